@@ -1,4 +1,4 @@
-//! The part of HTTP/1.1 that asking needs: requests over a connection that is kept, one after the other.
+//! A minimal HTTP/1.1 client: requests over a persistent connection, one after the other.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-/// Longer than the server's own limit, so that its answer is seen.
+/// Longer than the server's own limit, so that its response arrives.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A connection to the server.
@@ -14,11 +14,11 @@ pub struct Connection {
     stream: BufReader<TcpStream>,
 }
 
-/// An answer.
+/// A response.
 pub struct Answer {
     /// Its status.
     pub status: u16,
-    /// Its body, whole.
+    /// Its complete body.
     pub body: Vec<u8>,
 }
 
@@ -26,7 +26,7 @@ impl Connection {
     /// Connects to a server.
     ///
     /// # Errors
-    /// Where nobody listens there.
+    /// If no server listens at the address.
     pub fn open(address: SocketAddr) -> anyhow::Result<Connection> {
         let stream = TcpStream::connect(address).context("connect")?;
         stream.set_nodelay(true)?;
@@ -36,17 +36,17 @@ impl Connection {
         })
     }
 
-    /// Asks for a path and reads the answer.
+    /// Sends a GET for a path and reads the response.
     ///
     /// # Errors
-    /// Where the connection breaks, or the answer is none.
+    /// If the connection breaks, or the response is invalid.
     pub fn get(&mut self, path: &str) -> anyhow::Result<Answer> {
         let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
         self.stream.get_mut().write_all(request.as_bytes())?;
         self.answer()
     }
 
-    /// Sends a body to a path and reads the answer.
+    /// Sends a body to a path and reads the response.
     ///
     /// # Errors
     /// As [`Connection::get`].
@@ -87,7 +87,8 @@ impl Connection {
         Ok(Answer { status, body })
     }
 
-    /// Adds a chunk to `body`; false if it was the last one, which is empty (RFC 9112, section 7.1).
+    /// Appends a chunk to `body`; returns false for the last one, which is empty (RFC 9112, section
+    /// 7.1).
     fn chunk(&mut self, body: &mut Vec<u8>) -> anyhow::Result<bool> {
         let line = self.line()?;
         let size = line.split(';').next().unwrap_or_default().trim();
@@ -114,7 +115,7 @@ impl Connection {
     }
 }
 
-/// A text as part of a query string.
+/// Escapes a text for a query string.
 pub fn encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {

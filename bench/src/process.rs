@@ -1,18 +1,18 @@
-//! What the kernel accounts to a process, from `/proc`.
+//! The kernel's accounting of a process, from `/proc`.
 
 use anyhow::Context;
 
-/// Ticks a second in `/proc/PID/stat`: 100 on every Linux that Rust runs on.
+/// Ticks per second in `/proc/PID/stat`: 100 on every Linux that Rust runs on.
 const TICKS_PER_S: f64 = 100.0;
 
-/// User and system time of a process and its threads, in seconds.
+/// Returns the user and system time of a process and its threads, in seconds.
 ///
 /// # Errors
-/// Where there is no such process (any more).
+/// If the process does not exist (any more).
 pub fn cpu_seconds(process: u32) -> anyhow::Result<f64> {
     let text =
         std::fs::read_to_string(format!("/proc/{process}/stat")).context("read the CPU time of a process")?;
-    // The second field, the name in brackets, may hold spaces.
+    // The second field, the name in brackets, may contain spaces.
     let fields: Vec<&str> = text
         .rsplit(')')
         .next()
@@ -29,21 +29,21 @@ pub fn cpu_seconds(process: u32) -> anyhow::Result<f64> {
     Ok((ticks(11) + ticks(12)) / TICKS_PER_S)
 }
 
-/// The CPU time of this process.
+/// Returns the CPU time of this process.
 ///
 /// # Errors
-/// Where `/proc` cannot be read.
+/// If `/proc` cannot be read.
 pub fn own_cpu_seconds() -> anyhow::Result<f64> {
     cpu_seconds(std::process::id())
 }
 
-/// Peak resident memory of a process, in bytes; `None` once it has ended.
+/// Returns the peak resident memory of a process, in bytes; `None` once it has ended.
 pub fn memory_bytes_max(process: u32) -> Option<u64> {
     let kib = field(&format!("/proc/{process}/status"), "VmHWM:")?;
     Some(kib * 1024)
 }
 
-/// Bytes that a process has given to the disk, in the end or on the way; `None` once it has ended.
+/// Returns the bytes that a process has caused to be written to disk; `None` once it has ended.
 pub fn written_bytes(process: u32) -> Option<u64> {
     field(&format!("/proc/{process}/io"), "write_bytes:")
 }

@@ -1,13 +1,13 @@
-//! The program that is measured.
+//! Finds the program to measure.
 
 use std::path::PathBuf;
 
 use anyhow::ensure;
 
-/// Returns the `weft` that was given, or the one beside this benchmark.
+/// Returns the given `weft`, or the one next to this benchmark.
 ///
 /// # Errors
-/// When the program does not exist; the error names the command that builds it.
+/// If the program does not exist. The error names the command that builds it.
 pub fn weft(given: Option<&PathBuf>) -> anyhow::Result<PathBuf> {
     let weft = match given {
         Some(path) => path.clone(),

@@ -1,4 +1,4 @@
-//! The S3 client that the benchmarks use: one bucket, one key, content unsigned and no retries of its own.
+//! The S3 client of the benchmarks: one bucket, one key, unsigned content, and no retries.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -16,7 +16,7 @@ pub const ACCESS: &str = "bench";
 /// Its secret.
 pub const SECRET: &str = "a-key-for-this-run-alone";
 
-/// A keys file in which the client may do everything.
+/// Returns a keys file in which the client has all rights.
 pub fn keys_file() -> String {
     format!(
         "[keys.{ACCESS}]\nsecret = \"{SECRET}\"\nrights = {{ \"*\" = [\"read\", \"write\", \"list\", \"delete\"] }}\n"
@@ -26,7 +26,7 @@ pub fn keys_file() -> String {
 /// Returns a client of one server.
 ///
 /// # Errors
-/// When the endpoint is no URL.
+/// If the endpoint is not a URL.
 pub fn client(endpoint: &str, bucket: &str) -> anyhow::Result<AmazonS3> {
     let options = ClientOptions::new()
         .with_allow_http(true)
@@ -48,10 +48,11 @@ pub fn client(endpoint: &str, bucket: &str) -> anyhow::Result<AmazonS3> {
         .build()?)
 }
 
-/// Makes the client's bucket with a presigned request, sent by hand: the client library has no call for it.
+/// Creates the client's bucket with a presigned request over a plain connection, because the client
+/// library has no call for it.
 ///
 /// # Errors
-/// When the server does not answer, or refuses.
+/// If the server does not answer, or refuses.
 pub async fn make_bucket(client: &AmazonS3) -> anyhow::Result<()> {
     let url = client
         .signed_url(Method::PUT, &Path::from(""), Duration::from_secs(60))

@@ -1,4 +1,4 @@
-//! `weft-sql serve` under test: a process of its own, asked over HTTP.
+//! `weft-sql serve` under test, in a separate process, over HTTP.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-/// A server; it ends with this.
+/// A server process; dropping it ends the process.
 pub struct Server {
     child: Child,
     address: String,
@@ -19,7 +19,7 @@ impl Server {
     /// Starts a server of an archive; `more` adds to its command.
     ///
     /// # Errors
-    /// It does not start.
+    /// The server does not start.
     pub fn start(
         weft_sql: &Path,
         archive: &Path,
@@ -80,10 +80,10 @@ impl Server {
         Ok(body)
     }
 
-    /// How long a statement took, to its last row, and how many rows it has.
+    /// Returns how long a statement took, to its last row, and how many rows it has.
     ///
     /// # Errors
-    /// The server refuses it, or is gone.
+    /// The server refuses it, or has ended.
     pub fn rows(&self, statement: &str) -> anyhow::Result<(Duration, u64)> {
         let begun = Instant::now();
         let body = self.ask(statement, "jsonl")?;
@@ -91,10 +91,10 @@ impl Server {
         Ok((took, body.iter().filter(|byte| **byte == b'\n').count() as u64))
     }
 
-    /// The number in the only row.
+    /// Returns the number in the only row.
     ///
     /// # Errors
-    /// As [`Server::rows`], or there is none.
+    /// As [`Server::rows`], or there is no number.
     pub fn count(&self, statement: &str) -> anyhow::Result<u64> {
         let first = self.texts(statement)?;
         first
@@ -103,7 +103,7 @@ impl Server {
             .context("no count")
     }
 
-    /// The first column, as texts.
+    /// Returns the first column, as texts.
     ///
     /// # Errors
     /// As [`Server::rows`].

@@ -1,4 +1,4 @@
-//! `weft store serve` as a process of its own: an S3 store on loopback.
+//! `weft store serve` in a separate process: an S3 store on loopback.
 
 use std::fs;
 use std::net::TcpStream;
@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 
-/// A server that has not answered after this time is broken.
+/// A server that does not answer within this time is broken.
 const START: Duration = Duration::from_secs(30);
 
-/// A server. It ends with this, even by an error.
+/// A server process; dropping it ends the process.
 pub struct StoreServer(Child);
 
 impl StoreServer {
-    /// Starts one on two volumes in a directory.
+    /// Starts a server with two volumes in a directory.
     ///
     /// # Errors
-    /// It does not start.
+    /// The server does not start.
     pub fn start(weft: &Path, dir: &Path, port: u16) -> anyhow::Result<StoreServer> {
         let keys = dir.join("keys.toml");
         fs::write(&keys, crate::s3::keys_file())?;
@@ -53,7 +53,7 @@ impl StoreServer {
         Ok(server)
     }
 
-    /// Its process.
+    /// Returns its process id.
     pub fn id(&self) -> u32 {
         self.0.id()
     }

@@ -8,12 +8,12 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-/// A server, until dropped.
+/// A server process; dropping it ends the process.
 pub struct Server {
     child: Child,
-    /// Where it listens.
+    /// The address it listens at.
     pub address: SocketAddr,
-    /// Where it shows archived pages, if it does.
+    /// The address of its replay, if it has one.
     pub replay: Option<SocketAddr>,
 }
 
@@ -21,7 +21,7 @@ impl Server {
     /// Starts `weft serve` over an archive, with `flags`.
     ///
     /// # Errors
-    /// Where it does not start, or `taskset` (util-linux) is missing.
+    /// If it does not start, or `taskset` (util-linux) is missing.
     pub fn weft(weft: &Path, archive: &Path, flags: &[&str]) -> anyhow::Result<Server> {
         let mut child = on_first_core(weft)
             .args(["serve", "--json", "--listen", "127.0.0.1:0"])
@@ -48,7 +48,7 @@ impl Server {
         })
     }
 
-    /// A process that listens at an address.
+    /// Wraps a process that listens at an address.
     pub fn of(child: Child, address: SocketAddr) -> Server {
         Server {
             child,
@@ -57,7 +57,7 @@ impl Server {
         }
     }
 
-    /// Its process.
+    /// Returns its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -71,7 +71,7 @@ impl Drop for Server {
     }
 }
 
-/// A command whose process may run on the first core alone.
+/// Returns a command whose process runs on the first core only.
 pub fn on_first_core(program: &Path) -> Command {
     let mut command = Command::new("taskset");
     command.args(["-c", "0"]).arg(program);
@@ -81,7 +81,7 @@ pub fn on_first_core(program: &Path) -> Command {
 /// Leaves the first core to the server, if there is another.
 ///
 /// # Errors
-/// Where `taskset` (util-linux) is missing.
+/// If `taskset` (util-linux) is missing.
 pub fn leave_first_core() -> anyhow::Result<()> {
     let cores = std::thread::available_parallelism()?.get();
     if cores > 1 {

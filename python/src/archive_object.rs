@@ -1,4 +1,4 @@
-//! Questions to an archive, and their answers, as JSON: the package makes Python objects of them.
+//! Queries to an archive and their answers as JSON, from which the package makes Python objects.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ create_exception!(
     "An archive cannot be opened, or does not answer. Its arguments are a message and a code."
 );
 
-/// An open archive: this process owns it, or asks the one that does.
+/// An open archive: this process owns it, or sends requests to the owner.
 #[pyclass(frozen, module = "weft._weft")]
 pub(crate) struct Archive(archive::Archive);
 
@@ -39,7 +39,7 @@ impl Archive {
         self.0.dir().to_owned()
     }
 
-    /// The answer to a question, both in JSON.
+    /// Answers a question; both are JSON.
     fn ask(&self, py: Python<'_>, question: &str) -> PyResult<String> {
         let question: Question =
             serde_json::from_str(question).map_err(|error| PyValueError::new_err(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! Columns of facts as Arrow arrays. Names, order, types and nullability are those of the tables.
+//! Columns of facts as Arrow arrays, with the names, order, types and nullability of the tables.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use facts::{Column, Kind, Table, TableRows, Values};
 
-/// The schema of a table.
+/// Returns the schema of a table.
 pub(crate) fn schema(table: Table) -> SchemaRef {
     let field = |field: &facts::Field| Field::new(field.name, data_type(field.kind), field.is_nullable);
     Arc::new(Schema::new(table.fields().iter().map(field).collect::<Vec<_>>()))
@@ -25,7 +25,7 @@ fn data_type(kind: Kind) -> DataType {
     }
 }
 
-/// Rows of a table as a batch.
+/// Converts rows of a table to a batch.
 pub(crate) fn batch(rows: TableRows) -> Result<RecordBatch, ArrowError> {
     let schema = schema(rows.table());
     let columns: Result<Vec<_>, _> = rows.into_columns().into_iter().map(array).collect();
@@ -56,12 +56,13 @@ fn array(column: Column) -> Result<ArrayRef, ArrowError> {
                 _ => Arc::new(Int64Array::try_new(values, nulls)?),
             }
         }
-        // No column of this type is nullable; if one becomes so, the lengths differ and the batch is refused.
+        // No column of this type is nullable. If one becomes nullable, the lengths differ and the
+        // batch is rejected.
         Values::Bool(values) => Arc::new(BooleanArray::new(BooleanBuffer::from(values), nulls)),
     })
 }
 
-/// Where each text begins and ends. A row without one has an empty one where the last text ended.
+/// Returns the offsets of all texts. A NULL row gets an empty text at the end of the previous one.
 fn offsets(ends: &[usize], levels: Option<&Vec<i16>>) -> Result<OffsetBuffer<i32>, ArrowError> {
     let number = |end: usize| i32::try_from(end).map_err(|_| ArrowError::OffsetOverflowError(end));
     let mut offsets = Vec::with_capacity(levels.map_or(ends.len(), Vec::len) + 1);
@@ -85,7 +86,7 @@ fn offsets(ends: &[usize], levels: Option<&Vec<i16>>) -> Result<OffsetBuffer<i32
     Ok(OffsetBuffer::new(offsets.into()))
 }
 
-/// Values of all rows, with some value where a row has none.
+/// Returns values for all rows, with a placeholder where a row is NULL.
 fn spread<T: Copy + Default + arrow_buffer::ArrowNativeType>(
     values: Vec<T>,
     nulls: Option<&NullBuffer>,

@@ -1,4 +1,4 @@
-//! Arrow data as capsules, which every library that knows Arrow's PyCapsule interface takes without copying.
+//! Arrow data as capsules, which libraries with Arrow's PyCapsule interface import without copying.
 
 use std::ffi::CStr;
 
@@ -31,7 +31,7 @@ fn wrong(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// A record batch. `pyarrow.record_batch(batch)` and others take it as it is.
+/// A record batch. `pyarrow.record_batch(batch)` and others accept it directly.
 #[pyclass(frozen, module = "weft")]
 pub(crate) struct Batch(pub(crate) RecordBatch);
 
@@ -45,7 +45,7 @@ impl Batch {
         schema(py, &self.0.schema())
     }
 
-    /// The batch as two capsules. A schema that is asked for is not regarded, as the interface allows.
+    /// Returns the batch as two capsules. The requested schema is ignored, as the interface allows.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,

@@ -1,4 +1,5 @@
-//! Which inputs a call means: files, folders, patterns, path lists and addresses, found as `weft load` finds them.
+//! Finds the inputs that a call names: files, folders, patterns, path lists and addresses, as in
+//! `weft load`.
 
 use std::path::PathBuf;
 
@@ -9,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::remote_inputs::sources;
 
-/// Finds inputs. Names are as given, locations absolute.
+/// Finds inputs. Names are as given, locations are absolute.
 pub(crate) fn find(arguments: &[PathBuf]) -> PyResult<Vec<FoundInput>> {
     let mut inputs = Vec::new();
     for argument in arguments {
@@ -30,15 +31,16 @@ pub(crate) fn find(arguments: &[PathBuf]) -> PyResult<Vec<FoundInput>> {
             name,
         });
     }
-    // Lists lead to their own origin alone.
+    // Lists may refer only to their own origin.
     Ok(found_inputs(&inputs, &[], &sources()))
 }
 
 /// Name, location, size, validator and problem of an input.
 type FoundTuple = (String, String, u64, Option<String>, Option<String>);
 
-/// Finds the inputs that arguments of `weft load` mean: name, location, size in bytes, what changes with the content (of
-/// addresses, where the source says so), and what is wrong if it cannot be read.
+/// Finds the inputs that arguments of `weft load` name. Returns for each its name, its location,
+/// its size in bytes, a validator that changes with the content (for addresses, if the server sends
+/// one), and the problem if it cannot be read.
 #[pyfunction]
 pub(crate) fn find_inputs(py: Python<'_>, arguments: Vec<PathBuf>) -> PyResult<Vec<FoundTuple>> {
     let found = py.detach(|| find(&arguments))?.into_iter();
@@ -55,7 +57,7 @@ pub(crate) fn find_inputs(py: Python<'_>, arguments: Vec<PathBuf>) -> PyResult<V
         .collect())
 }
 
-/// Whether a file with this name holds records.
+/// Returns whether a file name denotes a file of records.
 #[pyfunction]
 pub(crate) fn is_record_file_name(name: &str) -> bool {
     warc::is_record_file_name(name.as_bytes())

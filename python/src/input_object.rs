@@ -1,4 +1,4 @@
-//! One input as Python reads it: its digest first, then the batches of all tables in one pass.
+//! An input for Python: its digest, then the batches of all tables in one pass.
 
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ pub(crate) fn to_python(error: RowsError) -> PyErr {
     }
 }
 
-/// An input whose content is digested. What is at an address is copied into the folder `copies` first.
+/// An input with its digest. Content of a remote address is first copied into the folder `copies`.
 #[pyclass(frozen, module = "weft._weft")]
 pub(crate) struct Input(OneInput);
 
@@ -51,7 +51,7 @@ impl Input {
             .map_err(|error| PyOSError::new_err(format!("read {location}: {error}")))
     }
 
-    /// Bytes.
+    /// Size in bytes.
     #[getter]
     fn size(&self) -> u64 {
         self.0.size()
@@ -63,18 +63,18 @@ impl Input {
         self.0.digest()
     }
 
-    /// Number of the input by its content.
+    /// Number of the input, derived from its content.
     #[getter]
     fn id(&self) -> i64 {
         facts::input_id_of(self.0.digest())
     }
 
-    /// Whether the bytes are still those that were digested.
+    /// Returns whether the bytes are unchanged since they were digested.
     fn is_unchanged(&self) -> bool {
         self.0.is_unchanged()
     }
 
-    /// Reads the input: rows of these tables, under this name.
+    /// Reads the input and returns the rows of these tables, under this name.
     #[pyo3(signature = (name, tables, *, links="all", collection=String::new(), epoch=0))]
     fn batches(
         &self,
@@ -113,13 +113,13 @@ impl Batches {
         Ok(next.map(|(rows, batch)| (rows.name(), Batch(batch))))
     }
 
-    /// Records, captures, and parts that could not be used, so far.
+    /// Returns the number of records, captures and quarantined parts so far.
     fn counts(&self) -> (u64, u64, u64) {
         let counts = self.0.lock().counts();
         (counts.records, counts.captures, counts.quarantined)
     }
 
-    /// At the end: why the input counts as failed, if it does.
+    /// After the last batch, returns the reason if the input counts as failed.
     fn failure(&self) -> Option<&'static str> {
         self.0.lock().failure()
     }

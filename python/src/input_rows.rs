@@ -1,6 +1,6 @@
-//! The rows of one input, batch by batch.
+//! The rows of one input in batches.
 //!
-//! Invariant: what is in memory are rows of one batch for each table, and the largest capture on top of them.
+//! Invariant: memory holds at most the rows of one batch per table, plus the largest capture.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use extract::LinkScope;
 use facts::{Fact, Source, Table, TableRows};
 use warc::{Defect, ReadError, Span};
 
-/// A batch is full at so many rows: enough to make each row cheap.
+/// Rows of a full batch, enough to make the cost per row small.
 const BATCH_ROWS: usize = 8 << 10;
 
-/// A batch is full at so many bytes of text.
+/// Text bytes of a full batch.
 const BATCH_TEXT_BYTES: usize = 8 << 20;
 
-/// What rows can be asked for.
+/// Kinds of rows that can be requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rows {
-    /// Of a table of facts.
+    /// Rows of a table of facts.
     Facts(Table),
-    /// What could not be used.
+    /// Unusable parts.
     Quarantine,
 }
 
 impl Rows {
-    /// By their name.
+    /// Finds a kind by its name.
     pub(crate) fn named(name: &str) -> Option<Rows> {
         let table = Table::ALL.into_iter().find(|table| table.name() == name);
         match name {
@@ -52,7 +52,7 @@ impl Rows {
     }
 }
 
-/// Why reading an input ended early.
+/// The reason why reading an input ended early.
 #[derive(Debug)]
 pub(crate) enum RowsError {
     Read(ReadError),
@@ -70,7 +70,7 @@ impl std::fmt::Display for RowsError {
 
 impl std::error::Error for RowsError {}
 
-/// What rows say of the input that they are from.
+/// Columns that describe the input of a row.
 #[derive(Debug, Clone)]
 pub(crate) struct From {
     pub(crate) id: i64,
@@ -80,7 +80,7 @@ pub(crate) struct From {
     pub(crate) epoch: u64,
 }
 
-/// An input being read.
+/// An input that is being read.
 pub(crate) struct InputRows {
     from: From,
     parts: Parts,
@@ -111,7 +111,7 @@ impl InputRows {
         })
     }
 
-    /// The next batch, of any of the tables; `None` at the end.
+    /// Returns the next batch of any of the tables; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<(Rows, RecordBatch)>, RowsError> {
         while self.full.is_empty() && !self.is_at_end {
             match self.parts.next().map_err(RowsError::Read)? {
@@ -158,7 +158,8 @@ impl InputRows {
         self.close(|table| table.len() >= BATCH_ROWS || table.text_bytes() >= BATCH_TEXT_BYTES)
     }
 
-    /// Makes batches of the tables that are meant. Those of the quarantine are closed by its rows alone.
+    /// Makes batches of the matching tables. Quarantine rows are batched only by their own number,
+    /// or at the end.
     fn close(&mut self, is_meant: impl Fn(&TableRows) -> bool) -> Result<(), ArrowError> {
         for table in &mut self.tables {
             if !table.is_empty() && is_meant(table) {

@@ -1,8 +1,8 @@
-//! The extension module below the Python package `weft` (`docs/python.md`): the rows of inputs as Arrow record batches, and
-//! questions to archives.
+//! The extension module of the Python package `weft` (`docs/python.md`): rows of inputs as Arrow
+//! record batches, and queries to archives.
 //!
-//! Rows come from the reader, the extraction and the columns that loads use ([`archive::OneInput`], [`facts::TableRows`]). Here
-//! they only get the form of Arrow, and nothing is decided.
+//! Rows come from the same reader, extraction and columns as in loads ([`archive::OneInput`],
+//! [`facts::TableRows`]). This module only converts them to Arrow.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -18,7 +18,7 @@ mod views;
 
 use pyo3::prelude::*;
 
-/// What the package `weft` is made of; use that instead.
+/// The implementation of the package `weft`; import that instead.
 #[pymodule]
 mod _weft {
     #[pymodule_export]

@@ -1,4 +1,5 @@
-//! Inputs at addresses: S3 and the web, by the settings of the environment (`AWS_ACCESS_KEY_ID` and others).
+//! Inputs at addresses: S3 and the web, with settings from the environment (`AWS_ACCESS_KEY_ID` and
+//! others).
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -7,7 +8,7 @@ use inputs::{InputSource, Sources, Stat};
 use remote::{Remote, S3Settings, Settings};
 use warc::Input;
 
-/// All places that inputs are read from. They are made once for a process: their connections are used again.
+/// Returns all sources of inputs. They are made once per process, so that connections are reused.
 pub(crate) fn sources() -> Sources {
     static SOURCES: OnceLock<Sources> = OnceLock::new();
     let make = || {

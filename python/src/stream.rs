@@ -17,7 +17,7 @@ use crate::input_object::{link_scope, rows_named};
 use crate::input_rows::{From, InputRows, Rows, RowsError};
 use crate::remote_inputs::sources;
 
-/// One table of inputs. Each stream made of it reads them anew, from the first one.
+/// One table of several inputs. Each stream made from it reads them again from the first.
 #[pyclass(frozen, module = "weft")]
 pub(crate) struct Stream {
     inputs: Vec<FoundInput>,
@@ -57,7 +57,7 @@ impl Stream {
         capsule::schema(py, &self.rows.schema())
     }
 
-    /// A stream as a capsule. A schema that is asked for is not regarded, as the interface allows.
+    /// Returns a stream as a capsule. The requested schema is ignored, as the interface allows.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -119,7 +119,7 @@ impl Reader {
         rows.map_err(|error| self.fail(RowsError::Read(error)))
     }
 
-    /// After an error nothing more is read.
+    /// Stops reading after an error.
     fn fail(&mut self, error: RowsError) -> ArrowError {
         self.left.clear();
         self.open = None;

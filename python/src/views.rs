@@ -1,4 +1,4 @@
-//! The definitions of the views in SQL, as they were when this was built.
+//! The SQL definitions of the views at build time.
 
 use pyo3::pyfunction;
 
@@ -13,7 +13,7 @@ const VIEWS: [(&str, &str); 7] = [
     ("uris", include_str!("../../views/uris.sql")),
 ];
 
-/// Name and statement of every view.
+/// Returns the name and statement of every view.
 #[pyfunction]
 pub(crate) fn views() -> Vec<(&'static str, &'static str)> {
     VIEWS.to_vec()

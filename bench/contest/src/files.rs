@@ -1,4 +1,4 @@
-//! Files below a directory: their space, and the system's memory of them.
+//! Files below a directory: their space on disk, and the system's page cache of them.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use rustix::fs::{Advice, fadvise};
 
-/// Bytes that files and folders below a directory take on the disk.
+/// Returns the disk space of files and folders below a directory, in bytes.
 ///
 /// # Errors
-/// It cannot be read. What is removed meanwhile is no error.
+/// The directory cannot be read. Files removed in the meantime are not an error.
 pub fn space_bytes(dir: &Path) -> anyhow::Result<u64> {
     let mut bytes = 0;
     walk(dir, &mut |_, meta| {
@@ -19,10 +19,10 @@ pub fn space_bytes(dir: &Path) -> anyhow::Result<u64> {
     Ok(bytes)
 }
 
-/// Writes out what the system has in memory of the files below a directory, and has it forget them.
+/// Writes back the cached pages of the files below a directory, and drops them from the page cache.
 ///
 /// # Errors
-/// They cannot be read or written.
+/// The files cannot be read or written.
 pub fn forget_pages(dir: &Path) -> anyhow::Result<()> {
     walk(dir, &mut |path, meta| {
         if meta.is_file() {

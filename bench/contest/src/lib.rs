@@ -1,5 +1,6 @@
-//! One measurement that each disk tier of a cache goes through, in a process of its own: a burst of blocks that many
-//! readers bring, what of them is there after a restart, and how fast they come back one after the other.
+//! A measurement of the disk tier of a cache, run in a separate process for each tier: a burst of
+//! blocks from many readers, how many of the blocks are kept after a restart, and how fast they are
+//! read in order.
 
 mod files;
 mod store;
@@ -21,10 +22,10 @@ pub use store::{Store, is_block};
 pub const BLOCK_BYTES: u64 = 1 << 20;
 /// Memory that a tier may use for blocks.
 pub const MEMORY_BYTES: u64 = 128 << 20;
-/// Longest wait for what was brought to be on the disk.
+/// Maximum time to wait until the blocks are on disk.
 const SETTLE_MAX: Duration = Duration::from_secs(300);
 
-/// What is measured.
+/// Parameters of the measurement.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Task {
     /// Directory of the tier, empty
@@ -36,13 +37,14 @@ pub struct Task {
     /// Readers at a time
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub readers: u64,
-    /// Milliseconds that the store takes for an answer
+    /// Milliseconds that the store takes to answer
     #[arg(long, value_name = "MS", default_value_t = 10)]
     pub delay_ms: u64,
 }
 
 impl Task {
-    /// Space for all blocks, and a quarter more: what a tier does not keep has not left for want of space.
+    /// Returns the quota: space for all blocks and a quarter more, so that no block is dropped for
+    /// lack of space.
     pub fn quota_bytes(&self) -> u64 {
         (self.blocks * BLOCK_BYTES / 4 * 5).max(1 << 28)
     }
@@ -51,57 +53,58 @@ impl Task {
 /// A cache of memory and disk over a store of blocks.
 #[async_trait]
 pub trait DiskTier: Send + Sync + Sized + 'static {
-    /// Opens the tier on a directory that may have what an earlier one left.
+    /// Opens the tier on a directory that may have content from an earlier one.
     ///
     /// # Errors
-    /// It cannot be opened.
+    /// The tier cannot be opened.
     async fn open(task: &Task, store: Arc<Store>) -> anyhow::Result<Self>;
 
-    /// A block, from here or from the store; then it is to be kept. In pieces, as the tier has it.
+    /// Returns a block, from the tier or from the store, and keeps it in the tier. The pieces are
+    /// those the tier returns.
     ///
     /// # Errors
-    /// Neither has it.
+    /// Neither has the block.
     async fn read(&self, block: u64) -> anyhow::Result<Vec<Bytes>>;
 
-    /// A block, if it is here.
+    /// Returns a block if the tier has it.
     ///
     /// # Errors
-    /// The tier failed, which is not that the block is not here.
+    /// The tier failed. A missing block is not an error.
     async fn find(&self, block: u64) -> anyhow::Result<Option<Vec<Bytes>>>;
 
-    /// Ends the tier as it wants to be ended: what waits to be written is written. Returns how many blocks it says it has
-    /// not kept; `None` if it does not say.
+    /// Closes the tier in its regular way, including pending writes. Returns the number of blocks
+    /// that it reports as not kept; `None` if it does not report them.
     ///
     /// # Errors
-    /// It cannot be ended.
+    /// The tier cannot be closed.
     async fn close(self, wait_max: Duration) -> anyhow::Result<Option<u64>>;
 }
 
-/// What was measured.
+/// The outcome of the measurement.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Figures {
-    /// From the first block brought until the tier was closed, all that it keeps written.
+    /// From the first read until the tier was closed, with all kept blocks written.
     pub burst_s: f64,
-    /// Part of this that the readers waited.
+    /// The part of it until all readers had ended.
     pub readers_s: f64,
-    /// Blocks that the tier says it has not kept; `None` if it does not say.
+    /// Number of blocks that the tier reports as not kept; `None` if it does not report them.
     pub told_lost: Option<u64>,
     /// Time to open the directory again.
     pub open_s: f64,
-    /// Blocks that are there after that.
+    /// Blocks found after that.
     pub kept: u64,
-    /// Space on the disk.
+    /// Disk space.
     pub space_bytes: u64,
-    /// Blocks a second, read one after the other, the system having the files in memory.
+    /// Read rate in order, with the files in the page cache.
     pub warm_mib_per_s: f64,
-    /// The same after the system was told to forget them.
+    /// The same after the files were dropped from the page cache.
     pub cold_mib_per_s: f64,
 }
 
 /// Measures a tier.
 ///
 /// # Errors
-/// It failed, or gave other bytes than the store has.
+/// The tier failed, or returned other bytes than the store has.
 pub async fn measure<T: DiskTier>(task: &Task) -> anyhow::Result<Figures> {
     let store = Arc::new(Store::new(Duration::from_millis(task.delay_ms)));
     let tier = Arc::new(T::open(task, store.clone()).await?);
@@ -115,7 +118,7 @@ pub async fn measure<T: DiskTier>(task: &Task) -> anyhow::Result<Figures> {
 
     forget_pages(&task.dir)?;
     let (_, _, cold_mib_per_s) = opened::<T>(task, &store).await?;
-    // The run before has brought the files into the system's memory.
+    // The run before has brought the files into the page cache.
     let (open_s, kept, warm_mib_per_s) = opened::<T>(task, &store).await?;
     Ok(Figures {
         burst_s,
@@ -129,7 +132,7 @@ pub async fn measure<T: DiskTier>(task: &Task) -> anyhow::Result<Figures> {
     })
 }
 
-/// Each block is read once, by whichever reader is free.
+/// Reads each block once, by any reader that is free.
 async fn burst<T: DiskTier>(tier: &Arc<T>, task: &Task) -> anyhow::Result<()> {
     let next = Arc::new(AtomicU64::new(0));
     let mut readers = tokio::task::JoinSet::new();
@@ -152,7 +155,7 @@ async fn burst<T: DiskTier>(tier: &Arc<T>, task: &Task) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Seconds to open, blocks found, and MiB a second of these.
+/// Returns the seconds to open, the number of blocks found, and their rate in MiB per second.
 async fn opened<T: DiskTier>(task: &Task, store: &Arc<Store>) -> anyhow::Result<(f64, u64, f64)> {
     let began = Instant::now();
     let tier = T::open(task, store.clone()).await?;
@@ -170,10 +173,10 @@ async fn opened<T: DiskTier>(task: &Task, store: &Arc<Store>) -> anyhow::Result<
     Ok((open_s, kept, mib_per_s))
 }
 
-/// Makes an empty directory.
+/// Creates an empty directory.
 ///
 /// # Errors
-/// It cannot be made.
+/// The directory cannot be created.
 pub fn empty(dir: &Path) -> anyhow::Result<()> {
     if dir.exists() {
         std::fs::remove_dir_all(dir)?;

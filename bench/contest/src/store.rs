@@ -1,4 +1,4 @@
-//! A store of blocks that are made when they are asked for.
+//! A store of blocks that are generated on request.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use bytes::{Bytes, BytesMut};
 
 use crate::BLOCK_BYTES;
 
-/// A store that is some time away, and has every block.
+/// A store with a delay, which has every block.
 pub struct Store {
     delay: Duration,
     content: Vec<u8>,
 }
 
 impl Store {
-    /// `delay` is what it takes for an answer; bytes then come at once.
+    /// `delay` is the time until an answer; its bytes then arrive at once.
     pub fn new(delay: Duration) -> Store {
         let mut state = 0x9E37_79B9_7F4A_7C15_u64;
         let mut content = Vec::with_capacity(BLOCK_BYTES as usize);
@@ -26,14 +26,15 @@ impl Store {
         Store { delay, content }
     }
 
-    /// Waits as long as an answer takes.
+    /// Waits for the delay of an answer.
     pub async fn wait(&self) {
         if !self.delay.is_zero() {
             tokio::time::sleep(self.delay).await;
         }
     }
 
-    /// A block: what all have, between its number at the beginning and at the end.
+    /// Returns a block: content that all blocks share, with the block's number at the beginning and
+    /// the end.
     pub fn block(&self, number: u64) -> Bytes {
         let mut bytes = BytesMut::from(self.content.as_slice());
         let end = bytes.len() - 8;
@@ -43,7 +44,7 @@ impl Store {
     }
 }
 
-/// Whether pieces are those of a block: by their length, and by both ends.
+/// Returns whether pieces are those of a block, by their length and both ends.
 pub fn is_block(number: u64, pieces: &[Bytes]) -> bool {
     let length: usize = pieces.iter().map(Bytes::len).sum();
     let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else {

@@ -1,5 +1,5 @@
-//! Disk tiers of others in the contest of `bench/cache`, which runs this program if it is there:
-//! `cargo build --release -p peers`. It prints the figures as a line of JSON.
+//! Disk tiers of other projects for the comparison in `bench/cache`, which runs this program if it
+//! is built: `cargo build --release -p peers`. It prints the figures as a line of JSON.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,11 +24,11 @@ struct Args {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Peer {
-    /// foyer's hybrid cache as it comes
+    /// foyer's hybrid cache with default settings
     Foyer,
-    /// The same with 4 flushers and 512 MiB for what waits to be written
+    /// The same with 4 flushers and 512 MiB for pending writes
     FoyerTuned,
-    /// A file for each block, found by its content
+    /// A file for each block, addressed by its content
     Cacache,
 }
 
@@ -49,7 +49,7 @@ struct Foyer<const TUNED: bool> {
     store: Arc<Store>,
 }
 
-/// Bytes that may wait to be written where settings are given.
+/// Bytes of pending writes in the tuned configuration.
 const WAITING_BYTES: usize = 512 << 20;
 const FLUSHERS: usize = 4;
 
@@ -103,7 +103,7 @@ struct Cacache {
 }
 
 impl Cacache {
-    /// It is asked in a thread that may wait, as its own asynchronous functions do.
+    /// Runs in a blocking thread, as its own asynchronous functions do.
     async fn ask<T: Send + 'static>(
         &self,
         block: u64,
@@ -130,7 +130,7 @@ impl DiskTier for Cacache {
         self.store.wait().await;
         let bytes = self.store.block(block);
         let written = bytes.clone();
-        // The quickest of its digests; it is not one that can be relied on against an enemy.
+        // The fastest of its digests, which is not cryptographic.
         let write = |dir, key| cacache::write_sync_with_algo(Algorithm::Xxh3, dir, key, written);
         self.ask(block, write).await??;
         Ok(vec![bytes])
@@ -145,7 +145,7 @@ impl DiskTier for Cacache {
     }
 
     async fn close(self, _: Duration) -> anyhow::Result<Option<u64>> {
-        // Whatever was written is there: nothing waits.
+        // Writes are synchronous, so none is pending.
         Ok(Some(0))
     }
 }

@@ -1,8 +1,9 @@
-//! Watches of files: how many changes a second come into the catalogue without one being lost.
+//! Watches of files: how many changes per second reach the catalogue without loss.
 //!
-//! `cargo run --release -p bench --bin watch -- [--files 200000]` makes directories, watches them, and then makes so many files
-//! in them, writes to each, and removes them, by several threads as fast as the system lets them. Each phase is measured
-//! from its first change to the last commit of the watch; after each the catalogue is compared with the disk.
+//! `cargo run --release -p bench --bin watch -- [--files 200000]` creates directories, watches
+//! them, and then creates files in them, writes to each, and removes them, with several threads as
+//! fast as the system allows. Each phase is measured from its first change to the last commit of
+//! the watch. After each phase the catalogue is compared with the disk.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -17,25 +18,25 @@ use clap::Parser;
 /// Changes one file, by its number.
 type Phase<'a> = dyn Fn(usize) -> std::io::Result<()> + Sync + 'a;
 
-/// Changes a second that a watch is to keep up with.
+/// Target of changes per second.
 const AIM: f64 = 50_000.0;
 
-/// Without a commit for so long, a phase has ended.
+/// A phase has ended if there is no commit for this time.
 const SILENCE: Duration = Duration::from_secs(4);
 
 /// Measures watches of files.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Files to make, to write to and to remove
+    /// Files to create, write to and remove
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     files: usize,
-    /// Directories that they are in
+    /// Directories that contain them
     #[arg(long, value_name = "N", default_value_t = 2_000)]
     directories: usize,
     /// Threads that change them
     #[arg(long, value_name = "N", default_value_t = 2)]
     threads: usize,
-    /// The program to measure [default: beside this one]
+    /// The program to measure [default: next to this one]
     #[arg(long, value_name = "FILE", env = "WEFT")]
     weft: Option<PathBuf>,
 }
@@ -108,7 +109,7 @@ fn command(weft: &Path, archive: &Path, arguments: &[&str], tree: &Path) -> Comm
     command
 }
 
-/// A watch that runs, and the lines that it prints, each with the time at which it came.
+/// A running watch, and the lines that it prints, each with its time of arrival.
 struct Watching {
     child: Child,
     lines: Receiver<(Instant, serde_json::Value)>,
@@ -147,7 +148,7 @@ impl Watching {
         }
     }
 
-    /// When the last commit came, and how many did.
+    /// Returns the time of the last commit, and the number of commits.
     fn wait_for_silence(&self) -> anyhow::Result<(Instant, usize)> {
         let (mut last, mut commits) = (None, 0);
         loop {
@@ -178,13 +179,13 @@ impl Watching {
     }
 }
 
-/// What the disk holds otherwise than the catalogue, of which there must be nothing.
+/// Fails if the disk differs from the catalogue.
 fn compare(weft: &Path, archive: &Path, tree: &Path) -> anyhow::Result<()> {
     let output = command(weft, archive, &["diff", "--path"], tree)
         .output()
         .context("compare")?;
     let text = String::from_utf8_lossy(&output.stdout);
-    // Exit code 1 where anything differs.
+    // The exit code is 1 if anything differs.
     ensure!(output.status.success(), "the catalogue differs: {text}");
     Ok(())
 }

@@ -1,9 +1,13 @@
-//! The index alone: made-up captures of a WAT-like web straight into `Weave::apply`, as fast as they go.
+//! The index only: synthetic captures of a WAT-like web written directly with `Weave::apply`, at
+//! full speed.
 //!
-//! `cargo run --release -p bench --bin weave -- [--pages 200000] [--pages-per-epoch 5000]` prints, for every tenth of the
-//! load, pages and links a second and where the time went, then bytes on disk per table. `--full` does so with
-//! 100,000 and with 10,000,000 pages (25 GB of disk, an hour), and compares the rates. Making the captures is not counted. Targets are half Zipf, half even over twenty times as many URLs as pages, about 13 a page, so
-//! that every second link leads to a URL never seen before: what a fresh crawl looks like.
+//! `cargo run --release -p bench --bin weave -- [--pages 200000] [--pages-per-epoch 5000]` prints
+//! pages and links per second and the time of each step, for every tenth of the load, and then
+//! bytes on disk per table. `--full` does so with 100,000 and with 10,000,000 pages (25 GB of disk,
+//! an hour), and compares the rates. Generating the captures is not counted. Half of the targets
+//! follow Zipf's law, half are evenly distributed over twenty times as many URLs as pages. With
+//! about 13 targets per page, every second link leads to a URL never seen before, as in a new
+//! crawl.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -16,16 +20,16 @@ use weave::{Batch, InputId, InputProgress, InputState, LedgerEntry, Settings, We
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Measures the index alone.
+/// Measures the index only.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Pages of the made-up web
+    /// Pages of the synthetic web
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     pages: u64,
-    /// Pages that are woven in one step; a large load has some 25,000
+    /// Pages applied in one epoch; a large load has some 25,000
     #[arg(long, value_name = "N", default_value_t = 5_000)]
     pages_per_epoch: u64,
-    /// 100,000 pages, then 10,000,000, each in steps of 25,000, and how the rates compare
+    /// 100,000 pages, then 10,000,000, each in epochs of 25,000, and the ratio of the rates
     #[arg(long, conflicts_with_all = ["pages", "pages_per_epoch"])]
     full: bool,
     /// Folder for the index, kept [default: a temporary one]
@@ -33,11 +37,12 @@ struct Args {
     dir: Option<PathBuf>,
 }
 
-/// Pages and pages an epoch of a full run.
+/// Pages, and pages per epoch, of a full run.
 const FULL_PAGES: [u64; 2] = [100_000, 10_000_000];
 const FULL_PAGES_PER_EPOCH: u64 = 25_000;
 
-/// What the project aims at: the rate over ten million pages, as a share of that over a hundred thousand.
+/// The project's target: the rate over ten million pages, as a fraction of the rate over a hundred
+/// thousand.
 const AIM_OF_RATE: f64 = 0.60;
 
 fn main() -> anyhow::Result<()> {
@@ -66,7 +71,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Weaves a web, prints what was measured, and gives the pages a second.
+/// Indexes a web, prints the measurements, and returns the pages per second.
 fn weave_web(dir: &Path, pages: u64, per_epoch: u64) -> anyhow::Result<f64> {
     let weave = Weave::open(dir, Some(LinkScope::External), Settings::default())?;
     let (input, _) = weave.register_input(ledger_entry(), None)?;
@@ -117,7 +122,7 @@ struct Tenth {
     links: u64,
     uris: u64,
     time: Duration,
-    /// Processor time of the thread that weaves, and of the engine's threads.
+    /// Processor time of the writing thread, and of the engine's threads.
     cpu: [Duration; 2],
     steps: Vec<(&'static str, Duration)>,
 }
@@ -190,7 +195,7 @@ impl Tenth {
     }
 }
 
-/// A made-up web: everything follows from numbers.
+/// A synthetic web, derived from numbers only.
 struct Web {
     urls: u64,
     domains: u64,
@@ -218,7 +223,7 @@ impl Web {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// URL number `n`; its domain is the more popular the smaller `n` is.
+    /// Returns URL number `n`. The smaller `n` is, the more popular is its domain.
     fn url(&self, n: u64) -> String {
         let mixed = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (n >> 7);
         let domain = if n < self.domains { n } else { mixed % self.domains };
@@ -274,7 +279,7 @@ impl Web {
     }
 
     fn capture(&mut self, n: u64, offset: u64) -> Capture {
-        // Pages are a twentieth of all URLs, in an order that has nothing to do with their keys.
+        // Pages are a twentieth of all URLs, in an order unrelated to their keys.
         let number = n * 20 - self.next() % 20 - 1;
         let url = self.url(number);
         let links = (0..6 + self.next() % 15).map(|_| self.link()).collect();
@@ -321,7 +326,7 @@ fn print_disk(weave: &Weave, pages: u64, links: u64) {
     );
 }
 
-/// How long the usual questions take on what was just woven.
+/// Measures common queries on the new index.
 fn print_reads(weave: &Weave) -> anyhow::Result<()> {
     let snapshot = weave.snapshot();
     let timed = |what: &str, rows: usize, begun: Instant| {
@@ -349,8 +354,8 @@ fn print_reads(weave: &Weave) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Processor time of this thread and of all others of the process, from the kernel's account: on a busy machine
-/// it says more than the clock.
+/// Returns the processor time of this thread and of all other threads of the process, from the
+/// kernel's accounting. On a busy machine it is more meaningful than wall-clock time.
 fn cpu_times() -> [Duration; 2] {
     let run_time = |path: &std::path::Path| {
         let text = std::fs::read_to_string(path).unwrap_or_default();

@@ -1,18 +1,20 @@
-//! For tests: what they need from outside. Other programs, started apart from the user's settings, and the folder of
+//! Test support: starts other programs isolated from the user's settings, and locates the folder of
 //! real archive files.
 //!
-//! Invariant: a child process sees of the environment only what [`KEPT`] names, and a home directory of its own.
-//! So `AWS_*`, `RCLONE_*`, `WEFT_*`, proxies, and files such as `~/.aws/config`, `~/.s3cfg` and `~/.config` of the
-//! user change no test, whatever clients will read one day: what may be read is listed, not what may not.
+//! Invariant: a child process sees only the variables of [`KEPT`] and a separate home directory. So
+//! `AWS_*`, `RCLONE_*`, `WEFT_*`, proxies, and the user's files such as `~/.aws/config`, `~/.s3cfg`
+//! and `~/.config` affect no test, whatever clients may read in the future: this is an allow list.
 //!
-//! It cannot clean the environment of the test process itself: `.ci/clean` does that for `make test`.
+//! It cannot clean the environment of the test process itself: `.ci/clean` does that for `make
+//! test`.
 
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is kept: where programs and temporary files are, how text is encoded, and what tools that watch tests set.
+/// Variables to keep: locations of programs and temporary files, text encoding, and settings of
+/// tools that observe tests.
 const KEPT: [&str; 11] = [
     "PATH",
     "LD_LIBRARY_PATH",
@@ -23,12 +25,12 @@ const KEPT: [&str; 11] = [
     "TZ",
     "RUST_BACKTRACE",
     "LLVM_PROFILE_FILE",
-    // Without these two, no process of Windows opens a socket or finds its temporary folder.
+    // On Windows a process needs these two to open sockets and find its temporary folder.
     "SYSTEMROOT",
     "TEMP",
 ];
 
-/// Folders that programs keep settings and state in, all below the home directory they are given.
+/// Variables for folders of settings and state, with their locations below the home directory.
 const FOLDERS: [(&str, &str); 4] = [
     ("XDG_CONFIG_HOME", ".config"),
     ("XDG_CACHE_HOME", ".cache"),
@@ -36,8 +38,9 @@ const FOLDERS: [(&str, &str); 4] = [
     ("XDG_STATE_HOME", ".local/state"),
 ];
 
-/// The folder of real archive files: `WEFT_SHARED_DATA`, or `shared/data` beside or above the workspace. `None`, with
-/// one visible line, where there is none: the tests of real files are skipped then.
+/// Returns the folder of real archive files: `WEFT_SHARED_DATA`, or `shared/data` in or above the
+/// workspace. Prints a line and returns `None` if there is no such folder; tests of real files are
+/// then skipped.
 pub fn shared_data() -> Option<PathBuf> {
     let given = env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
     let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
@@ -49,7 +52,7 @@ pub fn shared_data() -> Option<PathBuf> {
     found
 }
 
-/// A command that runs apart, with `home` as its home directory.
+/// Returns an isolated command with `home` as its home directory.
 pub fn command(program: impl AsRef<OsStr>, home: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear();
@@ -65,7 +68,8 @@ pub fn command(program: impl AsRef<OsStr>, home: &Path) -> Command {
     command
 }
 
-/// A Python that can import `modules`: the project's own environment, which `make test` fills, or else the system's.
+/// Returns a Python that can import `modules`: the project's virtual environment, which `make test`
+/// fills, or else the system's.
 pub fn python(modules: &[&str]) -> Option<PathBuf> {
     let import = format!("import {}", modules.join(", "));
     let nowhere = env::temp_dir();
@@ -77,7 +81,8 @@ pub fn python(modules: &[&str]) -> Option<PathBuf> {
     })
 }
 
-/// The environment that `make need-clients` makes, if this user can have one.
+/// Returns the path of the virtual environment that `make need-clients` creates, if the user has a
+/// cache folder.
 pub fn venv() -> Option<PathBuf> {
     let cache = env::var_os("XDG_CACHE_HOME").filter(|cache| !cache.is_empty());
     let cache = cache.map(PathBuf::from);

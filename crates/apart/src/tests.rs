@@ -2,10 +2,10 @@ use std::process::Command;
 
 use super::*;
 
-/// Set to a folder in the process that stands for one with hostile settings.
+/// Names the home folder in the subprocess that has hostile settings.
 const INSIDE: &str = "APART_TEST_HOME";
 
-/// Settings of users that made tests of clients fail, or would have them speak to somebody else.
+/// User settings that would break tests of clients or redirect their requests.
 const HOSTILE: [(&str, &str); 12] = [
     ("AWS_CA_BUNDLE", "/nowhere/ca.pem"),
     ("AWS_PROFILE", "production"),
@@ -21,7 +21,7 @@ const HOSTILE: [(&str, &str); 12] = [
     ("XDG_CONFIG_HOME", "/nowhere/config"),
 ];
 
-/// Environments are read-only in a running test, so the hostile one is that of a second process.
+/// A test cannot safely change its own environment, so a second process gets the hostile one.
 #[test]
 fn settings_of_the_user_do_not_reach_a_child() {
     if let Some(home) = env::var_os(INSIDE) {

@@ -1,4 +1,4 @@
-//! An archive as its users hold it.
+//! The handle of an archive that its users hold.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -26,12 +26,12 @@ use crate::socket::client::{Client, ClientError};
 use crate::{AskError, ErrorCode, OpenError, ask};
 use inputs::Sources;
 
-/// How long to wait while another process holds the lock and does not answer, because it is opening or
-/// closing the archive.
+/// How long to wait while another process holds the lock without answering, because it is opening
+/// or closing the archive.
 const HELD_TIME_MAX: Duration = Duration::from_secs(15);
 
-/// The same for a process that must become the owner. A command that asks a single question has ended by
-/// then.
+/// The same for a process that must become the owner. A command that asks a single question has
+/// ended by then.
 const OWNED_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Time between two attempts.
@@ -44,47 +44,52 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct OpenSettings {
-    /// Create the archive if there is none.
+    /// Create the archive if it does not exist.
     pub create: bool,
     /// Become the owner or fail; never use another owner's socket.
     pub own: bool,
-    /// Change nothing in the archive's directory, and refuse loads. An archive in a directory that cannot be
-    /// written is opened like this in any case.
+    /// Change nothing in the archive's directory, and refuse loads. An archive in a directory
+    /// without write permission is always opened like this.
     pub read_only: bool,
-    /// The caller will only ask questions. If other processes have the archive open read-only, so that nobody
-    /// can own it, it is then opened read-only here as well.
+    /// The caller will only ask questions. If other processes have the archive open read-only, so
+    /// that no process can own it, it is then opened read-only here as well.
     pub asks_only: bool,
-    /// Recount what is loaded instead of keeping it: the archive then has a ledger and a quarantine alone, and
-    /// answers a [`Check`](crate::question::Check) with the fingerprints of all views. For an archive that is thrown
-    /// away afterwards.
+    /// Recount loaded captures instead of keeping them. The archive then has only a ledger and a
+    /// quarantine, and answers a [`Check`](crate::question::Check) with the fingerprints of all
+    /// views. Use it for an archive that is deleted afterwards.
     pub recount: bool,
-    /// Leave out what another archive keeps out ([`TakedownRules`](crate::TakedownRules)), to compare the two.
+    /// Leave out the captures that another archive keeps out
+    /// ([`TakedownRules`](crate::TakedownRules)), to compare the two.
     pub kept_out: Option<TakedownRules>,
-    /// Which links a new archive keeps; all if absent. An existing archive keeps its own choice.
+    /// Which links a new archive keeps; all if absent. An existing archive keeps its setting.
     pub links: Option<LinkScope>,
-    /// Which captures that are no pages have their text in search, in a new archive; none if absent. An existing archive keeps its
-    /// own choice.
+    /// Which captures other than pages are searchable in a new archive; none if absent. An existing
+    /// archive keeps its setting.
     pub documents: Option<DocumentScope>,
-    /// Reads PDF, EPUB and office files, if this process becomes the owner. Without one they are found by their URL alone.
+    /// Reads PDF, EPUB and office files, if this process becomes the owner. Without a reader they
+    /// are found only by their URL.
     pub document_reader: Option<Arc<dyn DocumentReader>>,
-    /// Where a new archive keeps facts; in its own directory if absent. An existing archive keeps its own choice.
+    /// Where a new archive keeps facts; in its own directory if absent. An existing archive keeps
+    /// its setting.
     pub facts: Option<FactsPlace>,
     /// Whether a new archive keeps texts among its facts.
     pub facts_text: bool,
-    /// Memory that the process may take, in bytes, if it becomes the owner: [`MEMORY_SIZE_BYTES`](crate::MEMORY_SIZE_BYTES) if
-    /// absent, and at least [`MEMORY_SIZE_BYTES_MIN`](crate::MEMORY_SIZE_BYTES_MIN).
+    /// Memory that the process may use, in bytes, if it becomes the owner:
+    /// [`MEMORY_SIZE_BYTES`](crate::MEMORY_SIZE_BYTES) if absent, and at least
+    /// [`MEMORY_SIZE_BYTES_MIN`](crate::MEMORY_SIZE_BYTES_MIN).
     pub memory_size_bytes: Option<u64>,
 }
 
-/// An archive. Either this process owns it (it holds the lock file), or it reaches the owner over its socket.
+/// An archive. Either this process owns it (it holds the lock file), or it reaches the owner over
+/// its socket.
 ///
-/// Both kinds behave the same. If the owner ends, the next call finds the new owner or becomes the owner.
-/// When the owner drops its last clone, running loads end at their next epoch; another load of the same
-/// inputs continues them.
+/// Both kinds behave the same. If the owner ends, the next call finds the new owner or becomes the
+/// owner. When the owner drops its last clone, running loads end at their next epoch; another load
+/// of the same inputs continues them.
 #[derive(Clone)]
 pub struct Archive {
     shared: Arc<Shared>,
-    /// For whom it is asked; absent for the owner of the archive, who sees everything.
+    /// Groups of the client; absent for the owner of the archive, who sees everything.
     groups: Option<Arc<Groups>>,
 }
 
@@ -105,17 +110,18 @@ impl Archive {
     /// Opens `dir`, as its owner if it has none, otherwise through the owner's socket.
     ///
     /// # Errors
-    /// [`OpenError`]. [`OpenError::Owned`] means that the owner does not answer, or that `settings.own` was
-    /// set.
+    /// [`OpenError`]. [`OpenError::Owned`] means that the owner does not answer, or that
+    /// `settings.own` was set.
     pub fn open(dir: &Path, settings: OpenSettings) -> Result<Archive, OpenError> {
         Archive::open_with(dir, settings, Sources::default())
     }
 
-    /// Like [`Archive::open`], with inputs from more places than the files of this machine. The owner reads
-    /// the inputs of a load with its own `sources`; the process that asks for a record reads it with these.
+    /// Like [`Archive::open`], with inputs from `sources` in addition to local files. The owner
+    /// reads the inputs of a load with its own `sources`. A client process reads records with
+    /// these.
     ///
     /// # Errors
-    /// As [`Archive::open`].
+    /// The errors of [`Archive::open`].
     pub fn open_with(dir: &Path, settings: OpenSettings, sources: Sources) -> Result<Archive, OpenError> {
         let files = Files::new(dir)?;
         let sources = sources.with_own(own_inputs(dir));
@@ -135,8 +141,9 @@ impl Archive {
         })
     }
 
-    /// The same archive as somebody in `groups` sees it: every question is answered from what they may see, and what is not for
-    /// them is refused with [`ErrorCode::Forbidden`]. What holds is what the rules say when a question begins.
+    /// Returns the same archive restricted to clients in `groups`. Every question is answered from
+    /// their visible part, and refused with [`ErrorCode::Forbidden`] if they are not permitted to
+    /// ask it. The rules in force when a question begins apply to all of it.
     #[must_use]
     pub fn seen_by(&self, groups: Groups) -> Archive {
         Archive {
@@ -145,35 +152,36 @@ impl Archive {
         }
     }
 
-    /// Whether there is no file of rules, so that everybody sees everything. It looks at the directory alone, which takes
-    /// microseconds, and says no where that cannot be told: then a question for a sight says why.
+    /// Returns whether the file of access rules is missing, so that everything is visible to
+    /// everybody. Only checks the directory, which takes microseconds. Returns `false` if that
+    /// fails; a question then reports the reason.
     pub fn has_no_rules(&self) -> bool {
         let found = std::fs::metadata(self.rights_path());
         found.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
     }
 
-    /// Path of the rules that say who may see what.
+    /// Returns the path of the access rules.
     pub fn rights_path(&self) -> PathBuf {
         self.shared.files.rights()
     }
 
-    /// Where inputs are read from.
+    /// Returns the sources from which inputs are read.
     pub fn sources(&self) -> &Sources {
         &self.shared.sources
     }
 
-    /// Whether this process owns the archive now.
+    /// Returns whether this process owns the archive now.
     pub fn is_owner(&self) -> bool {
         matches!(*self.shared.role.read(), Role::Owner(_))
     }
 
-    /// The archive's directory, absolute.
+    /// Returns the absolute path of the archive's directory.
     pub fn dir(&self) -> &Path {
         self.shared.files.dir()
     }
 
-    /// Folder of the tables of facts, or the address of their folder in a store (`s3://bucket/name`); `None` if the archive
-    /// keeps none.
+    /// Returns the folder of the tables of facts, or the address of their folder in a store
+    /// (`s3://bucket/name`); `None` if the archive keeps no facts.
     ///
     /// # Errors
     /// [`OpenError`]: the settings cannot be read.
@@ -200,8 +208,8 @@ impl Archive {
         answer.to::<Q>()
     }
 
-    /// Writes all rows of a view (docs/views.md lists its columns) as of one epoch. Returns the number of
-    /// rows.
+    /// Writes all rows of a view (docs/views.md lists its columns) as of one epoch. Returns the
+    /// number of rows.
     ///
     /// # Errors
     /// [`AskError`]; some rows may have been written already.
@@ -220,7 +228,7 @@ impl Archive {
         self.dump_requested(&request, out)
     }
 
-    /// Holds the newest epoch, for several dumps of one cut.
+    /// Holds the newest epoch, so that several dumps show the same state.
     ///
     /// # Errors
     /// [`AskError`].
@@ -244,7 +252,8 @@ impl Archive {
         })
     }
 
-    /// Refuses what has no form for those who do not see everything.
+    /// Refuses a request that cannot be filtered by access rules, unless the client sees
+    /// everything.
     fn check_everything(&self, what: &str) -> Result<(), AskError> {
         let Some(groups) = &self.groups else {
             return Ok(());
@@ -262,7 +271,7 @@ impl Archive {
         let mut out = Noting { out, written: false };
         self.with_retry(|role| match role {
             Role::Owner(owner) => owner.dump(request, &mut out).map_err(ClientError::Answered),
-            // Rows that are written cannot be taken back, so there is no second attempt once there are any.
+            // Written rows cannot be taken back, so there is no second attempt after the first row.
             Role::Client(client) => client.dump(request, &mut out).map_err(|error| match error {
                 ClientError::Lost(error) if out.written => ClientError::Answered(lost(&error)),
                 other => other,
@@ -270,12 +279,12 @@ impl Archive {
         })
     }
 
-    /// Loads and waits for the end. `progress` is called several times a second with the epoch and the job;
-    /// if it returns `false`, the load is cancelled. If the owner ends meanwhile, the load is requested again
-    /// from the next owner, which continues it.
+    /// Loads and waits for the end. `progress` is called several times a second with the epoch and
+    /// the job; if it returns `false`, the load is cancelled. If the owner ends meanwhile, the load
+    /// is requested again from the next owner, which continues it.
     ///
     /// # Errors
-    /// [`AskError`]. A load that ran and failed is no error here: its state says so.
+    /// [`AskError`]. A load that ran and failed is not an error here: its state says so.
     pub fn load(
         &self,
         request: &LoadRequest,
@@ -304,12 +313,13 @@ impl Archive {
         }
     }
 
-    /// Weaves what was read from tables of facts; the line about the tables was read before. `goes_on` is asked after each epoch. Only
-    /// the owner can do it, who may have other clients meanwhile, but no loads.
+    /// Weaves lines read from tables of facts. The line about the tables must already have been
+    /// consumed. `goes_on` is called after each epoch, and returns whether to continue. Only the
+    /// owner can do this. It may have other clients meanwhile, but no loads.
     ///
     /// # Errors
-    /// [`AskError`]: this process is not the owner, a line is wrong or missing, or the archive cannot be written to. What was woven
-    /// stays, and the same load goes on there.
+    /// [`AskError`]: this process is not the owner, a line is wrong or missing, or the archive
+    /// cannot be written to. Lines already woven are kept, and the same load continues after them.
     pub fn load_facts(
         &self,
         lines: &mut dyn Iterator<Item = Result<FactLine, String>>,
@@ -324,7 +334,7 @@ impl Archive {
         }
     }
 
-    /// Requests a load. While the owner is ending, it tries again.
+    /// Requests a load. Retries while the owner is ending.
     fn submit(&self, request: &LoadRequest) -> Result<(u64, JobBody), AskError> {
         let deadline = system::now() + HELD_TIME_MAX;
         loop {
@@ -338,8 +348,8 @@ impl Archive {
     }
 
     fn with_retry<T>(&self, mut call: impl FnMut(&Role) -> Result<T, ClientError>) -> Result<T, AskError> {
-        // If short-lived commands own the archive one after another, the next owner may be gone as well, so
-        // try until the deadline.
+        // If short-lived commands own the archive one after another, the next owner may have ended
+        // as well, so retry until the deadline.
         let deadline = system::now() + HELD_TIME_MAX;
         let outcome = loop {
             let outcome = call(&self.shared.role.read());
@@ -359,10 +369,10 @@ impl Archive {
         })
     }
 
-    /// Finds the new owner after the last one ended, or becomes it.
+    /// Finds the new owner after the last one ended, or becomes the owner.
     fn reopen(&self) -> Result<(), AskError> {
         let mut role = self.shared.role.write();
-        // Another thread has done it already while this one waited for the lock.
+        // Another thread did this while this one waited for the lock.
         if let Role::Owner(_) = *role {
             return Ok(());
         }
@@ -447,7 +457,7 @@ fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Resul
     }
 }
 
-/// Becomes the owner, or a reader if the archive is to be read only. Returns `None` while another process
+/// Becomes the owner, or a reader if the archive is read-only. Returns `None` while another process
 /// owns it.
 fn try_own(
     files: &Files,

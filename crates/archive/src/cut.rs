@@ -9,19 +9,19 @@ use crate::question::{Dump, DumpFormat, DumpRange, DumpRequest};
 use crate::socket::client::HeldCut;
 use crate::{Archive, AskError, ask};
 
-/// One epoch of an archive: all dumps of it show the same cut, whatever is loaded meanwhile. What it shows stays on the disk
-/// for as long: hold it for one question, not for ever.
+/// One epoch of an archive. All dumps of it show the same state, even while loads continue. Its
+/// data stays on disk until it is dropped, so hold it only for one question.
 pub struct Cut {
     pub(crate) archive: Archive,
     pub(crate) of: CutEpochs,
     pub(crate) held: Held,
 }
 
-/// What a cut shows.
+/// The state that a cut shows.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct CutEpochs {
     epoch: u64,
-    /// Of each table of facts, the last epoch that it must have to show the same.
+    /// For each table of facts, the last epoch that it must contain to show the same state.
     facts: [u64; 3],
 }
 
@@ -36,24 +36,25 @@ impl CutEpochs {
     }
 }
 
-/// Who holds it.
+/// The holder of the cut.
 pub(crate) enum Held {
     Here(Snapshot),
     ByOwner(HeldCut),
 }
 
 impl Cut {
-    /// Number of the epoch.
+    /// Returns the number of the epoch.
     pub fn epoch(&self) -> u64 {
         self.of.epoch
     }
 
-    /// The last epoch that a table of facts must have to show the same as this cut.
+    /// Returns the last epoch that a table of facts must contain to show the same state as this
+    /// cut.
     pub fn facts_epoch(&self, table: facts::Table) -> u64 {
         self.of.facts[table as usize]
     }
 
-    /// The archive.
+    /// Returns the archive.
     pub fn archive(&self) -> &Archive {
         &self.archive
     }
@@ -61,7 +62,8 @@ impl Cut {
     /// Writes a part of a view. Returns the number of rows.
     ///
     /// # Errors
-    /// [`AskError`]; some rows may have been written already. `Unavailable` if the owner that held the cut has ended.
+    /// [`AskError`]; some rows may have been written already. `Unavailable` if the owner that held
+    /// the cut has ended.
     pub fn dump(
         &self,
         rows: impl Into<Dump>,

@@ -1,4 +1,4 @@
-//! Why an archive cannot be opened, and why a question has no answer.
+//! Why an archive cannot be opened, and why a question cannot be answered.
 
 use std::fmt::Display;
 
@@ -21,7 +21,7 @@ pub enum OpenError {
     NotEmpty {
         /// The directory.
         dir: String,
-        /// Something that is in it.
+        /// A file in it.
         found: String,
     },
     /// The archive was written by a program with another format.
@@ -31,26 +31,26 @@ pub enum OpenError {
         dir: String,
         /// Format number in its settings.
         found: u32,
-        /// The format this program knows.
+        /// The newest format that this program reads.
         expected: u32,
     },
-    /// The settings file cannot be understood.
+    /// The settings file is invalid.
     #[error("read {path}: {message}")]
     Settings {
         /// The settings file.
         path: String,
-        /// What is wrong with it.
+        /// Description of the error.
         message: String,
     },
-    /// Another process owns the archive, and this process had to become the owner, or the owner does not
-    /// answer.
+    /// Another process owns the archive and does not answer, or this process had to become the
+    /// owner.
     #[error("{dir} is owned by {owner}{hint}")]
     Owned {
         /// The directory.
         dir: String,
         /// `process 123`, or `another process`.
         owner: String,
-        /// Why the owner could not be asked instead; may be empty.
+        /// Why the owner could not answer instead; may be empty.
         hint: String,
     },
     /// Other processes have the archive open read-only, and this process had to change it.
@@ -64,7 +64,7 @@ pub enum OpenError {
         /// `process 123`, `processes 123, 124`, or `other processes`.
         readers: String,
     },
-    /// The owner is a different version of the program.
+    /// The owner runs a different version of the program.
     #[error("the owner of {dir} is weft {found}, this is weft {expected}; use the same version for both")]
     Version {
         /// The directory.
@@ -77,7 +77,7 @@ pub enum OpenError {
     /// An I/O call failed.
     #[error("{action} {path}: {source}")]
     Io {
-        /// What was attempted, for example `create`.
+        /// The attempted action, for example `create`.
         action: &'static str,
         /// The file or directory.
         path: String,
@@ -92,12 +92,12 @@ pub enum OpenError {
         /// The index's error.
         message: String,
     },
-    /// A new archive cannot keep its facts where it is to keep them.
+    /// A new archive cannot keep its facts at the given place.
     #[error("--facts {address}: {message}")]
     Facts {
         /// The address.
         address: String,
-        /// Why not.
+        /// The reason.
         message: String,
     },
     /// The search index cannot be opened.
@@ -113,7 +113,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// Whether the error means that the place can never be written to.
+    /// Returns whether the error means that the place can never be written to.
     pub(crate) fn forbids_writing(&self) -> bool {
         use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
         matches!(self, OpenError::Io { source, .. } if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem))
@@ -128,24 +128,24 @@ impl OpenError {
     }
 }
 
-/// Why a question has no answer.
+/// Why a question cannot be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
-    /// What was asked for is not in the archive.
+    /// The object is not in the archive.
     NotFound,
-    /// The question itself is wrong.
+    /// The question is invalid.
     BadRequest,
-    /// The question is not for who asks.
+    /// The client is not permitted to ask this question.
     Forbidden,
-    /// The question cannot be answered now. Asking again later may help.
+    /// The question cannot be answered now. A retry may help.
     Unavailable,
     /// The archive or the disk failed.
     Internal,
 }
 
 impl ErrorCode {
-    /// The word for the code in JSON.
+    /// Returns the name of the code in JSON.
     pub fn name(self) -> &'static str {
         match self {
             ErrorCode::NotFound => "not_found",
@@ -157,38 +157,38 @@ impl ErrorCode {
     }
 }
 
-/// Why a question has no answer.
+/// Why a question cannot be answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{message}")]
 pub struct AskError {
-    /// Tells the asker what to do about it.
+    /// A code that tells the client how to react.
     pub code: ErrorCode,
-    /// The reason in words for people.
+    /// The reason, for people.
     pub message: String,
 }
 
 impl AskError {
-    /// What was asked for is not in the archive.
+    /// Makes the error for an object that is not in the archive.
     pub fn not_found(message: impl Display) -> AskError {
         AskError::new(ErrorCode::NotFound, message)
     }
 
-    /// The question itself is wrong.
+    /// Makes the error for an invalid question.
     pub fn bad_request(message: impl Display) -> AskError {
         AskError::new(ErrorCode::BadRequest, message)
     }
 
-    /// The question is not for who asks.
+    /// Makes the error for a question that the client is not permitted to ask.
     pub fn forbidden(message: impl Display) -> AskError {
         AskError::new(ErrorCode::Forbidden, message)
     }
 
-    /// The question cannot be answered now. Asking again later may help.
+    /// Makes the error for a question that cannot be answered now. A retry may help.
     pub fn unavailable(message: impl Display) -> AskError {
         AskError::new(ErrorCode::Unavailable, message)
     }
 
-    /// The archive or the disk failed.
+    /// Makes the error for a failure of the archive or the disk.
     pub fn internal(message: impl Display) -> AskError {
         AskError::new(ErrorCode::Internal, message)
     }

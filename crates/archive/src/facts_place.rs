@@ -1,4 +1,4 @@
-//! Where an archive's facts lie: in its directory, in another, or in a store.
+//! The place of an archive's facts: its directory, another one, or a store.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::OpenError;
 use crate::kept_facts::FactsSettings;
 use inputs::{Sources, is_address};
 
-/// The place that settings name: `dir` unless they name another.
+/// Returns the place named in the settings, or else `dir`.
 pub(crate) fn place_of(settings: &FactsSettings, dir: &Path, sources: &Sources) -> Arc<dyn Place> {
     let Some(elsewhere) = settings.place.as_deref() else {
         return Arc::new(LocalPlace::new(dir));
@@ -27,8 +27,8 @@ pub(crate) fn place_of(settings: &FactsSettings, dir: &Path, sources: &Sources) 
     })
 }
 
-/// Refuses the address of a new archive's facts where they could not be kept: the choice stays for good, so
-/// that a mistake would be noticed too late.
+/// Refuses the address of a new archive's facts if they could not be kept there. The setting is
+/// permanent, so a mistake would be noticed too late.
 pub(crate) fn check_new(settings: &FactsSettings, sources: &Sources) -> Result<(), OpenError> {
     let Some(address) = settings.place.as_deref().filter(|place| is_address(place)) else {
         return Ok(());
@@ -53,7 +53,8 @@ pub(crate) fn check_new(settings: &FactsSettings, sources: &Sources) -> Result<(
     Ok(())
 }
 
-/// The place of facts that this process does not reach. Questions that need none are answered all the same.
+/// A place of facts that this process cannot reach. Questions that do not need facts are still
+/// answered.
 #[derive(Debug)]
 struct OutOfReach {
     address: String,

@@ -1,8 +1,8 @@
 //! Feeds the search index from the views, during loads and when it is behind.
 //!
-//! Invariant: after a successful feed the search index covers the given epoch, or will after its next commit, but for
-//! anchors that it is owed ([`fed`]). A crash between the epoch and the commit leaves it behind;
-//! [`pages_changed_since`] then lists what it missed.
+//! Invariant: after a successful feed the search index covers the given epoch, or will after its
+//! next commit, except for deferred anchors ([`fed`]). A crash between the epoch and the commit
+//! leaves it behind; [`pages_changed_since`] then lists the changes it missed.
 //!
 //! [`pages_changed_since`]: weave::Snapshot::pages_changed_since
 
@@ -30,8 +30,8 @@ pub(crate) enum FeedError {
     Search(#[from] search::ApplyError),
 }
 
-/// Feeds the changes of epochs in order, with the pages that they brought along.
-/// Epochs between the last one fed and one given here are read from the index, because registering inputs makes epochs too.
+/// Feeds the changes of epochs in order, with their pages. Missing epochs are read from the index,
+/// because registering inputs makes epochs too.
 pub(crate) fn feed(
     search: &SearchIndex,
     fed: &mut Fed,
@@ -45,7 +45,7 @@ pub(crate) fn feed(
         crash::point("feed.before_apply");
         let outcome = feed_one(search, fed, report, &snapshot);
         if outcome.is_err() {
-            // What is owed is found by the search index's own account.
+            // Deferred changes are now found through the settled epoch of the search index.
             fed.settle_at(epoch);
         }
         match outcome {
@@ -59,14 +59,14 @@ pub(crate) fn feed(
     Ok(())
 }
 
-/// Gives what is owed, and whatever was not fed, up to the epoch of the snapshot.
+/// Feeds deferred changes, and missing epochs up to that of the snapshot.
 pub(crate) fn settle(search: &SearchIndex, fed: &mut Fed, snapshot: &Snapshot) -> Result<(), FeedError> {
     let now = snapshot.epoch().0;
     feed_from_index(search, fed, now, snapshot)?;
     fed.settle(search, snapshot)
 }
 
-/// Feeds the epochs up to `until` that nobody handed over.
+/// Feeds the missing epochs up to `until` from the index.
 fn feed_from_index(
     search: &SearchIndex,
     fed: &mut Fed,
@@ -78,7 +78,7 @@ fn feed_from_index(
     }
     let changes = snapshot.pages_changed_between(Epoch(fed.epoch), Epoch(until));
     let changes = changes.map(|change| to_change(snapshot, change?));
-    // With their anchors, but what was owed before is owed still.
+    // These changes include their anchors, but earlier deferred ones remain.
     let coverage = if fed.owes() {
         Coverage::Part
     } else {
@@ -99,7 +99,8 @@ fn feed_one(
     snapshot: &Snapshot,
 ) -> Result<(), FeedError> {
     let epoch = report.epoch.0;
-    // A report without changes may be that of a batch that made no epoch: its number is then that of another step.
+    // A report without changes may be from a batch that made no epoch. Its number is then that of
+    // another step.
     let before = if report.page_changes.is_empty() {
         epoch
     } else {
@@ -123,11 +124,11 @@ fn feed_one(
         let current = match change {
             PageChange::Upsert(url_key) => match pages.next() {
                 Some(page) if page.url_key == url_key => given(snapshot, page)?,
-                // Not to be expected: a page for each upsert, in their order.
+                // Unexpected: there should be one page per upsert, in the same order.
                 _ => return to_change(snapshot, PageChange::Upsert(url_key)),
             },
             PageChange::Anchors(url_key) => said_otherwise(snapshot, url_key)?,
-            // What has past versions alone has no document to delete, but no in-links that count either.
+            // A key with only past versions has no document to delete, and no in-links that count.
             PageChange::Delete(url_key) | PageChange::Past(url_key) => Change::Delete(url_key),
             PageChange::Bucket(url_key, bucket) => Change::Bucket(url_key, bucket),
         };
@@ -144,7 +145,8 @@ fn feed_one(
     }
 }
 
-/// Feeds what changed since the epoch that the search index covers, and makes it searchable at once.
+/// Feeds the changes since the epoch that the search index covers, and makes them searchable at
+/// once.
 pub(crate) fn catch_up(
     search: &SearchIndex,
     snapshot: &Snapshot,
@@ -152,21 +154,21 @@ pub(crate) fn catch_up(
 ) -> Result<(), FeedError> {
     let covered = search.covered_epoch();
     if covered > snapshot.epoch().0 {
-        // The index is older than the search index, because it was restored or rebuilt. Nothing in the search
-        // index can be relied on.
+        // The index is older than the search index, because it was restored or rebuilt. Nothing in
+        // the search index can be relied on.
         search.clear()?;
     }
-    // Only what is empty is filled from the beginning: the first epoch owes nothing.
+    // Only an empty search index is filled from the beginning: the first epoch defers nothing.
     let covered = search.covered_epoch();
     let since = Epoch(search.settled_epoch().max(1).min(covered));
     if since < snapshot.epoch() {
         tracing::info!(from = since.0, to = snapshot.epoch().0, "search catches up");
-        // Naming the pages takes a small part of the time that giving them takes.
+        // Listing the pages takes a small part of the time that feeding them takes.
         progress.begin(snapshot.pages_changed_since(since).count() as u64);
         let changes = snapshot.pages_changed_since(since).map(|change| {
             progress.count();
             let change = to_change(snapshot, change?)?;
-            // Search had nothing, and from the beginning each page is named once.
+            // The search index was empty, and from the beginning each page is listed once.
             Ok(if since.0 == 0 { inserted(change) } else { change })
         });
         let applied = apply(search, since.0, snapshot.epoch().0, Coverage::Whole, changes);
@@ -177,15 +179,15 @@ pub(crate) fn catch_up(
     Ok(())
 }
 
-/// Whether anything is owed of what is applied, or was before.
+/// Whether all changes up to an epoch are applied, or some remain deferred.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Coverage {
     Whole,
     Part,
 }
 
-/// Applies the changes of the epochs after `since` up to `epoch`. If a row cannot be read, only part of them is
-/// applied; the search index is then cleared, so that everything is fed again.
+/// Applies the changes of the epochs after `since` up to `epoch`. If a row cannot be read, only
+/// some of them are applied; the search index is then cleared, so that everything is fed again.
 fn apply(
     search: &SearchIndex,
     since: u64,
@@ -208,7 +210,7 @@ fn apply(
     }
 }
 
-/// A page as the epoch hands it over; read from the index is only what the epoch did not look at.
+/// Converts a page handed over by an epoch. Reads from the index only what the epoch did not have.
 fn given(snapshot: &Snapshot, page: ChangedPage) -> Result<Change, SnapshotError> {
     let text = match page.text {
         Some(text) => text,
@@ -274,20 +276,20 @@ fn weighed(anchors: Vec<AnchorRow>) -> Vec<Anchor> {
     anchors.into_iter().map(weighed).collect()
 }
 
-/// The bucket of a page's in-links, and what they say.
+/// Returns the bucket of a page's in-links, and their anchor texts.
 fn linked(snapshot: &Snapshot, url_key: &str) -> Result<(u8, Vec<AnchorRow>), SnapshotError> {
     let (inlinks_external, anchors) = snapshot.anchors(url_key)?;
     Ok((weave::inlinks_bucket(inlinks_external), anchors))
 }
 
-/// Makes the search index anew of all pages; `made` is told how many there are so far.
+/// Rebuilds the search index from all pages. Calls `made` with the number of pages so far.
 pub(crate) fn rebuild(
     search: &SearchIndex,
     snapshot: &Snapshot,
     made: &mut dyn FnMut(u64),
 ) -> Result<u64, FeedError> {
     if search.covered_epoch() > snapshot.epoch().0 {
-        // As in `catch_up`: it is of another index.
+        // As in `catch_up`: the search index belongs to another index.
         search.clear()?;
     }
     let mut count = 0;
@@ -303,18 +305,20 @@ pub(crate) fn rebuild(
     Ok(count)
 }
 
-/// A change with what the index has of the page now.
+/// Converts a change, with the present rows of the page in the index.
 fn to_change(snapshot: &Snapshot, change: PageChange) -> Result<Change, SnapshotError> {
     match change {
         PageChange::Bucket(url_key, bucket) => Ok(Change::Bucket(url_key, bucket)),
-        // It may be a page again by now: the epoch that made it one inserts it, and must find none.
+        // The key may have become a page again. The epoch in which it did inserts the document, so
+        // there must be none before.
         PageChange::Delete(url_key) | PageChange::Past(url_key) => change_of(snapshot, url_key, false),
         PageChange::Upsert(url_key) => change_of(snapshot, url_key, true),
         PageChange::Anchors(url_key) => said_otherwise(snapshot, url_key),
     }
 }
 
-/// A page whose in-links, or their anchor texts, are others. Its past versions have none, so they stay.
+/// Converts a page whose in-links or anchor texts changed. Its past versions have none, so they
+/// stay.
 fn said_otherwise(snapshot: &Snapshot, url_key: String) -> Result<Change, SnapshotError> {
     let (since_ms, past) = snapshot.history(&url_key)?;
     let version = version_now(since_ms, weave::past_count(&past));
@@ -324,7 +328,7 @@ fn said_otherwise(snapshot: &Snapshot, url_key: String) -> Result<Change, Snapsh
     }))
 }
 
-/// The current version, which began then, after so many others.
+/// Returns the current version of a page, with its start and the number of versions before it.
 fn version_now(since_ms: i64, past_versions: u32) -> Version {
     Version {
         since_ms,
@@ -333,8 +337,8 @@ fn version_now(since_ms: i64, past_versions: u32) -> Version {
     }
 }
 
-/// All that the index has of a key now, in place of whatever search has of it; without the current version unless it
-/// `has_content`.
+/// Replaces everything that search has of a key by the present rows in the index. The current
+/// version is included only if the key `has_content`.
 fn change_of(snapshot: &Snapshot, url_key: String, has_content: bool) -> Result<Change, SnapshotError> {
     let (since_ms, past) = snapshot.history(&url_key)?;
     let version = version_now(since_ms, weave::past_count(&past));
@@ -357,7 +361,7 @@ fn change_of(snapshot: &Snapshot, url_key: String, has_content: bool) -> Result<
     })
 }
 
-/// The same where search has nothing of any key.
+/// Converts a change for a search index that contains no key yet.
 fn inserted(change: Change) -> Change {
     match change {
         Change::Upsert(document) => Change::Insert(document),
@@ -376,7 +380,7 @@ fn inserted(change: Change) -> Change {
     }
 }
 
-/// A change of a key with what an epoch did to its past versions.
+/// Adds to a change of a key the changes of its past versions in an epoch.
 fn with_past(
     snapshot: &Snapshot,
     current: Change,
@@ -396,7 +400,7 @@ fn with_past(
     })
 }
 
-/// What the index has of a page or document; `None` of what is neither.
+/// Returns the document of a page or document in the index; `None` if the key is neither.
 fn document(snapshot: &Snapshot, url_key: &str, version: Version) -> Result<Option<Document>, SnapshotError> {
     let Some(page) = snapshot
         .version(url_key)?
@@ -425,9 +429,11 @@ fn document(snapshot: &Snapshot, url_key: &str, version: Version) -> Result<Opti
     }))
 }
 
-/// The same of a past version. One that is open is what another page of the key is now.
+/// Returns the document of a past version. An open version is the present version of another page
+/// with the same key.
 fn past_document(snapshot: &Snapshot, url_key: &str, past: PastVersion) -> Result<Document, SnapshotError> {
-    // By this name an open version is told from the current one of its key, so it has one even without a text.
+    // This name distinguishes an open version from the current one of its key, so it has a name
+    // even without a text.
     let text = past.text.or(past.is_open().then_some([0; 16]));
     Ok(Document {
         text: match past.text {
@@ -445,9 +451,9 @@ fn past_document(snapshot: &Snapshot, url_key: &str, past: PastVersion) -> Resul
         fetch_time_ms: past.fetch_time_ms,
         mime: past.mime,
         language: past.language,
-        // That of its key is told with the current version.
+        // The in-links of its key belong to the current version.
         inlink_bucket: 0,
-        // The links of today are to the page of today.
+        // Present links point to the present page.
         anchors: Vec::new(),
         version: Version {
             since_ms: past.since_ms,

@@ -1,9 +1,10 @@
-//! Files of an archive directory, and its settings file. The byte-level description is `docs/format-archive.md`.
+//! Files of an archive directory, and its settings file. The byte-level description is
+//! `docs/format-archive.md`.
 //!
 //! Invariants:
-//!  - a directory is an archive if and only if it holds `weft.json`;
-//! - `weft.json` appears complete (it is written under another name, synced and renamed) and only under the
-//!   lock;
+//! - a directory is an archive if and only if it contains `weft.json`;
+//! - `weft.json` appears complete (it is written under another name, synced and renamed) and only
+//!   under the lock;
 //! - only the lock file is created before it.
 
 use std::fs;
@@ -19,37 +20,37 @@ use crate::crash;
 use crate::kept_facts::FactsSettings;
 use overlay::{Overlay, make_readable};
 
-/// Newest format of archive directories that this program reads and writes: one with facts. Programs before would weave epochs
-/// whose facts are missing, so they must refuse it.
+/// Newest format of archive directories that this program reads and writes: one with facts. Earlier
+/// programs would weave epochs without facts, so they must refuse it.
 pub(crate) const FORMAT: u32 = 2;
 
-/// Format of an archive without facts, which those programs read.
+/// Format of an archive without facts, which earlier programs can read.
 pub(crate) const FORMAT_WITHOUT_FACTS: u32 = 1;
 
-/// Lines of indexes that were posted.
+/// Posted lines of indexes.
 const POSTED: &str = "posted";
-/// What is there while the archive is open: the owner's socket.
+/// Files that exist while the archive is open: the owner's socket.
 const RUNNING: &str = "run";
 const OLDER_SOCKET: &str = "socket";
 const INDEX: &str = "index";
 const SEARCH: &str = "search";
 const FACTS: &str = "facts";
-/// The catalogue of files, which may be there before anything is loaded (`weft files scan`).
+/// The catalogue of files, which may exist before anything is loaded (`weft files scan`).
 const CATALOGUE: &str = "files";
 const CATALOGUE_MAKING: &str = "files.making";
-/// Rules of policies for these files, which people write (`weft files policy`).
+/// Rules of policies for these files, written by users (`weft files policy`).
 const POLICIES: &str = "policies.toml";
-/// Rules of who may see what, which people write (`weft rights`).
+/// Access rules, written by users (`weft rights`).
 const RIGHTS: &str = "rights.toml";
 const RIGHTS_LOCK: &str = "rights.toml.lock";
-/// Settings of the cache through which inputs elsewhere are read; this crate leaves them to the program.
+/// Settings of the cache for remote inputs. This crate leaves them to the program.
 const CACHE: &str = "cache.toml";
 
 /// Paths within an archive directory.
 #[derive(Debug, Clone)]
 pub(crate) struct Files {
     dir: PathBuf,
-    /// Contains index and search index instead, if the archive is only read.
+    /// Contains index and search index instead, if the archive is open read-only.
     overlay: Option<Arc<Overlay>>,
 }
 
@@ -59,19 +60,20 @@ pub(crate) struct ArchiveSettings {
     pub(crate) format: u32,
     /// Version of the program that created the archive, for people.
     pub(crate) created_by: String,
-    /// Which links the archive keeps. This never changes.
+    /// Which links the archive keeps. Fixed at creation.
     pub(crate) links: LinkScope,
-    /// Which captures that are no pages have their text in search; none in archives of programs that had no documents. This never
-    /// changes.
+    /// Which captures other than pages are searchable. None in archives of programs without
+    /// documents. Fixed at creation.
     #[serde(default)]
     pub(crate) documents: DocumentScope,
-    /// Where facts are kept; absent if they are not, as in archives of programs that kept none. This never changes.
+    /// Where facts are kept; absent if they are not, as in archives of programs without facts.
+    /// Fixed at creation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) facts: Option<FactsSettings>,
 }
 
 impl Files {
-    /// `dir` as an absolute path, so that a later change of the working directory does not matter.
+    /// Makes `dir` absolute, so that a later change of the working directory has no effect.
     pub(crate) fn new(dir: &Path) -> Result<Files, OpenError> {
         let dir = std::path::absolute(dir).map_err(|source| OpenError::io("find", dir, source))?;
         Ok(Files { dir, overlay: None })
@@ -81,7 +83,8 @@ impl Files {
         &self.dir
     }
 
-    /// The same archive with an overlay, so that opening it changes nothing. The caller holds the lock.
+    /// Returns the same archive with an overlay, so that opening it changes nothing. The caller
+    /// holds the lock.
     pub(crate) fn read_only(&self) -> Result<Files, OpenError> {
         let overlay = Overlay::over(&self.dir, &[INDEX, SEARCH])
             .map_err(|source| OpenError::io("open read-only", &self.dir, source))?;
@@ -91,15 +94,15 @@ impl Files {
         })
     }
 
-    /// Lets whoever may read the archive's folders read what is in them. The caller holds the lock, and has closed
-    /// index and search index.
+    /// Makes the files in the archive's folders readable by all users who may read these folders.
+    /// The caller holds the lock, and has closed index and search index.
     pub(crate) fn make_readable(&self) {
         if self.is_read_only() {
             return;
         }
         for dir in [self.index(), self.search()] {
             match make_readable(&dir) {
-                // What is not this user's keeps its rights.
+                // Files of other users keep their permissions.
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     tracing::debug!(dir = %dir.display(), %error, "some files stay closed to other users");
                 }
@@ -124,17 +127,18 @@ impl Files {
         self.engines().join(SEARCH)
     }
 
-    /// Tables of facts, unless the settings name another place. Read-only archives read them where they are.
+    /// Returns the folder of the tables of facts, unless the settings name another place. Read-only
+    /// archives use it too.
     pub(crate) fn facts(&self) -> PathBuf {
         self.dir.join(FACTS)
     }
 
-    /// Lines of indexes that were posted. Read-only archives have them where they are.
+    /// Returns the folder of the posted lines. Read-only archives use it too.
     pub(crate) fn posted(&self) -> PathBuf {
         Files::posted_in(&self.dir)
     }
 
-    /// The same in the archive at `dir`.
+    /// Returns the folder of the posted lines in the archive at `dir`.
     pub(crate) fn posted_in(dir: &Path) -> PathBuf {
         dir.join(POSTED)
     }
@@ -147,7 +151,7 @@ impl Files {
         self.dir.join(RUNNING).join("socket")
     }
 
-    /// Removes the socket that a program of before left: it lay in the archive's directory itself.
+    /// Removes the socket that an earlier program left in the archive's directory.
     pub(crate) fn remove_older_socket(&self) {
         let _ = fs::remove_file(self.dir.join(OLDER_SOCKET));
     }
@@ -210,7 +214,8 @@ impl Files {
         }
     }
 
-    /// Why a directory that is no archive cannot be opened: whoever named a folder of other files does not mean to make one of it.
+    /// Returns the error for a directory that is not an archive. A user who names a folder with
+    /// other files does not want to turn it into an archive.
     pub(crate) fn missing(&self) -> OpenError {
         match self.other_file() {
             Ok(Some(found)) => self.not_empty(found),
@@ -227,7 +232,7 @@ impl Files {
         }
     }
 
-    /// A file in the directory that is none of an archive.
+    /// Returns a file in the directory that does not belong to an archive, if any.
     fn other_file(&self) -> Result<Option<String>, OpenError> {
         let ours = [
             "lock",
@@ -249,7 +254,7 @@ impl Files {
         for entry in entries {
             let entry = entry.map_err(|source| OpenError::io("list", &self.dir, source))?;
             let name = entry.file_name();
-            // Another process may have made an archive of it since it was looked for, which has more files.
+            // Another process may have created an archive in it meanwhile, which has more files.
             if !ours.iter().any(|known| name == *known) && self.read_settings()?.is_none() {
                 return Ok(Some(name.to_string_lossy().into_owned()));
             }
@@ -264,8 +269,8 @@ impl Files {
             let mut file = fs::File::create(&aside)?;
             serde_json::to_writer_pretty(&mut file, settings)?;
             file.write_all(b"\n")?;
-            // The content must be on disk before the rename, and the rename before anything else: after a
-            // crash the file is either missing or complete.
+            // The content must be on disk before the rename, and the rename before anything else:
+            // after a crash the file is either missing or complete.
             file.sync_all()?;
             crash::point("settings.before_rename");
             fs::rename(&aside, self.settings())?;
@@ -276,7 +281,7 @@ impl Files {
     }
 }
 
-/// Size of all files below `dir` in bytes. Files that vanish meanwhile are not counted.
+/// Returns the size of all files below `dir` in bytes. Files that vanish meanwhile are not counted.
 pub(crate) fn bytes_below(dir: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(dir) else { return 0 };
     entries
@@ -289,11 +294,11 @@ pub(crate) fn bytes_below(dir: &Path) -> u64 {
         .sum()
 }
 
-/// Bytes that a file takes: its length, or less where it is sparse, as the index's journal is before it is
-/// written.
+/// Returns the bytes that a file occupies: its length, or less if it is sparse, like the index's
+/// journal before it is written.
 fn allocated(metadata: &fs::Metadata) -> u64 {
     use std::os::unix::fs::MetadataExt as _;
-    // `st_blocks` counts in 512 bytes, whatever the file system's block is.
+    // `st_blocks` counts units of 512 bytes, independent of the block size of the file system.
     metadata.len().min(metadata.blocks().saturating_mul(512))
 }
 

@@ -1,8 +1,9 @@
-//! Weaves an archive from tables of facts, without the files that they were made of.
+//! Weaves an archive from tables of facts, without the files from which they were made.
 //!
-//! Another program reads the tables and gives their content as lines ([`FactLine`]): input by input, the captures of each by
-//! their offsets. An input is woven as if it had been read: the same epochs, ledger, facts and search. So a load that is
-//! stopped or killed goes on where it was, and an input that the archive has already adds nothing.
+//! Another program reads the tables and passes their content as lines ([`FactLine`]): input by
+//! input, the captures of each by offset. An input is woven as if it had been read: into the same
+//! epochs, ledger, facts and search index. So a load that is stopped or killed continues where it
+//! was, and an input that the archive already has adds nothing.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -15,45 +16,46 @@ use crate::load::{EPOCH_AGE, capture_bytes};
 use crate::open_archive::OpenArchive;
 use crate::{AskError, crash};
 
-/// A line of what is read from tables of facts.
+/// A line read from tables of facts.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FactLine {
-    /// The first line: what the tables have.
+    /// The first line, about the content of the tables.
     Tables {
-        /// Which links.
+        /// Which links they contain.
         links: LinkScope,
-        /// Whether they have the texts of pages.
+        /// Whether they contain the texts of pages.
         texts: bool,
-        /// Captures of all inputs, for progress.
+        /// Number of captures of all inputs, for progress.
         captures: u64,
-        /// Inputs that failed when the tables were made, so that they are not in them.
+        /// Number of inputs that failed when the tables were made, so that they are missing in
+        /// them.
         inputs_failed: u64,
     },
     /// An input, whose captures follow.
     Input(FactInput),
-    /// A capture of the last input, behind those before it.
+    /// A capture of the last input, after the captures before it.
     Capture(Box<Capture>),
-    /// The last line: without it, lines are missing.
+    /// The last line. If it is missing, the lines are incomplete.
     End,
 }
 
-/// An input as the ledger of the tables has it.
+/// An input in the ledger of the tables.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FactInput {
-    /// Name that it was loaded by.
+    /// Name with which it was loaded.
     pub name: String,
-    /// Where it was read from.
+    /// Location from which it was read.
     pub location: String,
     /// `sha256:<hex>` of its bytes.
     pub digest: String,
     /// Size in bytes.
     pub size: u64,
-    /// Collection label, empty if none.
+    /// Collection label; empty if none.
     pub collection: String,
-    /// Records in it, captures or not.
+    /// Number of its records, captures or not.
     pub records: u64,
-    /// What of it could not be used.
+    /// Its parts that could not be used.
     pub quarantined: Vec<QuarantinedSpan>,
 }
 
@@ -64,35 +66,36 @@ pub struct QuarantinedSpan {
     pub offset: u64,
     /// Length in stored bytes.
     pub length: u64,
-    /// Word for the reason.
+    /// Code of the reason.
     pub reason: String,
-    /// More about it.
+    /// Details of the reason.
     pub detail: String,
 }
 
-/// What a load from facts has done so far.
+/// Progress of a load from facts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct FromFacts {
-    /// Inputs woven to their end.
+    /// Number of inputs woven to their end.
     pub inputs_done: u64,
-    /// Inputs that the archive had already.
+    /// Number of inputs that the archive already had.
     pub inputs_known: u64,
-    /// Captures woven.
+    /// Number of captures woven.
     pub captures: u64,
-    /// Captures passed over, because the archive had them.
+    /// Number of captures skipped because the archive already had them.
     pub captures_known: u64,
     /// The archive's epoch.
     pub epoch: u64,
 }
 
 impl FromFacts {
-    /// Captures read.
+    /// Returns the number of captures read.
     pub fn captures_read(&self) -> u64 {
         self.captures + self.captures_known
     }
 }
 
-/// Weaves lines until the last one, or until `goes_on` says no; then everything so far is woven, and the next load goes on there.
+/// Weaves lines until the last one, or until `goes_on` returns `false`. Then everything so far is
+/// woven, and the next load continues there.
 pub(crate) fn weave_lines(
     open: &OpenArchive,
     lines: &mut dyn Iterator<Item = Result<FactLine, String>>,
@@ -114,14 +117,14 @@ pub(crate) fn weave_lines(
     })?
 }
 
-/// The input whose captures are read.
+/// The input whose captures are being read.
 struct Current {
-    /// Its progress in the batch is the last one.
+    /// Its progress is the last one in the batch.
     id: InputId,
     input: FactInput,
-    /// How far an earlier load has woven it.
+    /// Offset up to which an earlier load has woven it.
     begun: u64,
-    /// Where the last capture ends.
+    /// End of the last capture.
     position: u64,
     /// Records woven before this batch.
     records: u64,
@@ -133,9 +136,10 @@ struct Weaving<'a> {
     batch: Batch,
     batch_bytes: u64,
     batch_begun: Instant,
-    /// `None` before the first input, and while the captures of a known one are passed over.
+    /// `None` before the first input, and while the captures of a known one are skipped.
     current: Option<Current>,
-    /// The input that is passed over, with the offsets of captures whose takedown is undone: these come back.
+    /// The input being skipped, with the offsets of captures whose takedown is undone: these are
+    /// added again.
     returning: Option<(InputId, HashSet<u64>)>,
     sums: FromFacts,
 }
@@ -230,7 +234,7 @@ impl<'a> Weaving<'a> {
         self.current = Some(Current {
             id,
             input: FactInput {
-                // Those before the position are in the ledger already.
+                // Earlier ones are already in the ledger.
                 quarantined: quarantined
                     .into_iter()
                     .filter(|span| span.offset >= begun)
@@ -276,13 +280,13 @@ impl<'a> Weaving<'a> {
         Ok(())
     }
 
-    /// The input is woven to its end with this batch.
+    /// Marks the input as woven to its end with this batch.
     fn end_input(&mut self) {
         let (Some(current), Some(progress)) = (self.current.take(), self.batch.progress.last_mut()) else {
             return;
         };
         progress.bytes_done = current.input.size;
-        // Records that are no captures are counted at the end.
+        // Records other than captures are counted at the end.
         progress.records = progress
             .records
             .max(current.input.records.saturating_sub(current.records));

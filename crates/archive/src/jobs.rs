@@ -1,9 +1,9 @@
 //! Loads, one after the other. Any thread may request, watch and cancel them.
 //!
 //! Invariants:
-//!  - at most one job runs; the others wait in the order of asking;
-//!  - a job ends in exactly one of `done`, `cancelled`, `interrupted`, `failed`;
-//!  - after [`Jobs::close`] no job runs and none can be added.
+//! - at most one job runs; the others wait in the order of their requests;
+//! - a job ends in exactly one of `done`, `cancelled`, `interrupted`, `failed`;
+//! - after [`Jobs::close`] no job runs and none can be added.
 
 mod job;
 mod pace;
@@ -20,7 +20,7 @@ pub(crate) use job::Job;
 use crate::AskError;
 use crate::question::{JobBody, LoadRequest};
 
-/// Most finished jobs that are kept.
+/// Limit of finished jobs that are kept.
 const FINISHED_MAX: usize = 100;
 
 /// The jobs of an archive.
@@ -40,8 +40,8 @@ struct State {
 }
 
 impl Jobs {
-    /// Puts a load at the end of the queue. Returns it as it is before it begins, without its inputs, because
-    /// those are known only from the ledger.
+    /// Adds a load to the end of the queue. Returns its state before it begins, without its inputs,
+    /// because those are known only from the ledger.
     pub(crate) fn submit(&self, request: LoadRequest) -> Result<JobBody, AskError> {
         let mut state = self.state.lock();
         if state.closing {
@@ -65,12 +65,12 @@ impl Jobs {
             .ok_or_else(|| AskError::not_found(format!("no job {id}")))
     }
 
-    /// All jobs that are kept, newest first.
+    /// Returns all jobs that are kept, newest first.
     pub(crate) fn all(&self) -> Vec<Arc<Job>> {
         self.state.lock().all.iter().rev().cloned().collect()
     }
 
-    /// Every job and whether it has begun and ended, newest first.
+    /// Returns every job and whether it has begun and ended, newest first.
     pub(crate) fn phases(&self) -> Vec<(u64, bool, bool)> {
         let all = self.all();
         all.iter()
@@ -78,12 +78,12 @@ impl Jobs {
             .collect()
     }
 
-    /// The newest job that has begun.
+    /// Returns the newest job that has begun.
     pub(crate) fn current(&self) -> Option<Arc<Job>> {
         self.all().into_iter().find(|job| job.has_begun())
     }
 
-    /// Number of jobs that have not ended.
+    /// Returns the number of jobs that have not ended.
     pub(crate) fn active(&self) -> u64 {
         self.state
             .lock()
@@ -93,7 +93,8 @@ impl Jobs {
             .count() as u64
     }
 
-    /// Runs `work` if no job is running or waiting. The lock is held meanwhile, so that none can be added.
+    /// Runs `work` if no job is running or waiting. Holds the lock meanwhile, so that none can be
+    /// added.
     pub(crate) fn while_idle<T>(&self, work: impl FnOnce() -> T) -> Result<T, AskError> {
         let state = self.state.lock();
         if state.all.iter().any(|job| !job.has_ended()) {
@@ -104,7 +105,7 @@ impl Jobs {
         Ok(work())
     }
 
-    /// Stops a job: at its next epoch if it is running, at once if it waits.
+    /// Stops a job: at its next epoch if it is running, immediately if it waits.
     pub(crate) fn cancel(&self, id: u64) -> Result<Arc<Job>, AskError> {
         let job = self.get(id)?;
         job.stop();
@@ -125,7 +126,7 @@ impl Jobs {
         std::thread::Builder::new().name("jobs".into()).spawn(move || {
             while let Some(job) = jobs.next() {
                 job.begin();
-                // A panic must not end the thread: the jobs behind this one would wait without end.
+                // A panic must not end the thread, or the jobs after this one would wait forever.
                 let outcome = catch_unwind(AssertUnwindSafe(|| run(&job)));
                 job.end(outcome.unwrap_or_else(|_| Err("the load panicked".to_owned())));
             }

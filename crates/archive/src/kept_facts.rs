@@ -1,8 +1,10 @@
-//! The facts of an archive: every capture and link as a row of open tables (see [`facts`]), which move with its epochs.
+//! The facts of an archive: every capture and link as a row of open tables (see [`facts`]) that
+//! follow its epochs.
 //!
-//! Invariant: at most one epoch is committed in the index and not yet in the tables. Its note is in the index; it is published when
-//! the archive is opened, or before anything more is woven. Where the tables are in a store, opening waits for nothing: whoever
-//! opens the archive to write publishes beside, who only asks does not.
+//! Invariant: at most one epoch is committed in the index and not yet in the tables. Its note is in
+//! the index. It is published when the archive is opened, or before the next epoch is woven. If the
+//! tables are in a store, opening does not wait for it: a process that opens the archive to write
+//! publishes on another thread, and one that only asks does not publish.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -20,15 +22,17 @@ use weave::{
 use crate::question::FactsPlace;
 use inputs::is_address;
 
-/// How long a question waits for tables in a store. They are read on meanwhile, for the next one.
+/// How long a question waits for tables in a store. Reading continues afterwards, for the next
+/// question.
 const SUMS_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// What `weft.json` says about the facts of an archive.
+/// The settings in `weft.json` about the facts of an archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FactsSettings {
-    /// Identifier of the archive, which the tables carry: no other archive writes them.
+    /// Identifier of the archive. The tables carry it, so that no other archive writes them.
     pub(crate) id: String,
-    /// Directory or address, if they are not in the archive's own; in the form of [`inputs::path_text`].
+    /// Directory or address if they are not in the archive's own directory, in the form of
+    /// [`crate::path_text`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) place: Option<String>,
     /// Whether texts are kept too.
@@ -37,7 +41,7 @@ pub(crate) struct FactsSettings {
 }
 
 impl FactsSettings {
-    /// Of a new archive; `None` where it keeps none.
+    /// Makes the settings of a new archive; `None` if it keeps no facts.
     pub(crate) fn new(place: &FactsPlace, texts: bool) -> Option<FactsSettings> {
         let place = match place {
             FactsPlace::None => return None,
@@ -51,7 +55,7 @@ impl FactsSettings {
         })
     }
 
-    /// The choice that was made.
+    /// Returns the choice from which the settings were made.
     pub(crate) fn choice(settings: Option<&FactsSettings>) -> FactsPlace {
         match settings {
             None => FactsPlace::None,
@@ -63,7 +67,7 @@ impl FactsSettings {
     }
 }
 
-/// Why an epoch, or its facts, were not written.
+/// Why an epoch, or its facts, could not be written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WeaveError {
     #[error(transparent)]
@@ -83,45 +87,47 @@ fn in_facts(error: FactsError) -> String {
 /// The tables of an open archive.
 pub(crate) struct KeptFacts {
     tables: Arc<Tables>,
-    /// The answer of tables in a store that a question waited for in vain.
+    /// The pending answer of tables in a store for which a question waited too long.
     late_sums: Mutex<Option<LateSums>>,
 }
 
-/// Sums that another thread reads.
+/// Sums read by another thread.
 type LateSums = Receiver<Result<Vec<TableSum>, FactsError>>;
 
-/// What a thread of its own may go on with when the archive is closed: publishing twice is publishing once.
+/// The state shared with a separate thread, which may continue after the archive is closed:
+/// publishing is idempotent.
 struct Tables {
     facts: Facts,
-    /// Their address, if they are in a store.
+    /// The address of the tables, if they are in a store.
     address: Option<String>,
     last: Mutex<Last>,
 }
 
-/// What is known of the last epoch that had facts.
+/// What is known about the last epoch that had facts.
 enum Last {
     /// It is in the tables.
     Published,
-    /// It is committed, and perhaps not yet in all tables.
+    /// It is committed, but possibly not in all tables.
     Noted(Note),
-    /// Whether it is committed, only the index knows: committing failed, or the archive was just opened.
+    /// Only the index knows whether it is committed: a commit failed, or the archive was just
+    /// opened.
     Unknown,
 }
 
-/// What an archive is opened for, as far as facts go.
+/// The purpose for which an archive is opened, as far as facts are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OpenedFor {
-    /// Nothing may be written.
+    /// Only reading; writes are forbidden.
     Reading,
-    /// Questions; what an epoch noted last is published where the tables are on this machine.
+    /// Questions. The last note is published only if the tables are local.
     Asking,
-    /// Loads; what an epoch noted last is published.
+    /// Loads. The last note is published.
     Writing,
 }
 
 impl KeptFacts {
-    /// Opens the tables in their place. What an epoch noted last is published, as `opened_for` allows; if that fails, it is
-    /// tried again before anything more is woven.
+    /// Opens the tables at their place. Publishes the last note, as far as `opened_for` allows. If
+    /// that fails, it is retried before the next epoch is woven.
     pub(crate) fn open(
         settings: &FactsSettings,
         place: Arc<dyn Place>,
@@ -150,26 +156,28 @@ impl KeptFacts {
         }
     }
 
-    /// Takes out what epochs brought that the index has lost, so that they can be loaded again. Where that is not possible, the next
-    /// epoch says so.
+    /// Removes the facts of epochs that the index has lost, so that they can be loaded again. If
+    /// that is impossible, the next epoch fails with the reason.
     pub(crate) fn roll_back(&self, to: Epoch) {
         if let Err(error) = self.tables.facts.roll_back(to.0) {
             tracing::warn!(%error, "facts of epochs that the index lost stay in their tables");
         }
     }
 
-    /// What of the tables is not as their logs say. With `has_rows`, there must be tables.
+    /// Returns the files that contradict the logs of the tables. With `has_rows`, there must be
+    /// tables.
     pub(crate) fn damages(&self, has_rows: bool) -> Result<Vec<FileDamage>, FactsError> {
         self.tables.facts.damages(has_rows)
     }
 
-    /// Publishes what the last epoch noted, if that was not done.
+    /// Publishes the last note, if that was not done.
     pub(crate) fn publish_noted(&self, weave: &Weave) -> Result<(), WeaveError> {
         self.tables.publish(weave, &mut self.tables.last.lock())
     }
 
-    /// Does what commits a note in the index, and publishes it. Nothing else does so meanwhile: the index keeps the last note alone,
-    /// and loads weave on one thread and register inputs on another.
+    /// Runs `commit`, which commits a note in the index, and publishes the note. Only one such
+    /// operation runs at a time: the index keeps only the last note, and loads weave on one thread
+    /// and register inputs on another.
     fn in_turn<T, E: From<WeaveError>>(
         &self,
         weave: &Weave,
@@ -200,7 +208,7 @@ impl KeptFacts {
         })
     }
 
-    /// Takes an input back ([`Weave::take_back`]), its facts too.
+    /// Takes an input back ([`Weave::take_back`]), including its facts.
     pub(crate) fn take_back<E: From<WeaveError> + From<TakeBackError>>(
         &self,
         weave: &Weave,
@@ -219,7 +227,7 @@ impl KeptFacts {
         })
     }
 
-    /// Takes captures down ([`Weave::take_down`]), their facts too.
+    /// Takes captures down ([`Weave::take_down`]), including their facts.
     pub(crate) fn take_down<E: From<WeaveError> + From<TakeBackError>>(
         &self,
         weave: &Weave,
@@ -239,7 +247,8 @@ impl KeptFacts {
         })
     }
 
-    /// Removes files and commits that the tables do not need any more; gives what stays nevertheless, in words.
+    /// Removes files and commits that the tables no longer need. Returns descriptions of those that
+    /// remain.
     pub(crate) fn purge(&self, weave: &Weave) -> Result<Vec<String>, WeaveError> {
         let mut last = self.tables.last.lock();
         self.tables.publish(weave, &mut last)?;
@@ -255,7 +264,7 @@ impl KeptFacts {
         Ok(purged.checkpoints.into_iter().map(stays).collect())
     }
 
-    /// Registers an input ([`Weave::register_input`]); where it gets another name, its facts get it too.
+    /// Registers an input ([`Weave::register_input`]). If it gets another name, so do its facts.
     pub(crate) fn register(
         &self,
         weave: &Weave,
@@ -290,7 +299,7 @@ impl KeptFacts {
         self.tables.facts.stage(arriving.epoch.0, &facts)
     }
 
-    /// How large the tables are; an error in words.
+    /// Returns the sizes of the tables. The error is a text for people.
     pub(crate) fn sums(&self) -> Result<Vec<TableSum>, String> {
         let Some(address) = &self.tables.address else {
             return self.tables.facts.sums().map_err(|error| error.to_string());
@@ -299,7 +308,7 @@ impl KeptFacts {
             let seconds = SUMS_TIME_MAX.as_secs();
             format!("the tables in {address} could not be read within {seconds} s; ask again")
         };
-        // Whoever asks meanwhile would wait for the same, and after that once more.
+        // Another question would wait just as long, and then start a second read.
         let mut waiting = self.late_sums.try_lock_for(SUMS_TIME_MAX).ok_or_else(late)?;
         let answer = match waiting.take() {
             Some(answer) => answer,
@@ -321,7 +330,7 @@ impl KeptFacts {
 }
 
 impl Tables {
-    /// Publishes what is committed and not yet published.
+    /// Publishes the committed note, if that was not done.
     fn publish(&self, weave: &Weave, last: &mut Last) -> Result<(), WeaveError> {
         if let Last::Unknown = *last {
             *last = noted(weave)?;
@@ -339,9 +348,9 @@ impl Tables {
         Ok(())
     }
 
-    /// Publishes on a thread of its own, so that nobody waits for a store.
+    /// Publishes on a separate thread, so that opening does not wait for a store.
     fn publish_beside(self: Arc<Tables>, weave: &Weave) {
-        // The index is asked here: the thread must not keep it open.
+        // Read the index here, because the thread must not keep it open.
         let found = match noted(weave) {
             Ok(found) => found,
             Err(error) => return unpublished(Some(error)),
@@ -362,11 +371,11 @@ impl Tables {
         }
     }
 
-    /// Reads how large the tables are on a thread of its own.
+    /// Reads the sizes of the tables on a separate thread.
     fn sums_beside(self: Arc<Tables>) -> std::io::Result<LateSums> {
         let (sender, receiver) = sync_channel(1);
         beside(move || {
-            // Nobody waits any more if the archive was closed.
+            // The receiver is gone if the archive was closed.
             let _ = sender.send(self.facts.sums());
         })?;
         Ok(receiver)
@@ -380,7 +389,7 @@ fn beside(work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
         .map(drop)
 }
 
-/// What the index says of the last epoch that had facts.
+/// Returns what the index notes about the last epoch that had facts.
 fn noted(weave: &Weave) -> Result<Last, WeaveError> {
     let note = weave
         .snapshot()

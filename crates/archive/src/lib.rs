@@ -1,15 +1,15 @@
-//! The facade of an archive: open, load, ask. The server and the program use archives only through this
-//! crate.
+//! The facade of an archive: open it, load into it, ask it questions. The server and the
+//! command-line program use archives only through this crate.
 //!
-//! An archive is a directory with one owner process at a time. [`Archive::open`] makes this process the
-//! owner, or finds the owner through the socket in the directory. Either way every [`question::Question`]
-//! gets the same answer.
+//! An archive is a directory owned by one process at a time. [`Archive::open`] makes this process
+//! the owner, or finds the owner through the socket in the directory. Every [`question::Question`]
+//! gets the same answer either way.
 //!
 //! Invariants:
-//!  - index and search index are opened only under the lock;
-//! - everything durable goes through an epoch of the index; the search index follows it and can be rebuilt
-//!   from it;
-//! - one load runs at a time; if it is killed at any moment, the next load of the same inputs continues it.
+//! - the index and the search index are opened only under the lock;
+//! - everything durable is committed in an epoch of the index; the search index follows it and can
+//!   be rebuilt from it;
+//! - one load runs at a time; if it is killed, the next load of the same inputs continues it.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,7 +1,7 @@
 //! The lock file. The process that holds its lock owns the archive.
 //!
-//! The lock belongs to the open file, so it ends with the process, however the process ends. The owner writes
-//! its process number into the file for people; no code relies on it.
+//! The lock belongs to the open file, so it ends with the process, however the process ends. The
+//! owner writes its process number into the file for people; no code relies on it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -13,13 +13,14 @@ use crate::OpenError;
 /// A held lock; dropping it releases it.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    /// `None` if an archive that is only read has no lock file.
+    /// `None` if a read-only archive has no lock file.
     file: Option<File>,
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing the file would not do: a child that another thread has forked holds a copy of it until it runs its program.
+        // Closing the file is not enough: a child that another thread has forked holds a copy of it
+        // until it runs its program.
         if let Some(Err(error)) = self.file.as_ref().map(File::unlock) {
             tracing::debug!(%error, "the archive was not unlocked");
         }
@@ -41,8 +42,8 @@ impl Lock {
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(source)) => return Err(OpenError::io("lock", path, source)),
         }
-        // The number is only for people, so a failure is ignored: a full disk must not keep an archive from
-        // being opened.
+        // The number is only for people, so a failure is ignored: a full disk must not keep an
+        // archive from being opened.
         let _ = file
             .set_len(0)
             .and_then(|()| file.rewind())
@@ -50,7 +51,8 @@ impl Lock {
         Ok(Some(Lock { file: Some(file) }))
     }
 
-    /// Takes a lock that readers share. Returns `None` while a process owns the archive. Writes nothing.
+    /// Takes a lock that readers share. Returns `None` while a process owns the archive. Writes
+    /// nothing.
     pub(crate) fn try_share(path: &Path) -> Result<Option<Lock>, OpenError> {
         let file = match File::open(path) {
             Ok(file) => file,
@@ -64,10 +66,11 @@ impl Lock {
         }
     }
 
-    /// The processes that share the lock for reading, in words; `None` if there are none.
+    /// Returns a phrase for the processes that share the lock for reading; `None` if there are
+    /// none.
     pub(crate) fn readers(path: &Path) -> Option<String> {
         let file = File::open(path).ok()?;
-        // The first attempt succeeds if nobody holds the lock, the second fails if an owner does.
+        // The first attempt succeeds if the lock is free; the second fails if an owner holds it.
         if file.try_lock().is_ok() || file.try_lock_shared().is_err() {
             return None;
         }
@@ -83,7 +86,7 @@ impl Lock {
         })
     }
 
-    /// The process that holds the lock, in words.
+    /// Returns a phrase for the process that holds the lock.
     pub(crate) fn owner(path: &Path) -> String {
         let mut text = String::new();
         let read = File::open(path).and_then(|mut file| file.read_to_string(&mut text));
@@ -94,9 +97,9 @@ impl Lock {
     }
 }
 
-/// The process that a line of `/proc/locks` names, if the line is a shared lock on the file with this inode:
-/// `1: FLOCK  ADVISORY  READ 4711 fe:00:1234 0 EOF`. Devices are not compared, because some file systems
-/// report other ones here.
+/// Returns the process in a line of `/proc/locks`, if the line is a shared lock on the file with
+/// this inode: `1: FLOCK ADVISORY READ 4711 fe:00:1234 0 EOF`. Devices are not compared, because
+/// some file systems report other ones here.
 fn reader_of(line: &str, inode: u64) -> Option<&str> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let ["FLOCK", _, "READ", process, file, ..] = fields.get(1..)? else {

@@ -1,32 +1,35 @@
-//! How the memory that an open archive may take is shared out.
+//! Divides the memory that an open archive may use.
 //!
-//! The limit is for the whole process, as the operating system counts it. What answers questions and what loads has
-//! fixed shares of it, which hold together what was measured: see `docs/performance.md`. What the shares leave over
-//! is for rows of an epoch being written, files being merged, and what the allocator keeps between two of them.
+//! The limit is for the whole process, as the operating system counts it. Questions and loads have
+//! fixed shares of it, which together cover the measured use: see `docs/performance.md`. The
+//! remainder is for rows of an epoch being written, files being merged, and memory that the
+//! allocator keeps in between.
 
-/// Memory that a process takes if nothing else is said: 1 GiB.
+/// Default limit of memory: 1 GiB.
 pub const MEMORY_SIZE_BYTES: u64 = 1 << 30;
 
-/// The least that can be asked for: below it, what does not depend on the limit would be most of it.
+/// Lowest limit. Below it, memory that does not depend on the limit would be most of it.
 pub const MEMORY_SIZE_BYTES_MIN: u64 = 384 << 20;
 
-/// Most for rows in memory, whatever the limit: they are read again from the journal after a crash, 70 MB/s.
+/// Maximum for rows in memory, under any limit: after a crash they are read again from the journal,
+/// at 70 MB/s.
 const MEMTABLE_BYTES_MAX: u64 = 512 << 20;
 
-/// Most for documents being indexed: tantivy refuses 4 GiB.
+/// Maximum for documents being indexed: tantivy refuses 4 GiB.
 const SEARCH_WRITER_BYTES_MAX: u64 = 1 << 30;
 
-/// Most for an epoch: it is one batch of the engine, and what was read is visible only with it.
+/// Maximum for an epoch: it is one batch of the engine, and its captures become visible only with
+/// it.
 const EPOCH_BYTES_MAX: u64 = 256 << 20;
 
-/// The limit, and the shares of it.
+/// The limit, and its shares.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Memory {
     size_bytes: u64,
 }
 
 impl Memory {
-    /// Memory of about this many bytes in all.
+    /// Makes a limit of about this many bytes in total.
     pub(crate) fn new(size_bytes: Option<u64>) -> Memory {
         let size_bytes = size_bytes.unwrap_or(MEMORY_SIZE_BYTES);
         Memory {
@@ -38,18 +41,19 @@ impl Memory {
         self.size_bytes / 64 * of_64
     }
 
-    /// Of the index: blocks, rows not yet in files (up to three times this), and pages shown by searches.
+    /// Returns the shares of the index: blocks, rows not yet in files (up to three times this), and
+    /// pages shown by searches.
     pub(crate) fn index(self) -> weave::Settings {
         let mut settings = weave::Settings::default();
         settings.cache_size_bytes = self.share(12);
         settings.memtable_size_bytes = self.share(8).min(MEMTABLE_BYTES_MAX);
-        // A shorter one would write rows to files before there are many.
+        // A shorter journal would write rows to files before there are many.
         settings.journal_size_bytes = 2 * settings.memtable_size_bytes;
         settings.shown_pages_size_bytes = self.share(4);
         settings
     }
 
-    /// Of the search index.
+    /// Returns the shares of the search index.
     pub(crate) fn search(self) -> search::Settings {
         search::Settings {
             writer_memory_bytes: self.share(4).min(SEARCH_WRITER_BYTES_MAX) as usize,
@@ -57,17 +61,17 @@ impl Memory {
         }
     }
 
-    /// Most bytes of captures in one epoch.
+    /// Returns the maximum size of the captures in one epoch, in bytes.
     pub(crate) fn epoch_bytes(self) -> u64 {
         self.share(3).min(EPOCH_BYTES_MAX)
     }
 
-    /// Most bytes of records that wait to be extracted.
+    /// Returns the maximum size of the records that wait for extraction, in bytes.
     pub(crate) fn records_bytes(self) -> u64 {
         self.share(2)
     }
 
-    /// Most bytes of pages that wait to be put into search.
+    /// Returns the maximum size of the pages that wait for the search index, in bytes.
     pub(crate) fn pages_bytes(self) -> u64 {
         self.share(2)
     }
@@ -87,7 +91,7 @@ mod tests {
                 index.cache_size_bytes,
                 3 * index.memtable_size_bytes,
                 index.shown_pages_size_bytes,
-                // As much again waits in its queue.
+                // The same amount may wait in its queue.
                 2 * search.writer_memory_bytes as u64,
                 memory.epoch_bytes(),
                 memory.records_bytes(),

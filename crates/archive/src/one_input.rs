@@ -1,11 +1,12 @@
-//! One input read by itself, without an archive: its digest, then what its records become. For engines that keep the
-//! rows of many inputs themselves.
+//! Reads one input without an archive: its digest, then the parts made from its records. For
+//! engines that keep the rows of many inputs themselves.
 //!
 //! Invariants:
-//!  - parts come in the order of the file, and are what a load of the same input would keep;
-//!  - all bytes read belong to the content that was digested: an address is copied while it is digested and read from the
-//!    copy; of a file, [`OneInput::is_unchanged`] says afterwards whether anybody wrote to it meanwhile;
-//!  - memory is bounded by the largest record that is looked at.
+//! - parts come in file order, and are what a load of the same input would keep;
+//! - all bytes belong to the content that was digested. An input at an address is copied while it
+//!   is digested and read from the copy. For a file, [`OneInput::is_unchanged`] says afterwards
+//!   whether it was written to meanwhile;
+//! - memory is bounded by the largest record.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -25,22 +26,23 @@ pub struct OneInput {
     size: u64,
     digest: String,
     input: Arc<dyn Input>,
-    /// The file and its version before it was digested, if it is a file of this machine.
+    /// The file and its version before it was digested, if it is a local file.
     file: Option<(Arc<File>, FileVersion)>,
 }
 
-/// What one part of an input became. Records that are no captures are only counted.
+/// The result of one part of an input. Records other than captures are only counted.
 #[derive(Debug)]
 pub enum Part {
     /// A capture.
     Capture(Box<Capture>),
-    /// Bytes that are no record, or a record that should be a capture and cannot be.
+    /// Bytes that are not a record, or a record that should be a capture but is invalid.
     Quarantined(Span, Defect),
 }
 
 impl OneInput {
-    /// Opens and digests the input at a location: the text of a path ([`path_text`](inputs::path_text)) or an address. What is at
-    /// an address is copied into the folder `copies`, as a file without a name.
+    /// Opens and digests the input at a location: the text of a path
+    /// ([`path_text`](crate::path_text)) or an address. An input at an address is copied into the
+    /// folder `copies`, as an unnamed file.
     ///
     /// # Errors
     /// The error of the file system or the source.
@@ -82,22 +84,23 @@ impl OneInput {
         })
     }
 
-    /// Bytes of the input.
+    /// Returns the size of the input in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// `sha256:<hex>` of its bytes.
+    /// Returns `sha256:<hex>` of the input.
     pub fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// Its bytes.
+    /// Returns the input for reading.
     pub fn input(&self) -> Arc<dyn Input> {
         self.input.clone()
     }
 
-    /// Whether its bytes are still those that were digested, as far as the file system can tell.
+    /// Returns whether the bytes are still those that were digested, as far as the file system can
+    /// tell.
     pub fn is_unchanged(&self) -> bool {
         let is_same = |(file, digested): &(Arc<File>, FileVersion)| {
             FileVersion::of(file).is_ok_and(|now| now == *digested)
@@ -105,7 +108,8 @@ impl OneInput {
         self.file.as_ref().is_none_or(is_same)
     }
 
-    /// Reads it from the start. A cut end counts as damage: nobody is expected to write more.
+    /// Reads the input from the start. A cut end counts as damage, because further data is not
+    /// expected.
     ///
     /// # Errors
     /// [`ReadError`] if its size cannot be read.
@@ -124,14 +128,14 @@ impl OneInput {
     }
 }
 
-/// What was read of an input so far.
+/// Counts of an input so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Records.
+    /// Number of records.
     pub records: u64,
-    /// Captures among them.
+    /// Number of captures among them.
     pub captures: u64,
-    /// Parts that could not be used.
+    /// Number of parts that could not be used.
     pub quarantined: u64,
 }
 
@@ -144,10 +148,10 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// The next part; `None` at the end.
+    /// Returns the next part; `None` at the end.
     ///
     /// # Errors
-    /// [`ReadError`]: the bytes cannot be read. Damaged bytes are no error but quarantined.
+    /// [`ReadError`]: the bytes cannot be read. Damaged bytes are quarantined instead.
     #[expect(
         clippy::should_implement_trait,
         reason = "an iterator would go on after an error"
@@ -179,7 +183,7 @@ impl Parts {
         Ok(None)
     }
 
-    /// The next entry, with its request.
+    /// Returns the next entry, with its request.
     fn next_entry(&mut self) -> Result<Option<(Entry, SentBy)>, ReadError> {
         loop {
             if let Some(entry) = self.exchanges.pop() {
@@ -192,16 +196,16 @@ impl Parts {
         }
     }
 
-    /// What was read so far.
+    /// Returns the counts so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// At the end: why a load would call the input failed, if it would.
+    /// Returns the reason for which a load would fail the input, if any. Call this at the end.
     pub fn failure(&self) -> Option<&'static str> {
         (self.counts.records == 0).then_some(NO_RECORD)
     }
 }
 
-/// Why an input failed in which there is nothing to load.
+/// Reason of an input without records.
 pub(crate) const NO_RECORD: &str = "no WARC or ARC record in it";

@@ -24,34 +24,35 @@ use inputs::{KnownDigests, Sources};
 /// Time between two attempts to write a search index that could not be written.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
-/// What answers questions and what loads write to.
+/// The open files and services from which questions are answered and to which loads write.
 pub(crate) struct OpenArchive {
     pub(crate) files: Files,
     pub(crate) settings: ArchiveSettings,
     pub(crate) memory: Memory,
-    /// Where inputs are read from.
+    /// Sources of inputs.
     pub(crate) sources: Sources,
     pub(crate) known_digests: KnownDigests,
     pub(crate) weave: Weave,
     pub(crate) search: SearchIndex,
-    /// What moves with the epochs beside the index; absent if the archive keeps none.
+    /// Facts, which follow the epochs of the index; absent if the archive keeps none.
     pub(crate) facts: Option<KeptFacts>,
     pub(crate) jobs: Arc<Jobs>,
-    /// Who may see what.
+    /// The access rules.
     pub(crate) sights: Sights,
     pub(crate) seen_counts: SeenCounts,
-    /// What is loaded is recounted instead of kept, if there is this.
+    /// If present, loaded captures are recounted instead of kept.
     pub(crate) recounting: Option<Recounting>,
-    /// What another archive keeps out, if this one is to have what that one has.
+    /// Takedown rules of another archive, if this one is to have the same content.
     pub(crate) kept_out: Option<TakedownRules>,
-    /// Reads documents in processes of their own.
+    /// Reads documents in separate processes.
     pub(crate) document_reader: Option<Arc<dyn DocumentReader>>,
     /// What was fed to the search index. Locked while feeding, so that epochs reach it in order.
     feeding: Mutex<Fed>,
-    /// How far search has caught up, without a wait for that.
+    /// Progress of the search index, readable without waiting for feeding.
     pub(crate) search_progress: Arc<SearchProgress>,
     rebuilding: RebuildProgress,
-    /// Locked by who adds or deletes posted lines. Whether all that was begun is done.
+    /// Locked while posted lines are added or deleted. Says whether all operations that were begun
+    /// are done.
     pub(crate) posting: Mutex<bool>,
     /// When and why the last attempt to write the search index failed; `None` if it succeeded.
     search_failure: Mutex<Option<(Instant, String)>>,
@@ -110,8 +111,8 @@ impl OpenArchive {
         })
     }
 
-    /// How captures are made from records, here and whenever a record is read again: the same settings must
-    /// give the same capture.
+    /// Returns the settings for making captures from records. Records read again use them too,
+    /// because the same settings give the same capture.
     pub(crate) fn extract_settings(&self) -> extract::Settings {
         extract::Settings {
             links: self.settings.links,
@@ -134,7 +135,7 @@ impl OpenArchive {
         }
     }
 
-    /// Feeds to the search index what it missed, if it missed anything.
+    /// Feeds to the search index the changes it missed, if any.
     pub(crate) fn catch_up_search(&self) -> Result<(), FeedError> {
         let mut fed = self.feeding.lock();
         self.catch_up(&mut fed)
@@ -142,7 +143,7 @@ impl OpenArchive {
 
     fn catch_up(&self, fed: &mut Fed) -> Result<(), FeedError> {
         let snapshot = self.weave.snapshot();
-        // Where that fails, the search index itself knows what it lacks.
+        // If this fails, the search index itself knows what it lacks.
         let outcome = match fed.owes() && feed::settle(&self.search, fed, &snapshot).is_ok() {
             true => self.search.flush().map(drop).map_err(FeedError::from),
             false => feed::catch_up(&self.search, &snapshot, fed.progress()),
@@ -151,7 +152,7 @@ impl OpenArchive {
             Err(FeedError::Search(error)) => Some((system::now(), error.message.clone())),
             _ => None,
         };
-        // After an error, too, nothing is owed but what the search index says.
+        // Even after an error, nothing is deferred beyond what the search index reports.
         let epoch = if outcome.is_ok() {
             snapshot.epoch().0
         } else {
@@ -161,19 +162,19 @@ impl OpenArchive {
         outcome
     }
 
-    /// Brings the search index up to date before an answer, because it may be behind after a crash. While a
-    /// load runs, that load keeps it up to date. If the index cannot be written, for example because the disk
-    /// is full, it answers with the epoch it covers.
+    /// Brings the search index up to date before an answer, because it may be behind after a crash.
+    /// While a load runs, that load keeps it up to date. If the index cannot be written, for
+    /// example because the disk is full, the answer is from the epoch it covers.
     pub(crate) fn freshen_search(&self) -> Result<(), FeedError> {
         let failed_lately =
             matches!(&*self.search_failure.lock(), Some((at, _)) if system::since(*at) < RETRY_INTERVAL);
-        // A rebuild holds what feeding needs: search answers from what is there.
+        // A rebuild holds the lock for feeding, so search answers from the present state.
         if self.jobs.active() > 0 || failed_lately || self.rebuilding.is_running() {
             return Ok(());
         }
         match self.catch_up_search() {
-            // A search index that covers a later epoch than the index would return pages that the index does
-            // not have, so it must not answer.
+            // A search index that covers a later epoch than the index would return pages that the
+            // index does not have, so it must not answer.
             Err(FeedError::Search(error)) if error.covered_epoch <= self.weave.snapshot().epoch().0 => {
                 tracing::warn!(%error, "search is behind");
                 Ok(())
@@ -182,19 +183,19 @@ impl OpenArchive {
         }
     }
 
-    /// Begins a rebuild; it runs until what is returned is dropped.
+    /// Begins a rebuild, which lasts until the returned value is dropped.
     pub(crate) fn rebuild_begins(&self) -> Result<Begun, AskError> {
         let running = || AskError::unavailable("another rebuild is under way; ask again when it has ended");
         self.rebuilding.begin().ok_or_else(running)
     }
 
-    /// What the rebuild that runs is at, and how far.
+    /// Returns the part that the running rebuild has reached, and its progress.
     pub(crate) fn rebuild_progress(&self) -> (String, u64) {
         self.rebuilding.at()
     }
 
-    /// Makes the search index anew of the newest epoch, while searches see what was there before; gives the number of
-    /// pages.
+    /// Rebuilds the search index from the newest epoch, while searches continue to use the previous
+    /// one. Returns the number of pages.
     pub(crate) fn rebuild_search(&self, made: &mut dyn FnMut(u64)) -> Result<u64, FeedError> {
         let mut fed = self.feeding.lock();
         let snapshot = self.weave.snapshot();
@@ -203,18 +204,18 @@ impl OpenArchive {
         Ok(pages)
     }
 
-    /// Why the search index is behind, if it could not be written.
+    /// Returns why the search index is behind, if it could not be written.
     pub(crate) fn search_failure(&self) -> Option<String> {
         let failure = self.search_failure.lock();
         failure.as_ref().map(|(_, why)| why.clone())
     }
 
-    /// The folder of the search index in the archive, for messages.
+    /// Returns the folder of the search index in the archive, for messages.
     pub(crate) fn search_folder(&self) -> String {
         self.files.dir().join("search").display().to_string()
     }
 
-    /// Advice for a damaged search index.
+    /// Returns advice for a damaged search index.
     pub(crate) fn remake_search(&self) -> String {
         format!(
             "remove {} while no process has the archive open; it is made again when it is searched next",
@@ -233,8 +234,8 @@ impl OpenArchive {
     /// Makes everything that was fed searchable and durable.
     pub(crate) fn flush_search(&self) -> Result<(), FeedError> {
         let mut fed = self.feeding.lock();
-        // The first flush may fail: whatever it could not keep, and whatever no stage fed, is fed again here.
-        // A second failure goes to the caller.
+        // The first flush may fail. Changes that it lost, and those not fed by any stage, are fed
+        // again here. A second failure goes to the caller.
         let _ = self.search.flush();
         self.catch_up(&mut fed)?;
         self.search.flush()?;

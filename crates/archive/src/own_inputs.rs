@@ -1,5 +1,6 @@
-//! Inputs that are files of the archive itself: segments of posted lines. They are named by where they are in it
-//! (`posted://COLLECTION/000001.cdx`), so that those of an archive that was moved or copied are its own.
+//! Inputs that are files of the archive itself: segments of posted lines. Their addresses are
+//! relative to the archive (`posted://COLLECTION/000001.cdx`), so that they remain valid if the
+//! archive is moved or copied.
 
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
@@ -10,10 +11,10 @@ use warc::Input;
 use crate::files::Files;
 use inputs::{InputSource, Stat, open_file};
 
-/// What their locations begin with.
+/// The prefix of their locations.
 pub(crate) const POSTED: &str = "posted://";
 
-/// Reads them from the folder of an archive.
+/// Reads these inputs from the folder of an archive.
 struct OwnInputs {
     root: PathBuf,
 }

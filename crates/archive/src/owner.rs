@@ -1,7 +1,8 @@
 //! This process as the owner of an archive.
 //!
-//! Invariant: index and search index are open only while the lock is held. Dropping the owner stops the jobs,
-//! ends the socket's threads, closes index and search index, and releases the lock, in this order.
+//! Invariant: index and search index are open only while the lock is held. Dropping the owner stops
+//! the jobs, ends the socket's threads, closes index and search index, and releases the lock, in
+//! this order.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ use crate::socket::server::{Answerer, Server};
 use crate::{AskError, OpenError, ask, facts_place, load, posts};
 use inputs::Sources;
 
-/// What a new archive keeps.
+/// Settings of a new archive.
 #[derive(Debug, Clone)]
 pub(crate) struct NewArchive {
     pub(crate) links: LinkScope,
@@ -39,15 +40,15 @@ pub(crate) struct NewArchive {
 /// How an owner opens its archive.
 #[derive(Debug, Clone)]
 pub(crate) struct Opening {
-    /// If there is no archive, create one.
+    /// If there is no archive, create one with these settings.
     pub(crate) create: Option<NewArchive>,
-    /// As [`crate::OpenSettings::asks_only`].
+    /// See [`crate::OpenSettings::asks_only`].
     pub(crate) asks_only: bool,
-    /// As [`crate::OpenSettings::recount`].
+    /// See [`crate::OpenSettings::recount`].
     pub(crate) recount: bool,
-    /// As [`crate::OpenSettings::kept_out`].
+    /// See [`crate::OpenSettings::kept_out`].
     pub(crate) kept_out: Option<TakedownRules>,
-    /// As [`crate::OpenSettings::document_reader`].
+    /// See [`crate::OpenSettings::document_reader`].
     pub(crate) document_reader: Option<Arc<dyn DocumentReader>>,
     pub(crate) memory: Memory,
 }
@@ -57,14 +58,16 @@ pub(crate) struct Owner {
     open: Option<Arc<OpenArchive>>,
     server: Option<Server>,
     runner: Option<JoinHandle<()>>,
-    /// Keeps an overlay until the archive is closed. Fields are dropped in order, so it comes after `open`.
+    /// Keeps an overlay until the archive is closed. Fields are dropped in order, so it comes after
+    /// `open`.
     files: Files,
     // Last, so that the lock is released after everything else is closed.
     _lock: Lock,
 }
 
 impl Owner {
-    /// Opens the archive under its lock. If there is none, creates it, or fails where that was not asked for.
+    /// Opens the archive under its lock. If it does not exist, creates it, or fails if that was not
+    /// requested.
     pub(crate) fn open(
         files: &Files,
         lock: Lock,
@@ -91,7 +94,7 @@ impl Owner {
             && !how.recount
             && let Err(error) = posts::settle(&open)
         {
-            // The next post tries again. What is in the index can be asked for all the same.
+            // The next post retries. The lines in the index can still be queried.
             tracing::error!(%error, "posted lines are not all in the index");
         }
         let open = Arc::new(open);
@@ -118,8 +121,8 @@ impl Owner {
         Ok(owner)
     }
 
-    /// Opens the archive under a shared lock, to answer questions and change nothing. It runs no jobs, and
-    /// has no socket through which others could find it.
+    /// Opens the archive under a shared lock, to answer questions without changing anything. It
+    /// runs no jobs, and has no socket through which others could find it.
     pub(crate) fn open_read_only(
         files: &Files,
         lock: Lock,
@@ -159,7 +162,7 @@ impl Owner {
         from_facts::weave_lines(self.opened()?, lines, goes_on)
     }
 
-    /// The newest cut.
+    /// Returns the newest snapshot.
     pub(crate) fn snapshot(&self) -> Result<Snapshot, AskError> {
         Ok(self.opened()?.weave.snapshot())
     }
@@ -171,8 +174,8 @@ impl Owner {
     }
 }
 
-/// Answers the clients of the socket. It is apart from [`Owner`], which owns the socket's threads and must not
-/// be kept alive by them.
+/// Answers the clients of the socket. It is separate from [`Owner`], which owns the socket's
+/// threads and must not be kept alive by them.
 struct Desk {
     open: Arc<OpenArchive>,
     /// Cuts that clients hold.
@@ -198,7 +201,7 @@ impl Answerer for Desk {
     fn hold(&self) -> Result<(u64, CutEpochs), AskError> {
         let snapshot = self.open.weave.snapshot();
         let of = CutEpochs::of(&snapshot)?;
-        // Random, so that a cut of an owner that ended is not taken for one of its successor.
+        // Random, so that a cut of an earlier owner is not mistaken for one of its successor.
         let cut = system::random();
         self.cuts.lock().insert(cut, snapshot);
         Ok((cut, of))
@@ -233,13 +236,13 @@ impl Drop for Owner {
         // Jobs first: they write to the index, and the socket's clients wait for them.
         open.jobs.close();
         if let Some(runner) = self.runner.take() {
-            // A job's panic was reported when it happened; there is nothing more to do here.
+            // A job's panic was reported when it happened.
             let _ = runner.join();
         }
         if let Some(mut server) = self.server.take() {
             server.stop();
         }
-        // Closes the engines: they write to the last.
+        // Closes the engines, which write until the end.
         drop(open);
         self.files.make_readable();
     }

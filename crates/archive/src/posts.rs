@@ -1,14 +1,15 @@
-//! Captures that come as lines of indexes one post at a time, not in files of their own.
+//! Captures that arrive as posted lines of indexes instead of files.
 //!
-//! The lines of a post are kept in a segment, a file of the archive (`posted/COLLECTION/000001.cdx`) that is an input like
-//! an index that is loaded: ledger, takedowns, rights, checks and rebuilding know nothing of posts. Small posts share a
-//! segment.
+//! The lines of a post are kept in a segment, a file of the archive
+//! (`posted/COLLECTION/000001.cdx`). A segment is an input like any loaded index, so ledger,
+//! takedowns, rights, checks and rebuilding need not know about posts. Small posts share a segment.
 //!
 //! Invariants:
-//! - a segment is replaced whole, and what is new of it is woven in one epoch: a post is there whole or not at all;
-//! - a deleted line is blanked where it is, so that all others keep their offsets and numbers;
-//! - what takes several steps is written down before the first (`pending`), and gone through with by whoever opens the
-//!   archive next;
+//! - a segment is replaced as a whole, and its new lines are woven in one epoch: a post is added
+//!   completely or not at all;
+//! - a deleted line is blanked in place, so that all others keep their offsets and numbers;
+//! - an operation of several steps is noted before the first (`pending`), and completed when the
+//!   archive is opened next;
 //! - one post at a time.
 
 mod body;
@@ -38,7 +39,7 @@ use crate::question::{Post, PostedBody, Unpost};
 use cdx::Line;
 use inputs::{IndexLines, NumberedLine};
 
-/// Why posted lines were not added, deleted or brought into the index.
+/// Why posted lines could not be added, deleted or woven into the index.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PostError {
     #[error("{action} {path}: {source}")]
@@ -73,7 +74,7 @@ impl From<PostError> for AskError {
     }
 }
 
-/// Adds the captures that lines tell of.
+/// Adds the captures described by lines.
 pub(crate) fn post(open: &OpenArchive, post: &Post) -> Result<PostedBody, AskError> {
     open.writable()?;
     let segments = Segments::of(open.files.posted(), &post.collection)?;
@@ -109,7 +110,8 @@ pub(crate) fn unpost(open: &OpenArchive, unpost: &Unpost) -> Result<PostedBody, 
         let stay = staying.lines.len() as u64;
         let is_refused = stay > 0 && !unpost.skip_loaded;
         if !is_refused {
-            // The posted lines of what stays go, too: it is listed for what else tells of it.
+            // The posted lines of captures that stay listed are deleted too: these are listed
+            // because of another index or their record.
             delete(open, &segments, &read)?;
         }
         let deleted = if is_refused {
@@ -128,7 +130,7 @@ pub(crate) fn unpost(open: &OpenArchive, unpost: &Unpost) -> Result<PostedBody, 
     Ok(answer)
 }
 
-/// Does what changes posted lines, while nobody else does, once all that was begun before is done.
+/// Runs an operation on posted lines, exclusively, after all operations begun before are done.
 fn one_at_a_time<T>(open: &OpenArchive, work: impl FnOnce() -> Result<T, PostError>) -> Result<T, PostError> {
     let mut is_settled = open.posting.lock();
     // After an error, such as a full disk, the index refuses writes until it is opened again.
@@ -136,14 +138,15 @@ fn one_at_a_time<T>(open: &OpenArchive, work: impl FnOnce() -> Result<T, PostErr
     if !*is_settled {
         settle_all(open)?;
     }
-    // Until it is known how this ends.
+    // The outcome is unknown until `work` returns.
     *is_settled = false;
     let done = work()?;
     *is_settled = true;
     Ok(done)
 }
 
-/// Blanks the posted lines that takedowns in force keep out: no load brings them back, also when that is undone.
+/// Blanks the posted lines that takedowns in force keep out. Loads do not bring them back, even if
+/// the takedown is undone.
 pub(crate) fn purge(open: &OpenArchive) -> Result<(), PostError> {
     if !open.files.posted().exists() {
         return Ok(());
@@ -183,7 +186,7 @@ pub(crate) fn purge(open: &OpenArchive) -> Result<(), PostError> {
     })
 }
 
-/// Offsets and lengths of the lines of captures in a segment that are wanted.
+/// Returns offsets and lengths of the matching lines of captures in a segment.
 fn lines_where(path: &Path, is_wanted: impl Fn(&IndexLine) -> bool) -> Result<Vec<(u64, u64)>, PostError> {
     let failed = |error| PostError::io("read", path, error);
     let file = match std::fs::File::open(path) {
@@ -203,7 +206,8 @@ fn lines_where(path: &Path, is_wanted: impl Fn(&IndexLine) -> bool) -> Result<Ve
     Ok(found)
 }
 
-/// Brings into the index whatever was durable when the process ended, and goes through with what was begun.
+/// Weaves segments that were durable when the process ended, and completes operations that were
+/// begun.
 pub(crate) fn settle(open: &OpenArchive) -> Result<(), PostError> {
     one_at_a_time(open, || Ok(()))
 }
@@ -230,7 +234,7 @@ fn settle_all(open: &OpenArchive) -> Result<(), PostError> {
     }
 }
 
-/// Does what is written down as begun. All of it may have been done before: it comes to the same.
+/// Runs an operation that was noted as begun. It is idempotent, so it may have been done before.
 fn go_through(open: &OpenArchive, root: &Path, pending: &Pending) -> Result<(), PostError> {
     let wrong = |message: String| PostError::Pending {
         path: Pending::path(root).display().to_string(),
@@ -247,8 +251,8 @@ fn go_through(open: &OpenArchive, root: &Path, pending: &Pending) -> Result<(), 
     Pending::remove(root)
 }
 
-/// Adds lines; those that are there already are left out, and one that says something else of the same place and time is
-/// replaced, as in OutbackCDX.
+/// Adds lines. Existing lines are left out. A line with the same place and time but other content
+/// is replaced, as in OutbackCDX.
 fn add(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<(), PostError> {
     if outdated(open, segments, read)?.is_empty() {
         return append(open, segments, read);
@@ -256,7 +260,7 @@ fn add(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<()
     write_down_and_go(open, segments, read, Action::Replace)
 }
 
-/// Writes down what takes several steps, and goes through with it.
+/// Notes an operation of several steps, and runs it.
 fn write_down_and_go(
     open: &OpenArchive,
     segments: &Segments,
@@ -274,7 +278,7 @@ fn write_down_and_go(
     go_through(open, &root, &pending)
 }
 
-/// Adds lines and takes out those that they replace.
+/// Adds lines and removes those that they replace.
 fn replace(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<(), PostError> {
     append(open, segments, read)?;
     take_out(open, segments, outdated(open, segments, read)?)
@@ -287,7 +291,7 @@ fn delete(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result
     write_down_and_go(open, segments, read, Action::Delete)
 }
 
-/// Puts what is new of lines into a segment and into the index.
+/// Adds the new lines to a segment and to the index.
 fn append(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<(), PostError> {
     let (snapshot, posted) = (open.weave.snapshot(), inputs_of(open, segments));
     let mut new = Vec::new();
@@ -316,7 +320,7 @@ fn append(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result
     bring_up(open, segments, &path, known)
 }
 
-/// Weaves what of a segment is not woven, in one epoch. `known` is its entry of the ledger, if it has one.
+/// Weaves the rest of a segment in one epoch. `known` is its entry in the ledger, if there is one.
 fn bring_up(
     open: &OpenArchive,
     segments: &Segments,
@@ -336,7 +340,7 @@ fn bring_up(
     let digest = segment::digest(path)?;
     let (id, entry) = match known {
         Some(known) => known,
-        // Of an archive that was moved it is known by its digest.
+        // In an archive that was moved, the segment is recognised by its digest.
         None => open.weave.register_input(
             LedgerEntry::pending(&location, &location, &digest, size, segments.collection()),
             None,
@@ -384,7 +388,7 @@ fn take(batch: &mut Batch, progress: &mut InputProgress, numbered: NumberedLine)
             (line.offset, line.length) = (numbered.offset, numbered.length);
             batch.lines.push((progress.input, *line));
         }
-        // What is written here was read before; but anybody may have changed the file since.
+        // The line was valid when it was written here, but the file may have been changed since.
         Line::Bad(defect) => progress.quarantined.push(QuarantineEntry {
             offset: numbered.offset,
             length: numbered.length,
@@ -394,22 +398,22 @@ fn take(batch: &mut Batch, progress: &mut InputProgress, numbered: NumberedLine)
     }
 }
 
-/// The inputs that are segments of a collection.
+/// Returns the inputs that are segments of a collection.
 fn inputs_of(open: &OpenArchive, segments: &Segments) -> BTreeMap<InputId, LedgerEntry> {
     let prefix = segments.location(Path::new(""));
     let inputs = open.weave.inputs(|entry| entry.location.starts_with(&prefix));
     inputs.into_iter().collect()
 }
 
-/// Posted lines, with the inputs that they are in.
+/// Posted lines, by input.
 type Posted = BTreeMap<InputId, (LedgerEntry, Vec<IndexLine>)>;
 
-/// Posted lines of the same place and time as these.
+/// Returns posted lines with the same place and time as these.
 fn posted_like(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<Posted, PostError> {
     posted(open, segments, read, |_, _| true)
 }
 
-/// Those of them that say something else.
+/// Returns those whose content differs from the lines.
 fn outdated(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<Posted, PostError> {
     posted(open, segments, read, |known, line| {
         !body::says_the_same(known, line)
@@ -439,7 +443,7 @@ fn posted(
     Ok(found)
 }
 
-/// Blanks lines in their segments, and takes them out of the index in one epoch.
+/// Blanks lines in their segments, and removes them from the index in one epoch.
 fn take_out(open: &OpenArchive, segments: &Segments, gone: Posted) -> Result<(), PostError> {
     let mut leaving = Vec::with_capacity(gone.len());
     for (input, (entry, lines)) in gone {
@@ -455,8 +459,9 @@ fn take_out(open: &OpenArchive, segments: &Segments, gone: Posted) -> Result<(),
     Ok(())
 }
 
-/// Lines of captures that stay listed in the collection when all is deleted that was posted of them; or that are listed in another
-/// one alone, because their record is loaded there. Captures that are hidden from who asks are as if they were not there.
+/// Lines of captures that stay listed in the collection after their posted lines are deleted. Or
+/// lines of captures that are listed only in another collection, because their record is loaded
+/// there. Captures hidden from the client are ignored.
 struct Staying {
     /// Numbers of the lines.
     lines: HashSet<u64>,
@@ -526,7 +531,9 @@ fn sees_line(sight: &Sight, line: &IndexLine, collection: &str) -> bool {
         })
 }
 
-/// A capture is of the collection that its file was loaded into. One that has its record in another is not listed in that of its line.
+/// Returns why the capture of a line is listed in another collection. A capture belongs to the
+/// collection of its file. If its record is in another collection, it is not listed in that of its
+/// line.
 fn why_it_is_elsewhere(
     snapshot: &Snapshot,
     segments: &Segments,

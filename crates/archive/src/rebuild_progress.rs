@@ -1,15 +1,15 @@
-//! Whether a rebuild runs, and how far it is. One runs at a time.
+//! Whether a rebuild is running, and its progress. One runs at a time.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Shared by the rebuild that runs and those who ask about it.
+/// Shared by the running rebuild and those who query its progress.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RebuildProgress(Arc<Mutex<Option<(String, u64)>>>);
 
 impl RebuildProgress {
-    /// Begins a rebuild, unless one runs.
+    /// Begins a rebuild, unless one is running.
     pub(crate) fn begin(&self) -> Option<Begun> {
         let mut at = self.0.lock();
         if at.is_some() {
@@ -23,18 +23,18 @@ impl RebuildProgress {
         self.0.lock().is_some()
     }
 
-    /// The part at hand, and how many of its rows were compared.
+    /// Returns the current part, and the number of its rows compared.
     pub(crate) fn at(&self) -> (String, u64) {
         self.0.lock().clone().unwrap_or_default()
     }
 }
 
-/// A rebuild that runs until this is dropped.
+/// A rebuild, which lasts until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Begun(RebuildProgress);
 
 impl Begun {
-    /// Says how far it is.
+    /// Reports the progress.
     pub(crate) fn at(&self, part: &str, rows: u64) {
         *self.0.0.lock() = Some((part.to_owned(), rows));
     }

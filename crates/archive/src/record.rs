@@ -1,12 +1,12 @@
-//! Reads a record from the place that an answer names: in a file, or at an address by ranges.
+//! Reads a record from the location in an answer: in a file, or at an address by ranges.
 //!
-//! A record is read piece by piece, never whole, and reading ends when an [`Interrupt`] asks for it. This is
-//! needed because any number of bytes may have to be decoded to find the end of a record, or to reach one
-//! inside a compressed member.
+//! A record is read piece by piece, never whole, and reading ends when an [`Interrupt`] requests
+//! it. This is needed because any number of bytes may have to be decoded to find the end of a
+//! record, or to reach one inside a compressed member.
 //!
-//! Invariant: the record returned is the one that the capture was made from, as far as its header shows
-//! (kind, URL, date and declared digest). If a file was replaced, another record may begin at the same
-//! offset. The block itself is not compared.
+//! Invariant: the record returned is the one from which the capture was made, as far as its header
+//! shows (kind, URL, date and declared digest). If a file was replaced, another record may begin at
+//! the same offset. The block itself is not compared.
 
 use std::io;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub enum RecordError {
         path: String,
         /// Offset of the record in bytes.
         offset: u64,
-        /// The record that is there.
+        /// The record found there.
         found: String,
         /// The record that was loaded from there.
         expected: String,
@@ -47,9 +47,9 @@ pub enum RecordError {
     Shorter {
         /// Path or address of the input.
         path: String,
-        /// Its size in bytes.
+        /// Size of the input in bytes.
         bytes: u64,
-        /// The end in bytes of what is asked for.
+        /// The end of the requested range in bytes.
         wanted: u64,
     },
 }
@@ -62,12 +62,12 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// An interrupt that has not been asked for yet.
+    /// Makes an interrupt that is not triggered yet.
     pub fn new() -> Interrupt {
         Interrupt::default()
     }
 
-    /// An interrupt that comes by itself after `time`.
+    /// Makes an interrupt that triggers itself after `time`.
     pub fn after(time: Duration) -> Interrupt {
         Interrupt {
             until: system::now().checked_add(time),
@@ -75,12 +75,12 @@ impl Interrupt {
         }
     }
 
-    /// Asks the reading to end.
+    /// Triggers the interrupt.
     pub fn ask(&self) {
         self.asked.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the reading is to end.
+    /// Returns whether the interrupt is triggered.
     pub fn is_over(&self) -> bool {
         self.asked.load(Ordering::Relaxed) || self.until.is_some_and(|until| system::now() >= until)
     }
@@ -124,10 +124,10 @@ pub fn open_record(
     Ok(opened)
 }
 
-/// The stored bytes of such a record, as a file that contains only this record.
+/// Opens the stored bytes of such a record, as a file that contains only this record.
 ///
 /// # Errors
-/// As [`open_record`].
+/// The errors of [`open_record`].
 pub fn raw_record(
     sources: &Sources,
     record: &RecordBody,
@@ -140,7 +140,7 @@ pub fn raw_record(
     Ok(raw)
 }
 
-/// Fails unless the record with this header is the one that the capture was made from.
+/// Fails unless the record with this header is the one from which the capture was made.
 fn compare(record: &RecordBody, format: Format, kind: Kind, headers: &Headers) -> Result<(), RecordError> {
     let capture = &record.capture;
     let found = extract::header_facts(format, kind, headers);
@@ -185,7 +185,8 @@ fn input_of(
     input_at(sources, &record.location, record.capture.offset, interrupt)
 }
 
-/// The input at a location, whose reads fail after an interrupt; `offset` is used in error messages.
+/// Opens the input at a location. Its reads fail after an interrupt; `offset` is used in error
+/// messages.
 pub fn input_at(
     sources: &Sources,
     location: &str,

@@ -1,22 +1,22 @@
-//! What becomes of a record, wherever it is read: in a load, or by itself ([`crate::OneInput`]).
+//! Converts a record, in a load or on its own ([`crate::OneInput`]).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use extract::{Capture, Extracted};
 use warc::{Defect, Record};
 
-/// What becomes of a record.
+/// The result of converting a record.
 pub enum RecordOutcome {
-    /// It is counted, but is no capture.
+    /// It is counted, but is not a capture.
     Counted,
     /// A capture.
     Capture(Box<Capture>),
-    /// It should be a capture and cannot be.
+    /// It should be a capture but is invalid.
     Quarantined(Defect),
 }
 
 impl RecordOutcome {
-    /// Of a record whose request has this method; empty if it is unknown.
+    /// Converts a record whose request has this method; empty if it is unknown.
     pub fn of(record: &Record, method: String, settings: &extract::Settings) -> RecordOutcome {
         match extract_guarded(settings, record) {
             Extracted::Counted => RecordOutcome::Counted,

@@ -1,4 +1,5 @@
-//! What is loaded, recounted instead of kept: for `weft verify`, which compares the outcome with another archive.
+//! Recounts loaded captures instead of keeping them, for `weft verify`, which compares the outcome
+//! with another archive.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ pub(crate) enum RecountError {
     Snapshot(#[from] SnapshotError),
 }
 
-/// Leaves out the captures that another archive keeps out. The snapshot knows their inputs.
+/// Leaves out the captures that another archive keeps out. The snapshot must contain their inputs.
 pub(crate) fn keep_out(
     rules: &TakedownRules,
     snapshot: &Snapshot,
@@ -41,12 +42,13 @@ pub(crate) fn keep_out(
 /// The recount of an archive.
 pub(crate) struct Recounting {
     dir: PathBuf,
-    /// `None` once it is finished, or where it cannot be right any more.
+    /// `None` once it is finished, or if it can no longer be correct.
     recount: Mutex<Option<Recount>>,
 }
 
 impl Recounting {
-    /// Temporary files go to `dir`. Of captures that revisits may refer to, those are held that the other archive's do.
+    /// Puts temporary files into `dir`. Of captures that revisits may refer to, only those that the
+    /// other archive's revisits refer to are held.
     pub(crate) fn new(dir: &Path, referred: Option<&Referred>) -> Recounting {
         let recount = Recount::new(dir);
         let recount = match referred {
@@ -59,7 +61,8 @@ impl Recounting {
         }
     }
 
-    /// Takes the captures out of `extracts`, and leaves their number. The snapshot knows their inputs.
+    /// Removes the captures from `extracts`, and leaves their number. The snapshot must contain
+    /// their inputs.
     pub(crate) fn take(&self, snapshot: &Snapshot, extracts: &mut [Extract]) -> Result<(), RecountError> {
         let mut recount = self.recount.lock();
         for extract in extracts {
@@ -67,7 +70,7 @@ impl Recounting {
             let captures = std::mem::take(&mut extract.captures);
             let lines = std::mem::take(&mut extract.lines);
             extract.progress.captures_recounted = captures.len() as u64;
-            // The input changed while it was read: what was counted of it cannot be taken back.
+            // The input changed while it was read, and its counts cannot be taken back.
             if extract.taken_back.take().is_some() {
                 *recount = None;
             }
@@ -84,7 +87,7 @@ impl Recounting {
         Ok(())
     }
 
-    /// The fingerprints of all that was loaded; `None` if they are not known.
+    /// Returns the fingerprints of everything loaded; `None` if they are unknown.
     pub(crate) fn finish(&self) -> Result<Option<Fingerprints>, RecountError> {
         let recount = self.recount.lock().take();
         recount

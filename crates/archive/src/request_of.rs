@@ -1,7 +1,7 @@
-//! The request that a capture answers, where its record stands behind the capture's in the file.
+//! Finds the request of a capture, if its record follows that of the capture in the file.
 //!
-//! Requests are in no index. Crawlers write the record of one next to that of its answer; most write it behind, some before, where it
-//! is not found here.
+//! Requests are in no index. Crawlers write the record of a request next to that of its response.
+//! Most write it after the response; some write it before, where it is not found here.
 
 use std::time::Duration;
 
@@ -11,30 +11,32 @@ use crate::question::RecordBody;
 use crate::record::{Interrupt, RecordError, input_at, open_record};
 use inputs::Sources;
 
-/// Most records behind a capture that are looked at: its request, and what was noted of both.
+/// Limit of records read after a capture: its request, and notes about both.
 const BEHIND_MAX: usize = 3;
 
-/// Most bytes of a request that are read.
+/// Limit of the size of a request in bytes.
 const REQUEST_BYTES_MAX: u64 = 1 << 20;
 
-/// Longest that one look may take.
+/// Time limit of one search.
 const LOOK_MAX: Duration = Duration::from_secs(2);
 
-/// An HTTP request as it was sent.
+/// An HTTP request, as sent to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentRequest {
-    /// Its method.
+    /// Method of the request.
     pub method: String,
-    /// The media type of its body with its parameters; empty without.
+    /// Media type of its body with parameters, if any.
     pub content_type: String,
-    /// Its body.
+    /// Body of the request.
     pub body: Vec<u8>,
 }
 
-/// The request that a capture answers; `None` if it is not among the next records, or longer than 1 MiB.
+/// Returns the request of a capture; `None` if it is not among the next records, or longer than 1
+/// MiB.
 ///
 /// # Errors
-/// [`RecordError`] if the record of the capture cannot be read. What is behind it is not known to be records, and no error.
+/// [`RecordError`] if the record of the capture cannot be read. Bytes after it need not be records,
+/// so they cause no error.
 pub fn request_of(sources: &Sources, record: &RecordBody) -> Result<Option<SentRequest>, RecordError> {
     let interrupt = Interrupt::after(LOOK_MAX);
     let answer = open_record(sources, record, &interrupt)?;
@@ -72,7 +74,8 @@ pub fn request_of(sources: &Sources, record: &RecordBody) -> Result<Option<SentR
     Ok(None)
 }
 
-/// Whether a request is that of a capture of `url`: one of them names the other, or none names any.
+/// Returns whether a request belongs to a capture of `url`: one of them names the other, or neither
+/// names any.
 fn belongs(request: &Record, url: &str, id: &str, concurrent: &str) -> bool {
     let field = |name| request.headers.get(name).unwrap_or_default().trim();
     let is_named = match (field("WARC-Concurrent-To"), concurrent) {
@@ -83,7 +86,7 @@ fn belongs(request: &Record, url: &str, id: &str, concurrent: &str) -> bool {
     is_named && request.target() == Some(url)
 }
 
-/// Reads the block of a request.
+/// Parses the block of a request.
 fn sent(request: &Record) -> Option<SentRequest> {
     if !request.body_is_whole() {
         return None;

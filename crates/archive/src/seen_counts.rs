@@ -1,7 +1,8 @@
-//! In-links of pages as they were counted for somebody: rankings, domains and pages tell them again and again, and to count over
-//! versions that are seen each source is looked at.
+//! A cache of in-link counts of clients that do not see everything. Rankings, domains and pages
+//! need the same counts repeatedly, and counting visible versions has to read each source.
 //!
-//! Invariant: what is kept names the epoch it was counted in and the sight it was counted for, and answers nothing else.
+//! Invariant: an entry records the epoch and the sight for which it was counted, and is used for no
+//! other.
 
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -10,16 +11,16 @@ use rights::SightId;
 /// Memory for counts, in bytes: some 100,000 of them.
 const KEPT_BYTES: u64 = 16 << 20;
 
-/// Memory for what is kept besides the key, about.
+/// Approximate memory of an entry in addition to the key.
 const ENTRY_BYTES: u64 = 128;
 
-/// For whom, and of which URL key.
+/// The sight, and the URL key.
 type Of = (SightId, Box<str>);
 
 /// In-links, and those from other domains.
 type Counts = (u64, u64);
 
-/// Counts made lately.
+/// Recent counts.
 pub(crate) struct SeenCounts(Cache<Of, (u64, Counts), ByBytes>);
 
 #[derive(Clone)]
@@ -39,7 +40,7 @@ impl Default for SeenCounts {
 }
 
 impl SeenCounts {
-    /// The counts of a URL key at an epoch, made by `count` if they are not kept.
+    /// Returns the counts of a URL key at an epoch, from the cache or from `count`.
     pub(crate) fn get_or_count<E>(
         &self,
         sight: SightId,

@@ -1,8 +1,8 @@
-//! What those who ask see, kept for the next question.
+//! Caches what clients may see.
 //!
 //! Invariants:
-//! - the rules are looked at when a question begins: what changed before holds for it;
-//! - rules that cannot be read show nothing to anybody but the owner.
+//! - the rules are checked when a question begins; earlier changes apply to it;
+//! - if the rules cannot be read, only the owner sees anything.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,10 +13,11 @@ use rustc_hash::FxHashMap;
 
 use crate::AskError;
 
-/// Sights that are kept. A server sees few combinations of groups; should there be more, they are made again.
+/// Limit of cached sights. A server has few combinations of groups; beyond the limit, sights are
+/// made again.
 const KEPT_MAX: usize = 1000;
 
-/// The rules of an archive, and what they came to.
+/// The rules of an archive, and the sights made from them.
 pub(crate) struct Sights {
     file: RightsFile,
     owner: Arc<Sight>,
@@ -25,14 +26,14 @@ pub(crate) struct Sights {
 
 #[derive(Default)]
 struct Kept {
-    /// What `sights` were made of.
+    /// The rules from which `sights` were made.
     rules: Option<Arc<Rules>>,
     holds_until_ms: i64,
     sights: FxHashMap<Groups, Arc<Sight>>,
 }
 
 impl Sights {
-    /// Of the rules in a file, which need not be there.
+    /// Uses the rules in a file, which need not exist.
     pub(crate) fn of_file(path: PathBuf) -> Sights {
         Sights {
             file: RightsFile::at(path),
@@ -41,7 +42,8 @@ impl Sights {
         }
     }
 
-    /// What somebody sees now; the owner of the archive if there are no groups.
+    /// Returns what a client may see now; everything for the owner of the archive, who has no
+    /// groups.
     pub(crate) fn of(&self, groups: Option<&Groups>) -> Result<Arc<Sight>, AskError> {
         let Some(groups) = groups else {
             return Ok(Arc::clone(&self.owner));
@@ -74,7 +76,7 @@ impl Sights {
         Ok(sight)
     }
 
-    /// The rules, if there are any.
+    /// Returns the rules, if there are any.
     pub(crate) fn rules(&self) -> Result<Option<Arc<Rules>>, AskError> {
         self.file.rules().map_err(AskError::unavailable)
     }

@@ -1,7 +1,7 @@
-//! Snippets as HTML, as JSON has them: text with `& < > " '` escaped and `<mark>` around matches. Every mark
+//! Snippets as HTML in JSON: text with `& < > " '` escaped and `<mark>` around matches. Every mark
 //! is closed, none is nested, and there is no other markup, so a page may show the HTML unchanged.
 //!
-//! Reading the HTML back returns the parts that it was made from.
+//! Reading the HTML back returns the parts from which it was made.
 
 use search::{Snippet, SnippetPart};
 use serde::{Deserialize, Deserializer, Serializer};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serializer};
 const OPEN: &str = "<mark>";
 const CLOSE: &str = "</mark>";
 
-/// Characters and how they are escaped in HTML.
+/// Characters and their escapes in HTML.
 const ESCAPES: [(char, &str); 5] = [
     ('&', "&amp;"),
     ('<', "&lt;"),
@@ -18,7 +18,7 @@ const ESCAPES: [(char, &str); 5] = [
     ('\'', "&#39;"),
 ];
 
-/// The snippet as HTML.
+/// Returns the snippet as HTML.
 pub fn encode(snippet: &Snippet) -> String {
     let length = |part: &SnippetPart| part.text.len() + OPEN.len() + CLOSE.len();
     let mut html = String::with_capacity(snippet.parts.iter().map(length).sum());
@@ -36,7 +36,7 @@ pub fn encode(snippet: &Snippet) -> String {
 
 fn push_escaped(html: &mut String, text: &str) {
     let mut from = 0;
-    // By bytes: what is escaped is ASCII, and no part of another character.
+    // Byte by byte, because the escaped characters are ASCII, and never part of another character.
     for (at, byte) in text.bytes().enumerate() {
         let escape = match byte {
             b'&' | b'<' | b'>' | b'"' | b'\'' => ESCAPES.iter().find(|(plain, _)| *plain == char::from(byte)),
@@ -51,7 +51,7 @@ fn push_escaped(html: &mut String, text: &str) {
     html.push_str(&text[from..]);
 }
 
-/// The snippet that `html` was made from. Everything except marks and the escapes of [`encode`] is text, so
+/// Parses the HTML of a snippet. Everything except marks and the escapes of [`encode`] is text, so
 /// foreign markup becomes text and is escaped when it is written again.
 fn decode(html: &str) -> Snippet {
     let mut snippet = Snippet::default();
@@ -93,7 +93,7 @@ pub(crate) fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Sn
 mod tests {
     use super::*;
 
-    /// `html` as it is written again after it was read.
+    /// Expects `html` to be written as `expected` after it was read.
     #[track_caller]
     fn check(html: &str, expected: &str) {
         assert_eq!(encode(&decode(html)), expected);

@@ -1,4 +1,4 @@
 //! The version of this program.
 
-/// The version of this program. The owner and the processes that ask it must have the same one.
+/// The version of this program. The owner and its client processes must run the same version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

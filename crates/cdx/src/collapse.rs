@@ -1,7 +1,8 @@
-//! Collapsing of CDX look-ups: of neighbours that are alike, one is returned.
+//! Collapses adjacent captures that are equal in some fields: only the first of them is returned.
 //!
-//! The servers differ in what alike means where several fields are given: at the Internet Archive each field is compared by itself,
-//! with the last capture that it let through, and one that is equal is enough to leave a capture out. Elsewhere all must be equal.
+//! Servers differ if several fields are given. At the Internet Archive each field is compared
+//! separately, with the last value that it let through, and one equal field is enough to leave a
+//! capture out. In the other servers all fields must be equal.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,38 +11,38 @@ use super::field::Field;
 use super::filter::{FilterError, field_of};
 use super::row::CdxRow;
 
-/// A field by which neighbours are compared.
+/// A field by which adjacent captures are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Collapse {
     /// The field to compare.
     pub field: Field,
-    /// How many of its first characters to compare; all if absent.
+    /// Number of leading characters to compare; all if absent.
     pub chars: Option<usize>,
 }
 
-/// Leaves out captures whose time begins like that of the one before.
+/// Leaves out captures whose time has the same leading digits as the one before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollapseTime {
-    /// How many digits of the time to compare.
+    /// Number of digits of the time to compare.
     pub digits: usize,
-    /// Whether a capture with a lower status than all of its group before is returned nevertheless (Internet Archive). Otherwise
-    /// every change of the status begins a group (pywb).
+    /// Whether a capture with a lower status than all before it in its group is also returned
+    /// (Internet Archive). Otherwise every change of the status begins a new group (pywb).
     pub best_status: bool,
 }
 
 impl Collapse {
-    /// Reads `field` or `field:CHARS`.
+    /// Parses `field` or `field:CHARS`.
     ///
     /// # Errors
-    /// [`FilterError`] if the field is not known or the number is not valid.
+    /// [`FilterError`] if the field is unknown or the number is invalid.
     pub fn read(text: &str) -> Result<Collapse, FilterError> {
         Collapse::read_as(text, Dialect::Pywb)
     }
 
-    /// As [`Collapse::read`], with the names that a server has for fields.
+    /// Like [`Collapse::read`], with the field names of a server.
     ///
     /// # Errors
-    /// As above.
+    /// The errors of [`Collapse::read`].
     pub fn read_as(text: &str, dialect: Dialect) -> Result<Collapse, FilterError> {
         let (name, chars) = match text.split_once(':') {
             Some((name, chars)) => (name, Some(chars)),
@@ -57,7 +58,7 @@ impl Collapse {
         })
     }
 
-    /// What is compared of a capture.
+    /// Returns the text of a capture to compare.
     pub fn value(self, row: &CdxRow) -> String {
         let text = self.field.text(row);
         match self.chars {
@@ -67,19 +68,19 @@ impl Collapse {
     }
 }
 
-/// Decides which captures are let through, one after the other.
+/// Decides for one capture after the other whether it is returned.
 pub struct Collapsing<'c> {
     fields: &'c [Collapse],
-    /// Whether one equal field is enough.
+    /// Whether one equal field is enough to leave a capture out.
     any: bool,
     time: Option<CollapseTime>,
-    /// Values that the next capture is compared with, one for each field; empty before the first capture.
+    /// Values to compare the next capture with, one for each field; empty before the first capture.
     last: Vec<String>,
-    /// Beginning of the time and status of the group; empty before the first capture.
+    /// Leading digits of the time, and status, of the group; empty before the first capture.
     group: Vec<String>,
 }
 
-/// What a capture without a status counts as, so that each other is better.
+/// The value of a missing status, which is worse than any other.
 const WORST_STATUS: u16 = 9999;
 
 impl<'c> Collapsing<'c> {
@@ -100,12 +101,12 @@ impl<'c> Collapsing<'c> {
         }
     }
 
-    /// What decides about the captures that follow. A cursor keeps it.
+    /// Returns the state that decides about the following captures. It is stored in a cursor.
     pub fn state(&self) -> Vec<String> {
         [&self.last[..], &self.group].concat()
     }
 
-    /// Whether `row` is let through.
+    /// Returns whether `row` is returned to the client.
     pub fn lets(&mut self, row: &CdxRow) -> bool {
         self.differs(row) && self.time.is_none_or(|time| self.begins_a_group(row, time))
     }
@@ -120,7 +121,7 @@ impl<'c> Collapsing<'c> {
             self.last = values;
             return new;
         }
-        // As there: fields behind one that is equal do not learn of the capture.
+        // As at the Internet Archive, the fields after an equal one keep their last value.
         for (field, last) in self.fields.iter().zip(&mut self.last) {
             let value = field.value(row);
             if value == *last {
@@ -167,7 +168,7 @@ mod tests {
         }
     }
 
-    /// Lets the captures through one by one, each time from the state that a cursor would keep.
+    /// Tests the captures one by one, each time from the state that a cursor would store.
     #[track_caller]
     fn check(
         fields: &[&str],
@@ -202,7 +203,8 @@ mod tests {
         let rows = [("2014", 200), ("2014", 503), ("2015", 503), ("2016", 200)];
         let fields = ["timestamp:4", "status"];
         check(&fields, false, None, &rows, &[true, true, true, true]);
-        // The third is compared with the first status, since the second capture was left out for its year.
+        // The third is compared with the first status, because the second capture was left out for
+        // its year.
         check(&fields, true, None, &rows, &[true, false, true, true]);
         check(
             &["status", "timestamp:4"],

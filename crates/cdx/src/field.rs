@@ -1,4 +1,4 @@
-//! Fields of a CDX line, under the names of all three servers.
+//! Fields of a CDX line, with their names in all three servers.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::row::CdxRow;
 
-/// A column.
+/// A field of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
@@ -17,40 +17,41 @@ pub enum Field {
     Url,
     Mime,
     Status,
-    /// Of requests with another method than GET, as pywb has it.
+    /// Method of the request, if it is not GET, as in pywb.
     Method,
     Digest,
-    /// Never known here; CDX lines of 11 fields have its place.
+    /// Always empty; CDX lines of 11 fields have a column for it.
     Redirect,
-    /// As above.
+    /// Always empty, like the redirect.
     RobotFlags,
     Length,
     Offset,
     Filename,
     Collection,
-    /// The `Range` that asks a web server for the record (OutbackCDX).
+    /// The `Range` header with which to request the record from a web server (OutbackCDX).
     Range,
-    /// Of the record with the payload of a revisit.
+    /// Length of the record with the payload of a revisit. The next two fields are of that record
+    /// too.
     OriginalLength,
     OriginalOffset,
     OriginalFilename,
-    /// Captures with the same digest before this one.
+    /// Number of earlier captures with the same digest.
     DupeCount,
-    /// Captures left out between this one and the next.
+    /// Number of captures left out between this one and the next.
     SkipCount,
-    /// As above, and this one.
+    /// The same number, including this capture.
     GroupCount,
-    /// Time of the last capture left out behind this one, its own if there is none.
+    /// Time of the last capture left out after this one, or the time of this one.
     EndTimestamp,
-    /// Different digests of those left out and this one.
+    /// Number of different digests among those left out and this one.
     UniqCount,
 }
 
-/// Written where there is no value.
+/// Written in place of a missing value.
 pub(crate) const NONE: &str = "-";
 
 impl Field {
-    /// The fields that the Internet Archive shows everybody.
+    /// The fields that the Internet Archive shows to everybody.
     pub const PUBLIC: [Field; 7] = [
         Field::UrlKey,
         Field::Timestamp,
@@ -61,7 +62,8 @@ impl Field {
         Field::Length,
     ];
 
-    /// A CDX line of 11 fields (`N b a m s k r M S V g`), as OpenWayback, OutbackCDX and pywb read it.
+    /// The fields of a CDX line of 11 columns (`N b a m s k r M S V g`), as OpenWayback, OutbackCDX
+    /// and pywb read it.
     pub const CDX11: [Field; 11] = [
         Field::UrlKey,
         Field::Timestamp,
@@ -76,7 +78,7 @@ impl Field {
         Field::Filename,
     ];
 
-    /// By the name that any of the servers has for it.
+    /// Returns the field with this name in any of the servers.
     pub fn named(name: &str) -> Option<Field> {
         Some(match name {
             "urlkey" => Field::UrlKey,
@@ -105,8 +107,9 @@ impl Field {
         })
     }
 
-    /// By one of the letters that pywb knows fields by (the names in its compact CDXJ lines). As there, `s` is the length, although
-    /// the line before it gives the letter to the status.
+    /// Returns the field with this letter in pywb (the names in its compact CDXJ lines). As in
+    /// pywb, `s` is the length, although the line before it in its source gives the letter to the
+    /// status.
     pub fn of_letter(name: &str) -> Option<Field> {
         Some(match name {
             "k" => Field::UrlKey,
@@ -121,14 +124,14 @@ impl Field {
         })
     }
 
-    /// Of the record with the payload of a revisit.
+    /// The fields of the record with the payload of a revisit.
     pub const ORIGINAL: [Field; 3] = [
         Field::OriginalLength,
         Field::OriginalOffset,
         Field::OriginalFilename,
     ];
 
-    /// Whether its values are numbers, which OutbackCDX writes without quotes.
+    /// Returns whether the values are numbers, which OutbackCDX writes without quotes.
     pub(crate) fn is_number(self) -> bool {
         matches!(
             self,
@@ -141,12 +144,12 @@ impl Field {
         )
     }
 
-    /// Whether only the Internet Archive's server calls a field so.
+    /// Returns whether only the Internet Archive's server uses this field name.
     pub(crate) fn is_wayback_name(name: &str) -> bool {
         matches!(name, "original" | "mimetype" | "statuscode" | "redirecturl")
     }
 
-    /// The Internet Archive's name.
+    /// Returns the Internet Archive's name.
     pub fn wayback_name(self) -> &'static str {
         match self {
             Field::Url => "original",
@@ -156,7 +159,7 @@ impl Field {
         }
     }
 
-    /// pywb's name.
+    /// Returns pywb's name.
     pub fn name(self) -> &'static str {
         match self {
             Field::UrlKey => "urlkey",
@@ -184,9 +187,10 @@ impl Field {
         }
     }
 
-    /// The field's value; `None` if there is none.
+    /// Returns the value of the field, if any.
     ///
-    /// The status of a revisit is the one of the capture it repeats; the servers leave it out, unless the revisit was resolved.
+    /// The status of a revisit is that of the capture it repeats. Servers omit it unless the
+    /// revisit was resolved.
     pub fn value<'row>(self, row: &'row CdxRow) -> Option<Cow<'row, str>> {
         let text = |text: &'row str| (!text.is_empty()).then_some(Cow::Borrowed(text));
         let number = |number: u64| Cow::Owned(number.to_string());
@@ -234,14 +238,14 @@ impl Field {
         })
     }
 
-    /// The field's value as text; `-` if there is none.
+    /// Returns the value of the field as text, or `-`.
     pub fn text(self, row: &CdxRow) -> Cow<'_, str> {
         self.value(row).unwrap_or(Cow::Borrowed(NONE))
     }
 }
 
-/// One space-delimited line of `fields`, without a line end. No value breaks it apart: white space and control
-/// characters are escaped as in URLs.
+/// Returns one space-delimited line of `fields`, without a line end. White space and control
+/// characters in values are escaped as in URLs, so that the line can be split.
 pub fn text_line(fields: &[Field], row: &CdxRow) -> String {
     let mut line = String::with_capacity(256);
     for (n, field) in fields.iter().enumerate() {
@@ -253,7 +257,7 @@ pub fn text_line(fields: &[Field], row: &CdxRow) -> String {
     line
 }
 
-/// Adds `text` as one word.
+/// Appends `text` as one word.
 pub fn push_word(line: &mut String, text: &str) {
     if text.is_empty() {
         line.push_str(NONE);

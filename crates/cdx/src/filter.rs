@@ -3,13 +3,13 @@
 //! | written | pywb | Internet Archive, OutbackCDX |
 //! |---|---|---|
 //! | `field:text` | contains the text | the whole value matches the expression |
-//! | `=field:text` | is the text | not known there; read as pywb does |
+//! | `=field:text` | equals the text | not known there; read as in pywb |
 //! | `~field:text` | an expression matches the beginning | contains the text |
-//! | `!` before any, in the others also behind `~` | the opposite | the opposite |
+//! | `!` before any, in the others also after `~` | negation | negation |
 //!
-//! A filter without a field tests the whole line; OutbackCDX has none such. Expressions take time linear in the text that they are
-//! matched with, so a stranger's expression cannot stall a server. For that reason there are no look-around
-//! and no back-references.
+//! A filter without a field tests the whole line; OutbackCDX has no such filters. Matching takes
+//! time linear in the length of the text, so that a stranger's expression cannot stall a server.
+//! For that reason look-around and back-references are not supported.
 
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
@@ -18,11 +18,11 @@ use super::Dialect;
 use super::field::{Field, text_line};
 use super::row::CdxRow;
 
-/// Most bytes that a compiled expression may take. The time for a capture grows with it: at a mebibyte a second went by for some
-/// thousand captures.
+/// Limit of the size of a compiled expression in bytes. The time per capture grows with it: at one
+/// mebibyte, some thousand captures take a second.
 const EXPRESSION_BYTES_MAX: usize = 128 << 10;
 
-/// Most filters of one look-up. Each one takes time for every capture that is looked at.
+/// Limit of filters in one look-up. Each one takes time for every capture read.
 const FILTERS_MAX: usize = 16;
 
 /// How a value is tested.
@@ -34,7 +34,7 @@ pub enum Test {
     Is,
     /// An expression matches the beginning.
     Begins,
-    /// An expression matches the whole.
+    /// An expression matches the whole value.
     Matches,
 }
 
@@ -51,7 +51,7 @@ pub struct Filter {
     pub negated: bool,
 }
 
-/// Why a filter or a collapse cannot be read.
+/// Why a filter or a collapse is invalid.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)]
 pub enum FilterError {
@@ -70,12 +70,12 @@ pub enum FilterError {
 }
 
 impl Filter {
-    /// Reads a filter as `dialect` writes it. A field name that only the Internet Archive uses (`mimetype`,
-    /// `statuscode`, `original`) makes the text an expression in pywb's dialect too, so that such a filter
-    /// means the same everywhere.
+    /// Parses a filter as written for `dialect`. A field name that only the Internet Archive uses
+    /// (`mimetype`, `statuscode`, `original`) makes the text an expression in pywb's dialect too,
+    /// so that such a filter means the same everywhere.
     ///
     /// # Errors
-    /// [`FilterError`] if the field is not known or the expression is not valid.
+    /// [`FilterError`] if the field is unknown or the expression is invalid.
     pub fn read(text: &str, dialect: Dialect) -> Result<Filter, FilterError> {
         let (negated, rest) = strip(text, '!');
         let (is, rest) = strip(rest, '=');
@@ -119,7 +119,8 @@ fn strip(text: &str, mark: char) -> (bool, &str) {
     }
 }
 
-/// Finds a field by name. The Internet Archive also accepts the number of a column, and pywb a letter.
+/// Returns the field with this name. The Internet Archive also accepts the number of a column, and
+/// pywb a letter.
 pub(super) fn field_of(name: &str, dialect: Dialect) -> Result<Field, FilterError> {
     let short = match dialect {
         Dialect::WaybackMachine => name

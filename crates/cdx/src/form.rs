@@ -1,4 +1,5 @@
-//! Forms of an answer: CDXJ, one JSON object a line, columns of text, the Internet Archive's array of arrays, and those of OutbackCDX.
+//! Formats of an answer: CDXJ, one JSON object per line, columns of text, the Internet Archive's
+//! array of arrays, and those of OutbackCDX.
 
 use std::borrow::Cow;
 
@@ -8,25 +9,27 @@ use super::Dialect;
 use super::field::{Field, NONE, push_word};
 use super::row::CdxRow;
 
-/// How captures are written.
+/// The format in which captures are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// `urlkey timestamp {json}`
     Cdxj,
-    /// One object a line, as pywb's `output=json`.
+    /// One object per line, as with pywb's `output=json`.
     Lines,
     /// `[["urlkey","timestamp",...],\n["org,iana)/",...]]`
     Arrays,
-    /// The same in one line, where numbers have no quotes and what has no value is `null`: OutbackCDX's `output=json`.
+    /// The same in one line, where numbers have no quotes and a missing value is `null`:
+    /// OutbackCDX's `output=json`.
     TypedArrays,
-    /// `[{"urlkey":"org,iana)/",...},...]`, without what has no value: OutbackCDX's `output=jsondict`.
+    /// `[{"urlkey":"org,iana)/",...},...]`, without missing values: OutbackCDX's `output=jsondict`.
     TypedObjects,
-    /// Columns with a space between them.
+    /// Columns separated by a space.
     Text,
 }
 
 impl Form {
-    /// By the value of `output`, which has been checked; what each server gives where nothing is said.
+    /// Returns the format for a valid value of `output`, or the default of the server if it is
+    /// absent.
     pub fn named(output: Option<&str>, dialect: Dialect) -> Form {
         match (output, dialect) {
             (Some("cdxj"), _) => Form::Cdxj,
@@ -39,7 +42,7 @@ impl Form {
         }
     }
 
-    /// Media type of an answer in this form.
+    /// Returns the media type of an answer in this format.
     pub fn media(self) -> &'static str {
         match self {
             Form::Cdxj => "text/x-cdxj; charset=utf-8",
@@ -49,7 +52,7 @@ impl Form {
         }
     }
 
-    /// The fields of a line if `fl` is absent.
+    /// Returns the fields of a line if `fl` is absent.
     fn columns(self, dialect: Dialect) -> Vec<Column> {
         let fields = match (self, dialect) {
             (_, Dialect::WaybackMachine) => &Field::PUBLIC[..],
@@ -69,7 +72,7 @@ impl Form {
     }
 }
 
-/// A column, under the name that the asker has for it. What is not known here has no value, as in pywb.
+/// A column, with the name that the client uses. An unknown column has no values, as in pywb.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
     name: String,
@@ -77,12 +80,12 @@ pub struct Column {
 }
 
 impl Column {
-    /// What it is, if that is known here.
+    /// Returns the field of the column, if it is known.
     pub fn field(&self) -> Option<Field> {
         self.field
     }
 
-    /// Of `fl`: names with commas between them.
+    /// Parses the value of `fl`: names separated by commas.
     pub fn list(text: &str) -> Vec<Column> {
         let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
         names
@@ -104,7 +107,8 @@ impl Column {
         self.field.and_then(|field| field.value(row))
     }
 
-    /// The value in an object of pywb's: captures that are no revisits have `-` for the places of originals.
+    /// Returns the value for an object in pywb's format, where captures other than revisits have
+    /// `-` as position of the original.
     fn value_in_object<'r>(&self, row: &'r CdxRow) -> Option<Cow<'r, str>> {
         let is_of_original = self.field.is_some_and(|field| Field::ORIGINAL.contains(&field));
         self.value(row).or(is_of_original.then_some(Cow::Borrowed(NONE)))
@@ -124,7 +128,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Writes in `form`: the columns `chosen`, or those of the dialect and the ones `added`.
+    /// Writes in `form` the columns `chosen`, or else those of the dialect followed by `added`.
     pub fn new(form: Form, dialect: Dialect, chosen: Option<Vec<Column>>, added: &[Field]) -> Writer {
         let all = || {
             let mut columns = form.columns(dialect);
@@ -139,7 +143,7 @@ impl Writer {
         }
     }
 
-    /// The next rows as text.
+    /// Returns the next rows as text.
     pub fn rows(&mut self, rows: &[CdxRow]) -> String {
         let mut text = String::new();
         for row in rows {
@@ -153,7 +157,7 @@ impl Writer {
             Form::Cdxj => {
                 push_place(text, row);
                 text.push(' ');
-                // Key and time stand before the object in any case.
+                // Key and time are already before the object.
                 let inside =
                     |column: &&Column| !matches!(column.field, Some(Field::UrlKey | Field::Timestamp));
                 self.push_object(text, row, self.columns.iter().filter(inside));
@@ -199,7 +203,7 @@ impl Writer {
         push_object(text, pairs, comma, colon);
     }
 
-    /// What follows the last row: the resumption key, after a row that is empty.
+    /// Returns the text after the last row. The resumption key follows an empty row.
     pub fn end(&mut self, resume_key: Option<&str>) -> String {
         let mut text = String::new();
         match (self.form, resume_key) {
@@ -211,7 +215,7 @@ impl Writer {
             }
             (Form::Arrays, None) => text.push_str(if self.begun { "]\n" } else { "[]\n" }),
             (Form::TypedArrays, _) => {
-                // The names stand there even where there is no row.
+                // The names are written even if there are no rows.
                 self.begin(&mut text);
                 text.push(']');
             }
@@ -226,7 +230,7 @@ impl Writer {
         text
     }
 
-    /// The line of names, before the first row.
+    /// Writes the line of names, before the first row.
     fn begin(&mut self, text: &mut String) {
         if !self.begun {
             text.push('[');
@@ -240,7 +244,7 @@ impl Writer {
     }
 }
 
-/// Fields of a line of pywb's, and of the object of a CDXJ line without the first two.
+/// The fields of a line of pywb. The object of a CDXJ line has all of them except the first two.
 const IN_LINES: [Field; 10] = [
     Field::UrlKey,
     Field::Timestamp,
@@ -254,8 +258,8 @@ const IN_LINES: [Field; 10] = [
     Field::Method,
 ];
 
-/// `urlkey timestamp {json}` and a line end: numbers as strings and no `status` where there is none, nor for
-/// revisits, as pywb writes it.
+/// Returns `urlkey timestamp {json}` with a line end. As in pywb, numbers are strings, and `status`
+/// is omitted for revisits and captures without one.
 pub fn cdxj_line(row: &CdxRow) -> String {
     let mut line = String::with_capacity(512);
     push_place(&mut line, row);
@@ -268,7 +272,7 @@ pub fn cdxj_line(row: &CdxRow) -> String {
     line
 }
 
-/// A key holds no white space; should one ever, the line's fields must still be told apart.
+/// A key contains no white space. It is escaped anyway, so that the line can always be split.
 fn push_place(text: &mut String, row: &CdxRow) {
     push_word(text, &row.url_key);
     text.push(' ');
@@ -313,7 +317,8 @@ fn push_array<'r>(text: &mut String, values: impl Iterator<Item = Cow<'r, str>>)
     text.push(']');
 }
 
-/// What is never known here is `-`, as in the lines that OutbackCDX is loaded with; what this capture has not is `null`.
+/// Fields that are always empty are written as `-`, as in the lines loaded into OutbackCDX. Other
+/// missing values are `null`.
 fn push_typed_array(text: &mut String, columns: &[Column], row: &CdxRow) {
     text.push('[');
     for (n, column) in columns.iter().enumerate() {
@@ -353,7 +358,7 @@ fn push_typed(text: &mut String, field: Field, value: &str) {
     }
 }
 
-/// Adds a JSON string.
+/// Appends a JSON string.
 fn push_quoted(text: &mut String, value: &str) {
     let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
     if value.bytes().all(is_plain) {

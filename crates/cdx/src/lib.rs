@@ -1,9 +1,9 @@
-//! The text forms of CDX look-ups: patterns of URLs, names of fields, filters, collapsing, order, and the
-//! forms in which captures are written.
+//! The text formats of CDX look-ups: URL patterns, field names, filters, collapsing, order, and the
+//! formats in which captures are written.
 //!
-//! The program, `/cdx` and `/api/v1/captures` all read and write these with the functions here, so that a
-//! text means the same everywhere. They follow three servers: pywb's, the Internet Archive's wayback-cdx-server and
-//! OutbackCDX. Where they differ, a [`Dialect`] says which one is meant.
+//! The command line, `/cdx` and `/api/v1/captures` all parse and write these with the functions
+//! here, so that a text means the same everywhere. They follow three servers: pywb, the Internet
+//! Archive's wayback-cdx-server and OutbackCDX. If these differ, a [`Dialect`] selects one.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -29,10 +29,10 @@ pub use pattern::url_and_match;
 pub use row::{CdxRow, Computed, Original, Skipped};
 pub use urlkey::MatchType;
 
-/// Which server's rules to read a text by.
+/// The server whose rules apply to a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// pywb's CDXJ server, which Common Crawl's index server is one of.
+    /// pywb's CDXJ server, which Common Crawl's index server runs.
     Pywb,
     /// The Internet Archive's wayback-cdx-server.
     WaybackMachine,
@@ -49,7 +49,7 @@ pub enum Order {
     Forward,
     /// By URL key, then time, descending.
     Reverse,
-    /// By distance from this time (1 to 14 digits); of two equally distant captures the earlier comes first.
-    /// This works only for captures of one URL key; others are returned in forward order.
+    /// By distance from this time (1 to 14 digits). If two are equally distant, the earlier comes
+    /// first. Works only for captures of one URL key; others are returned in forward order.
     Closest(String),
 }

@@ -1,8 +1,8 @@
-//! Lines of indexes of other tools, read: CDXJ, and CDX of 9, 10 and 11 columns or of those that a first line names; and
-//! aliases, as OutbackCDX has them among these.
+//! Parses lines of indexes of other tools: CDXJ, CDX of 9, 10 or 11 columns or of those that a
+//! header line names, and aliases as in OutbackCDX.
 //!
-//! The URL key is made of the URL of the line: other tools have other keys, and a capture must have the same one from an
-//! index as from its record.
+//! The URL key is computed from the URL of the line. Other tools compute other keys, and a capture
+//! must have the same key from an index as from its record.
 
 use std::borrow::Cow;
 
@@ -10,41 +10,43 @@ use extract::IndexLine;
 use serde_json::{Map, Value, json};
 use warc::Defect;
 
-/// A line cannot be used.
+/// Defect: a line cannot be used.
 const BAD_LINE: &str = "bad-index-line";
 
-/// Columns where no first line names them, as OpenWayback and OutbackCDX take them.
+/// The columns if no header line names them, as in OpenWayback and OutbackCDX.
 const COLUMNS: [&str; 3] = [
     "N b a m s k r M S V g",
     "N b a m s k r M V g",
     "N b a m s k r V g",
 ];
 
-/// Most blanks in the columns of a line: distributing words takes time for each.
+/// Limit of blanks in the columns of a line, because the number of ways to distribute the words
+/// grows with them.
 const BLANKS_MAX: usize = 16;
 
-/// What a line is.
+/// A parsed line.
 #[derive(Debug, PartialEq)]
 pub enum Line {
-    /// It tells of a capture, or is an alias. `offset` and `length` of the line are not known here, and 0.
+    /// A capture or an alias. `offset` and `length` of the line are not known here, and 0.
     Capture(Box<IndexLine>),
-    /// It says something of the lines behind it: it names columns, or is the head of a file or a remark (`!`).
+    /// A line about the lines that follow: it names columns, or is the header of a file or a
+    /// comment (`!`).
     Head,
-    /// It tells of none: it is empty, or is of a record that is no capture (dns, ftp).
+    /// A line without a capture: it is empty, or of a record that is not a capture (dns, ftp).
     Nothing,
-    /// It cannot be used.
+    /// An invalid line.
     Bad(Defect),
 }
 
-/// Reads the lines of one index, one after the other.
+/// Parses the lines of one index, one after the other.
 #[derive(Debug, Default)]
 pub struct LineReader {
-    /// Columns that a first line named.
+    /// Columns from a header line.
     columns: Option<Vec<String>>,
 }
 
 impl LineReader {
-    /// Reads a line without its end.
+    /// Parses a line without its end.
     pub fn read(&mut self, line: &[u8]) -> Line {
         let Ok(text) = std::str::from_utf8(line) else {
             return bad("its bytes are not UTF-8".to_owned());
@@ -54,7 +56,8 @@ impl LineReader {
             self.columns = Some(columns.split_whitespace().map(str::to_owned).collect());
             return Line::Head;
         }
-        // Heads of CDXJ of OpenWayback begin so, and lines that were posted and deleted.
+        // Header lines of OpenWayback's CDXJ begin with this character, and so do posted lines that
+        // were deleted.
         if text.starts_with('!') {
             return Line::Head;
         }
@@ -97,11 +100,12 @@ impl LineReader {
     }
 }
 
-/// The fields of a line whose columns nobody named: their number says which they are, unless one has blanks in it.
+/// Returns the fields of a line without named columns. The number of words determines the columns,
+/// unless a column contains blanks.
 fn unnamed<'l>(text: &'l str, words: &[&'l str]) -> Result<Fields<'l>, String> {
     let layouts = COLUMNS.map(|names| names.split(' ').collect::<Vec<_>>());
     let exact = layouts.iter().find(|names| names.len() == words.len());
-    // Crawlers took other text for a status.
+    // Some crawlers wrote other text as status, so the status is not checked.
     let is_right = |columns: &&Vec<&str>| {
         let mut pairs = columns.iter().zip(words);
         pairs.all(|(column, word)| *column == "s" || fits(column, &[*word]))
@@ -122,8 +126,9 @@ fn unnamed<'l>(text: &'l str, words: &[&'l str]) -> Result<Fields<'l>, String> {
     }
 }
 
-/// The values of columns of which some have blanks in them, as some writers leave them in URLs and media types: the
-/// first distribution of the words in which times are times and numbers are numbers.
+/// Returns the values of columns of which some contain blanks, as some writers leave them in URLs
+/// and media types. Takes the first distribution of the words in which times are times and numbers
+/// are numbers.
 fn spread<'l>(columns: &[&str], text: &'l str, words: &[&'l str]) -> Option<Vec<&'l str>> {
     let spare = words.len().checked_sub(columns.len());
     let spare = spare.filter(|spare| *spare <= BLANKS_MAX)?;
@@ -145,14 +150,14 @@ fn spread<'l>(columns: &[&str], text: &'l str, words: &[&'l str]) -> Option<Vec<
     })
 }
 
-/// The part of a text from one of its words to another.
+/// Returns the part of a text from one of its words to another.
 fn between<'l>(text: &'l str, first: &str, last: &str) -> &'l str {
     let place = |word: &str| (word.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
     text.get(place(first)..place(last) + last.len())
         .unwrap_or_default()
 }
 
-/// Whether a column may have this value.
+/// Returns whether a column may have this value.
 fn fits(column: &str, words: &[&str]) -> bool {
     let first = words[0];
     match column {
@@ -163,14 +168,14 @@ fn fits(column: &str, words: &[&str]) -> bool {
     }
 }
 
-/// Time and JSON of a line of CDXJ.
+/// Returns time and JSON of a line of CDXJ.
 fn split_cdxj(text: &str) -> Option<(&str, &str)> {
     let (_key, rest) = text.split_once(' ')?;
     let (time, json) = rest.split_once(' ')?;
     json.starts_with('{').then_some((time, json))
 }
 
-/// `@alias SOURCE TARGET`: who asks for the source is answered with the target.
+/// Parses `@alias SOURCE TARGET`: questions about the source are answered with the target.
 fn alias(text: &str) -> Line {
     let words: Vec<&str> = text.split_whitespace().collect();
     let ["@alias", source, target] = words[..] else {
@@ -200,7 +205,7 @@ fn alias(text: &str) -> Line {
     }
 }
 
-/// A line that is read as this one: CDXJ, or an alias.
+/// Returns the text of a line that parses to this one: CDXJ, or an alias.
 pub fn line_text(line: &IndexLine) -> String {
     if let Some(target) = &line.alias_of {
         return format!("@alias {} {target}\n", line.url);
@@ -226,7 +231,8 @@ pub fn line_text(line: &IndexLine) -> String {
     format!("{} {time}{ms} {object}\n", line.url_key.replace(' ', "%20"))
 }
 
-/// A digest as it is read as the same: one without a label is taken for a SHA-1, so others get one.
+/// Returns a digest in a form that parses to itself. A digest without a label is taken as SHA-1, so
+/// others get a label.
 fn digest_text(digest: &str) -> String {
     match extract::declared_digest(digest) {
         Some(other) if other != digest => format!("other:{digest}"),
@@ -234,11 +240,11 @@ fn digest_text(digest: &str) -> String {
     }
 }
 
-/// Lines of an index in both directions, for what tries odd bytes on them: what each is, and the text that is kept of it
-/// where it is posted.
+/// Parses the lines of an index for fuzzing. Returns for each line the text that is stored when it
+/// is posted, or `None` if it has no capture.
 ///
 /// # Errors
-/// Of a line, why it cannot be used.
+/// For an invalid line, the reason.
 pub fn kept_lines(index: &[u8]) -> Vec<Result<Option<String>, String>> {
     let mut reader = LineReader::default();
     let lines = index.split(|byte| *byte == b'\n');
@@ -255,7 +261,7 @@ fn bad(why: String) -> Line {
     Line::Bad(Defect::new(BAD_LINE, why))
 }
 
-/// The fields of a line as text; empty where there are none.
+/// The fields of a line as text; empty if missing.
 #[derive(Default)]
 struct Fields<'l> {
     time: &'l str,
@@ -304,7 +310,7 @@ impl<'l> Fields<'l> {
                 "g" => &mut fields.filename,
                 _ => continue,
             };
-            // The mark for what is not known.
+            // The mark for an unknown value.
             *place = Cow::Borrowed(if *word == "-" { "" } else { word });
         }
         fields
@@ -336,7 +342,8 @@ impl<'l> Fields<'l> {
                 self.offset, self.length
             ));
         };
-        // Crawlers took other text for a status. The record is where the line says, and has its own.
+        // Some crawlers wrote other text as status. The record at the position in the line has its
+        // own status.
         let status = status.unwrap_or(0);
         let mime = match &*self.mime {
             "" => "unk".to_owned(),
@@ -359,7 +366,7 @@ impl<'l> Fields<'l> {
     }
 }
 
-/// Milliseconds since 1970 of 14 digits, or 17 with milliseconds.
+/// Parses 14 digits, or 17 with milliseconds, to milliseconds since 1970.
 fn ms_of(time: &str) -> Option<i64> {
     let (digits, fraction) = time.split_at_checked(format::date::DIGITS)?;
     let is_time = format::date::begins_a_date(digits)
@@ -368,7 +375,7 @@ fn ms_of(time: &str) -> Option<i64> {
     is_time.then(|| format::date::ms_of_digits(time))
 }
 
-/// A number, or what no number stands for, if that may be.
+/// Parses a number. A missing number is replaced by `missing`, if that is allowed.
 fn number(text: &str, missing: Option<u64>) -> Option<u64> {
     match text {
         "" | "-" => missing,
@@ -439,7 +446,7 @@ mod tests {
             ),
             expected(),
         );
-        // Numbers as numbers, as Common Crawl's and OutbackCDX's.
+        // Numbers as JSON numbers, as in Common Crawl's and OutbackCDX's lines.
         check(
             &format!(
                 r#"org,iana)/ 20140126200624 {{"url":"{url}","mime":"text/html","status":200,"digest":"sha1:{sum}","length":2258,"offset":334,"filename":"iana.warc.gz"}}"#
@@ -448,7 +455,7 @@ mod tests {
         );
     }
 
-    /// Pieces that lines are made of, and some that break them.
+    /// Pieces of lines, and some that break them.
     const PIECES: [&str; 20] = [
         " ",
         " ",
@@ -473,7 +480,7 @@ mod tests {
     ];
 
     proptest! {
-        /// Whatever a line is, it is read without a panic, and a capture of it can be stored and found.
+        /// Any line is read without a panic, and its capture can be stored and found.
         #[test]
         fn any_line_is_a_capture_or_nothing_or_says_why_not(
             lines in vec(vec(select(&PIECES[..]), 0..14), 1..4),
@@ -527,7 +534,8 @@ mod tests {
         }
     }
 
-    /// Rows with a blank in a column were left out, though they say all that is needed.
+    /// Regression: rows with a blank in a column were left out, although they contain all necessary
+    /// fields.
     #[test]
     fn rows_with_blanks_in_a_column_are_kept() {
         let named = " CDX N b a m s k r M S V g\n";
@@ -566,7 +574,7 @@ mod tests {
                     ..expected()
                 },
             );
-            // A status that is none.
+            // An invalid status.
             for status in ["html>", "99999"] {
                 check(
                     format!(

@@ -1,36 +1,38 @@
 //! Pages of captures by number.
 //!
-//! A page is a number of blocks, and a block is [`BLOCK_ROWS`] captures in the order of keys, whatever
-//! filters a request has: clients compute with these numbers, so they cannot depend on what the filters
-//! leave. The ends of blocks are cursors. So page 500 is found by its cursor, and while a load runs, the pages
-//! of one list neither overlap nor leave a capture out; new captures are in the page where their keys belong.
+//! A page is a number of blocks, and a block is [`BLOCK_ROWS`] captures in key order, regardless of
+//! filters: clients compute with these numbers, so they must not depend on the number of matches.
+//! The ends of blocks are cursors, so page 500 is found by its cursor. While a load runs, the pages
+//! of one list neither overlap nor leave a capture out; new captures are in the page to which their
+//! keys belong.
 
-/// Captures of a block. Clients compute with this number.
+/// Number of captures in a block. Clients compute with this number.
 pub const BLOCK_ROWS: usize = 3000;
 
-/// Blocks of a page by default, as many as in Common Crawl's server.
+/// Default number of blocks per page, as in Common Crawl's server.
 const PAGE_SIZE: usize = 5;
 
-/// Most blocks of a page, as many as in the Internet Archive's server.
+/// Maximum number of blocks per page, as in the Internet Archive's server.
 const PAGE_SIZE_MAX: usize = 50;
 
-/// Most blocks of a list: some 20 MB of cursors, enough for 300 million captures.
+/// Limit of blocks of a list: some 20 MB of cursors, enough for 300 million captures.
 const BLOCKS_MAX: usize = 100_000;
 
-/// The page of that number, from 0. cdx_toolkit begins at -1; as at the Internet Archive, that means no page.
+/// Returns the requested page number, from 0. cdx_toolkit begins at -1; as at the Internet Archive,
+/// that means no page.
 pub fn page_number(asked: Option<i64>) -> Option<usize> {
     asked.and_then(|page| usize::try_from(page).ok())
 }
 
-/// Blocks of a page. A number above the limit is reduced to it, as at the Internet Archive, because clients do
-/// ask for more.
+/// Returns the number of blocks per page. A number above the limit is reduced to it, as at the
+/// Internet Archive, because clients do ask for more.
 pub fn page_size(asked: Option<i64>) -> usize {
     asked.map_or(PAGE_SIZE, |size| {
         usize::try_from(size).map_or(PAGE_SIZE_MAX, |size| size.clamp(1, PAGE_SIZE_MAX))
     })
 }
 
-/// Where the blocks of a list end, as far as that is known.
+/// The known ends of the blocks of a list.
 #[derive(Debug, Clone, Default)]
 pub struct Blocks {
     ends: Vec<String>,
@@ -41,17 +43,17 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Whether `blocks` ends are known, or all that there are.
+    /// Returns whether at least `blocks` ends are known, or all ends.
     pub fn knows(&self, blocks: usize) -> bool {
         self.whole || self.ends.len() >= blocks
     }
 
-    /// Whether the list has more blocks than are kept.
+    /// Returns whether the list has more blocks than are kept.
     pub fn is_full(&self) -> bool {
         self.ends.len() >= BLOCKS_MAX
     }
 
-    /// The cursor to ask for further ends with; `None` at the beginning.
+    /// Returns the cursor with which to ask for further ends; `None` at the beginning.
     pub fn next(&self) -> Option<&str> {
         self.next.as_deref()
     }
@@ -63,31 +65,32 @@ impl Blocks {
         self.next = next;
     }
 
-    /// Number of the blocks whose ends are known.
+    /// Returns the number of blocks whose ends are known.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether no end is known.
+    /// Returns whether no end is known.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Number of pages of `size` blocks. There is at least one, even of an empty list.
+    /// Returns the number of pages of `size` blocks. An empty list has one page.
     pub fn pages(&self, size: usize) -> usize {
         self.ends.len().div_ceil(size).max(1)
     }
 
-    /// How many ends must be known to find a page: one more than it has, which tells whether it is the last.
-    /// `None` if no list has that many.
+    /// Returns how many ends must be known to find a page: one more than the page needs, which
+    /// shows whether it is the last. `None` if no list has that many.
     pub fn needed(page: usize, size: usize) -> Option<usize> {
         let end = page.checked_add(1)?.checked_mul(size)?;
         Some(end.saturating_add(1))
     }
 
-    /// The cursors after which a page begins and with which it ends, `None` at the ends of the list. Returns
-    /// nothing if there are fewer pages; the first page always exists. The last page has no end, so that it
-    /// includes captures made since. At least [`Blocks::needed`] ends must be known.
+    /// Returns the cursor after which a page begins and the one with which it ends; `None` at the
+    /// ends of the list. Returns `None` instead of a pair if there are fewer pages; the first page
+    /// always exists. The last page has no end, so that it includes captures made since. At least
+    /// [`Blocks::needed`] ends must be known.
     pub fn page(&self, page: usize, size: usize) -> Option<(Option<String>, Option<String>)> {
         let begin = page.checked_mul(size)?;
         let end = begin.checked_add(size)?;

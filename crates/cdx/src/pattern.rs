@@ -1,12 +1,13 @@
-//! Which URLs a look-up means: by a match type, or by a star. `example.com/*` means all URLs that begin so,
-//! `*.example.com` a whole domain.
+//! Determines the URLs of a look-up from a match type or a star. `example.com/*` means all URLs
+//! with this prefix, `*.example.com` a whole domain.
 
 use urlkey::MatchType;
 
-/// Returns the URL without its star, and how it matches. A match type given by name takes precedence over the
-/// star.
+/// Returns the URL without its star, and the match type. A match type given by name takes
+/// precedence over the star.
 ///
-/// As in both servers, `*.` is checked first: in `*.example.com/*` the second star adds nothing.
+/// As in the other servers, `*.` is checked first: in `*.example.com/*` the second star adds
+/// nothing.
 pub fn url_and_match(text: &str, named: Option<MatchType>) -> (&str, MatchType) {
     let text = text.trim();
     let (bare, starred) = match text.strip_prefix("*.") {

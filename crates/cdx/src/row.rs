@@ -18,53 +18,54 @@ pub struct CdxRow {
     /// Capture time in ISO 8601, with milliseconds.
     #[schemars(example = &"2014-01-26T20:06:24.000Z")]
     pub fetch_time: String,
-    /// The URL as the record has it.
+    /// The URL in the record.
     #[schemars(example = &"http://example.com/")]
     pub url: String,
     /// Media type; `unk` if the capture declares none.
     #[schemars(example = &"text/html")]
     pub mime: String,
-    /// HTTP status, 0 if the capture has none.
+    /// HTTP status; 0 if the capture has none.
     pub status: u16,
-    /// Method of the request, as its record says; empty if there is none.
+    /// Method of the request, according to its record, if any.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(example = &"GET")]
     pub method: String,
-    /// Payload digest that the record declares; if it declares none, the payload's SHA-1 in Base32.
+    /// Payload digest that the record declares. If it declares none, the payload's SHA-1 in Base32.
     #[schemars(example = &"OSSAPWJ23L56IYVRW3GFEAR4MCJMGPTB")]
     pub digest: String,
     /// Length of the stored record in bytes.
     pub length: u64,
     /// Offset in bytes at which the record begins in its input.
     pub offset: u64,
-    /// The input's name, or only its last part if the question asked for `base_names`.
+    /// The input's name, or only its last part if the question set `base_names`.
     #[schemars(example = &"iana.warc.gz")]
     pub filename: String,
-    /// The input's label, empty if it has none.
+    /// The input's label; empty if it has none.
     #[schemars(example = &"news")]
     pub collection: String,
     /// Type of the record that the capture comes from.
     pub kind: CaptureKind,
-    /// Whether an index alone tells of the capture: its record is not loaded, and `filename` is as the index has it.
+    /// Whether the capture is known only from an index: its record is not loaded, and `filename` is
+    /// that in the index.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub index_only: bool,
-    /// What only some look-ups ask for.
+    /// Columns that only some look-ups request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub computed: Option<Box<Computed>>,
 }
 
-/// Columns that are computed for one answer, where they are asked for.
+/// Columns computed for one answer on request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Computed {
     /// Where the payload of a revisit is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub original: Option<Original>,
-    /// What was left out behind the capture.
+    /// Captures left out after this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<Skipped>,
-    /// How many captures with the same digest came before it in the answer.
+    /// Number of earlier captures in the answer with the same digest.
     #[serde(skip)]
     pub duplicates: Option<u64>,
 }
@@ -80,21 +81,21 @@ pub struct Original {
     pub filename: String,
 }
 
-/// Captures between two that are returned, which filters or collapsing left out.
+/// Captures between two returned ones that filters or collapsing left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skipped {
-    /// Their number.
+    /// Number of captures.
     pub count: u64,
-    /// Time of the last one, 14 digits; empty if there is none.
+    /// Time of the last one, 14 digits. Empty if `count` is 0.
     pub last_timestamp: String,
-    /// With `count_digests` of a look-up: their digests, and that of the capture that they
-    /// are behind; [`Skipped::DIGESTS_MAX`] at most.
+    /// With [`CdxQuestion::count_digests`](crate::question::CdxQuestion::count_digests): their
+    /// digests, and that of the capture before them; at most [`Skipped::DIGESTS_MAX`].
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub digests: BTreeSet<String>,
 }
 
 impl Skipped {
-    /// Most digests that are told apart behind one capture: a megabyte.
+    /// Limit of digests counted after one capture: about a megabyte.
     pub const DIGESTS_MAX: usize = 10_000;
 
     /// Adds a digest, if there is room for it.
@@ -104,7 +105,7 @@ impl Skipped {
         }
     }
 
-    /// Adds the captures that were left out behind these.
+    /// Adds captures that follow these and were left out too.
     pub fn add(&mut self, more: &Skipped) {
         self.count += more.count;
         if !more.last_timestamp.is_empty() {
@@ -117,13 +118,13 @@ impl Skipped {
 }
 
 impl CdxRow {
-    /// Identifies the capture among all captures of its URL, even those of the same millisecond:
-    /// `<offset>,<filename>`.
+    /// Returns a name that identifies the capture among all captures of its URL, even those of the
+    /// same millisecond: `<offset>,<filename>`.
     pub fn name(&self) -> String {
         format!("{},{}", self.offset, self.filename)
     }
 
-    /// The computed columns, to fill in.
+    /// Returns the computed columns, to fill in.
     pub fn computed_mut(&mut self) -> &mut Computed {
         self.computed.get_or_insert_default()
     }

@@ -1,14 +1,17 @@
-//! Changing who takes part: a new layout is accepted by a majority of the nodes, then taken into force
+//! Changes the layout: a majority of the nodes accepts a new one, then it comes into force
 //! everywhere.
 //!
-//! Why two layouts in force never share a number, and none that was in force is forgotten. A node accepts
-//! rising numbers, one layout of each ([`contract::Node::propose`]), and a layout comes into force only after
-//! a majority of the nodes of the layout before has accepted it: two majorities share a node, so of one
-//! number at most one layout can. Somebody else's layout A of a lower number that came into force, or still
-//! may, was accepted by a node of our majority before it accepted ours (afterwards it refuses A). We ask what
-//! was accepted twice: before choosing our number, and after our majority. An A that we hear of only then
-//! stops us. An A that we knew, and that may still be in force somewhere, becomes one of the older layouts
-//! that reads look into; one that no majority can have accepted any more is left out.
+//! Why two layouts in force never share a number, and no layout that was in force is forgotten: a
+//! node accepts rising numbers, one layout of each ([`contract::Node::propose`]), and a layout
+//! comes into force only after a majority of the previous layout's nodes has accepted it. Two
+//! majorities share a node, so at most one layout of a number can come into force.
+//!
+//! Suppose another process's layout A of a lower number came into force, or still may. Then a node
+//! of our majority accepted A before it accepted ours (afterwards it refuses A). We therefore ask
+//! for accepted layouts twice: before choosing our number, and after our majority. An A that
+//! appears only the second time stops us. An A that we knew, and that may be in force somewhere,
+//! becomes one of the older layouts that reads look into. One that no majority can have accepted is
+//! left out.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,7 +29,7 @@ pub enum ApplyError {
     /// The roles are contradictory.
     #[error("the roles cannot be applied: {0}")]
     Roles(String),
-    /// Fewer than a majority of the nodes accepted it. Ask again when more of them can be reached.
+    /// Fewer than a majority of the nodes accepted it. Retry when more of them can be reached.
     #[error("layout {number} was accepted by {accepted} of {nodes} nodes, a majority is needed: {detail}")]
     NoMajority {
         /// Its number.
@@ -35,10 +38,10 @@ pub enum ApplyError {
         accepted: usize,
         /// Nodes of the current layout.
         nodes: usize,
-        /// What the others said.
+        /// What the other nodes answered.
         detail: String,
     },
-    /// Somebody else changes the layout at the same time: look at theirs, then ask again.
+    /// Another process changes the layout at the same time: look at its layout, then retry.
     #[error("layout {number} of somebody else has come between: plan again")]
     Overtaken {
         /// Its number.
@@ -46,25 +49,26 @@ pub enum ApplyError {
     },
 }
 
-/// The answers of nodes to a question, and the errors of those that failed.
+/// The answers of nodes to a request, and the errors of those that failed.
 struct Answers<T> {
     good: Vec<(Arc<dyn Node>, T)>,
     failures: Vec<String>,
 }
 
-/// What a node knows.
+/// The layouts that a node knows.
 struct Known {
     layouts: Layouts,
     accepted: Vec<Layout>,
 }
 
-/// Makes these roles the next layout, and takes it into force on every node that can be reached; the others
-/// learn of it when they next talk to one of these. Volumes that leave are retired: their names are never
-/// used again. Roles that are in force already change nothing.
+/// Makes these roles the next layout, and puts it into force on every node that can be reached; the
+/// others learn of it when they next talk to one of these. Volumes that leave are retired: their
+/// names are never used again. Roles that are already in force change nothing.
 ///
 /// # Errors
-/// [`ApplyError`] when the roles are wrong, too few nodes answer, or another layout came first. The layout is
-/// then not in force; a node may have accepted it, and another's layout may be in force.
+/// [`ApplyError`] if the roles are wrong, too few nodes answer, or another layout came first. The
+/// layout is then not in force. A node may have accepted it, and another process's layout may be in
+/// force.
 pub async fn apply_layout(cluster: &Arc<Cluster>, roles: Roles) -> Result<Layouts, ApplyError> {
     let topology = cluster.topology();
     let base = &topology.layouts;
@@ -85,9 +89,10 @@ pub async fn apply_layout(cluster: &Arc<Cluster>, roles: Roles) -> Result<Layout
         seed: base.current.seed,
         roles,
     };
-    // Only after a majority has accepted may anybody use the layout.
+    // The layout may be used only after a majority has accepted it.
     propose(&voters, &next).await?;
-    // The second time: another layout may have been accepted before ours was (see the head of the file).
+    // The second time: another layout may have been accepted before ours (see the head of the
+    // file).
     let known = all(&voters, known_by).await;
     overtaken(cluster, base, &known).await?;
     majority(&known, voters.len(), next.number)?;
@@ -113,7 +118,7 @@ fn voters(topology: &Topology) -> Vec<Arc<dyn Node>> {
         .collect()
 }
 
-/// Asks all nodes at once.
+/// Asks all nodes in parallel.
 async fn all<T, F>(nodes: &[Arc<dyn Node>], ask: impl Fn(Arc<dyn Node>) -> F) -> Answers<T>
 where
     F: Future<Output = Result<T, NodeError>>,
@@ -132,8 +137,8 @@ where
     all
 }
 
-/// Asks for the layouts in force last, so that a layout that moves from accepted to in force in between is
-/// seen.
+/// Asks for the layouts in force last, so that a layout that comes into force between the two
+/// requests is seen.
 async fn known_by(node: Arc<dyn Node>) -> Result<Known, NodeError> {
     let accepted = node.accepted().await?;
     let layouts = node.layouts().await?;
@@ -157,7 +162,8 @@ async fn propose(voters: &[Arc<dyn Node>], layout: &Layout) -> Result<(), ApplyE
     majority(&proposed, voters.len(), layout.number)
 }
 
-/// Fails if a node has a newer layout in force than the one we started from, and adopts that layout here.
+/// Fails if a node has a newer layout in force than the one we started from, and adopts that
+/// layout.
 async fn overtaken(cluster: &Arc<Cluster>, base: &Layouts, known: &Answers<Known>) -> Result<(), ApplyError> {
     let newest = known.good.iter().map(|(_, known)| &known.layouts);
     match newest.max_by_key(|layouts| layouts.current.number) {
@@ -171,7 +177,7 @@ async fn overtaken(cluster: &Arc<Cluster>, base: &Layouts, known: &Answers<Known
     }
 }
 
-/// Layouts accepted somewhere and not in force, each once, in order of their numbers.
+/// Returns the layouts accepted somewhere and not in force, each once, in order of number.
 fn half_done(known: &Answers<Known>) -> Vec<Layout> {
     let mut layouts: Vec<Layout> = Vec::new();
     for layout in known.good.iter().flat_map(|(_, known)| &known.accepted) {
@@ -183,8 +189,9 @@ fn half_done(known: &Answers<Known>) -> Vec<Layout> {
     layouts
 }
 
-/// Accepted layouts besides `next` that are in force somewhere or still may be. A node that holds `next` and
-/// not another has refused that one for ever; without those there must be a majority for it.
+/// Returns the accepted layouts other than `next` that are in force somewhere or still may be. A
+/// node that holds `next` and not another layout has refused that layout forever. The remaining
+/// nodes must be able to form a majority for it.
 fn still_possible(known: &Answers<Known>, next: &Layout, nodes: usize) -> Vec<Layout> {
     let refused = |layout: &Layout| {
         let accepted = known.good.iter().map(|(_, known)| &known.accepted);

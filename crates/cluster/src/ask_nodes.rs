@@ -1,4 +1,4 @@
-//! Asks other nodes for the layouts in force, and whether they hold anything.
+//! Asks other nodes for the layouts in force, and whether they hold any replica.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use super::trust::Trust;
 use super::wire::client::Peers;
 use super::wire::remote_node::RemoteNode;
 
-/// Longest wait for the layouts of other nodes. Shorter could miss the newest layouts, which then come with
-/// the first requests; longer is added to every start while a node is down.
+/// Longest wait for the layouts of other nodes. Shorter could miss the newest layouts, which then
+/// arrive with the first requests. Longer is added to every start while a node is down.
 const TELL_MAX: Duration = Duration::from_secs(3);
 
-/// The other nodes of the cluster file, asked for their layouts.
+/// The other nodes of the cluster file, and their answers about layouts.
 pub(super) enum Others {
-    /// There are none.
+    /// There are no other nodes.
     Alone,
     /// At least one answered.
     Told(Told),
-    /// None answered, at these addresses.
+    /// No node answered, at these addresses.
     Silent(String),
 }
 
@@ -41,7 +41,7 @@ impl Others {
         }
         let told = match settings.trust() {
             Ok(trust) => layouts_of(others.iter(), &trust).await,
-            // The node cannot start without its keys either, and reports that error.
+            // The node cannot start without its keys anyway, and the start reports that error.
             Err(_) => None,
         };
         match told {
@@ -64,7 +64,7 @@ pub(super) struct Told {
     pub(super) holds: bool,
 }
 
-/// Asks nodes for their layouts, all at once; `None` when none answers.
+/// Asks nodes for their layouts in parallel. Returns `None` if no node answers.
 pub(super) async fn layouts_of<'a>(nodes: impl Iterator<Item = &'a NodeRole>, trust: &Trust) -> Option<Told> {
     let layout_log = LayoutLog::new(no_layouts(), Vec::new(), Vec::new());
     let peers = Peers::new("newcomer", trust.clone(), BTreeMap::new(), layout_log);
@@ -75,7 +75,7 @@ pub(super) async fn layouts_of<'a>(nodes: impl Iterator<Item = &'a NodeRole>, tr
     Some(Told { holds, ..newest })
 }
 
-/// The layouts of a process that has not asked any node yet.
+/// Returns the layouts of a process that has not asked any node yet.
 fn no_layouts() -> Layouts {
     let roles = Roles {
         replicas: 1,

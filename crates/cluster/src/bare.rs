@@ -1,5 +1,5 @@
-//! A node without a port: its volumes, what it promised and the layouts that it accepted, with the same checks and
-//! files as a node that serves. The caller carries its questions to others and theirs to it.
+//! A node without a port: its volumes, its promises and the layouts it has accepted, with the same
+//! checks and files as a node that serves. The caller carries requests from it and to it.
 //!
 //! Simulations run clusters of these in one process.
 
@@ -20,11 +20,11 @@ use super::promises::Promises;
 pub struct BareNode(Arc<LocalNode>);
 
 impl BareNode {
-    /// A node of these open volumes, each with its directory. It goes on from the layouts and promises that it finds
-    /// on them, and begins with `first` where there are none.
+    /// Makes a node of these open volumes, each with its directory. It continues from the layouts
+    /// and promises that it finds on them. If there are no layouts, it begins with `first`.
     ///
     /// # Errors
-    /// When a file of layouts cannot be read, or none can be written.
+    /// Fails if a file of layouts cannot be read, or none can be written.
     pub async fn open(
         id: NodeId,
         volumes: Vec<(Arc<dyn Volume>, PathBuf)>,
@@ -56,8 +56,8 @@ impl BareNode {
         Ok(Self(LocalNode::new(id, volumes, paths, layout_log, promises)))
     }
 
-    /// Makes the node's store, which reaches others by `connect`; from now on the node decides writes. `before` has
-    /// tables of layouts that need not be computed again.
+    /// Makes the node's store, which reaches other nodes through `connect`. From now on the node
+    /// decides writes. The tables of the layouts in `before` are reused.
     pub async fn begin(
         &self,
         before: Option<&Topology>,
@@ -77,12 +77,12 @@ impl BareNode {
         self.0.volume(id, under)
     }
 
-    /// Returns what answers the questions of other nodes.
+    /// Returns the handle that answers requests of other nodes.
     pub fn node(&self) -> Arc<dyn Node> {
         self.0.clone()
     }
 
-    /// Ends the node: from now on it decides nothing.
+    /// Ends the node. From now on it decides no writes.
     pub fn end(&self) {
         self.0.end();
     }

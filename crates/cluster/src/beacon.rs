@@ -1,8 +1,8 @@
-//! Beacons (`owner.json`): a running node writes its address and secret into each of its volumes, so that
-//! commands on the same machine find it. Only its own user may read them.
+//! Beacons (`owner.json`): a running node writes its address and secret into each of its volumes,
+//! so that commands on the same machine find it. Only its own user may read them.
 //!
-//! A file left behind by a node that has ended does no harm: no process at its address knows its secret, and
-//! the volume's lock is free.
+//! A file left behind by a node that has ended does no harm: no process at its address knows its
+//! secret, and the volume's lock is free.
 
 use std::io;
 use std::path::Path;
@@ -19,7 +19,7 @@ const FILE: &str = "owner.json";
 /// Version of the file's format.
 const FORMAT: u32 = 1;
 
-/// What a beacon says.
+/// The content of a beacon file.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Beacon {
     format: u32,
@@ -32,12 +32,12 @@ pub(super) struct Beacon {
     /// Whether connections to it use TLS.
     #[serde(default)]
     tls: Tls,
-    /// The id of its process, shown to people.
+    /// Its process id, for display.
     pub(super) pid: u32,
 }
 
 impl Beacon {
-    /// This process.
+    /// Returns the beacon of this process.
     pub(super) fn me(node: &NodeId, address: String, trust: &Trust) -> Self {
         Self {
             format: FORMAT,
@@ -49,19 +49,19 @@ impl Beacon {
         }
     }
 
-    /// The secret and keys to talk to it; `None` if the text is not a secret.
+    /// Returns the secret and keys for talking to the node, or `None` if the text is not a secret.
     pub(super) fn trust(&self) -> Option<Trust> {
         Trust::new(Secret::from_hex(&self.secret)?, self.tls).ok()
     }
 
-    /// Reads the beacon of the volume in this directory; `None` if there is none, or it has another
-    /// version.
+    /// Reads the beacon of the volume in this directory. Returns `None` if there is no beacon, or
+    /// if it has another format version.
     pub(super) fn read(volume_dir: &Path) -> io::Result<Option<Self>> {
         let beacon: Option<Self> = durable_file::read(&durable_file::path_of(volume_dir, FILE))?;
         Ok(beacon.filter(|beacon| beacon.format == FORMAT))
     }
 
-    /// Writes the beacon to a volume, unless it is there already.
+    /// Writes the beacon to a volume, unless it is already there.
     pub(super) fn write(&self, volume_dir: &Path) -> io::Result<()> {
         if Self::read(volume_dir).is_ok_and(|beacon| beacon.as_ref() == Some(self)) {
             return Ok(());
@@ -72,7 +72,7 @@ impl Beacon {
     /// Removes the beacon, unless another node has replaced it meanwhile.
     pub(super) fn remove(&self, volume_dir: &Path) {
         if Self::read(volume_dir).is_ok_and(|beacon| beacon.as_ref() == Some(self)) {
-            // Left behind, it does no harm.
+            // If it stays, it does no harm.
             let _ = durable_file::remove(&durable_file::path_of(volume_dir, FILE));
         }
     }

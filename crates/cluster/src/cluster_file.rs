@@ -1,7 +1,8 @@
-//! The cluster file: who takes part, as a person writes it. All nodes get the same file.
+//! The cluster file, written by an operator: the nodes and volumes of the cluster. All nodes get
+//! the same file.
 //!
-//! Every node makes the same layout 1 from it. Afterwards the layouts on the volumes count, and the file is
-//! used only to plan and apply a change of the layout. Format: `docs/format-cluster.md`.
+//! Every node makes the same layout 1 from it. Afterwards the layouts on the volumes count, and the
+//! file is used only to plan and apply a change of the layout. Format: `docs/format-cluster.md`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,7 +20,7 @@ use super::trust::Tls;
 pub struct ClusterFile {
     /// Copies of every object, 1 to 8.
     pub replicas: u8,
-    /// Salt of the placement; counts only for layout 1.
+    /// Salt of the placement. Used only for layout 1.
     #[serde(default)]
     pub seed: u64,
     /// How connections between its processes are protected. It is not part of a layout.
@@ -54,7 +55,7 @@ pub struct MemberVolume {
     /// Its share relative to other volumes; 0 drains it.
     #[serde(default = "one")]
     pub weight: u32,
-    /// Its failure domain; that of its node if `None`.
+    /// Its failure domain, or that of its node if `None`.
     #[serde(default)]
     pub zone: Option<String>,
 }
@@ -73,11 +74,12 @@ impl ClusterFile {
         Ok(file)
     }
 
-    /// The roles that the file asks for, in order of their ids.
+    /// Returns the roles that the file asks for, in order of their ids.
     pub fn roles(&self) -> Roles {
         let mut nodes: Vec<_> = self.nodes.iter().map(MemberNode::role).collect();
         let mut volumes: Vec<_> = self.nodes.iter().flat_map(MemberNode::volume_roles).collect();
-        // In order of the ids: files that list the same nodes in another order must make the same layout 1.
+        // Sorted by id, so that files that list the same nodes in another order make the same
+        // layout 1.
         nodes.sort_by(|a, b| a.id.cmp(&b.id));
         volumes.sort_by(|a, b| a.id.cmp(&b.id));
         Roles {
@@ -88,7 +90,7 @@ impl ClusterFile {
         }
     }
 
-    /// Layout 1, for a cluster that has none yet.
+    /// Returns layout 1, for a cluster that has no layout yet.
     pub fn first_layouts(&self) -> Layouts {
         let current = Layout {
             number: 1,
@@ -162,7 +164,7 @@ impl MemberNode {
     }
 }
 
-/// `node/name`.
+/// Returns the volume id `node/name`.
 pub(super) fn volume_id(node: &str, name: &str) -> VolumeId {
     VolumeId::from(format!("{node}/{name}"))
 }

@@ -1,4 +1,5 @@
-//! Files that a person writes for a node: how they are read, what names may be, and why they are refused.
+//! Files that an operator writes for a node: how they are read, which names are valid, and why they
+//! are refused.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,7 @@ pub enum SettingsError {
     Format {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and what is expected.
+        /// What is wrong, and the expected value.
         detail: String,
     },
     /// The secret.
@@ -27,17 +28,17 @@ pub enum SettingsError {
     /// The keys of connections could not be made.
     #[error("keys of connections between nodes: {0}")]
     Tls(String),
-    /// A `--volume` that cannot be understood.
+    /// A `--volume` option that cannot be parsed.
     #[error("volume {text:?}: {detail}: expected DIR[,name=NAME][,zone=ZONE][,weight=NUMBER]")]
     Volume {
-        /// As given.
+        /// The text given.
         text: String,
         /// What is wrong.
         detail: String,
     },
 }
 
-/// Most copies of an object.
+/// Highest number of copies of an object.
 pub const REPLICAS_MAX: u8 = 8;
 
 /// Checks a name: names of nodes and volumes are used in paths, headers and logs.
@@ -63,7 +64,7 @@ pub(super) fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T
     })
 }
 
-/// Weight of a volume without one.
+/// Returns the weight of a volume whose weight is not given.
 pub(super) fn one() -> u32 {
     1
 }

@@ -1,5 +1,5 @@
-//! How a short command reaches a store: through the process that has its volumes open, or, when there is
-//! none, as a node of its own without background workers.
+//! How a short command reaches a store: through the process that has its volumes open, or, if there
+//! is no such process, as a separate node without background workers.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,38 +22,38 @@ use super::start_error::StartError;
 use super::trust::Trust;
 use super::wire::client::Peers;
 
-/// How long a command waits for a node that is starting or ending: its volumes are locked but it does not
-/// answer.
+/// How long a command waits for a node that is starting or stopping: its volumes are locked but it
+/// does not answer.
 const SETTLE_MAX: Duration = Duration::from_secs(5);
 
 /// Time between two attempts.
 const SETTLE_STEP: Duration = Duration::from_millis(50);
 
-/// A command that sent no request for this long has ended: between two requests it only reads or prints a
-/// little.
+/// A command that has sent no request for this long has ended: between two requests it only reads
+/// or prints a little.
 const QUIET_FOR: Duration = Duration::from_millis(300);
 
-/// What a command was told about the store it is to work on.
+/// The store that a command is to work on, as given by its options.
 #[derive(Debug, Clone)]
 pub enum ConnectSettings {
-    /// The volumes of a store of one process.
+    /// The volumes of a single-process store.
     Volumes(Vec<VolumeSettings>),
-    /// A `node.toml` of this machine.
+    /// A `node.toml` on this machine.
     Node(PathBuf),
-    /// A running cluster, from anywhere.
+    /// A running cluster, from any machine.
     Cluster {
-        /// The cluster file: its addresses are tried.
+        /// The cluster file, whose addresses are tried.
         file: PathBuf,
         /// The file with the secret.
         secret: PathBuf,
     },
 }
 
-/// A store to work on. Call [`Connection::close`] at the end.
+/// A connection to a store. Call [`Connection::close`] at the end.
 pub struct Connection {
     store: Store,
     through: Through,
-    /// Volumes given that the running node does not have open.
+    /// Given volumes that the running node does not have open.
     strangers: Vec<PathBuf>,
 }
 
@@ -76,11 +76,11 @@ pub enum ConnectError {
     NoAnswer(String),
 }
 
-/// Reaches a store that exists. Makes no volume: a volume whose directory is absent is out, and if no
-/// directory is a volume there is no store.
+/// Reaches a store that exists. Makes no volume: an absent directory means that its volume is out
+/// of service, and if no directory is a volume there is no store.
 ///
 /// # Errors
-/// [`ConnectError`] when the settings are wrong, no node answers, or the volumes cannot be opened.
+/// [`ConnectError`] if the settings are wrong, no node answers, or the volumes cannot be opened.
 pub async fn connect(settings: ConnectSettings) -> Result<Connection, ConnectError> {
     connect_as(settings, false).await
 }
@@ -116,8 +116,8 @@ async fn connect_as(settings: ConnectSettings, makes_volumes: bool) -> Result<Co
         }
         match start(settings.clone()).await {
             Ok(node) => return Ok(Connection::myself(node)),
-            // Listening fails if a node that is about to lock the volumes already listens on the same
-            // address.
+            // Listening fails if a node that is about to lock the volumes already listens on the
+            // same address.
             Err(StartError::InUse { .. } | StartError::Listen { .. }) if Instant::now() < deadline => {
                 sleep(SETTLE_STEP).await;
             }
@@ -130,7 +130,7 @@ async fn connect_as(settings: ConnectSettings, makes_volumes: bool) -> Result<Co
     }
 }
 
-/// Connects through the node whose beacon is in the volumes; `None` if it does not answer.
+/// Connects through the node whose beacon is in the volumes. Returns `None` if it does not answer.
 async fn through_running_node(settings: &NodeSettings) -> Option<Connection> {
     let beacons = settings.volumes.iter();
     let beacons = beacons.filter_map(|volume| Beacon::read(&volume.path).ok().flatten());
@@ -160,7 +160,7 @@ async fn through_running_node(settings: &NodeSettings) -> Option<Connection> {
     None
 }
 
-/// Returns the volumes given that do not have this beacon.
+/// Returns the given volumes that do not have this beacon.
 fn strangers(settings: &NodeSettings, beacon: &Beacon) -> Vec<PathBuf> {
     let paths = settings.volumes.iter().map(|volume| volume.path.clone());
     let strange = |path: &PathBuf| !Beacon::read(path).is_ok_and(|found| found.as_ref() == Some(beacon));
@@ -210,12 +210,13 @@ impl Connection {
         }
     }
 
-    /// The store.
+    /// Returns the store.
     pub fn store(&self) -> Store {
         self.store.clone()
     }
 
-    /// The running node that it works through; `None` when this process has opened the volumes itself.
+    /// Returns the running node that it works through, or `None` if this process has opened the
+    /// volumes itself.
     pub fn through(&self) -> Option<&NodeId> {
         match &self.through {
             Through::Node(node) => Some(node),
@@ -223,8 +224,8 @@ impl Connection {
         }
     }
 
-    /// Waits until no other command works through this process, because its end would cut them off. Returns
-    /// at once if there was none.
+    /// Waits until no other command works through this process, because closing it would interrupt
+    /// them. Returns at once if there was no other command.
     pub async fn quiet(&self) {
         let Through::Myself(node) = &self.through else {
             return;
@@ -244,7 +245,7 @@ impl Connection {
         }
     }
 
-    /// Directories given that the running node does not have open. They are ignored.
+    /// Returns the given directories that the running node does not have open. They are ignored.
     pub fn strangers(&self) -> &[PathBuf] {
         &self.strangers
     }

@@ -1,4 +1,5 @@
-//! Makes handles to volumes and nodes: direct ones within this process, HTTP clients for all others.
+//! Makes handles to volumes and nodes: direct ones within this process, HTTP clients for all
+//! others.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use super::wire::remote_volume::RemoteVolume;
 pub(super) struct Connector {
     /// This process, if it is a node.
     pub(super) local: Option<Arc<LocalNode>>,
-    /// All others.
+    /// All other nodes.
     pub(super) peers: Arc<Peers>,
 }
 
@@ -27,8 +28,8 @@ impl Connect for Connector {
             .and_then(|local| local.volume(&volume.id, under));
         match own {
             Some(own) => own,
-            // A volume of this node that was not given to it is asked over HTTP too: the answer says that it
-            // is missing.
+            // A volume of this node that was not given to it is asked over HTTP too. The response
+            // says that it is missing.
             None => Arc::new(RemoteVolume::new(volume.id.clone(), self.peers.peer(under, node))),
         }
     }

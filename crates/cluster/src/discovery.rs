@@ -1,4 +1,4 @@
-//! Looks at the directories of a node's volumes before any of them is opened. Nothing is written.
+//! Examines the directories of a node's volumes before any of them is opened. Writes nothing.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,27 +13,27 @@ use super::settings::NodeSettings;
 pub(super) struct Directory {
     pub(super) path: PathBuf,
     pub(super) state: DirectoryState,
-    /// The layouts kept there.
+    /// The layout file stored there.
     pub(super) file: Option<LayoutsFile>,
-    /// The volume that the directory says it is, by its layouts or by its `volume.json`.
+    /// The volume that the directory claims to be, by its layouts or by its `volume.json`.
     pub(super) id: Option<VolumeId>,
 }
 
-/// What a directory shows.
+/// The state of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DirectoryState {
-    /// There is no such directory.
+    /// The directory does not exist.
     Absent,
     /// It has no sign of a volume.
     Fresh,
-    /// It was used as a volume before; the text names the sign.
+    /// It was used as a volume before. The text names the sign.
     Used(String),
     /// It cannot be read.
     Unreadable(String),
 }
 
 impl Directory {
-    /// Looks at all directories.
+    /// Examines all directories.
     pub(super) fn all(settings: &NodeSettings) -> Vec<Self> {
         let volumes = settings.volumes.iter();
         volumes.map(|volume| Self::at(&volume.path)).collect()
@@ -58,12 +58,12 @@ impl Directory {
         }
     }
 
-    /// Whether nothing was ever kept there, as far as can be seen.
+    /// Returns whether the directory was never used as a volume, as far as can be seen.
     pub(super) fn is_new(&self) -> bool {
         matches!(self.state, DirectoryState::Absent | DirectoryState::Fresh) && self.file.is_none()
     }
 
-    /// Describes the directory in words, for a person who looks for what is missing.
+    /// Describes the directory for an operator who looks for a missing volume.
     pub(super) fn told(&self) -> String {
         let path = self.path.display();
         match &self.state {
@@ -75,7 +75,7 @@ impl Directory {
     }
 }
 
-/// What directories show, in words.
+/// Describes several directories.
 pub(super) fn told(directories: &[Directory]) -> String {
     let told: Vec<_> = directories.iter().map(Directory::told).collect();
     told.join(", ")

@@ -1,11 +1,12 @@
-//! The node's own files: `node/` in the directory of each of its volumes. Formats: `docs/format-cluster.md`.
+//! The node's own files: `node/` in the directory of each of its volumes. Formats:
+//! `docs/format-cluster.md`.
 //!
-//! Invariant: a file holds its old or its new text at any time, whatever crashes; [`replace`] returns when
-//! the new text is durable.
+//! Invariant: a file holds its old or its new text at any time, whatever crashes. [`replace`]
+//! returns once the new text is durable.
 //!
-//! Crash points of [`replace`]: before the rename the file has the old text (and there is a temporary file,
-//! which the next `replace` removes); after it the old or the new text, each whole; after the sync of the
-//! directory the new one.
+//! Crash points of [`replace`]: before the rename the file has the old text (and there is a
+//! temporary file, which the next `replace` removes); after it the old or the new text, each whole;
+//! after the sync of the directory the new one.
 
 #![expect(
     clippy::disallowed_methods,
@@ -21,8 +22,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use volume::{DiskVolume, NODE_DIR};
 
-/// Whether a directory says that it is this volume. If it does not, a disk may have been unmounted, and
-/// nothing must be written there.
+/// Returns whether a directory identifies itself as this volume. If it does not, a disk may have
+/// been unmounted, and nothing must be written there.
 pub(super) fn is_volume(dir: &Path, volume: &VolumeId) -> bool {
     DiskVolume::id_in(dir).is_ok_and(|id| id.as_ref() == Some(volume))
 }
@@ -32,7 +33,7 @@ pub(super) fn path_of(volume: &Path, name: &str) -> PathBuf {
     volume.join(NODE_DIR).join(name)
 }
 
-/// Makes `value` the content of a file, durably. The file can be read by its owner alone.
+/// Replaces the content of a file with `value`, durably. Only its owner can read the file.
 pub(super) fn replace(path: &Path, value: &impl Serialize) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     make_dir(dir)?;
@@ -48,12 +49,12 @@ pub(super) fn replace(path: &Path, value: &impl Serialize) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
-/// Removes a file. A crash may bring it back.
+/// Removes a file. After a crash it may reappear.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-/// The content of a file; `None` if there is none.
+/// Returns the content of a file, or `None` if it does not exist.
 pub(super) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
     match fs::read(path) {
         Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
@@ -69,8 +70,9 @@ pub(super) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes a directory that only its owner may read, and syncs the one that it is in, which must be there: if a volume's own
-/// directory is gone, a disk may have been unmounted, and nothing must be written to the disk below.
+/// Makes a directory that only its owner may read, and syncs its parent. The parent must exist: if
+/// a volume's own directory is gone, a disk may have been unmounted, and nothing must be written to
+/// the disk below.
 pub(super) fn make_dir(dir: &Path) -> io::Result<()> {
     match system::private::create_dir(dir) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),

@@ -1,8 +1,9 @@
-//! What a running node logs for people: one line for each event of a volume. Events of replicas may come in
-//! thousands, so they are counted, with one line for each volume and kind, once a minute at most.
+//! The log messages of a running node about its volumes: one line per event of a volume. Events of
+//! replicas may come in thousands, so they are counted and logged with one line per volume and
+//! kind, at most once a minute.
 //!
-//! The events come from the fixity log, which records everything that the node's own volumes do. Other nodes
-//! log their own volumes.
+//! The events come from the fixity log, which records everything that the node's own volumes do.
+//! Other nodes log their own volumes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ const TELL_EVERY: Duration = Duration::from_mins(1);
 /// Time between two checks for lines that are due.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
-/// Events that were counted and not logged yet.
+/// Events that were counted and are not logged yet.
 #[derive(Default)]
 struct Counts(Mutex<BTreeMap<(VolumeId, &'static str), Count>>);
 
@@ -31,7 +32,7 @@ struct Count {
     told: Option<Instant>,
 }
 
-/// Logs until it is dropped.
+/// Logs events until it is dropped.
 pub(super) struct EventLog {
     telling: JoinHandle<()>,
 }
@@ -97,7 +98,7 @@ impl Counts {
     }
 }
 
-/// Words for an event of a replica; `None` for events that are not counted.
+/// Returns the text for an event of a replica, or `None` for an event that is not counted.
 fn kind_of(event: &str) -> Option<&'static str> {
     match event {
         "bad" => Some("found bad"),
@@ -107,8 +108,8 @@ fn kind_of(event: &str) -> Option<&'static str> {
     }
 }
 
-/// The line for an event of a volume. There is none for `volume-out`: the code that took it out has logged an
-/// error.
+/// Returns the line for an event of a volume. `volume-out` has none: the code that took the volume
+/// out of service has already logged an error.
 fn line_of(event: &FixityEvent) -> Option<String> {
     let FixityEvent {
         event,

@@ -1,6 +1,6 @@
-//! A volume of this process with the checks that every caller needs: it accepts decided versions only under
-//! the layout in force and in no term earlier than the one promised, and it reports versions that are still
-//! being prepared.
+//! A volume of this process with the checks that every caller needs. It accepts decided versions
+//! only under the layout in force and in no term earlier than the promised one. It reports versions
+//! that are still being prepared.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use super::promises::{Entered, Promises};
 pub struct Guarded {
     inner: Arc<dyn Volume>,
     promises: Arc<Promises>,
-    /// The layout of the request, and the log that knows the one in force; `None` if layouts are not
-    /// compared.
+    /// The layout of the request, and the log that knows the one in force. `None` if layouts are
+    /// not compared.
     under: Option<(LayoutTag, Arc<LayoutLog>)>,
 }
 
@@ -49,8 +49,9 @@ impl Guarded {
             .enter(self.inner.id(), upload, meta, || self.same_layout())
     }
 
-    /// Called under the same lock as the check of the term. A decision under a newer layout first reads under
-    /// that layout: the read either sees this version, or it comes first and this check fails.
+    /// Checks the layout of the request. Called under the same lock as the check of the term. A
+    /// decision under a newer layout first reads under that layout: the read either sees this
+    /// version, or it comes first and this check fails.
     fn same_layout(&self) -> Result<(), VolumeError> {
         match &self.under {
             Some((under, layout_log)) if *under != layout_log.tag() => Err(VolumeError::OtherLayout {
@@ -63,8 +64,8 @@ impl Guarded {
     }
 
     async fn head_of(&self, key: &Key) -> Result<Head, VolumeError> {
-        // Must come before the volume is asked: a version prepared in between is then seen in at least one of
-        // the two places.
+        // Must come before the volume is asked: a version prepared in between is then seen in at
+        // least one of the two places.
         let under_way = self.promises.under_way(self.inner.id(), key);
         let mut head = self.inner.head(key).await?;
         let newest = |pending: &Option<Pending>| pending.as_ref().map(|pending| pending.meta.version);
@@ -84,8 +85,8 @@ impl Guarded {
         Ok(unsettled)
     }
 
-    /// Completes a preparation even if the caller has gone. Until it ends, the version is reported as being
-    /// prepared.
+    /// Completes a preparation even if the caller has gone. Until it ends, the version is reported
+    /// as being prepared.
     async fn carry<T: Send + 'static>(
         &self,
         entered: Entered,

@@ -1,14 +1,16 @@
-//! Keeps the layouts that this process has accepted and those in force, durably on every volume of a node.
+//! Stores the layouts that this process has accepted and those in force, durably on every volume of
+//! a node.
 //!
 //! Invariants:
 //!  - a layout is on disk before its acceptance is answered;
-//!  - at most one layout of a number is accepted, and none of a lower number than one accepted or in force;
-//!  - the number in force never goes down.
+//!  - at most one layout of a number is accepted, and none with a lower number than one accepted or
+//!    in force;
+//!  - the number in force never decreases.
 //!
-//! Each volume's `node/layouts.json` is replaced whole; the newest file of a node's volumes counts, so it is
-//! enough that one volume can be written. [`LayoutLog::furnish`] writes it to a wiped volume before that counts
-//! as a volume again. A directory that does not name the volume is not written to. A client keeps the layouts
-//! in memory only.
+//! Each volume's `node/layouts.json` is replaced as a whole. The newest file of a node's volumes
+//! counts, so one writable volume is enough. [`LayoutLog::furnish`] writes it to a wiped volume
+//! before that counts as a volume again. A directory that does not identify itself as the volume is
+//! not written to. A client keeps the layouts in memory only.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,27 +32,27 @@ const FILE: &str = "layouts.json";
 /// Version of the file's format.
 const FORMAT: u32 = 1;
 
-/// What `layouts.json` says.
+/// The content of `layouts.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LayoutsFile {
     /// Version of the format.
     format: u32,
-    /// The volume that the file lies on.
+    /// The volume that stores the file.
     pub(super) volume: VolumeId,
     /// The layouts in force.
     pub(super) layouts: Layouts,
-    /// Layouts accepted and newer than those in force, in order of their numbers.
+    /// Accepted layouts newer than those in force, in order of number.
     pub(super) accepted: Vec<Layout>,
 }
 
-/// Keeps the layouts of this process in memory, and durably on its volumes.
+/// The layouts of this process, in memory and durably on its volumes.
 pub(crate) struct LayoutLog {
-    /// The volumes that hold them.
+    /// The volumes that store them.
     places: Vec<(VolumeId, PathBuf)>,
-    /// Is told of layouts that come into force.
+    /// Notified of layouts that come into force.
     cluster: OnceLock<Weak<Cluster>>,
     state: Mutex<State>,
-    /// Tag of the current layout, apart from `state` because every request reads it.
+    /// Tag of the current layout. It is kept outside `state` because every request reads it.
     tag: RwLock<LayoutTag>,
 }
 
@@ -61,7 +63,7 @@ struct State {
 }
 
 impl LayoutsFile {
-    /// The file of a volume.
+    /// Returns the file of a volume.
     pub(super) fn new(volume: VolumeId, layouts: Layouts, accepted: Vec<Layout>) -> Self {
         Self {
             format: FORMAT,
@@ -71,7 +73,8 @@ impl LayoutsFile {
         }
     }
 
-    /// Reads the layout file of the volume in this directory; `None` if there is none yet.
+    /// Reads the layout file of the volume in this directory. Returns `None` if the file does not
+    /// exist yet.
     pub(super) fn read(volume_dir: &Path) -> Result<Option<Self>, String> {
         let path = durable_file::path_of(volume_dir, FILE);
         let file: Option<Self> =
@@ -88,8 +91,8 @@ impl LayoutsFile {
 }
 
 impl LayoutLog {
-    /// Keeps `layouts` on the volumes in `places`. A client has no volumes and passes an empty list. Nothing
-    /// is written yet.
+    /// Makes a log that stores `layouts` on the volumes in `places`. A client has no volumes and
+    /// passes an empty list. Nothing is written yet.
     pub(crate) fn new(
         layouts: Layouts,
         accepted: Vec<Layout>,
@@ -103,7 +106,7 @@ impl LayoutLog {
         })
     }
 
-    /// Sets the cluster that is told of layouts that come into force.
+    /// Sets the cluster that is notified of layouts that come into force.
     pub(crate) fn tell(&self, cluster: &Arc<Cluster>) {
         // A second call would be ignored; each log gets one cluster.
         let _ = self.cluster.set(Arc::downgrade(cluster));
@@ -112,16 +115,16 @@ impl LayoutLog {
     /// Writes the layouts to every volume that lacks them or has older ones.
     ///
     /// # Errors
-    /// Fails when no volume could be written.
+    /// Fails if no volume could be written.
     pub(crate) async fn fill(&self) -> Result<(), String> {
         let state = self.state.lock().await;
         self.save(&state).await
     }
 
-    /// Writes the layouts into the directory of a volume that is new or may have lost them. It blocks.
+    /// Writes the layouts into the directory of a volume that is new or may have lost them. Blocks.
     ///
     /// # Errors
-    /// Fails when the file cannot be written.
+    /// Fails if the file cannot be written.
     pub(crate) fn furnish(&self, volume: &VolumeId, dir: &Path) -> io::Result<()> {
         // The lock is held while writing, so a layout accepted meanwhile is written after this one.
         let state = self.state.blocking_lock();
@@ -138,7 +141,7 @@ impl LayoutLog {
         *self.tag.read()
     }
 
-    /// Returns the layouts accepted and newer than those in force.
+    /// Returns the accepted layouts that are newer than those in force.
     pub(crate) async fn accepted(&self) -> Vec<Layout> {
         self.state.lock().await.accepted.clone()
     }
@@ -146,7 +149,7 @@ impl LayoutLog {
     /// Accepts a layout durably.
     ///
     /// # Errors
-    /// Says why it was not accepted: its number is taken or too low, or no volume could be written.
+    /// The reason for a refusal: its number is taken or too low, or no volume could be written.
     pub(crate) async fn propose(&self, layout: &Layout) -> Result<(), String> {
         let mut state = self.state.lock().await;
         if layout.number <= state.layouts.current.number {
@@ -170,8 +173,8 @@ impl LayoutLog {
         Ok(())
     }
 
-    /// Puts layouts into force if they are newer. If they cannot be written they are used anyway: a majority
-    /// has them on disk and sends them again.
+    /// Puts layouts into force if they are newer. If they cannot be written they are used anyway: a
+    /// majority has them on disk and sends them again.
     pub(crate) async fn adopt(&self, layouts: Layouts) {
         let mut state = self.state.lock().await;
         let Some(merged) = merge(&state.layouts, layouts) else {
@@ -184,7 +187,7 @@ impl LayoutLog {
         };
         next.accepted.retain(|accepted| accepted.number > number);
         if let Err(broken) = check_follows(&state, &next) {
-            // The layouts in force stay: requests under others are refused.
+            // The layouts in force stay, so requests under others are refused.
             tracing::error!(%broken, "layouts are not adopted");
             return;
         }
@@ -212,7 +215,7 @@ impl LayoutLog {
     /// Adopts the layouts of a volume that could not be read when the node started.
     ///
     /// # Errors
-    /// Fails when its layouts contradict those in force: the volume must not be used.
+    /// Fails if its layouts contradict those in force: the volume must not be used.
     pub(crate) async fn learn(&self, file: LayoutsFile) -> Result<(), String> {
         let LayoutsFile {
             layouts, accepted, ..
@@ -224,7 +227,7 @@ impl LayoutLog {
         }
         self.adopt(layouts).await;
         for layout in accepted {
-            // A refusal is right: the layout is in force by now, or a newer one has been accepted.
+            // A refusal is right: the layout is already in force, or a newer one has been accepted.
             let _ = self.propose(&layout).await;
         }
         Ok(())
@@ -253,7 +256,7 @@ impl LayoutLog {
     }
 }
 
-/// Layout numbers only grow, and two layouts never share one.
+/// Checks that layout numbers only grow, and that no two layouts share one.
 fn check_follows(before: &State, next: &State) -> Result<(), Broken> {
     let (old, new) = (&before.layouts.current, &next.layouts.current);
     holds!(
@@ -319,7 +322,7 @@ mod tests {
         }
     }
 
-    /// Directories of volumes `n/0`, `n/1`.
+    /// Returns the directories of volumes `n/0` and `n/1`.
     fn volumes() -> [tempfile::TempDir; 2] {
         let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         for (i, dir) in dirs.iter().enumerate() {
@@ -375,7 +378,7 @@ mod tests {
         dirs.iter_mut().for_each(|dir| dir.disable_cleanup(true));
     }
 
-    /// Where a disk was unmounted, a directory shows that is no volume: the mount point.
+    /// If a disk is unmounted, its mount point does not identify itself as a volume.
     #[tokio::test]
     async fn nothing_is_written_where_there_is_no_volume() {
         let dirs = volumes();
@@ -397,7 +400,8 @@ mod tests {
         let layout_log = LayoutLog::new(layouts(3, &[2, 1]), Vec::new(), Vec::new());
         layout_log.adopt(layouts(2, &[1])).await;
         assert_eq!(layout_log.layouts().await, layouts(3, &[2, 1]));
-        // The older ones of the same current layout only become fewer, in whatever order one hears of it.
+        // For one current layout the list of older ones only shrinks, in whatever order updates
+        // arrive.
         layout_log.adopt(layouts(3, &[2])).await;
         layout_log.adopt(layouts(3, &[2, 1])).await;
         assert_eq!(layout_log.layouts().await, layouts(3, &[2]));

@@ -1,12 +1,14 @@
-//! A volume of this node that could not be opened: out of service, with the reason, until it can be.
+//! A volume of this node that could not be opened: out of service, with the reason, until it can be
+//! opened.
 //!
-//! The other volumes serve meanwhile. The watching worker calls [`Volume::revive`] from time to time, which
-//! tries again. Once the volume opens, all calls go to it.
+//! The other volumes serve meanwhile. The watching worker calls [`Volume::revive`] from time to
+//! time, which tries again. Once the volume opens, all calls go to it.
 //!
 //! Invariants:
-//!  - one attempt runs at a time, on a thread that may block on a hanging disk; no caller waits for it;
-//!  - a volume whose layouts contradict those in force stays out; newer layouts are adopted before it is
-//!    used.
+//!  - one attempt runs at a time, on a thread that may block on a hanging disk; no caller waits for
+//!    it;
+//!  - a volume whose layouts contradict those in force stays out; newer layouts are adopted before
+//!    it is used.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,12 +27,13 @@ use super::layout_log::{LayoutLog, LayoutsFile};
 use super::open::{OpenVolume, Opener};
 use super::start_error::StartError;
 
-/// What is needed to open a volume.
+/// Everything needed to open a volume.
 #[derive(Clone)]
 pub(super) struct Opening {
     pub(super) opener: Opener,
     pub(super) layout_log: Arc<LayoutLog>,
-    /// The node's fixity log; `None` if the caller opens the volumes itself, or for a short command.
+    /// The node's fixity log; `None` if the caller opens the volumes itself, or for a short
+    /// command.
     pub(super) log: Option<Arc<FixityLog>>,
 }
 
@@ -50,7 +53,7 @@ enum Holding {
 }
 
 impl LazyVolume {
-    /// Makes a volume that could not be opened; `reason` says why.
+    /// Makes a volume that could not be opened for `reason`.
     pub(super) fn new(given: OpenVolume, reason: String, opening: Opening) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             me: me.clone(),
@@ -88,7 +91,8 @@ impl LazyVolume {
     async fn try_open(&self) -> Result<Arc<dyn Volume>, String> {
         let (opener, given) = (self.opening.opener.clone(), self.given.clone());
         let open = move || {
-            // A layout file that cannot be read is written again: the other volumes have the layouts.
+            // An unreadable layout file is written again, because the other volumes have the
+            // layouts.
             let file = LayoutsFile::read(&given.path).ok().flatten();
             let furnish = given.furnish.clone().map(|furnish| (furnish, given.path.clone()));
             let volume = opener(given).map_err(|error| match error {
@@ -99,7 +103,8 @@ impl LazyVolume {
         };
         let (file, volume, furnish) = blocking(open).await??;
         if let Some(file) = file {
-            // Before the volume is used: if its layouts contradict ours, it must stay out.
+            // Must come before the volume is used: if its layouts contradict ours, it must stay
+            // out.
             self.opening.layout_log.learn(file).await?;
         }
         if let Some((furnish, path)) = furnish {
@@ -115,7 +120,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     done.map_err(|error| format!("opening it ended without a result: {error}"))
 }
 
-/// Makes the status of a volume that is out. All its sizes and counts are 0 because they are not known.
+/// Returns the status of an unopened volume. Its sizes and counts are unknown and set to 0.
 pub(super) fn out(id: &VolumeId, path: String, reason: String) -> VolumeStatus {
     VolumeStatus {
         id: id.clone(),
@@ -140,7 +145,7 @@ impl Volume for LazyVolume {
     async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
         match (self.volume(), ask) {
             (Ok(volume), ask) => volume.call(ask).await,
-            // The volume never received the upload, so there is nothing to give up.
+            // The volume never received the upload, so there is nothing to abort.
             (Err(_), VolumeAsk::Abort { .. }) => Ok(().into()),
             (Err(VolumeError::Out { detail, .. }), VolumeAsk::Status) => {
                 let path = self.given.path.display().to_string();

@@ -1,18 +1,18 @@
-//! Nodes: the processes that serve volumes, how they agree on a layout, and how they talk to each other.
+//! Nodes: the processes that serve volumes, how they agree on a layout, and how they communicate.
 //!
-//! Start a node with [`start()`]; a short command reaches a store with [`connect()`], through the process
-//! that has its volumes open if there is one; [`apply_layout`] changes who takes part. Formats:
-//! `docs/format-cluster.md`.
+//! Start a node with [`start()`]. A short command reaches a store with [`connect()`], through the
+//! process that has its volumes open if there is one. [`apply_layout`] changes the nodes and
+//! volumes of the cluster. Formats: `docs/format-cluster.md`.
 //!
 //! Invariants:
-//!  - two layouts in force never share a number: a majority accepts a layout durably before anybody uses it;
-//!  - a node accepts no decided version of an earlier term than the one it has promised, and a promise is on
-//!    disk before it is answered;
+//!  - two layouts in force never share a number: a majority accepts a layout durably before use;
+//!  - a node accepts no decided version of an earlier term than the one it has promised, and a
+//!    promise is on disk before it is answered;
 //!  - a request that changes something is carried out once, however often it arrives;
-//!  - volumes of two stores are never mixed, and a node never starts as new where its volumes were used
-//!    before.
+//!  - volumes of two stores are never mixed, and a node never starts as new on volumes that were
+//!    used before.
 //!
-//! It does not know what clients speak (S3), nor how a replica lies on its disk.
+//! This crate knows neither the client protocol (S3) nor how a replica is stored on disk.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

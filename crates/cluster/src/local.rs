@@ -29,8 +29,8 @@ pub(crate) struct LocalNode {
     promises: Arc<Promises>,
     pub(crate) counters: Arc<Counters>,
     started_ms: u64,
-    /// The process's store; `None` before it is made and after the node has ended. The store holds the
-    /// cluster, which holds this: `end` breaks the circle.
+    /// The process's store. `None` before it is made and after the node has ended. The store holds
+    /// the cluster, which holds this node: `end` breaks the cycle.
     store: RwLock<Option<Store>>,
     workers: RwLock<Option<Workers>>,
 }
@@ -64,25 +64,25 @@ impl LocalNode {
         Some(Guarded::new(volume, self.promises.clone(), under))
     }
 
-    /// Sets the store: from now on the node decides writes.
+    /// Sets the store. From now on the node decides writes.
     pub(crate) fn begin(&self, store: Store, workers: Option<Workers>) {
         *self.store.write() = Some(store);
         *self.workers.write() = workers;
     }
 
-    /// Drops the store: from now on the node decides nothing.
+    /// Drops the store. From now on the node decides no writes.
     pub(crate) fn end(&self) {
         *self.store.write() = None;
         *self.workers.write() = None;
     }
 
-    /// Its background workers, if it runs with any.
+    /// Returns its background workers, if it runs with any.
     pub(crate) fn workers(&self) -> Option<Workers> {
         self.workers.read().clone()
     }
 
-    /// Returns the status of the node. A volume that fails to give its status is shown as out, with its
-    /// error.
+    /// Returns the status of the node. A volume that fails to return its status is shown as out of
+    /// service, with its error.
     pub(crate) async fn status_here(&self) -> NodeStatus {
         let mut volumes = Vec::with_capacity(self.volumes.len());
         for (id, volume) in &self.volumes {

@@ -1,11 +1,11 @@
-//! What a node keeps in `node/` on each of its volumes: the layouts, what it promised, and while it runs the
-//! beacon.
+//! The files that a node stores in `node/` on each of its volumes: the layouts, its promises, and
+//! the beacon while it runs.
 //!
 //! Invariants:
-//!  - every volume has them: a new volume gets them before its `volume.json` is written, and a volume that
-//!    lost only them gets them back within seconds;
-//!  - nothing is written into a directory that is not that volume: if a disk was unmounted, the directory is
-//!    only its mount point;
+//!  - every volume has them: a new volume gets them before its `volume.json` is written, and a
+//!    volume that lost only them gets them back within seconds;
+//!  - nothing is written into a directory that is not that volume: if a disk was unmounted, the
+//!    directory is only its mount point;
 //!  - no beacon appears after the node has ended.
 
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use super::beacon::Beacon;
 use super::layout_log::LayoutLog;
 use super::promises::Promises;
 
-/// The files that a node keeps on each of its volumes.
+/// The files that a node stores on each of its volumes.
 pub(super) struct NodeFiles {
     layout_log: Arc<LayoutLog>,
     promises: Arc<Promises>,
@@ -37,8 +37,8 @@ impl NodeFiles {
         })
     }
 
-    /// Returns the function that writes the files into a volume's directory. The volume calls it when it
-    /// needs them.
+    /// Returns the function that writes the files into a volume's directory. The volume calls it
+    /// when it needs them.
     pub(super) fn furnish(self: &Arc<Self>, volume: &VolumeId) -> Furnish {
         let (node_files, volume) = (self.clone(), volume.clone());
         Arc::new(move |dir: &Path| {
@@ -51,13 +51,14 @@ impl NodeFiles {
         })
     }
 
-    /// Writes the beacon to each of these volumes that is present: the node serves.
+    /// Writes the beacon to each of these volumes that is present, because the node now serves.
     pub(super) fn serve<'a>(
         &self,
         beacon: Beacon,
         places: impl Iterator<Item = (&'a VolumeId, &'a PathBuf)>,
     ) {
-        // Held while the files are written: no volume may be furnished in between and miss its beacon.
+        // Held while the files are written: no volume may be furnished in between and miss its
+        // beacon.
         let mut held = self.beacon.write();
         for (volume, path) in places {
             if super::durable_file::is_volume(path, volume)
@@ -69,10 +70,10 @@ impl NodeFiles {
         *held = Some(beacon);
     }
 
-    /// Removes the beacons: the node has ended.
+    /// Removes the beacons, because the node has ended.
     pub(super) fn end<'a>(&self, paths: impl Iterator<Item = &'a PathBuf>) {
-        // The lock is held to the end: a volume that is furnished meanwhile gets its beacon before the
-        // removal or not at all.
+        // The lock is held to the end: a volume that is furnished meanwhile gets its beacon before
+        // the removal or not at all.
         let mut held = self.beacon.write();
         if let Some(beacon) = held.take() {
             paths.for_each(|path| beacon.remove(path));

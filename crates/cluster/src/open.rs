@@ -15,20 +15,21 @@ pub struct OpenVolume {
     pub id: VolumeId,
     /// Its directory.
     pub path: PathBuf,
-    /// Whether it took part before: if so, an empty directory has lost its content.
+    /// Whether it took part before. If so, an empty directory has lost its content.
     pub held_before: bool,
-    /// Whether its directory is made if it is absent (its parent must be there).
+    /// Whether its directory is made if it is absent. Its parent must exist.
     pub makes_directory: bool,
-    /// Whether a directory that is not a volume yet is made one.
+    /// Whether a directory that is not a volume yet is made into one.
     pub begins: bool,
-    /// Writes the files that the node keeps on each of its volumes; given to the volume, which calls it.
+    /// Writes the files that the node stores on each of its volumes. Passed to the volume, which
+    /// calls it.
     pub furnish: Option<Furnish>,
 }
 
-/// Opens volumes. It is called on a thread that may block.
+/// Opens a volume. Called on a thread that may block.
 pub type Opener = Arc<dyn Fn(OpenVolume) -> Result<Arc<dyn Volume>, StartError> + Send + Sync>;
 
-/// Opens directories of this machine, with one fixity log for all of them.
+/// Returns an opener of directories of this machine, with one fixity log for all of them.
 pub(super) fn directories(fixity: Arc<FixityLog>) -> Opener {
     Arc::new(move |volume: OpenVolume| {
         may_open(&volume)?;
@@ -44,8 +45,8 @@ pub(super) fn directories(fixity: Arc<FixityLog>) -> Opener {
     })
 }
 
-/// Opens a volume that was used before and marks it as being rebuilt, so that its "not found" means "not
-/// known".
+/// Opens a volume that was used before and marks it as being rebuilt, so that its "not found" means
+/// "not known".
 pub(super) fn distrusted(id: VolumeId, path: PathBuf, why: &str) -> Result<Arc<DiskVolume>, StartError> {
     let settings = DiskSettings::new(path.clone(), id, FixityLog::new());
     let opened = DiskVolume::open(settings).map_err(|error| refused(path.clone(), &error))?;
@@ -56,7 +57,7 @@ pub(super) fn distrusted(id: VolumeId, path: PathBuf, why: &str) -> Result<Arc<D
     Ok(opened)
 }
 
-/// Refuses to make a directory or a volume that must exist already.
+/// Refuses to make a directory or a volume that must already exist.
 fn may_open(volume: &OpenVolume) -> Result<(), StartError> {
     let path = &volume.path;
     let refused = |detail: &str| {

@@ -1,14 +1,15 @@
-//! What this node has promised: for every partition, the earliest term in which it still accepts decided
-//! versions.
+//! The promises of this node: for every partition, the earliest term in which it still accepts
+//! decided versions.
 //!
 //! Invariants:
 //!  - a promise is on disk before it is answered, and a promised term only ever rises;
-//!  - a version of an earlier term is refused. One that was let in before is reported to every request for
-//!    its key after the promise was answered: as under way here, or as prepared by its volume.
+//!  - a version of an earlier term is refused. One that was admitted before is reported to every
+//!    request for its key after the promise was answered: as in progress here, or as prepared by
+//!    its volume.
 //!
-//! Each volume's `node/terms.json` is replaced whole, like the layouts; for each partition the latest term on
-//! any of the node's volumes counts. If all volumes of a node are lost, so are its promises: the new volumes
-//! start as being rebuilt.
+//! Each volume's `node/terms.json` is replaced as a whole, like the layouts. For each partition the
+//! latest term on any of the node's volumes counts. If all volumes of a node are lost, so are its
+//! promises: the new volumes start as being rebuilt.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -28,20 +29,20 @@ const FILE: &str = "terms.json";
 /// Version of the file's format.
 const FORMAT: u32 = 1;
 
-/// What `terms.json` says.
+/// The content of `terms.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct TermsFile {
     /// Version of the format.
     format: u32,
-    /// The volume that the file lies on.
+    /// The volume that stores the file.
     volume: VolumeId,
     /// Partitions by the term promised for them, as `3 7-12 4095`.
     terms: BTreeMap<Term, String>,
 }
 
-/// The promises of a node, and the versions that it has let in and that are still being prepared.
+/// The promises of a node, and the admitted versions that are still being prepared.
 pub struct Promises {
-    /// The volumes that hold the promises; empty if they are kept in memory only.
+    /// The volumes that store the promises. Empty if they are kept in memory only.
     places: Vec<(VolumeId, PathBuf)>,
     table: Mutex<Table>,
     /// Held while the files are written.
@@ -55,7 +56,7 @@ struct Table {
     under_way: Vec<(VolumeId, Pending)>,
 }
 
-/// A version that was let in. It is reported as under way until this is dropped.
+/// An admitted version. It is reported as in progress until this is dropped.
 pub(crate) struct Entered {
     promises: Arc<Promises>,
     volume: VolumeId,
@@ -63,8 +64,8 @@ pub(crate) struct Entered {
 }
 
 impl Promises {
-    /// Reads the promises that the volumes in these directories keep. A volume that cannot be read is out of
-    /// service, or gets the file from the others again.
+    /// Reads the promises stored on the volumes in these directories. A volume that cannot be read
+    /// is not used, or gets the file from the others again.
     pub(crate) fn read(places: Vec<(VolumeId, PathBuf)>) -> Arc<Self> {
         let mut table = Table::default();
         for (volume, dir) in &places {
@@ -97,11 +98,11 @@ impl Promises {
         })
     }
 
-    /// Promises what is claimed, and returns the claims refused, each with the later term that was promised.
-    /// A claim of the term that was already promised is a retry and is granted.
+    /// Promises the claimed terms, and returns the refused claims, each with the later term that
+    /// was promised. A claim of the term that was already promised is a retry and is granted.
     ///
     /// # Errors
-    /// Fails when no volume could be written. Nothing is promised then.
+    /// Fails if no volume could be written. Nothing is promised then.
     pub async fn promise(self: &Arc<Self>, claims: &[Claim]) -> Result<Vec<Claim>, String> {
         let (me, claims) = (self.clone(), claims.to_vec());
         if self.places.is_empty() {
@@ -131,14 +132,14 @@ impl Promises {
         if terms != self.table.lock().terms {
             self.save(&terms)?;
         }
-        // After the save, because the promise must be durable first. From here on versions of earlier terms
-        // are refused; `under_way` reports those let in before.
+        // After the save, because the promise must be durable first. From here on versions of
+        // earlier terms are refused; `under_way` reports those admitted before.
         self.table.lock().terms = terms;
         Ok(refused)
     }
 
-    /// Lets a version in if no later term is promised. `still` is called under the same lock and must succeed
-    /// too.
+    /// Admits a version if no later term is promised. `still` is called under the same lock and
+    /// must succeed too.
     ///
     /// # Errors
     /// `Superseded` if a later term is promised, or the error of `still`.
@@ -192,10 +193,10 @@ impl Promises {
             .collect()
     }
 
-    /// Writes the file into the directory of a volume that is new or may have lost it. It blocks.
+    /// Writes the file into the directory of a volume that is new or may have lost it. Blocks.
     ///
     /// # Errors
-    /// Fails when the file cannot be written.
+    /// Fails if the file cannot be written.
     pub(crate) fn furnish(&self, volume: &VolumeId, dir: &Path) -> io::Result<()> {
         let _one = self.writing.lock();
         let terms = self.table.lock().terms.clone();
@@ -243,7 +244,7 @@ impl Drop for Entered {
     }
 }
 
-/// A promised term only ever rises, and no promise is forgotten.
+/// Checks that a promised term only rises, and no promise is forgotten.
 fn check_risen(before: &BTreeMap<Partition, Term>, now: &BTreeMap<Partition, Term>) -> Result<(), Broken> {
     let fallen = before
         .iter()
@@ -284,7 +285,7 @@ fn write_one(volume: &VolumeId, dir: &Path, terms: &BTreeMap<Partition, Term>) -
     durable_file::replace(&path, &file)
 }
 
-/// Partitions in rising order, as text.
+/// Formats partitions in rising order as text.
 fn list(partitions: &[Partition]) -> String {
     let runs = partitions.chunk_by(|a, b| a.0 + 1 == b.0);
     let texts = runs.map(|run| match run {
@@ -360,7 +361,7 @@ mod tests {
             Ok(Vec::new())
         );
         assert_eq!(promises.promise(&[claim(2, other.term(2))]).await, Ok(Vec::new()));
-        // One volume that was away for the last promise does not bring the one before back.
+        // If one volume missed the last promise, its older promise does not become valid again.
         std::fs::remove_file(dirs[0].path().join("node/terms.json")).unwrap();
         let promises = Promises::read(places);
         let refused = promises

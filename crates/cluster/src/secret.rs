@@ -1,7 +1,7 @@
-//! The secret that nodes prove to each other that they know.
+//! The shared secret of a cluster's nodes.
 //!
-//! A secret is at least 32 random bytes, in a file as hexadecimal digits that only its owner may read. It
-//! never travels: requests are signed with it.
+//! A secret is at least 32 random bytes, stored as hexadecimal digits in a file that only its owner
+//! may read. It is never sent: requests are signed with it.
 
 use std::fmt;
 use std::fs;
@@ -16,7 +16,7 @@ use sha2::Sha256;
 
 use super::durable_file::write_private;
 
-/// Fewest bytes of a secret. RFC 2104 advises against keys that are shorter than the digest, here 32 bytes.
+/// Fewest bytes of a secret. RFC 2104 advises against keys shorter than the digest, here 32 bytes.
 pub const SECRET_BYTES_MIN: usize = 32;
 
 /// A shared secret. Its text never appears in logs.
@@ -25,7 +25,7 @@ pub struct Secret(Arc<Keyed>);
 
 struct Keyed {
     bytes: Vec<u8>,
-    /// HMAC-SHA256 that has taken up the key and no text yet.
+    /// HMAC-SHA256 initialised with the key.
     mac: Hmac<Sha256>,
 }
 
@@ -40,7 +40,7 @@ pub enum SecretError {
         /// What failed.
         error: io::Error,
     },
-    /// A file that others may read.
+    /// A file that other users may read.
     #[error("secret file {path} can be read by others (mode {mode:03o}): chmod 600 {path}")]
     Readable {
         /// The file.
@@ -57,10 +57,10 @@ pub enum SecretError {
 }
 
 impl Secret {
-    /// A new secret, from the generator of the operating system (`system::random`).
+    /// Returns a new secret from the operating system's random generator (`ambient::random`).
     pub fn random() -> Self {
         let bytes = system::random::<[u8; SECRET_BYTES_MIN]>();
-        // A key of the length of a block is one that HMAC cannot refuse. The zeros change no signature.
+        // HMAC cannot refuse a key of its block length. The zeros do not change any signature.
         let mut block = [0; 64];
         block[..SECRET_BYTES_MIN].copy_from_slice(&bytes);
         Self(Arc::new(Keyed {
@@ -69,10 +69,11 @@ impl Secret {
         }))
     }
 
-    /// Reads the secret in a file. If the file is absent, it is made with a new secret.
+    /// Reads the secret in a file. If the file is absent, makes it with a new secret.
     ///
     /// # Errors
-    /// [`SecretError`] when the file cannot be read or made, may be read by others, or holds no secret.
+    /// [`SecretError`] if the file cannot be read or made, can be read by other users, or holds no
+    /// secret.
     pub fn of_file(path: &Path) -> Result<Self, SecretError> {
         match Self::create(path) {
             Ok(secret) => Ok(secret),
@@ -84,7 +85,8 @@ impl Secret {
     /// Reads the secret in a file that must exist.
     ///
     /// # Errors
-    /// [`SecretError`] when the file is absent or cannot be read, may be read by others, or holds no secret.
+    /// [`SecretError`] if the file is absent or cannot be read, can be read by other users, or
+    /// holds no secret.
     pub fn read(path: &Path) -> Result<Self, SecretError> {
         let mode = fs::metadata(path)
             .map_err(|error| failed(path, error))?
@@ -103,7 +105,8 @@ impl Secret {
         })
     }
 
-    /// Parses hexadecimal digits; `None` if the text has other characters or too few digits.
+    /// Parses hexadecimal digits. Returns `None` if the text has other characters or too few
+    /// digits.
     pub fn from_hex(text: &str) -> Option<Self> {
         let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?;
         if bytes.len() < SECRET_BYTES_MIN {
@@ -113,7 +116,7 @@ impl Secret {
         Some(Self(Arc::new(Keyed { bytes, mac })))
     }
 
-    /// As hexadecimal digits, for the beacons.
+    /// Returns the secret as hexadecimal digits, for the beacons.
     pub(super) fn to_hex(&self) -> String {
         HEXLOWER.encode(&self.0.bytes)
     }
@@ -123,8 +126,8 @@ impl Secret {
         self.0.mac.clone()
     }
 
-    /// Makes a new file with a new secret. From the moment it has its name it is complete, and only its owner
-    /// can read it.
+    /// Makes a new file with a new secret. When it gets its name it is complete and readable by its
+    /// owner only.
     #[expect(
         clippy::disallowed_methods,
         reason = "the secret lies where a person wants it, on no volume"
@@ -136,7 +139,8 @@ impl Secret {
         let secret = Self::random();
         let temporary = path.with_extension(format!("{:016x}.tmp", system::random::<u64>()));
         let written = write_private(&temporary, format!("{}\n", secret.to_hex()).as_bytes())
-            // A hard link fails when the name is taken: of two processes that start at once, one makes it.
+            // A hard link fails if the name is taken: if two processes start at once, one of them
+            // makes the file.
             .and_then(|()| fs::hard_link(&temporary, path));
         fs::remove_file(&temporary).ok();
         written.map(|()| secret)

@@ -17,49 +17,50 @@ use super::config_file::{REPLICAS_MAX, SettingsError, check_name, one, read_toml
 use super::secret::Secret;
 use super::trust::{Tls, Trust};
 
-/// Name of the node when there is only one process.
+/// Name of the node if there is only one process.
 pub const LOCAL_NODE: &str = "local";
 
-/// What a node needs to start.
+/// Everything that a node needs to start.
 #[derive(Debug, Clone)]
 pub struct NodeSettings {
     /// Its name in the cluster.
     pub id: NodeId,
-    /// Where it listens for other nodes and for commands; a free port of the loopback interface if `None`.
+    /// Where it listens for other nodes and for commands. A free port of the loopback interface if
+    /// `None`.
     pub listen: Option<SocketAddr>,
-    /// Where others reach it, `host:port`; the address it listens on if `None`. Counts only when layout 1 is
-    /// made without a cluster file; a cluster file says where every node is.
+    /// Where others reach it, `host:port`. The address it listens on if `None`. Used only when
+    /// layout 1 is made without a cluster file; a cluster file names the address of every node.
     pub advertise: Option<String>,
     /// The volumes that it serves.
     pub volumes: Vec<VolumeSettings>,
-    /// Who else takes part; `None` for a store of one process. Counts only when the volumes hold no layouts
-    /// yet.
+    /// The cluster file. `None` for a store of one process. Used only while the volumes hold no
+    /// layouts.
     pub cluster: Option<ClusterFile>,
-    /// The secret that nodes prove to each other that they know.
+    /// The shared secret of the cluster's nodes.
     pub secret: Secret,
-    /// Copies of every object without a cluster file; 2 with two or more volumes that have a weight, else 1, if
-    /// `None`.
+    /// Copies of every object without a cluster file. If `None`: 2 if at least two volumes have a
+    /// weight, else 1.
     pub replicas: Option<u8>,
-    /// Whether volumes that take part for the first time are made: for serving and for the first put, but not
-    /// for commands that only read.
+    /// Whether volumes that take part for the first time are made: yes for serving and for the
+    /// first put, no for commands that only read.
     pub makes_volumes: bool,
-    /// How often and how fast the background workers work; `None` starts no workers, for short commands and
-    /// tests.
+    /// Intervals and rates of the background workers. `None` starts no workers, for short commands
+    /// and tests.
     pub upkeep: Option<UpkeepSettings>,
-    /// Who may connect, and for how long without a signature.
+    /// Limits on connections, and how long one may go without a signature.
     pub connections: ConnectionSettings,
 }
 
-/// Connections to the port of a node.
+/// Limits on connections to the port of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConnectionSettings {
-    /// Most connections at a time; others wait in the queue of the operating system.
+    /// Most connections at a time. Others wait in the queue of the operating system.
     pub max: usize,
-    /// Most connections of one address (for IPv6: of one /64 network) that have signed nothing yet; further
-    /// ones are closed at once.
+    /// Most connections per address (for IPv6: per /64 network) that have sent no signed request
+    /// yet. Further ones are closed at once.
     pub per_address: usize,
-    /// How many of `max` are kept for networks that have signed lately.
+    /// How many of `max` are reserved for networks that have recently sent a signed request.
     pub reserved: usize,
     /// How long a connection may go without a good signature, in seconds.
     pub stranger_seconds: u32,
@@ -80,14 +81,14 @@ impl Default for ConnectionSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VolumeSettings {
-    /// Name within its node. Without one: the name that the volume was given when it was first used, else the
-    /// last part of its path.
+    /// Its name within its node. If not given: the name that the volume got when it was first used,
+    /// else the last part of its path.
     #[serde(default)]
     pub name: Option<String>,
-    /// Its directory; made when absent and the volume takes part for the first time (its parent must be
-    /// there).
+    /// Its directory. It is made if it is absent and the volume takes part for the first time; its
+    /// parent must exist.
     pub path: PathBuf,
-    /// Its failure domain; each volume is a zone of its own if `None` and there is no cluster file.
+    /// Its failure domain. If `None` and there is no cluster file, each volume is a separate zone.
     #[serde(default)]
     pub zone: Option<String>,
     /// Its share relative to other volumes.
@@ -113,7 +114,7 @@ struct NodeFile {
     connections: ConnectionSettings,
 }
 
-/// `[upkeep]` as written: what a person may want to change, in seconds.
+/// `[upkeep]` as written: the values that an operator may want to change, in seconds.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct UpkeepFile {
@@ -129,7 +130,7 @@ struct UpkeepFile {
 }
 
 impl UpkeepFile {
-    /// Returns `settings` with the values of the file in place of its own.
+    /// Returns `settings` with the values of the file in place of the present ones.
     fn over(&self, mut settings: UpkeepSettings) -> Result<UpkeepSettings, String> {
         let times = [
             ("scrub_every_s", &mut settings.scrub_every, self.scrub_every_s),
@@ -170,8 +171,9 @@ impl UpkeepFile {
 }
 
 impl NodeSettings {
-    /// One process with these volumes, name `local`: no file needed. Its secret is made anew at every start
-    /// and told to commands by the beacons in the volumes.
+    /// Returns the settings of a single process with these volumes, named `local`. No file is
+    /// needed. A new secret is made at every start, and commands find it in the beacons on the
+    /// volumes.
     pub fn of_volumes(volumes: Vec<VolumeSettings>) -> Self {
         Self {
             id: NodeId::from(LOCAL_NODE.to_owned()),
@@ -187,8 +189,8 @@ impl NodeSettings {
         }
     }
 
-    /// Settings from a `node.toml`, with the cluster file and the secret that it names. A secret file that is
-    /// absent is made.
+    /// Reads settings from a `node.toml`, with the cluster file and the secret that it names. An
+    /// absent secret file is made.
     ///
     /// # Errors
     /// [`SettingsError`] for a file that cannot be read or has a wrong value.
@@ -226,7 +228,7 @@ impl NodeSettings {
         Ok(settings)
     }
 
-    /// The secret and keys with which this node talks to others.
+    /// Returns the secret and keys with which this node talks to others.
     pub(super) fn trust(&self) -> Result<Trust, SettingsError> {
         let tls = self.cluster.as_ref().map_or(Tls::On, |cluster| cluster.tls);
         Trust::new(self.secret.clone(), tls)
@@ -258,7 +260,7 @@ impl NodeSettings {
 }
 
 impl VolumeSettings {
-    /// A volume in this directory, with everything else by default.
+    /// Returns a volume in this directory, with everything else by default.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self {
             name: None,

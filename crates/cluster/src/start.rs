@@ -1,4 +1,4 @@
-//! Starting a node, and ending it.
+//! Starts and stops a node.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -29,8 +29,8 @@ use super::trust::Trust;
 use super::wire::client::Peers;
 use super::wire::server::{Serving, door};
 
-/// A node that serves its volumes until it is shut down. Its volumes are closed when it is shut down and all
-/// clones of its store are dropped.
+/// A node that serves its volumes until it is shut down. Its volumes are closed once it is shut
+/// down and all clones of its store are dropped.
 pub struct RunningNode {
     node: Arc<LocalNode>,
     store: Store,
@@ -44,13 +44,13 @@ pub struct RunningNode {
 /// Opens the volumes, agrees on the layouts, listens, and starts the background workers.
 ///
 /// # Errors
-/// [`StartError`] when the settings are wrong or no volume opens; nothing is left running.
+/// [`StartError`] if the settings are wrong or no volume opens. Nothing is left running.
 pub async fn start(settings: NodeSettings) -> Result<RunningNode, StartError> {
     let log = FixityLog::new();
     start_node(settings, open::directories(log.clone()), Some(log)).await
 }
 
-/// Does the same as [`start`] with volumes that the caller opens. Tests use it to inject faults.
+/// Like [`start`], with volumes that the caller opens. Tests use it to inject faults.
 ///
 /// # Errors
 /// The same as [`start`].
@@ -76,12 +76,13 @@ async fn start_node(
     let opening = Opening {
         opener,
         layout_log: layout_log.clone(),
-        // A node without background workers is a short command: it does not log that volumes are out.
+        // A node without background workers is a short command. It does not log that volumes are
+        // out of service.
         log: log.filter(|_| settings.upkeep.is_some()),
     };
     let event_log = opening.log.as_deref().map(EventLog::of);
-    // Before the layouts are written below: an open volume is locked, so no other process changes it any
-    // more.
+    // Before the layouts are written below: an open volume is locked, so no other process changes
+    // it.
     let volumes = open_all(&membership, &node_files, opening).await?;
     let port = listen(settings.listen, settings.connections).await?;
     let address = port.address();
@@ -96,8 +97,8 @@ async fn start_node(
     );
     let store = store_of(&node, &trust, address, membership.layouts.clone());
     let workers = workers_of(&node, &settings, &store);
-    // Before the beacons are written and requests are served: from then on commands find this node and
-    // ask it.
+    // Before the beacons are written and requests are served: from then on commands find this node
+    // and send it requests.
     node.begin(store.clone(), workers);
     let beacon = Beacon::me(&settings.id, reachable(address).to_string(), &trust);
     node_files.serve(beacon, node.paths.iter());
@@ -114,9 +115,9 @@ async fn start_node(
     })
 }
 
-/// Opens all volumes that can be opened. The others are out, with the reason, and are tried again later.
-/// Wrong settings and volumes that another process has open are still errors: two processes must not divide
-/// the volumes of a store between them.
+/// Opens all volumes that can be opened. The others are out of service, with the reason, and are
+/// retried later. Wrong settings and volumes that another process has open are still errors: two
+/// processes must not divide the volumes of a store between them.
 async fn open_all(
     membership: &Membership,
     node_files: &Arc<NodeFiles>,
@@ -168,12 +169,13 @@ fn open_each(
     Ok(volumes)
 }
 
-/// Makes the directories that are to be made, all before the first volume is: a volume that is made gets the layout, and
-/// an absent directory that a layout names is taken for a disk that is not mounted. So it would be after a kill in between.
+/// Makes all directories that are to be made before it makes the first volume. A new volume gets
+/// the layout, and an absent directory named by a layout counts as an unmounted disk. If the
+/// process is killed between two volumes, the second directory must therefore already exist.
 fn make_directories(given: &[OpenVolume]) {
     for volume in given.iter().filter(|volume| volume.makes_directory) {
         if let Err(error) = durable_file::make_dir(&volume.path) {
-            // Opening the volume says what is wrong.
+            // Opening the volume reports the error.
             tracing::debug!(volume = %volume.id, path = %volume.path.display(), %error, "no directory was made");
         }
     }
@@ -235,29 +237,29 @@ fn workers_of(node: &Arc<LocalNode>, settings: &NodeSettings, store: &Store) -> 
 }
 
 impl RunningNode {
-    /// The store, through this node.
+    /// Returns the store, through this node.
     pub fn store(&self) -> Store {
         self.store.clone()
     }
 
-    /// The address on which it listens.
+    /// Returns the address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Volumes that it was given but that are in no layout in force. They hold nothing until a layout that
+    /// Returns given volumes that are in no layout in force. They hold nothing until a layout that
     /// names them is applied.
     pub fn unplaced(&self) -> &[VolumeId] {
         &self.unplaced
     }
 
-    /// Its counters. Other servers of this process must count their requests here: they are shown with the
-    /// node's own, and the background workers slow down for them.
+    /// Returns its counters. Other servers of this process must count their requests here: they are
+    /// shown with the node's own, and the background workers slow down for them.
     pub fn counters(&self) -> Arc<Counters> {
         self.node.counters.clone()
     }
 
-    /// Its background workers; `None` when it runs without.
+    /// Returns its background workers, or `None` if it runs without.
     pub fn workers(&self) -> Option<Workers> {
         self.node.workers()
     }
@@ -267,8 +269,8 @@ impl RunningNode {
         self.node.status_here().await
     }
 
-    /// Ends the node: it finishes answers in flight (for some seconds at most), stops the workers and closes
-    /// the volumes.
+    /// Ends the node: finishes responses in flight (for some seconds at most), stops the workers
+    /// and closes the volumes.
     pub async fn shutdown(mut self) {
         if let Some(serving) = self.serving.take() {
             serving.stop().await;

@@ -10,7 +10,7 @@ use super::config_file::SettingsError;
 /// Why a node does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Settings that cannot be right.
+    /// Invalid settings.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// Settings that contradict each other or the volumes.
@@ -21,7 +21,7 @@ pub enum StartError {
         /// What is contradictory, and what to do.
         detail: String,
     },
-    /// The address is taken or not this machine's.
+    /// The address is taken or does not belong to this machine.
     #[error("listen on {address}: {error}")]
     Listen {
         /// The address.
@@ -34,18 +34,19 @@ pub enum StartError {
     InUse {
         /// Its directory.
         path: PathBuf,
-        /// By whom.
+        /// The error of opening it.
         detail: String,
     },
-    /// A directory that is another volume or no volume at all: correct the settings.
+    /// A directory that is another volume or not a volume: correct the settings.
     #[error("{detail}")]
     WrongDirectory {
         /// The directory.
         path: PathBuf,
-        /// What it is.
+        /// What it is instead.
         detail: String,
     },
-    /// A volume that cannot be opened at present. The node starts without it if another volume opens.
+    /// A volume that cannot be opened at present. The node starts without it if another volume
+    /// opens.
     #[error("open volume {path}: {detail}")]
     Volume {
         /// Its directory.
@@ -53,24 +54,25 @@ pub enum StartError {
         /// What failed.
         detail: String,
     },
-    /// No layouts are found, but the volumes were used before: a person must confirm that they are lost.
+    /// No layouts are found, but the volumes were used before. An operator must confirm that the
+    /// layouts are lost.
     #[error("the layouts of this store are not to be found, so nothing can be either: {found}. {advice}")]
     LayoutsLost {
-        /// What each directory shows.
+        /// The state of each directory.
         found: String,
         /// What to do.
         advice: String,
     },
-    /// None of the directories is a volume.
+    /// No directory is a volume.
     #[error("there is no store: {found}")]
     NoStore {
-        /// What each directory shows.
+        /// The state of each directory.
         found: String,
     },
 }
 
 impl StartError {
-    /// Settings of this node that contradict each other or the volumes.
+    /// Returns the error for settings of this node that contradict each other or the volumes.
     pub(super) fn conflict(node: &NodeId, detail: String) -> Self {
         Self::Conflict {
             node: node.to_string(),

@@ -1,14 +1,15 @@
-//! TLS between nodes, without certificates: both sides prove that they know a key which is made from the
+//! TLS between nodes, without certificates: both sides prove that they know a key derived from the
 //! cluster's secret.
 //!
-//! The key is Ed25519, its seed HMAC-SHA256 under the secret over [`KEY_OF`]; it travels as a raw public key
-//! (RFC 7250) in TLS 1.3. There is nothing to issue, to renew, or to expire: who has the secret has the key.
+//! The key is Ed25519, its seed HMAC-SHA256 under the secret over [`KEY_OF`]. It travels as a raw
+//! public key (RFC 7250) in TLS 1.3. Keys are not issued, renewed or expired: every process with
+//! the secret has the key.
 //!
 //! Invariants:
-//!  - a connection is used only when both sides have proved the key: a stranger learns only that it was
-//!    refused, and cannot answer in place of a node;
-//!  - each connection has its own session keys: an attacker who learns the secret later cannot read what was
-//!    recorded before.
+//!  - a connection is used only once both sides have proved the key: a stranger learns only that it
+//!    was refused, and cannot answer in place of a node;
+//!  - each connection has its own session keys: an attacker who learns the secret later cannot read
+//!    traffic recorded before.
 
 use std::fmt;
 use std::sync::Arc;
@@ -33,8 +34,8 @@ use tokio_rustls::rustls::{
 
 use crate::Secret;
 
-/// The text from which the seed of the key is derived. No signed request has this text: those begin with a
-/// method.
+/// The text from which the seed of the key is derived. No signed request has this text, because
+/// those begin with a method.
 const KEY_OF: &str = "weft: key of nodes, 1";
 
 /// The bytes before the seed in a PKCS #8 file of an Ed25519 key (RFC 8410, 7).
@@ -42,7 +43,7 @@ const PKCS8_HEAD: [u8; 16] = [
     0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20,
 ];
 
-/// The two sides of a connection between those who know a secret.
+/// Both sides' TLS settings for connections between processes that know a secret.
 #[derive(Clone)]
 pub(crate) struct Keys {
     pub(crate) server: Arc<ServerConfig>,
@@ -50,10 +51,10 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Makes the keys from a secret.
+    /// Derives the keys from a secret.
     ///
     /// # Errors
-    /// Fails when the cryptography library refuses the key or TLS 1.3.
+    /// Fails if the cryptography library refuses the key or TLS 1.3.
     pub(crate) fn of(secret: &Secret) -> Result<Self, Error> {
         let provider = Arc::new(ring::default_provider());
         let key = Arc::new(certified(secret)?);
@@ -90,12 +91,12 @@ fn client(
         .dangerous()
         .with_custom_certificate_verifier(same)
         .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(key)));
-    // Server names travel unencrypted and are of no use here: all nodes have the same key.
+    // Server names travel unencrypted and are useless here: all nodes have the same key.
     config.enable_sni = false;
     Ok(config)
 }
 
-/// The key of those who know the secret.
+/// Returns the key derived from the secret.
 fn certified(secret: &Secret) -> Result<CertifiedKey, Error> {
     let seed = secret.mac().chain_update(KEY_OF).finalize().into_bytes();
     let pkcs8 = PrivatePkcs8KeyDer::from([&PKCS8_HEAD[..], &seed[..]].concat());
@@ -105,7 +106,7 @@ fn certified(secret: &Secret) -> Result<CertifiedKey, Error> {
     Ok(CertifiedKey::new(vec![CertificateDer::from(public)], key))
 }
 
-/// Accepts the one key that is made from the secret, on either side.
+/// Accepts only the key derived from the secret, on either side.
 struct SameKey {
     key: CertificateDer<'static>,
     algorithms: WebPkiSupportedAlgorithms,
@@ -131,7 +132,7 @@ impl SameKey {
     }
 }
 
-/// Neither side offers TLS 1.2.
+/// Returns the error for TLS 1.2, which neither side offers.
 fn too_old() -> Result<HandshakeSignatureValid, Error> {
     Err(Error::General("TLS 1.2 is not spoken here".to_owned()))
 }

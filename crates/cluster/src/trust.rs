@@ -1,4 +1,4 @@
-//! What a process must have to talk to nodes: the secret, and how the connections are protected.
+//! The credentials for talking to nodes: the secret, and how the connections are protected.
 
 use std::fmt;
 
@@ -12,17 +12,18 @@ use super::tls::Keys;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tls {
-    /// All of them, by TLS with a key made from the secret; others are closed without an answer.
+    /// TLS with a key derived from the secret, for every connection. Others are closed without a
+    /// response.
     #[default]
     On,
-    /// While a cluster changes from plain connections to TLS: TLS with those who speak it, plain with the
-    /// others.
+    /// While a cluster changes from plain connections to TLS: TLS with processes that speak it,
+    /// plain with the others.
     Both,
-    /// None of them: for a network that is protected by other means.
+    /// No TLS: for a network that is protected by other means.
     Off,
 }
 
-/// The secret of a cluster, and the keys made from it.
+/// The secret of a cluster, and the keys derived from it.
 #[derive(Clone)]
 pub(super) struct Trust {
     pub(super) secret: Secret,
@@ -31,8 +32,10 @@ pub(super) struct Trust {
 }
 
 impl Trust {
+    /// Derives the keys from the secret.
+    ///
     /// # Errors
-    /// [`SettingsError::Tls`] when the cryptography library refuses the key or TLS 1.3.
+    /// [`SettingsError::Tls`] if the cryptography library refuses the key or TLS 1.3.
     pub(super) fn new(secret: Secret, tls: Tls) -> Result<Self, SettingsError> {
         let keys = Keys::of(&secret).map_err(|error| SettingsError::Tls(error.to_string()))?;
         Ok(Self { secret, tls, keys })

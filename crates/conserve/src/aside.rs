@@ -1,7 +1,9 @@
-//! Writes a file aside, under another name in the same folder, and puts it in its place when it is proved.
+//! Writes a temporary file in the folder of the output, and renames it once its content is
+//! verified.
 //!
-//! Every step may be the last one: until the file has its name, nothing under that name is new, and what lies aside
-//! begins with `.weft-warc-`. It is removed unless the process is killed.
+//! The process may be killed at any step: until the rename, nothing under the output's name has
+//! changed. The names of temporary files begin with `.weft-warc-`. They are removed unless the
+//! process is killed.
 
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -15,19 +17,19 @@ use crate::Each;
 use crate::error::WriteError;
 use crate::proof::Proof;
 
-/// Number of bytes that are written at once.
+/// Size of the write buffer in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Begins the names of files that are not in their place yet.
+/// Prefix of the names of temporary files.
 pub(crate) const PREFIX: &str = ".weft-warc-";
 
-/// A file that is being written aside.
+/// A temporary file that is being written.
 pub(crate) struct Aside {
     file: NamedTempFile,
     out: PathBuf,
 }
 
-/// A file of records that was written aside and is not proved.
+/// A temporary file of records that is written but not verified.
 #[derive(Debug)]
 pub struct Written {
     file: NamedTempFile,
@@ -35,7 +37,7 @@ pub struct Written {
     proof: Proof,
 }
 
-/// A file that was read again and has the records that it has to have.
+/// A file that has been read again and has the expected records.
 #[derive(Debug)]
 pub struct Proved {
     file: NamedTempFile,
@@ -43,7 +45,7 @@ pub struct Proved {
 }
 
 impl Aside {
-    /// Makes the file for `out`, in its folder.
+    /// Creates the temporary file for `out`, in its folder.
     pub(crate) fn new(out: &Path) -> Result<Aside, WriteError> {
         let file = temporary(out)?;
         Ok(Aside {
@@ -52,19 +54,19 @@ impl Aside {
         })
     }
 
-    /// The errors of writing.
+    /// Returns a function that wraps write errors.
     pub(crate) fn failed(&self) -> impl Fn(io::Error) -> WriteError + use<> {
         io_error("write", &self.out)
     }
 
-    /// A writer of records to the file.
+    /// Returns a writer of records to the file.
     pub(crate) fn writer(&mut self, compression: Compression) -> Result<Writer<impl Write + '_>, WriteError> {
         let failed = self.failed();
         let buffered = BufWriter::with_capacity(BUFFER_BYTES, self.file.as_file_mut());
         Writer::new(buffered, compression).map_err(failed)
     }
 
-    /// Ends writing. What was written has to have the records of `proof`.
+    /// Finishes writing. The file must have the records of `proof`.
     pub(crate) fn finish(self, proof: Proof) -> Result<Written, WriteError> {
         self.file
             .as_file()
@@ -79,7 +81,7 @@ impl Aside {
 }
 
 impl Written {
-    /// Size of the file in bytes.
+    /// Returns the size of the file in bytes.
     pub fn size_bytes(&self) -> u64 {
         self.file
             .as_file()
@@ -87,21 +89,22 @@ impl Written {
             .map_or(0, |metadata| metadata.len())
     }
 
-    /// Where it will be.
+    /// Returns the path that the file will get.
     pub(crate) fn out(&self) -> &Path {
         &self.out
     }
 
-    /// Number of records written.
+    /// Returns the number of records written.
     pub fn records(&self) -> u64 {
         self.proof.records()
     }
 
-    /// Reads the file again, and compares each of its records with what it has to be. `each` is told how far it was
-    /// read, and ends it by returning false.
+    /// Reads the file again and compares each of its records with the expected one. `each` is
+    /// called with the bytes read so far, and stops the work by returning false.
     ///
     /// # Errors
-    /// [`WriteError::NotTheSame`], [`WriteError::Read`], [`WriteError::Stopped`]. The file is removed then.
+    /// [`WriteError::NotTheSame`], [`WriteError::Read`], [`WriteError::Stopped`]. The file is
+    /// removed then.
     pub fn prove(self, each: &mut Each<'_>) -> Result<Proved, WriteError> {
         let failed = io_error("read again", &self.out);
         let file = self.file.reopen().map_err(failed)?;
@@ -114,7 +117,7 @@ impl Written {
 }
 
 impl Proved {
-    /// Gives the file its name. A file of that name is replaced if `replaces`.
+    /// Renames the file to its path. An existing file is replaced only if `replaces`.
     ///
     /// # Errors
     /// [`WriteError::Exists`]; [`WriteError::Io`].
@@ -123,9 +126,9 @@ impl Proved {
     }
 }
 
-/// Makes a file for `out`, in its folder.
+/// Creates a temporary file for `out`, in its folder.
 pub(crate) fn temporary(out: &Path) -> Result<NamedTempFile, WriteError> {
-    // As other files are made: within what the mask of the process allows.
+    // With the usual permissions of new files, within the umask of the process.
     tempfile::Builder::new()
         .prefix(PREFIX)
         .permissions(Permissions::from_mode(0o666))
@@ -133,7 +136,7 @@ pub(crate) fn temporary(out: &Path) -> Result<NamedTempFile, WriteError> {
         .map_err(io_error("write", out))
 }
 
-/// Gives a file its name, durably.
+/// Renames a file to its path, durably.
 pub(crate) fn put(file: NamedTempFile, out: &Path, replaces: bool) -> Result<(), WriteError> {
     let named = match replaces {
         true => file.persist(out).map(drop),
@@ -146,7 +149,7 @@ pub(crate) fn put(file: NamedTempFile, out: &Path, replaces: bool) -> Result<(),
     sync_folder(out)
 }
 
-/// Makes the names in the folder of a file durable.
+/// Syncs the folder of a file.
 pub(crate) fn sync_folder(out: &Path) -> Result<(), WriteError> {
     let failed = || io_error("sync the folder of", out);
     let folder = File::open(folder_of(out)).map_err(failed())?;

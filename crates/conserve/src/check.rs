@@ -1,9 +1,11 @@
-//! Compares files of records with the standard, rule by rule.
+//! Checks WARC and ARC files against the standard, rule by rule.
 //!
-//! The reader finds what keeps records from being read, the modules here what else the standard demands: the lines of the
-//! header ([`header`]), fields and values of each type ([`fields`]), ids that occur twice.
+//! The reader finds the errors that keep records from being read. The modules here check the other
+//! rules of the standard: header lines ([`header`]), fields and values of each type ([`fields`]),
+//! and duplicate ids.
 //!
-//! Memory: a digest of 16 bytes and a place for each record, to find ids that occur twice, also in different files.
+//! Memory: a digest of 16 bytes and a position for each record, to find duplicate ids, also across
+//! files.
 
 mod date;
 mod fields;
@@ -23,23 +25,23 @@ use crate::defects::is_of_length;
 use crate::short_digest;
 use rules::Rule;
 
-/// Number of bytes of a block that are kept. Longer ones are read for their digests alone.
+/// Number of bytes of a block that are kept. Longer blocks are read only for their digests.
 const BODY_BYTES_MAX: u64 = 1 << 20;
 
-/// A rule that a file does not follow.
+/// A violation of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Where the record or the bytes begin in the file as stored.
+    /// Offset of the record or the bytes in the stored file.
     pub offset: u64,
     /// The id of the record, if it has one.
     pub record_id: Option<String>,
     /// The name of the rule, a fixed word.
     pub rule: &'static str,
-    /// Where the rule is written, for example `WARC/1.1, 5.14`.
+    /// The source of the rule, for example `WARC/1.1, 5.14`.
     pub source: String,
-    /// Whether the source recommends it only.
+    /// Whether the rule is only a recommendation.
     pub advice: bool,
-    /// What was found and what was expected.
+    /// Describes the violation and the expected value.
     pub detail: String,
 }
 
@@ -51,7 +53,7 @@ pub struct Checker {
     names: Vec<String>,
 }
 
-/// A file while it is checked.
+/// A file that is being checked.
 pub struct CheckedFile<'a> {
     checker: &'a mut Checker,
     input: Arc<dyn Input>,
@@ -61,7 +63,7 @@ pub struct CheckedFile<'a> {
 }
 
 impl Checker {
-    /// Makes a checker. With `advice` it also tells what is not followed of recommendations.
+    /// Creates a checker. With `advice` it also reports violations of recommendations.
     pub fn new(advice: bool) -> Checker {
         Checker {
             advice,
@@ -69,10 +71,10 @@ impl Checker {
         }
     }
 
-    /// Begins to check a file; `name` is used in messages.
+    /// Starts to check a file; `name` is used in messages.
     ///
     /// # Errors
-    /// [`ReadError`]: it cannot be read. Damage is no error.
+    /// [`ReadError`] if the file cannot be read. Damage is not an error.
     pub fn file(&mut self, input: Box<dyn Input>, name: &str) -> Result<CheckedFile<'_>, ReadError> {
         let mut settings = ReaderSettings::default();
         settings.body_bytes_max = BODY_BYTES_MAX;
@@ -90,7 +92,7 @@ impl Checker {
         })
     }
 
-    /// Notes the id of a record. Returns where the same id was before.
+    /// Records the id of a record. Returns where the same id occurred before, if it did.
     fn note(&mut self, id: &str, offset: u64) -> Option<String> {
         let key = short_digest(id);
         let file = self.names.len() - 1;
@@ -114,10 +116,11 @@ impl Checker {
 }
 
 impl CheckedFile<'_> {
-    /// Reads on, and returns what was found; often nothing. `None` at the end of the file.
+    /// Reads the next entry of the file and returns the findings in it, which are often none.
+    /// `None` at the end of the file.
     ///
     /// # Errors
-    /// [`ReadError`]: the file cannot be read any further.
+    /// [`ReadError`] if the file cannot be read any further.
     pub fn next_findings(&mut self) -> Result<Option<Vec<Finding>>, ReadError> {
         if self.is_over {
             return Ok(None);
@@ -156,7 +159,7 @@ impl CheckedFile<'_> {
         Ok(Some(findings))
     }
 
-    /// Whether there are zero bytes in padding that is not compressed. Readers pass over them.
+    /// Returns whether uncompressed padding has zero bytes, which readers skip.
     fn holds_zeros(&self, span: Span) -> Result<bool, ReadError> {
         let mut bytes = [0; 4 << 10];
         let mut at = span.offset;
@@ -180,17 +183,17 @@ impl CheckedFile<'_> {
         Ok(false)
     }
 
-    /// Number of records read so far.
+    /// Returns the number of records read so far.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// How far the file was read, in bytes as stored.
+    /// Returns the number of stored bytes read so far.
     pub fn position(&self) -> u64 {
         self.reader.position()
     }
 
-    /// Size of the file in bytes.
+    /// Returns the size of the file in bytes.
     pub fn size_bytes(&self) -> u64 {
         self.reader.size()
     }
@@ -226,16 +229,18 @@ impl CheckedFile<'_> {
     }
 }
 
-/// Whether a defect that the reader found is no finding, or one that a rule here tells better.
+/// Returns whether a defect found by the reader is either not a finding, or covered better by a
+/// rule here.
 fn is_told_otherwise(record: &Record, defect: &Defect) -> bool {
     let is_warc = matches!(record.format, Format::Warc(..));
-    // The digest of a segment's payload is that of the whole record (WARC/1.1, 7).
+    // The payload digest of a segment is the digest of the whole record (WARC/1.1, 7).
     let is_segment = record.headers.get("WARC-Segment-Number").is_some();
     (is_warc && defect.reason == reason::DATE_INVALID)
         || (is_segment && defect.reason == reason::PAYLOAD_DIGEST_MISMATCH)
 }
 
-/// Whether a defect says that the record ends elsewhere than it should, so that its members tell nothing.
+/// Returns whether a defect means that the record does not end where it should. Its compressed
+/// members are then not checked.
 fn is_of_extent(defect: &Defect) -> bool {
     let is_of_bytes = [
         reason::TRUNCATED_MEMBER,
@@ -246,11 +251,12 @@ fn is_of_extent(defect: &Defect) -> bool {
     is_of_bytes || is_of_length(defect)
 }
 
-/// Says how a record lies, if it has not one compressed member to itself.
+/// Describes the violation if a record does not have its own compressed member.
 fn shares(format: Format, lies: Lies, container: Container) -> Option<&'static str> {
     match lies {
         Lies::Shared => Some("it shares a compressed member with other records"),
-        // A record may have several frames of zstd (WARC-zstd 1.0, 4), and ARC says nothing.
+        // A record may have several zstd frames (WARC-zstd 1.0, 4), and the ARC format has no rule
+        // for it.
         Lies::InSeveral if container == Container::Gzip && matches!(format, Format::Warc(..)) => {
             Some("it takes several members")
         }

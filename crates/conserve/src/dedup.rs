@@ -1,17 +1,18 @@
-//! Payloads that occur again, replaced by revisit records (WARC/1.1, 6.7.2) that refer to the first of them.
+//! Replaces repeated payloads by revisit records (WARC/1.1, 6.7.2) that refer to the first
+//! occurrence.
 //!
 //! Invariants:
-//! - a response becomes a revisit only if its payload as stored has the SHA-256 of an earlier one, the same type, transfer and content
-//!   coding, the same status, and no declared digest says otherwise: of a revisit the type is that of the record that it refers to;
-//! - that record is a capture: of an http or https URL, at a date that can be read;
-//! - redirects and parts (206) stay: what they say is in their headers, and a page that refers to one would have no content;
-//! - the revisit has the payload digest of the record that it refers to, which is in the output, unchanged;
-//! - its HTTP header stays byte for byte, and so does every other record;
-//! - a record that a revisit of the inputs refers to already stays, so that no revisit refers to one without a payload;
-//! - answers to other methods than GET stay, and nothing refers to them.
+//! - A response becomes a revisit only if its stored payload has the SHA-256 of an earlier one,
+//!   with the same type, encodings and status, and no declared digest contradicts.
+//! - The record referred to is a capture of an http or https URL with a valid date. It is in the
+//!   output unchanged, and the revisit has its payload digest.
+//! - Redirects, parts (206) and answers to other methods than GET are kept, and no revisit refers
+//!   to them. Pages that refer to them would have no content.
+//! - A revisit keeps its HTTP header byte for byte. All other records stay identical.
+//! - A record that a revisit of the inputs refers to is kept, so that its payload is still found.
 //!
-//! Memory: the id, URL, date and digest of each payload that is not a repetition; some fifty bytes for each response while relations are
-//! read.
+//! Memory: id, URL, date and digest of each distinct payload; some fifty bytes for each response
+//! while relations are read.
 
 mod header;
 mod relations;
@@ -42,23 +43,25 @@ pub struct Deduplicated {
     pub records: u64,
     /// Number of responses that became revisits.
     pub revisits: u64,
-    /// Bytes of payloads, as stored in their records, that these no longer have.
+    /// Stored payload bytes that were removed.
     pub payload_bytes: u64,
-    /// Number of responses with the payload of an earlier one that stayed, because a declared digest says otherwise.
+    /// Number of repeated responses that were kept because a declared digest differs.
     pub differing: u64,
-    /// Number of responses with the payload of an earlier one that stayed, because revisits of the inputs refer to them.
+    /// Number of repeated responses that were kept because revisits of the inputs refer to them.
     pub referred: u64,
     /// Size of the inputs.
     pub input_bytes: u64,
-    /// Size of what was written.
+    /// Size of the output.
     pub output_bytes: u64,
 }
 
-/// Writes `inputs`, of which `relations` are known, in their order aside for the folder `out`, each under its own name, compressed
-/// as `compression` says for that name. `each` is told how much of all inputs was read, and ends it by returning false.
+/// Writes `inputs` in their order to a temporary folder for `out`, each under its own name, with
+/// the compression that `compression` returns for its path. `relations` must come from the same
+/// inputs. `each` is called with the bytes of all inputs read so far, and stops the work by
+/// returning false.
 ///
 /// # Errors
-/// [`WriteError`]: damage in an input, or two inputs of the same name. Nothing is left then.
+/// [`WriteError`], for damage in an input or two inputs of the same name. Nothing is left then.
 pub fn write(
     inputs: &[PathBuf],
     out: &Path,
@@ -87,7 +90,7 @@ pub fn write(
     Ok((folder.finish(files), known.report))
 }
 
-/// The payloads that were seen.
+/// The payloads seen so far.
 struct Known<'a> {
     relations: &'a Relations,
     originals: HashMap<[u8; 32], Original>,
@@ -137,7 +140,7 @@ fn file(
     aside.finish(proof)
 }
 
-/// Writes a record. Returns its digest.
+/// Writes a record and returns its digest.
 fn write_record(
     writer: &mut Writer<impl io::Write>,
     header: &[u8],
@@ -154,12 +157,12 @@ fn write_record(
 /// A response that becomes a revisit.
 struct Revisit {
     header: Vec<u8>,
-    /// Length of its HTTP header, which is all of its block.
+    /// Length of its HTTP header, which is the whole block.
     block_bytes: usize,
 }
 
 impl Known<'_> {
-    /// Returns what a record becomes if its payload was seen before.
+    /// Returns the revisit that replaces a record, if its payload was seen before.
     fn revisit(
         &mut self,
         source: &mut Source,
@@ -186,7 +189,7 @@ impl Known<'_> {
         else {
             return Ok(None);
         };
-        // A payload means the same only in the same coding, of the same type, and under the same status.
+        // Payloads are the same only with the same encoding, type and status.
         let means = format!("{status} {}", header::meaning(http));
         let mut keyed = Hashed::new(means.as_bytes().chain(block));
         io::copy(&mut keyed, &mut io::sink()).map_err(&failed)?;
@@ -220,7 +223,8 @@ impl Known<'_> {
     }
 }
 
-/// The length of the HTTP header of a response that is whole, has a payload and a digest that agrees.
+/// Returns the length of the HTTP header of a response that is complete, has a payload, and has no
+/// wrong digest.
 fn http_header_of_whole(record: &Record) -> Option<usize> {
     let has = |name: &str| record.headers.get(name).is_some();
     let is_response = record.kind == Kind::Response && record.is_http();
@@ -235,7 +239,7 @@ fn http_header_of_whole(record: &Record) -> Option<usize> {
     (record.body_length > length as u64).then_some(length)
 }
 
-/// The status in an HTTP header.
+/// Returns the status in an HTTP header.
 fn status_of(http: &[u8]) -> Option<u16> {
     let line = http.split(|byte| *byte == b'\n').next()?;
     std::str::from_utf8(line)
@@ -246,7 +250,8 @@ fn status_of(http: &[u8]) -> Option<u16> {
         .ok()
 }
 
-/// Whether two declared digests may be of the same payload. Digests of different algorithms tell nothing.
+/// Returns whether two declared digests may be of the same payload. Digests of different algorithms
+/// are not comparable.
 fn may_be_same(own: Option<&str>, original: &str) -> bool {
     let Some(own) = own else { return true };
     let algorithm = |digest: &str| {

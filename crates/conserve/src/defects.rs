@@ -1,8 +1,9 @@
-//! What the defects that a reader finds in a record mean for the tools here.
+//! Classifies the defects that a reader finds in a record.
 
 use warc::{Defect, reason};
 
-/// Whether a copy of header and block of a record with this defect lacks something that the file has, or may.
+/// Returns whether a copy of the header and block of a record with this defect lacks, or may lack,
+/// bytes of the file.
 pub(crate) fn loses(defect: &Defect) -> bool {
     ![
         reason::LINE_ENDS_MISSING,
@@ -16,7 +17,7 @@ pub(crate) fn loses(defect: &Defect) -> bool {
     .contains(&defect.reason)
 }
 
-/// Whether what was decoded of a record is uncertain.
+/// Returns whether the decoded bytes of a record with this defect are uncertain.
 pub(crate) fn is_of_member(defect: &Defect) -> bool {
     [
         reason::TRUNCATED_MEMBER,
@@ -28,7 +29,7 @@ pub(crate) fn is_of_member(defect: &Defect) -> bool {
     .contains(&defect.reason)
 }
 
-/// Whether a record ends elsewhere than its header says.
+/// Returns whether a record with this defect ends elsewhere than its header says.
 pub(crate) fn is_of_length(defect: &Defect) -> bool {
     [
         reason::TRUNCATED_RECORD,

@@ -1,15 +1,15 @@
-//! Why nothing was written.
+//! Errors of the tools that write files.
 
 use std::io;
 use std::path::PathBuf;
 
 use warc::ReadError;
 
-/// Why nothing was written. There is nothing new under the name of the output then.
+/// Why no output was written. The path of the output is unchanged then.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The input, or what was written, cannot be read.
+    /// The input, or the written file, cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The output cannot be written.
@@ -19,28 +19,28 @@ pub enum WriteError {
         what: &'static str,
         /// The output.
         path: PathBuf,
-        /// The error of the system.
+        /// The system's error.
         source: io::Error,
     },
-    /// There is a file of this name, and it was not to be replaced.
+    /// The output exists and was not to be replaced.
     #[error("{} is there already; --force replaces it", path.display())]
     Exists {
         /// The output.
         path: PathBuf,
     },
-    /// The input has damage, so that a copy of its records would lose something.
+    /// The input is damaged, so a copy of its records would lose data.
     #[error("{path} at offset {offset}: {reason}: {detail}; weft warc repair mends it")]
     Damaged {
         /// The input.
         path: String,
-        /// Where, in bytes as stored.
+        /// The offset, in stored bytes.
         offset: u64,
         /// One of the words in [`warc::reason`].
         reason: &'static str,
         /// What was found.
         detail: String,
     },
-    /// The input holds no record.
+    /// The input has no record.
     #[error("{path} holds no record")]
     NoRecord {
         /// The input.
@@ -52,43 +52,43 @@ pub enum WriteError {
         /// The input.
         path: PathBuf,
     },
-    /// What was written does not have the records that it has to have.
+    /// The written file does not have the expected records.
     #[error(
         "{path}: record {number} of what was written is not what it has to be: {detail}; the file was not put in its place"
     )]
     NotTheSame {
-        /// What was written.
+        /// The written file.
         path: String,
         /// The number of the first record that differs, from 1.
         number: u64,
-        /// In what it differs.
+        /// The difference.
         detail: String,
     },
-    /// No dictionary could be made.
+    /// No dictionary could be trained.
     #[error(
         "train a dictionary on {path}: {source}; {samples} records are too few or too different, write without one"
     )]
     Untrained {
         /// The input.
         path: String,
-        /// Number of records looked at.
+        /// Number of records sampled.
         samples: usize,
-        /// What zstd says.
+        /// The error of zstd.
         source: io::Error,
     },
-    /// There is something of this name that is no empty folder.
+    /// The output exists and is not an empty folder.
     #[error("{} is there already; name a folder that is not there, or an empty one", path.display())]
     FolderExists {
         /// The output.
         path: PathBuf,
     },
-    /// Two inputs have the same name, under which both would be written.
+    /// Two inputs have the same name, so both would be written to one file.
     #[error("{}: another input has the same name, and both would be written to one file", path.display())]
     SameName {
         /// The second of the two.
         path: PathBuf,
     },
-    /// The caller asked for a stop.
+    /// The caller stopped the work.
     #[error("stopped; nothing was written")]
     Stopped,
 }

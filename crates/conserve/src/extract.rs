@@ -1,7 +1,7 @@
-//! Single records of a file: found by where they are, by their id or by their URL, and read piece by piece.
+//! Extracts single records of a file, found by their offset, id or URL, and read as a stream.
 //!
-//! Invariant: what is read of a record is what a reader of the whole file takes for it, in a damaged file too, so no byte of
-//! the record behind it comes along.
+//! Invariant: an extracted record is exactly what a reader of the whole file returns for it, even
+//! in a damaged file. No byte of the next record is included.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -12,36 +12,37 @@ use warc::{Defect, Entry, Input, Kind, OpenRecord, ReadError, Reader, ReaderSett
 use crate::Each;
 use crate::error::WriteError;
 
-/// Which records of a file are meant.
+/// Selects records of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Which {
-    /// The record at an offset, in bytes as stored.
+    /// The record at an offset, in stored bytes.
     At(u64),
-    /// Those with an id, with or without angle brackets.
+    /// All records with an id, given with or without angle brackets.
     Id(String),
-    /// Those of a URL, by its key: `http` and `https`, with and without `www`, are the same.
+    /// All records with the key of a URL: `http` and `https`, with and without `www`, are the same.
     Url(String),
 }
 
 /// A record that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Where it begins, in bytes as stored.
+    /// Its offset, in stored bytes.
     pub offset: u64,
-    /// Its length in bytes as stored.
+    /// Its length in stored bytes.
     pub length: u64,
-    /// What kind of record it is.
+    /// Its type.
     pub kind: Kind,
     /// Its URL, if it has one.
     pub url: Option<String>,
-    /// `WARC-Date` as it is there.
+    /// `WARC-Date` as stored.
     pub date: Option<String>,
-    /// What is wrong with it: digests that do not match, an end that is missing.
+    /// Its defects: digests that do not match, a missing end.
     pub defects: Vec<Defect>,
     block_bytes: u64,
 }
 
-/// Finds records. Digests that they declare are compared. `each` is told how far the file was read.
+/// Finds records and verifies the digests that they declare. `each` is called with the bytes read
+/// so far, and stops the work by returning false.
 ///
 /// Memory grows with the number of records found.
 ///
@@ -75,16 +76,18 @@ pub fn find(
     Ok(found)
 }
 
-/// Opens a record that was found: [`OpenRecord`] for its header, and how many bytes its block has.
+/// Opens a record that was found. Returns an [`OpenRecord`] for its header, and the length of its
+/// block.
 ///
 /// # Errors
-/// [`ReadError`]: the file was changed, or cannot be read.
+/// [`ReadError`] if the file was changed or cannot be read.
 pub fn open(input: &Arc<dyn Input>, name: &str, found: &Found) -> Result<(OpenRecord, u64), ReadError> {
     let opened = OpenRecord::open(Arc::clone(input), name, found.offset, found.length)?;
     Ok((opened, found.block_bytes))
 }
 
-/// The bytes of a record as in a file that is not compressed: header and block as they are, and what ends a record.
+/// Returns a reader of the record as in an uncompressed file: its header and block, and the line
+/// ends after a record.
 ///
 /// # Errors
 /// As [`open`].
@@ -98,7 +101,7 @@ pub fn whole(input: &Arc<dyn Input>, name: &str, found: &Found) -> Result<impl R
     Ok(header.chain(opened.take(block_bytes)).chain(line_ends))
 }
 
-/// Reads a record whole, and tells what is wrong with it.
+/// Reads a complete record and finds its defects.
 fn verified(input: &Arc<dyn Input>, name: &str, offset: u64, length: u64) -> Result<Found, WriteError> {
     let mut settings = ReaderSettings::default();
     settings.body_bytes_max = 0;
@@ -115,10 +118,10 @@ fn verified(input: &Arc<dyn Input>, name: &str, offset: u64, length: u64) -> Res
     })
 }
 
-/// What each record is compared with.
+/// The value to compare each record with.
 enum Wanted<'a> {
     Id(&'a str),
-    /// The key of a URL, or its text if that is none.
+    /// The key of a URL, or the text itself if it is not a URL.
     Url(String),
 }
 

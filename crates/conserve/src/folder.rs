@@ -1,5 +1,5 @@
-//! Several files that are written aside, proved, and put into their place together: the folder that holds them gets its
-//! name in one step, so that there are all of them or none.
+//! Several files that are written to a temporary folder, verified and published together. The
+//! folder is renamed in one step, so that either all files exist or none.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -13,23 +13,23 @@ use crate::aside::{PREFIX, Written, folder_of, io_error, sync_folder};
 use crate::error::WriteError;
 use crate::proof::Proof;
 
-/// A folder that is being filled aside.
+/// A temporary folder that is being filled.
 pub(crate) struct Folder {
     dir: TempDir,
     out: PathBuf,
 }
 
-/// A folder of files that were written aside and are not proved.
+/// A folder of files that are written but not verified.
 #[derive(Debug)]
 pub struct WrittenFolder {
     dir: TempDir,
     out: PathBuf,
     files: Vec<Written>,
-    /// Files that have their names within the folder already.
+    /// Files that already have their final name in the folder.
     named: Vec<(PathBuf, Proof)>,
 }
 
-/// A folder of files that have the records that they have to have.
+/// A folder of files that have the expected records.
 #[derive(Debug)]
 pub struct ProvedFolder {
     dir: TempDir,
@@ -37,7 +37,7 @@ pub struct ProvedFolder {
 }
 
 impl Folder {
-    /// Makes the folder for `out`, beside it.
+    /// Creates the temporary folder for `out`, next to it.
     pub(crate) fn new(out: &Path) -> Result<Folder, WriteError> {
         let dir = tempfile::Builder::new()
             .prefix(PREFIX)
@@ -50,7 +50,7 @@ impl Folder {
         })
     }
 
-    /// The path, within the folder, of a file with the name of an input.
+    /// Returns the path in the folder for a file with the name of an input.
     pub(crate) fn name_of(&self, input: &Path, files: &[Written]) -> Result<PathBuf, WriteError> {
         let name = input.file_name().unwrap_or(input.as_os_str());
         let path = self.dir.path().join(name);
@@ -62,12 +62,12 @@ impl Folder {
         }
     }
 
-    /// Where the folder is now.
+    /// Returns the current path of the folder.
     pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    /// Ends writing.
+    /// Finishes writing.
     pub(crate) fn finish(self, files: Vec<Written>) -> WrittenFolder {
         WrittenFolder {
             dir: self.dir,
@@ -77,7 +77,8 @@ impl Folder {
         }
     }
 
-    /// Ends writing of files that were written into the folder under their names, and synced.
+    /// Finishes writing of files that were written to the folder under their final names, and
+    /// synced.
     pub(crate) fn finish_named(self, named: Vec<(PathBuf, Proof)>) -> WrittenFolder {
         WrittenFolder {
             dir: self.dir,
@@ -89,17 +90,17 @@ impl Folder {
 }
 
 impl WrittenFolder {
-    /// Size of all files in bytes.
+    /// Returns the size of all files in bytes.
     pub fn size_bytes(&self) -> u64 {
         let named = self.named.iter().map(|(path, _)| size_of(path));
         self.files.iter().map(Written::size_bytes).chain(named).sum()
     }
 
-    /// Reads the files again, and compares each of their records with what it has to be. `each` is told how much of them was
-    /// read, and ends it by returning false.
+    /// Reads the files again and compares each of their records with the expected one. `each` is
+    /// called with the bytes read so far, and stops the work by returning false.
     ///
     /// # Errors
-    /// Those of [`Written::prove`].
+    /// As [`Written::prove`].
     pub fn prove(self, each: &mut Each<'_>) -> Result<ProvedFolder, WriteError> {
         let mut before = 0;
         for file in self.files {
@@ -120,7 +121,7 @@ impl WrittenFolder {
 }
 
 impl ProvedFolder {
-    /// Gives the folder its name, durably. A folder of that name must be empty.
+    /// Renames the folder to its path, durably. An existing folder must be empty.
     ///
     /// # Errors
     /// [`WriteError::FolderExists`]; [`WriteError::Io`].
@@ -129,7 +130,7 @@ impl ProvedFolder {
         File::open(self.dir.path())
             .and_then(|dir| dir.sync_all())
             .map_err(sync())?;
-        // A folder takes the place of an empty one alone (rename(2)), so no file of anybody is lost by it.
+        // The rename replaces only an empty folder (rename(2)), so no files are lost.
         fs::rename(self.dir.path(), &self.out).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists
             | io::ErrorKind::DirectoryNotEmpty
@@ -138,7 +139,7 @@ impl ProvedFolder {
             },
             _ => io_error("name", &self.out)(error),
         })?;
-        // It has its name, so there is nothing to remove.
+        // The folder has been renamed, so there is nothing to remove.
         let _ = self.dir.keep();
         sync_folder(&self.out)
     }

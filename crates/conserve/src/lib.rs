@@ -1,8 +1,10 @@
-//! What archivists do with files of records, apart from any archive: check them against the standard, write them anew.
+//! Tools for WARC and ARC files, independent of any archive: check, repair, deduplicate,
+//! recompress, split and extract.
 //!
 //! Invariants:
-//! - inputs are never changed, and every byte of one is accounted for;
-//! - memory does not depend on the size of a file or record, but for some bytes a record where a function says so.
+//! - Inputs are never changed, and every byte of an input is accounted for.
+//! - Memory does not depend on the size of a file or record, except for some bytes per record where
+//!   a function says so.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -26,14 +28,14 @@ pub use aside::{Proved, Written};
 pub use error::WriteError;
 pub use folder::{ProvedFolder, WrittenFolder};
 
-/// Is told how far a file was read, in bytes as stored. Work ends if it returns false.
+/// Called with the number of stored bytes read so far. Stops the work by returning false.
 pub type Each<'a> = dyn FnMut(u64) -> bool + 'a;
 
-/// Number of bytes of a block that are held in memory. The rest is kept in a file without a name.
+/// Bytes of a block that are held in memory. The rest is kept in an unnamed temporary file.
 const BODY_BYTES_MAX: u64 = 4 << 20;
 
-/// What stands for an id in memory: the first half of its SHA-256, so that long ids cost no more than short ones. Among
-/// 2^32 ids two have the same with a probability of 2^-65.
+/// Returns the first half of the SHA-256 of an id, so that long ids take as much memory as short
+/// ones. Among 2^32 ids, two have the same half with a probability of 2^-65.
 fn short_digest(id: &str) -> [u8; 16] {
     let mut half = [0; 16];
     half.copy_from_slice(&Sha256::digest(id.as_bytes())[..16]);

@@ -1,4 +1,5 @@
-//! Proves that records came through: a digest of each before, and of each after, read from what was written.
+//! Verifies copied records, by a digest of each before, and of each after, read from the written
+//! file.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -11,11 +12,11 @@ use crate::defects::loses;
 use crate::error::WriteError;
 use crate::{BODY_BYTES_MAX, Each};
 
-/// The SHA-256 of header and block of a record. Where the block begins is settled by the header, so that two records
-/// with the same digest have the same header and the same block.
+/// The SHA-256 of header and block of a record. The header determines where the block begins, so
+/// records with the same digest have the same header and the same block.
 pub(crate) type RecordDigest = [u8; 32];
 
-/// The digests of records, in their order: 32 bytes of memory a record.
+/// The digests of records in their order, with 32 bytes of memory per record.
 #[derive(Debug, Default)]
 pub(crate) struct Proof {
     records: Vec<RecordDigest>,
@@ -27,13 +28,14 @@ impl Proof {
         self.records.push(digest);
     }
 
-    /// Number of records.
+    /// Returns the number of records.
     pub(crate) fn records(&self) -> u64 {
         self.records.len() as u64
     }
 
-    /// Reads a file that was written. It must have these records, each in a member of its own if it is compressed, and
-    /// nothing else but the frame of a dictionary.
+    /// Reads a written file and compares its records with these. In a compressed file, each record
+    /// must have its own member. The file must have no other content, except the frame of a
+    /// dictionary.
     pub(crate) fn compare(
         &self,
         file: Box<dyn Input>,
@@ -55,7 +57,7 @@ impl Proof {
                 Some(Entry::Quarantined(span, defect)) => {
                     return Err(differs(format!("{} at offset {}", defect.reason, span.offset)));
                 }
-                // The frame of a dictionary: whatever else carries nothing was not written.
+                // The frame of a dictionary. No other entries without data were written.
                 Some(_) => continue,
                 None => break,
             };
@@ -89,12 +91,12 @@ impl Proof {
     }
 }
 
-/// Opens a file so that all of each record is kept, large ones in `folder`.
+/// Opens a file and keeps all of each record, large ones in `folder`.
 pub(crate) fn open(input: Box<dyn Input>, name: &str, folder: &Path) -> Result<Reader, ReadError> {
     open_with(input, name, folder, false)
 }
 
-/// Like [`open`]; with `verify` digests that records declare are compared.
+/// Like [`open`]; with `verify`, declared digests are verified.
 pub(crate) fn open_with(
     input: Box<dyn Input>,
     name: &str,
@@ -116,7 +118,7 @@ pub(crate) fn digest(header: &[u8], block: impl Read) -> io::Result<RecordDigest
     Ok(hashed.finish())
 }
 
-/// Computes the digest of what is read through it.
+/// Computes the digest of the bytes that are read through it.
 pub(crate) struct Hashed<R> {
     content: R,
     hasher: Sha256,
@@ -143,7 +145,7 @@ impl<R: Read> Read for Hashed<R> {
     }
 }
 
-/// The error of the file in which a large record is kept aside, beside `out`.
+/// Wraps errors of the temporary file, next to `out`, that holds a large record.
 pub(crate) fn keep(out: &Path) -> impl Fn(io::Error) -> WriteError + use<> {
     io_error("read a large record that was kept beside", out)
 }

@@ -1,7 +1,7 @@
-//! A file of records compressed anew: each record in a member or frame of its own, or none compressed.
+//! Recompresses a file: each record in its own member or frame, or all uncompressed.
 //!
-//! Header and block of each record stay as they are, byte for byte. What lies between records and carries nothing (line
-//! ends, empty members) is left out, and so is how the input was compressed.
+//! Header and block of each record stay identical, byte for byte. Bytes between records without
+//! data (line ends, empty members) are left out. The compression of the input is not preserved.
 
 mod dictionary;
 
@@ -26,17 +26,17 @@ pub struct Recompressed {
     pub records: u64,
     /// Size of the input.
     pub input_bytes: u64,
-    /// Size of what was written.
+    /// Size of the output.
     pub output_bytes: u64,
-    /// Bytes of the input between records that carried nothing.
+    /// Bytes between records of the input that had no data.
     pub padding_bytes: u64,
 }
 
-/// Writes the records of `input` aside for `out`. `each` is told how far the input was read, and ends it by returning
-/// false.
+/// Writes the records of `input` to a temporary file for `out`. `each` is called with the bytes
+/// read so far, and stops the work by returning false.
 ///
 /// # Errors
-/// [`WriteError`]: damage in the input above all. Nothing is left then.
+/// [`WriteError`], mostly for damage in the input. Nothing is left then.
 pub fn write(
     input: &Path,
     out: &Path,

@@ -1,12 +1,12 @@
-//! A damaged file mended: records that can be read are written anew, with lengths that are true, and what is no record is
-//! put beside them.
+//! Repairs a damaged file: writes the readable records with correct lengths, and the other bytes to
+//! quarantine files.
 //!
 //! Invariants:
-//! - every byte of the input as stored is in a record that was kept, in padding (line ends, empty members) or in
-//!   quarantine: the three add up to its size;
-//! - what of a record is uncertain is in quarantine as well, as it was: the stored bytes of damaged members, and bytes behind a
-//!   block of which nothing proves that they belong to it;
-//! - a record without damage keeps header and block, byte for byte.
+//! - Every stored byte of the input is in a kept record, in padding (line ends, empty members) or
+//!   in quarantine. The three sizes add up to the size of the input.
+//! - Uncertain parts of a record are also in quarantine, unchanged: the stored bytes of damaged
+//!   members, and bytes after a block that are not proved to belong to it.
+//! - A record without damage keeps its header and block byte for byte.
 
 mod header;
 mod quarantine;
@@ -30,69 +30,70 @@ use quarantine::Quarantine;
 
 pub use quarantine::Piece;
 
-/// Bytes behind a block of which it is tried whether they belong to it: what is held in memory.
+/// Maximum number of bytes after a block that are tested for belonging to it; they are held in
+/// memory.
 const SURPLUS_BYTES_MAX: u64 = 16 << 20;
 
-/// What was mended.
+/// The outcome of a repair.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Repaired {
     /// Size of the input.
     pub input_bytes: u64,
     /// Number of records written.
     pub records: u64,
-    /// Number of these whose header was changed.
+    /// Number of written records with a changed header.
     pub records_mended: u64,
-    /// Number of these that say that they are cut.
+    /// Number of written records that are marked as truncated.
     pub records_cut: u64,
-    /// Stored bytes of the input that are in these records.
+    /// Stored bytes of the input in the written records.
     pub record_bytes: u64,
-    /// Stored bytes that carry nothing: line ends between records, empty members.
+    /// Stored bytes without data: line ends between records, empty members.
     pub padding_bytes: u64,
     /// Stored bytes that could not be read as records.
     pub quarantined_bytes: u64,
-    /// What was done, in the order of the file.
+    /// The changes, in the order of the file.
     pub mends: Vec<Mend>,
-    /// What is in quarantine.
+    /// The pieces in quarantine.
     pub quarantine: Vec<Piece>,
 }
 
-/// A record that was changed.
+/// A changed record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mend {
-    /// Where the record begins in the input.
+    /// Offset of the record in the input.
     pub offset: u64,
     /// Its id, if it has one.
     pub record_id: Option<String>,
-    /// What was wrong: words of [`warc::reason`].
+    /// Its defects: words of [`warc::reason`].
     pub reasons: Vec<&'static str>,
-    /// What was changed, in words.
+    /// Describes the changes.
     pub done: String,
 }
 
-/// A mended file and its quarantine, both written aside.
+/// A repaired file and its quarantine, both in temporary files.
 #[derive(Debug)]
 pub struct WrittenRepair {
     records: Option<Written>,
     quarantine: quarantine::Written,
 }
 
-/// A mended file that was read again, and its quarantine.
+/// A repaired file that was read again, and its quarantine.
 #[derive(Debug)]
 pub struct ProvedRepair {
     records: Option<Proved>,
     quarantine: quarantine::Written,
 }
 
-/// The files that hold what is no record: its bytes, and the list of them.
+/// Returns the paths of the quarantine files: the bytes that are not records, and the list of them.
 pub fn quarantine_paths(out: &Path) -> [PathBuf; 2] {
     quarantine::paths(out)
 }
 
-/// Writes what can be kept of `input` aside for `out`. `each` is told how far the input was read, and ends it by returning
-/// false.
+/// Writes the readable records of `input` to a temporary file for `out`. `each` is called with the
+/// bytes read so far, and stops the work by returning false.
 ///
 /// # Errors
-/// [`WriteError`]; damage in the input is none. Nothing is left then.
+/// [`WriteError`]; damage in the input is not an error. Nothing is left then.
 pub fn write(
     input: &Path,
     out: &Path,
@@ -129,7 +130,7 @@ pub fn write(
     repaired.records = proof.records();
     let (quarantine, pieces) = quarantine.finish()?;
     repaired.quarantine = pieces;
-    // A file without a record would be no WARC file.
+    // A file without records would not be a WARC file.
     let records = match repaired.records {
         0 => None,
         _ => Some(aside.finish(proof)?),
@@ -142,7 +143,7 @@ struct Repair<'a, W: io::Write, F> {
     quarantine: Quarantine,
     proof: Proof,
     original: &'a Original,
-    /// What comes next, if it belongs to a record that was written.
+    /// The next bytes of the input, if they belong to a record that was written.
     taken: Option<Span>,
     reader: Reader,
     writer: Writer<W>,
@@ -183,7 +184,7 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
         Ok((self.repaired, self.quarantine, self.proof))
     }
 
-    /// Writes a record that ends where its declared length says, or before.
+    /// Writes a record that ends at or before the end of its declared length.
     fn record(&mut self, record: &Record) -> Result<(), WriteError> {
         let mut change = Change::default();
         let mut done = Vec::new();
@@ -204,7 +205,7 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
         if has(record, &[reason::LINE_ENDS_MISSING]) {
             done.push("line ends follow its block".to_owned());
         }
-        // A digest may prove the block, but nothing proves the header, which then says what it says without a word.
+        // A digest may prove the block, but not the header, which could be altered unnoticed.
         if let Some(defect) = record.defects.iter().find(|defect| is_of_member(defect)) {
             let proved = match is_proved {
                 true => ", and a digest proves its block",
@@ -217,8 +218,9 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
         self.write(record, block_bytes, &change, &[], &done)
     }
 
-    /// Returns the length of a block of which the declared length is wrong, without the line ends behind it that the record
-    /// ends with. Where the file is cut there are none, or they are a part of the block that is written again behind it.
+    /// Returns the length of a block whose declared length is wrong, without the line ends that
+    /// follow a record. If the file is cut, they are missing, or belong to the block; they are then
+    /// written again after it.
     fn without_its_line_ends(&mut self, record: &Record) -> Result<u64, WriteError> {
         let is_plain = self.reader.container() == Container::Plain;
         let is_left_out_already = is_plain && has(record, &[reason::LENGTH_TOO_LONG]);
@@ -239,11 +241,11 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
         })
     }
 
-    /// Writes a record behind whose declared length bytes follow: with them if a digest proves that they belong to it,
-    /// else without them, and they go to quarantine.
+    /// Writes a record whose declared length is followed by further bytes. They become part of the
+    /// block if a digest proves that they belong to it, and go to quarantine otherwise.
     fn longer(&mut self, record: &Record) -> Result<(), WriteError> {
         let beside = match self.reader.container() {
-            // Of an uncompressed file they are an entry of its own, which comes next.
+            // In an uncompressed file, they are a separate entry, which comes next.
             Container::Plain => self.original.quarantined_at(record.span.end())?,
             _ => None,
         };
@@ -270,7 +272,7 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
                 true => self
                     .quarantine
                     .decoded(record.span, &decoded, reason::LENGTH_TOO_SHORT, &detail)?,
-                // Too many to be held: the whole member, as it is stored.
+                // Too long to be held in memory: keep the whole stored member.
                 false => self
                     .quarantine
                     .stored(record.span, reason::LENGTH_TOO_SHORT, &detail)?,
@@ -280,7 +282,7 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
         self.write(record, record.body_length, &Change::default(), &[], &done)
     }
 
-    /// What follows the block of the last record, if it is not too much.
+    /// Returns the bytes after the block of the last record, unless there are too many.
     fn surplus(&mut self) -> Result<Vec<u8>, WriteError> {
         let keep = proof::keep(self.out);
         let mut surplus = Vec::new();
@@ -291,8 +293,8 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
         Ok(surplus)
     }
 
-    /// Whether a digest that the record declares is that of the first `block_bytes` of its block, or of its payload, with
-    /// `more` behind it.
+    /// Returns whether a digest that the record declares matches the first `block_bytes` of its
+    /// block, or its payload in them, followed by `more`.
     fn is_proved(&mut self, record: &Record, block_bytes: u64, more: &[u8]) -> Result<bool, WriteError> {
         let keep = proof::keep(self.out);
         let declared = |name: &str| record.headers.get(name).and_then(DeclaredDigest::parse);
@@ -308,7 +310,7 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
             true => warc::http_header_length(&record.body),
             false => Some(0),
         };
-        // That there is nothing proves nothing.
+        // An empty payload proves nothing.
         let Some(head) = head.filter(|head| block_bytes + more.len() as u64 > *head as u64) else {
             return Ok(false);
         };
@@ -317,7 +319,7 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
         digest.is_of(block.chain(more)).map_err(&keep)
     }
 
-    /// Writes a record with a changed header and `more` behind its block.
+    /// Writes a record with a changed header, and `more` after its block.
     fn write(
         &mut self,
         record: &Record,
@@ -360,7 +362,7 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
         Ok(())
     }
 
-    /// Puts a record into quarantine whose header cannot be mended.
+    /// Moves a record whose header cannot be repaired to quarantine.
     fn give_up(&mut self, record: &Record) -> Result<(), WriteError> {
         self.taken = None;
         self.repaired.record_bytes -= record.span.length;
@@ -372,15 +374,16 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
 }
 
 impl WrittenRepair {
-    /// Size of the file of records in bytes.
+    /// Returns the size of the file of records in bytes.
     pub fn size_bytes(&self) -> u64 {
         self.records.as_ref().map_or(0, Written::size_bytes)
     }
 
-    /// Reads again what was written, and compares it. `each` is told how far it was read, and ends it by returning false.
+    /// Reads the written files again and compares them. `each` is called with the bytes read so
+    /// far, and stops the work by returning false.
     ///
     /// # Errors
-    /// Those of [`Written::prove`].
+    /// As [`Written::prove`].
     pub fn prove(self, each: &mut Each<'_>) -> Result<ProvedRepair, WriteError> {
         self.quarantine.prove()?;
         Ok(ProvedRepair {
@@ -391,7 +394,8 @@ impl WrittenRepair {
 }
 
 impl ProvedRepair {
-    /// Gives the files their names, that of the records last. Files of these names are replaced if `replaces`.
+    /// Renames the files to their paths, the file of records last. Existing files are replaced only
+    /// if `replaces`.
     ///
     /// # Errors
     /// [`WriteError::Exists`]; [`WriteError::Io`].
@@ -399,7 +403,7 @@ impl ProvedRepair {
         let named = self.quarantine.put(replaces)?;
         let put = self.records.map_or(Ok(()), |records| records.put(replaces));
         if put.is_err() && !replaces {
-            // The quarantine of a file that is not there would be of no use.
+            // A quarantine is useless without its file of records.
             for path in named {
                 let _ = std::fs::remove_file(path);
             }
@@ -415,12 +419,12 @@ fn has(record: &Record, reasons: &[&str]) -> bool {
         .any(|defect| reasons.contains(&defect.reason))
 }
 
-/// Whether a defect is one of those that a repair is for.
+/// Returns whether a repair fixes this defect.
 fn is_mended(defect: &Defect) -> bool {
     is_of_member(defect) || is_of_length(defect) || defect.reason == reason::LINE_ENDS_MISSING
 }
 
-/// The length of bytes without up to two line ends behind them, which are those of the record.
+/// Returns the length without up to two trailing line ends, which belong to the record.
 fn without_line_ends(bytes: &[u8]) -> usize {
     let mut rest = bytes;
     for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! An input that is read to be written anew: its records one after the other, each whole, and nothing passed over.
+//! An input to copy: returns its records one after the other, each complete, and skips nothing.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -16,14 +16,14 @@ use crate::proof;
 pub(crate) struct Original {
     path: PathBuf,
     file: File,
-    /// Size and time of change when it was opened.
+    /// Size and modification time when it was opened.
     state: (u64, Option<SystemTime>),
 }
 
 impl Original {
     /// Opens a file.
     pub(crate) fn open(path: &Path) -> Result<Original, WriteError> {
-        // Before it is opened, because opening a pipe waits for a writer.
+        // Check the type before opening, because opening a pipe waits for a writer.
         if !path.metadata().map_err(unread(path))?.is_file() {
             return Err(unread(path)(io::Error::new(
                 io::ErrorKind::InvalidInput,
@@ -40,22 +40,22 @@ impl Original {
         })
     }
 
-    /// Its path as text, for messages.
+    /// Returns its path as text, for messages.
     pub(crate) fn name(&self) -> String {
         self.path.display().to_string()
     }
 
-    /// The file, to read bytes of it.
+    /// Returns a handle on the file, to read bytes of it.
     pub(crate) fn file(&self) -> Result<File, WriteError> {
         Ok(self.file.try_clone().map_err(unread(&self.path))?)
     }
 
-    /// Reads its records. Large ones are kept beside `out`.
+    /// Returns a reader of its records. Large ones are kept in temporary files next to `out`.
     pub(crate) fn reader(&self, out: &Path) -> Result<Reader, WriteError> {
         Ok(proof::open(Box::new(self.file()?), &self.name(), folder_of(out))?)
     }
 
-    /// The bytes from an offset on that are no record, if there are any.
+    /// Returns the bytes from an offset on that are not a record, if there are any.
     pub(crate) fn quarantined_at(&self, offset: u64) -> Result<Option<Span>, WriteError> {
         let mut settings = ReaderSettings::default();
         settings.start_offset = offset;
@@ -67,7 +67,7 @@ impl Original {
         })
     }
 
-    /// Fails if the file is not the one any more that was opened.
+    /// Fails if the file was changed since it was opened.
     pub(crate) fn check_unchanged(&self) -> Result<(), WriteError> {
         match state_of(&self.file) {
             Ok(state) if state == self.state => Ok(()),
@@ -87,17 +87,17 @@ fn unread(path: &Path) -> impl Fn(io::Error) -> ReadError + use<> {
     }
 }
 
-/// An input without damage whose records are copied.
+/// An undamaged input whose records are copied.
 pub(crate) struct Source {
     original: Original,
     pub(crate) reader: Reader,
     out: PathBuf,
-    /// Bytes that carry nothing: line ends between records, empty members.
+    /// Bytes without data: line ends between records, empty members.
     pub(crate) padding_bytes: u64,
 }
 
 impl Source {
-    /// Opens a file. Large records are kept beside `out`.
+    /// Opens a file. Large records are kept in temporary files next to `out`.
     pub(crate) fn open(path: &Path, out: &Path) -> Result<Source, WriteError> {
         let original = Original::open(path)?;
         Ok(Source {
@@ -108,7 +108,7 @@ impl Source {
         })
     }
 
-    /// Like [`Source::open`], and declared digests are compared.
+    /// Like [`Source::open`], and verifies declared digests.
     pub(crate) fn open_verifying(path: &Path, out: &Path) -> Result<Source, WriteError> {
         let mut source = Source::open(path, out)?;
         let original = &source.original;
@@ -117,10 +117,10 @@ impl Source {
         Ok(source)
     }
 
-    /// Returns the next record, which a copy must have.
+    /// Returns the next record, which a copy must include.
     ///
     /// # Errors
-    /// [`WriteError::Damaged`]: there are bytes that a copy of the records would not have.
+    /// [`WriteError::Damaged`] if the input has bytes that a copy of its records would lack.
     pub(crate) fn next(&mut self) -> Result<Option<Record>, WriteError> {
         loop {
             match self.reader.next_entry()? {
@@ -137,8 +137,8 @@ impl Source {
         }
     }
 
-    /// What ends a record in a copy: the line ends that its format asks for. ARC's are copied, because the block at
-    /// the start of an ARC file often has them within its length.
+    /// Returns the line ends that the format requires after a record. Those of ARC are copied,
+    /// because the length of the first block of an ARC file often includes them.
     pub(crate) fn line_ends(&mut self, format: Format) -> Result<Vec<u8>, WriteError> {
         match format {
             Format::Arc(_) if self.reader.after_block_bytes() > 0 => {
@@ -153,7 +153,7 @@ impl Source {
         }
     }
 
-    /// Fails if the file is not the one any more that was opened.
+    /// Fails if the file was changed since it was opened.
     pub(crate) fn check_unchanged(&self) -> Result<(), WriteError> {
         self.original.check_unchanged()
     }

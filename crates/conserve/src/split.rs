@@ -1,8 +1,9 @@
-//! A file parted into several, by size or number of records, or by host, type or day.
+//! Splits a file by size or number of records, or by host, type or day.
 //!
-//! Every record is in one part, byte for byte. The description of the file (`warcinfo`) that records follow stands at the head of
-//! their part: itself in the first part, and in others a copy, which has an id of its own and the name of its file (WARC/1.1, 5.2, 5.17
-//! and 6.2). So `WARC-Warcinfo-ID` of records still names the one that it named before.
+//! Every record is in one part, byte for byte. The `warcinfo` record that applies to the records of
+//! a part is at their head. The first part has the original, other parts a copy with its own id and
+//! the name of its file (WARC/1.1, 5.2, 5.17 and 6.2). `WARC-Warcinfo-ID` of the records thus keeps
+//! its meaning.
 
 mod key;
 mod part;
@@ -23,24 +24,26 @@ use crate::source::Source;
 pub use key::By;
 use part::{Part, Stored};
 
-/// Most parts that are open at a time. Others are opened again when they get a record.
+/// Maximum number of parts that are open at a time. Others are opened again when they get a record.
 const OPEN_PARTS_MAX: usize = 64;
 
-/// Longest description of a file that is repeated, in bytes; longer ones stand in the first part alone.
+/// Maximum length in bytes of a `warcinfo` record that is copied. Longer ones are only in one part.
 const DESCRIPTION_BYTES_MAX: u64 = 1 << 20;
 
 /// Where a part ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
-    /// With the record with which it has this many bytes as stored, and those of the same URL directly behind it.
+    /// After the record with which it reaches this many stored bytes, and the following records of
+    /// the same URL.
     Size(u64),
-    /// After this many records, descriptions not counted, and those of the same URL directly behind them.
+    /// After this many records, not counting `warcinfo`, and the following records of the same URL.
     Records(u64),
-    /// Nowhere: a part for each value.
+    /// There is one part for each value.
     By(By),
 }
 
-/// Most records of one URL that a part takes beyond its end: a request and what was noted stay with their answer.
+/// Maximum number of following records of one URL in a full part: a request and its metadata stay
+/// with their response.
 const EXCHANGE_RECORDS_MAX: u64 = 8;
 
 /// What was written.
@@ -48,7 +51,7 @@ const EXCHANGE_RECORDS_MAX: u64 = 8;
 pub struct Split {
     /// Number of records of the input. Each is in one part.
     pub records: u64,
-    /// Number of copies of descriptions beside them.
+    /// Number of copied `warcinfo` records, which are not counted above.
     pub copies: u64,
     /// Size of the input.
     pub input_bytes: u64,
@@ -61,17 +64,17 @@ pub struct Split {
 pub struct PartReport {
     /// Its name in the folder.
     pub name: String,
-    /// Number of records, copies of descriptions included.
+    /// Number of records, including copied `warcinfo` records.
     pub records: u64,
     /// Size in bytes.
     pub bytes: u64,
 }
 
-/// Writes the records of `input` aside for files in the folder `out`. `each` is told how far the input was read, and ends it by
-/// returning false.
+/// Writes the records of `input` to files in a temporary folder for `out`. `each` is called with
+/// the bytes read so far, and stops the work by returning false.
 ///
 /// # Errors
-/// [`WriteError`]: damage in the input above all. Nothing is left then.
+/// [`WriteError`], mostly for damage in the input. Nothing is left then.
 pub fn write(
     input: &Path,
     out: &Path,
@@ -128,11 +131,11 @@ pub fn write(
     Ok((folder.finish_named(files), split))
 }
 
-/// A description of the file, which the records behind it need.
+/// The `warcinfo` record that applies to the records after it.
 struct Description {
     stored: Stored,
     format: Format,
-    /// It stands in a part already.
+    /// Whether the original is in a part already.
     is_written: bool,
 }
 
@@ -141,15 +144,15 @@ struct Parts {
     names: Names,
     compression: Compression,
     how: How,
-    /// Indexes in `all`; a part that is only one of a sequence has the key "".
+    /// Indexes into `all`. Parts of a sequence share the key "".
     by_key: HashMap<String, usize>,
     all: Vec<Part>,
     description: Option<Description>,
-    /// Number of descriptions so far.
+    /// Number of `warcinfo` records so far.
     descriptions: u64,
     /// URL of the last record.
     url: Option<String>,
-    /// How many records the part at hand has beyond its end.
+    /// Number of records that the current part has beyond its end.
     beyond: u64,
 }
 
@@ -183,7 +186,7 @@ impl Parts {
         self.close_some(index)
     }
 
-    /// Writes the description behind which no record came.
+    /// Writes a `warcinfo` record that no record followed.
     fn write_last_description(&mut self) -> Result<(), WriteError> {
         if self
             .description
@@ -236,7 +239,7 @@ impl Parts {
         Ok(self.all.len() - 1)
     }
 
-    /// Writes the description that holds now at the head of what a part gets, if it does not have it.
+    /// Writes the current `warcinfo` record to a part, unless the part has it.
     fn describe(&mut self, index: usize) -> Result<(), WriteError> {
         let (part, number) = (&mut self.all[index], self.descriptions);
         let Some(description) = self.description.as_mut().filter(|_| part.described != number) else {
@@ -258,7 +261,7 @@ impl Parts {
         }
     }
 
-    /// Closes parts if too many are open, but not the one that was just written.
+    /// Closes all parts but the last one written if too many are open.
     fn close_some(&mut self, last: usize) -> Result<(), WriteError> {
         if self.all.iter().filter(|part| part.is_open()).count() <= OPEN_PARTS_MAX {
             return Ok(());
@@ -279,7 +282,7 @@ struct Names {
 }
 
 impl Names {
-    /// Names like that of the input, with what tells them apart before the extension.
+    /// Derives the names from that of the input, with a suffix before the extension.
     fn of(input: &Path, compression: &Compression) -> Names {
         let name = input
             .file_name()

@@ -1,8 +1,9 @@
-//! Questions to a volume and their answers, as they travel. Content that is streamed is not among them.
+//! Requests to a volume and their responses, as sent on the wire. Streamed content is separate.
 //!
-//! An operation is written in three places: here (a variant, and a row that says how it is carried and what
-//! answers it), as a method of [`crate::Volume`] that asks it, and as the code of a volume that answers it.
-//! Layers in between (a guard, the wire, a fault in a test) pass questions on and know none of them.
+//! An operation is written in three places: here (a variant, and a row with its wire properties and
+//! response type), as a method of [`crate::Volume`] that sends it, and in the volume that answers
+//! it. Layers in between (a guard, the wire, a fault in a test) forward requests without knowing
+//! their kinds.
 
 use placement::{Partition, VolumeId};
 use serde::de::DeserializeSeed;
@@ -18,7 +19,7 @@ use crate::upload::{Abandon, Purpose, UploadId};
 use crate::volume_error::VolumeError;
 use crate::volume_status::VolumeStatus;
 
-/// A question to a volume. The method of [`crate::Volume`] of the same name says what it means.
+/// A request to a volume. The [`crate::Volume`] method of the same name describes its meaning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VolumeAsk {
@@ -27,7 +28,7 @@ pub enum VolumeAsk {
         /// The upload.
         #[serde(rename = "stage")]
         upload: UploadId,
-        /// The version that it becomes.
+        /// The version that it will be.
         meta: Meta,
         /// What the version is prepared for.
         purpose: Purpose,
@@ -42,32 +43,32 @@ pub enum VolumeAsk {
         /// The replica and digest that it was made from; empty for writes.
         evidence: String,
     },
-    /// Gives up an upload.
+    /// Aborts an upload.
     Abort {
         /// The upload.
         #[serde(rename = "stage")]
         upload: UploadId,
-        /// How much of it.
+        /// How much of it to discard.
         what: Abandon,
     },
-    /// The newest version of a key.
+    /// Returns the newest version of a key.
     Head {
         /// The key.
         key: Key,
     },
-    /// Keys that have a prepared version.
+    /// Returns keys that have a prepared version.
     Unsettled {
-        /// The beginning of the keys.
+        /// Prefix of the keys.
         prefix: String,
     },
-    /// Newest versions of keys in order.
+    /// Returns the newest versions of keys in order.
     List(ListQuery),
-    /// Everything in some partitions.
+    /// Returns everything in some partitions.
     Survey {
         /// The partitions.
         partitions: Vec<Partition>,
     },
-    /// Reads a replica against its digests.
+    /// Verifies a replica against its digests.
     Verify {
         /// The object.
         key: Key,
@@ -87,30 +88,30 @@ pub enum VolumeAsk {
         /// Why it may be removed.
         evidence: String,
     },
-    /// Moves a stray file out of the way.
+    /// Moves a stray file away.
     SettleStray {
         /// Path below the volume.
         path: String,
     },
     /// Ends the state [`crate::VolumeState::Rebuilding`].
     Rebuilt,
-    /// Lines of the fixity log.
+    /// Returns lines of the fixity log.
     Fixity {
-        /// About this key only.
+        /// Only lines about this key, if given.
         key: Option<Key>,
-        /// Most lines returned.
+        /// Maximum number of lines returned.
         limit: usize,
     },
-    /// How the volume is doing.
+    /// Returns the status of the volume.
     Status,
 }
 
-/// Implements what the wire needs of every question: how it is carried ([`VolumeAsk::manner`]), and the type
-/// of its answer.
+/// Implements the wire properties of every request: [`VolumeAsk::manner`], and the type of its
+/// response.
 macro_rules! operations {
     ($($variant:ident: $kind:ident($name:literal, $limit:ident) -> $answer:ty;)*) => {
         impl VolumeAsk {
-            /// How the wire carries it.
+            /// Returns the operation's name, idempotence and time limit.
             pub fn manner(&self) -> Manner {
                 match self {
                     $(Self::$variant { .. } => Manner::$kind($name, $limit),)*
@@ -118,7 +119,7 @@ macro_rules! operations {
             }
         }
 
-        /// Reads the answer to this question.
+        /// Reads the response to this request.
         impl<'de> DeserializeSeed<'de> for &VolumeAsk {
             type Value = VolumeAnswer;
 
@@ -134,13 +135,13 @@ macro_rules! operations {
 operations! {
     Prepare: writes("prepare", DURABLE) -> ();
     Commit: writes("commit", DURABLE) -> ();
-    // Quick, because nothing is synced: what is left behind is removed at the next opening.
+    // Quick, because it syncs no data: leftovers are removed when the volume is next opened.
     Abort: writes("abort", QUICK) -> ();
     Head: reads("head", QUICK) -> Head;
     Unsettled: reads("unsettled", QUICK) -> Unsettled;
     List: reads("list", QUICK) -> Vec<Held>;
     Survey: reads("survey", LONG) -> Vec<Vec<Surveyed>>;
-    // It writes: what it finds is marked in the index and logged.
+    // A write, because its findings are marked in the index and logged.
     Verify: writes("verify", LONG) -> Verdict;
     Remove: writes("remove", DURABLE) -> ();
     SettleStray: writes("settle-stray", LONG) -> ();
@@ -149,9 +150,9 @@ operations! {
     Status: reads("status", QUICK) -> VolumeStatus;
 }
 
-/// The answer to a [`VolumeAsk`]. It travels as its value alone: the question says which type to
-/// read. It must not be read as an untagged enum: serde supports no numbers of 128 bits there (a [`UploadId`] is one) and
-/// would take the first type that fits.
+/// The response to a [`VolumeAsk`]. It is sent as the bare value, because the request determines
+/// its type. It must not be read as an untagged enum: serde supports no 128-bit numbers there (an
+/// [`UploadId`] is one) and would take the first type that fits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 #[expect(
@@ -159,29 +160,30 @@ operations! {
     reason = "the largest answer, to `Head`, is the most frequent: a box is an allocation for each"
 )]
 pub enum VolumeAnswer {
-    /// It is done.
+    /// The operation is done.
     Done(()),
-    /// To [`VolumeAsk::Head`].
+    /// Response to [`VolumeAsk::Head`].
     Head(Head),
-    /// To [`VolumeAsk::Unsettled`].
+    /// Response to [`VolumeAsk::Unsettled`].
     Unsettled(Unsettled),
-    /// To [`VolumeAsk::List`].
+    /// Response to [`VolumeAsk::List`].
     List(Vec<Held>),
-    /// To [`VolumeAsk::Survey`].
+    /// Response to [`VolumeAsk::Survey`].
     Survey(Vec<Vec<Surveyed>>),
-    /// To [`VolumeAsk::Verify`].
+    /// Response to [`VolumeAsk::Verify`].
     Verify(Verdict),
-    /// To [`VolumeAsk::Fixity`].
+    /// Response to [`VolumeAsk::Fixity`].
     Fixity(Vec<FixityEvent>),
-    /// To [`VolumeAsk::Status`].
+    /// Response to [`VolumeAsk::Status`].
     Status(VolumeStatus),
 }
 
-/// The answer is not of the kind that the question asks for.
+/// The response is not of the kind that the request expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OtherAnswer;
 
-/// Implements the conversions between each kind of answer and the type of its value, in both directions.
+/// Implements the conversions between each kind of response and the type of its value, in both
+/// directions.
 macro_rules! answers {
     ($($variant:ident($value:ty)),* $(,)?) => {$(
         impl TryFrom<VolumeAnswer> for $value {
@@ -214,7 +216,7 @@ answers! {
     Status(VolumeStatus),
 }
 
-/// The value of an answer.
+/// Returns the value of a response.
 pub(crate) fn value<T: TryFrom<VolumeAnswer>>(
     volume: &VolumeId,
     answer: Result<VolumeAnswer, VolumeError>,
@@ -229,7 +231,7 @@ pub(crate) fn value<T: TryFrom<VolumeAnswer>>(
 mod tests {
     use super::*;
 
-    /// The name of an operation on the wire, and the number of an upload, which has 128 bits.
+    /// The wire names of operations, and upload ids, which have 128 bits.
     #[test]
     fn a_question_travels_by_its_name() {
         let commit = VolumeAsk::Commit {
@@ -257,7 +259,7 @@ mod tests {
         }
     }
 
-    /// The path of a request names the operation by the name that the question itself has in JSON.
+    /// The path of a request names the operation as the JSON of the request does.
     #[test]
     fn an_operation_has_one_name() {
         let path = String::new();
@@ -270,7 +272,7 @@ mod tests {
         }
     }
 
-    /// What the other side reads is the bare value, as the type that the question asks for.
+    /// The other side reads the bare value, as the type that the request expects.
     #[test]
     fn an_answer_is_read_as_its_question_says() {
         let read = |ask: &VolumeAsk, text: &str| {
@@ -284,7 +286,7 @@ mod tests {
         assert!(read(&VolumeAsk::Status, "null").is_err());
     }
 
-    /// What the other side reads is the bare value.
+    /// The other side reads the bare value.
     #[test]
     fn an_answer_travels_as_its_value() {
         let json = |answer: VolumeAnswer| serde_json::to_string(&answer).unwrap();

@@ -1,7 +1,7 @@
 //! Sets of blocks of one object: the bad blocks of a replica, or those that are good in no replica.
 //!
-//! Invariant: the ranges are in order, not empty, and no two of them touch. Ranges from outside are sorted
-//! and joined when a set is made of them.
+//! Invariant: the ranges are in order, not empty, and no two of them touch. Ranges from outside are
+//! sorted and joined when a set is made of them.
 
 use std::ops::Range;
 
@@ -9,33 +9,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::meta::BLOCK_BYTES;
 
-/// Most ranges that a set may have. A replica with more separate damage than this is reported bad without the
-/// places, and is then tried block by block. Fewer would lose the places of a disk with scattered damage;
-/// each costs some 30 bytes of JSON with the replica in the index.
+/// Most ranges in a set. A replica with more separate damage is reported bad without the places,
+/// and is then tried block by block. Fewer would lose the places of scattered damage; each range
+/// costs some 30 bytes of JSON in the index.
 pub const RANGES_MAX: usize = 1024;
 
-/// Most ranges that a text lists; it only counts the others. More would make a line of the log that nobody
-/// reads.
+/// Most ranges listed in a text; the others are only counted. More would make log lines unreadable.
 const NAMED_MAX: usize = 20;
 
-/// Some blocks of an object.
+/// A set of blocks of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<Range<u64>>", into = "Vec<Range<u64>>")]
 pub struct BlockSet(Vec<Range<u64>>);
 
 impl BlockSet {
-    /// The blocks of one range.
+    /// Returns the blocks of one range.
     pub fn of(blocks: Range<u64>) -> Self {
         vec![blocks].into()
     }
 
-    /// Adds some blocks; none of them may lie before the last one added.
+    /// Adds some blocks, which must not precede the last one added.
     pub fn push(&mut self, blocks: Range<u64>) {
         if blocks.is_empty() {
             return;
         }
         match self.0.last_mut() {
-            // Ranges that touch become one, so that equal sets have equal ranges.
+            // Ranges that touch are joined, so that equal sets have equal ranges.
             Some(last) if last.end >= blocks.start => {
                 debug_assert!(last.start <= blocks.start, "blocks are added in order");
                 last.end = last.end.max(blocks.end);
@@ -44,31 +43,31 @@ impl BlockSet {
         }
     }
 
-    /// The ranges, in order.
+    /// Returns the ranges, in order.
     pub fn ranges(&self) -> &[Range<u64>] {
         &self.0
     }
 
-    /// Whether it has no block.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The number of blocks in it.
+    /// Returns the number of blocks in the set.
     pub fn count(&self) -> u64 {
         self.0.iter().map(|range| range.end - range.start).sum()
     }
 
-    /// The blocks that are in both.
+    /// Returns the blocks that are in both sets.
     #[must_use]
     pub fn shared_with(&self, other: &Self) -> Self {
         let mut shared = Self::default();
         let (mut ours, mut theirs) = (self.0.iter().peekable(), other.0.iter().peekable());
         while let (Some(our), Some(their)) = (ours.peek(), theirs.peek()) {
             let (start, end) = (our.start.max(their.start), our.end.min(their.end));
-            // Two ranges that do not meet give an empty range, which `push` ignores.
+            // Two ranges that do not overlap give an empty range, which `push` ignores.
             shared.push(start..end.max(start));
-            // The one that ends first cannot meet anything further.
+            // The range that ends first cannot overlap any further one.
             if our.end <= their.end {
                 ours.next();
             } else {
@@ -78,7 +77,8 @@ impl BlockSet {
         shared
     }
 
-    /// The bytes of these blocks in an object of `size` bytes, as people and HTTP write them: first to last.
+    /// Returns the bytes of these blocks in an object of `size` bytes, as HTTP writes ranges: first
+    /// to last.
     pub fn bytes_text(&self, size: u64) -> String {
         let text = |range: &Range<u64>| {
             let first = range.start.saturating_mul(BLOCK_BYTES);
@@ -95,7 +95,7 @@ impl BlockSet {
 
 impl From<Vec<Range<u64>>> for BlockSet {
     fn from(mut ranges: Vec<Range<u64>>) -> Self {
-        // `push` joins ranges that touch, but only if they come in order.
+        // `push` joins ranges that touch, but only if they are in order.
         ranges.sort_by_key(|range| range.start);
         let mut set = Self::default();
         ranges.into_iter().for_each(|range| set.push(range));
@@ -113,7 +113,7 @@ impl From<BlockSet> for Vec<Range<u64>> {
 mod tests {
     use super::*;
 
-    /// Sets of up to eight blocks, by the bits of a number.
+    /// Returns sets of up to eight blocks, from the bits of a number.
     fn of_bits(bits: u8) -> BlockSet {
         let mut set = BlockSet::default();
         (0..8)

@@ -1,21 +1,21 @@
-//! BLAKE3 by blocks: each byte is hashed once, any block can be verified alone, and the blocks' values make
-//! up the plain BLAKE3 of the whole.
+//! BLAKE3 by blocks: each byte is hashed once, any block can be verified alone, and the blocks'
+//! values combine to the plain BLAKE3 of the whole.
 //!
-//! A block of [`BLOCK_BYTES`] is a whole subtree of BLAKE3's tree (a power of two of its 1,024-byte chunks),
-//! so its chaining value is a node of that tree, and joining the values as the tree does gives the root
-//! (BLAKE3 paper, 2.1 and 2.4). An object of one block has no inner node: its single value is the root
-//! itself.
+//! A block of [`BLOCK_BYTES`] is a whole subtree of BLAKE3's tree (a power of two of its 1,024-byte
+//! chunks), so its chaining value is a node of that tree, and joining the values as the tree does
+//! gives the root (BLAKE3 paper, 2.1 and 2.4). An object of one block has no inner node: its single
+//! value is the root.
 
 use blake3::Hasher;
 use blake3::hazmat::{HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root};
 
 use crate::meta::BLOCK_BYTES;
 
-/// Chaining values of all blocks of one object, in order. An empty object has one, empty, block.
+/// Chaining values of all blocks of one object, in order. An empty object has one empty block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockTable(Vec<[u8; 32]>);
 
-/// Computes the table while content passes by.
+/// Computes the table while content passes.
 pub struct BlockHasher {
     done: Vec<[u8; 32]>,
     block: Hasher,
@@ -24,18 +24,19 @@ pub struct BlockHasher {
 }
 
 impl BlockTable {
-    /// Makes a table from stored values. Compare [`BlockTable::root`] to find out whether it belongs to an
-    /// object.
+    /// Makes a table from stored values. Compare [`BlockTable::root`] with an object's BLAKE3 to
+    /// find out whether it belongs to the object.
     pub fn from_values(values: Vec<[u8; 32]>) -> Self {
         Self(values)
     }
 
-    /// The values, in order.
+    /// Returns the values, in order.
     pub fn values(&self) -> &[[u8; 32]] {
         &self.0
     }
 
-    /// BLAKE3 of the object that these blocks make up; `None` for a table without blocks.
+    /// Returns the BLAKE3 of the object that these blocks make up, or `None` for a table without
+    /// blocks.
     pub fn root(&self) -> Option<[u8; 32]> {
         match self.0.as_slice() {
             [] => None,
@@ -47,10 +48,12 @@ impl BlockTable {
         }
     }
 
-    /// Whether `bytes` are block `index`. False for a block that the table does not have.
+    /// Returns whether `bytes` are block `index`. Returns false for a block that the table does not
+    /// have.
     pub fn holds(&self, index: u64, bytes: &[u8]) -> bool {
         let only = self.0.len() == 1;
-        // BLAKE3 has no inner node for empty input, nor one for more bytes than fit at its place in the tree.
+        // BLAKE3 has no inner node for empty input, nor for more bytes than fit at its place in the
+        // tree.
         if bytes.len() as u64 > BLOCK_BYTES || (bytes.is_empty() && !only) {
             return false;
         }
@@ -58,8 +61,8 @@ impl BlockTable {
         value.is_some_and(|value| *value == block_value(index, bytes, only))
     }
 
-    /// The value that `bytes`, at most [`BLOCK_BYTES`], would have as block `index`. Reports of damage show
-    /// it as the value found.
+    /// Returns the value that `bytes`, at most [`BLOCK_BYTES`], would have as block `index`. Damage
+    /// reports show it as the value found.
     pub fn value_of(&self, index: u64, bytes: &[u8]) -> [u8; 32] {
         let only = self.0.len() == 1;
         if bytes.is_empty() || bytes.len() as u64 > BLOCK_BYTES {
@@ -80,11 +83,11 @@ impl Default for BlockHasher {
 }
 
 impl BlockHasher {
-    /// Takes the next bytes of the content.
+    /// Adds the next bytes of the content.
     pub fn update(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            // A full block is closed only when more bytes come: the last block must stay open for `finish`,
-            // because an object of one block is hashed as a root.
+            // A full block is closed only when more bytes arrive: the last block must stay open for
+            // `finish`, because an object of one block is hashed as a root.
             if self.block_bytes == BLOCK_BYTES {
                 self.close_block();
             }
@@ -96,12 +99,12 @@ impl BlockHasher {
         }
     }
 
-    /// Bytes taken so far.
+    /// Returns the number of bytes added so far.
     pub fn size(&self) -> u64 {
         self.done.len() as u64 * BLOCK_BYTES + self.block_bytes
     }
 
-    /// The table and the root.
+    /// Returns the table and the root.
     pub fn finish(mut self) -> (BlockTable, [u8; 32]) {
         if self.done.is_empty() {
             let root = *self.block.finalize().as_bytes();
@@ -114,29 +117,30 @@ impl BlockHasher {
         (BlockTable(self.done), root)
     }
 
-    /// Called only when more content follows, so the block is never the only one.
+    /// Closes the current block. Called only if more content follows, so the block is never the
+    /// only one.
     fn close_block(&mut self) {
         self.done.push(self.block.finalize_non_root());
-        // `reset` would keep the input offset of the block before, so a new hasher is made.
+        // `reset` would keep the input offset of the previous block, so a new hasher is made.
         self.block = Hasher::new();
         self.block.set_input_offset(self.done.len() as u64 * BLOCK_BYTES);
         self.block_bytes = 0;
     }
 }
 
-/// Length in bytes of a block of an object of `size` bytes. It is 0 after the end of the object, and for the
-/// one block of an empty object.
+/// Returns the length in bytes of a block of an object of `size` bytes. It is 0 after the end of
+/// the object, and for the one block of an empty object.
 pub fn block_bytes(block: u64, size: u64) -> usize {
     let rest = size.saturating_sub(block.saturating_mul(BLOCK_BYTES));
     usize::try_from(rest.min(BLOCK_BYTES)).unwrap_or(usize::MAX)
 }
 
-/// How many blocks an object of `size` bytes has: at least one.
+/// Returns the number of blocks of an object of `size` bytes: at least one.
 pub fn block_count(size: u64) -> u64 {
     size.div_ceil(BLOCK_BYTES).max(1)
 }
 
-/// The value of one block; `only` if the object has no other.
+/// Returns the value of one block. `only` means that the object has no other block.
 pub fn block_value(index: u64, bytes: &[u8], only: bool) -> [u8; 32] {
     let mut hasher = Hasher::new();
     if only {
@@ -146,7 +150,7 @@ pub fn block_value(index: u64, bytes: &[u8], only: bool) -> [u8; 32] {
     hasher.update(bytes).finalize_non_root()
 }
 
-/// The value of the subtree over some blocks; `values` is never empty.
+/// Returns the value of the subtree over some blocks. `values` must not be empty.
 fn subtree(values: &[[u8; 32]]) -> [u8; 32] {
     match values {
         [only] => *only,
@@ -157,8 +161,8 @@ fn subtree(values: &[[u8; 32]]) -> [u8; 32] {
     }
 }
 
-/// Blocks in the left subtree of a tree of `blocks` (two or more): the largest power of two below their
-/// number.
+/// Returns the number of blocks in the left subtree of a tree of `blocks` (two or more): the
+/// largest power of two below `blocks`.
 fn left_blocks(blocks: usize) -> usize {
     // For a power of two this is half of it: both subtrees are then full (BLAKE3 paper, 2.1).
     blocks.next_power_of_two() / 2

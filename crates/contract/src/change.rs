@@ -1,4 +1,4 @@
-//! A change of one key, as it is sent to the node that decides for the key's partition.
+//! A change of one key, as sent to the node that decides for the key's partition.
 
 use std::collections::BTreeMap;
 
@@ -16,31 +16,33 @@ use crate::upload::UploadId;
 pub struct Finish {
     /// The object.
     pub key: Key,
-    /// What is to be done.
+    /// The requested change.
     pub change: Change,
-    /// Names the request. The version written for it carries this name ([`Meta::write`]).
+    /// The request's id, also stored in the version that it writes ([`Meta::write`]).
     pub write: WriteId,
-    /// The newest version that the caller knows. Nothing is done unless it is still the newest, so a request
-    /// that arrives late or twice does nothing. `None` only within the process that decides.
+    /// The newest version that the caller knows. The request has no effect unless this is still the
+    /// newest, so a request that arrives late or twice does nothing. `None` only within the process
+    /// that decides.
     pub seen: Option<Seen>,
-    /// Set by a node that relays the change: no node that comes before the one asked could decide it.
+    /// Set by a node that relays the change, because no node before the addressed one could decide
+    /// it.
     pub relayed: bool,
 }
 
-/// The newest version of a key, or that there is none.
+/// The newest version of a key, or that the key has no version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
-    /// Named, because as JSON "none was seen" must differ from "nothing is known of what was seen".
+    /// A named field, because in JSON "no version was seen" must differ from "unknown".
     pub version: Option<Version>,
 }
 
-/// What is to be done about a key.
+/// A requested change of a key.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
-    /// A new version.
+    /// Writes a new version.
     Put {
-        /// What must hold of the current version.
+        /// Condition on the current version.
         condition: Condition,
         /// The new version without its number.
         draft: Box<Draft>,
@@ -48,10 +50,10 @@ pub enum Change {
         #[serde(rename = "stages")]
         uploads: Vec<(VolumeId, UploadId)>,
     },
-    /// A new version, and a change of its protection. It is a change of its own, and no property of a put, so
-    /// that nodes that know of no protection refuse it.
+    /// Writes a new version and changes its protection. It is a separate change, not a property of
+    /// a put, so that nodes that do not support protection refuse it.
     Protect {
-        /// What must hold of the current version.
+        /// Condition on the current version.
         condition: Condition,
         /// The new version without its number.
         draft: Box<Draft>,
@@ -61,16 +63,16 @@ pub enum Change {
         /// The change of the protection.
         protect: Protect,
     },
-    /// A tombstone, if there is anything to delete or a condition says that there must be.
+    /// Writes a tombstone, if there is an object or a condition requires one.
     Delete {
-        /// What must hold of the current version.
+        /// Condition on the current version.
         condition: Condition,
     },
-    /// Completes a write that was interrupted, and changes nothing else.
+    /// Completes an interrupted write, and changes nothing else.
     Settle,
 }
 
-/// What must hold of the current version for a write to happen.
+/// The condition on the current version under which a write happens.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Condition {
     /// No condition: the write always happens.
@@ -80,22 +82,23 @@ pub enum Condition {
     Absent,
     /// The current version must have this entity tag, without quotes (`If-Match`).
     Etag(String),
-    /// The current version must be this one. Entity tags come back when the same content is written again; the
-    /// number of a version never does. Nodes of before this condition refuse it.
+    /// The current version must be this one. The same entity tag returns if the same content is
+    /// written again; a version number never does. Nodes that predate this condition refuse it.
     Version {
         /// Its number.
         version: Version,
-        /// Where a copy of that version lies, if it is protected. If the copy has the same content and is
-        /// protected as well ([`Protection::is_covered_by`](crate::Protection::is_covered_by)), the protection
-        /// of the current version does not refuse the write: nothing that is protected is lost by it.
+        /// The key of a copy of that version, if the version is protected. If the copy has the same
+        /// content and is protected as well
+        /// ([`Protection::is_covered_by`](crate::Protection::is_covered_by)), the current version's
+        /// protection does not refuse the write, because no protected content is lost.
         kept: Option<Key>,
     },
 }
 
-/// A new version that has no number yet.
+/// A new version without a number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draft {
-    /// A tombstone.
+    /// Whether it is a tombstone.
     pub deleted: bool,
     /// Length of the content.
     pub size: u64,
@@ -108,7 +111,7 @@ pub struct Draft {
 }
 
 impl Change {
-    /// The new version, if it has content.
+    /// Returns the new version, if it has content.
     pub fn draft(&self) -> Option<&Draft> {
         match self {
             Self::Put { draft, .. } | Self::Protect { draft, .. } => Some(draft),
@@ -116,7 +119,7 @@ impl Change {
         }
     }
 
-    /// What must hold of the current version; `None` for a change without a condition.
+    /// Returns the condition, or `None` for a change without one.
     pub fn condition(&self) -> Option<&Condition> {
         match self {
             Self::Put { condition, .. } | Self::Protect { condition, .. } | Self::Delete { condition } => {
@@ -126,7 +129,7 @@ impl Change {
         }
     }
 
-    /// The condition, to change it.
+    /// Returns the condition for modification.
     pub fn condition_mut(&mut self) -> Option<&mut Condition> {
         match self {
             Self::Put { condition, .. } | Self::Protect { condition, .. } | Self::Delete { condition } => {
@@ -136,7 +139,7 @@ impl Change {
         }
     }
 
-    /// The uploads of the content, if there is content.
+    /// Returns the uploads of the content, if there is content.
     pub fn uploads_mut(&mut self) -> Option<&mut Vec<(VolumeId, UploadId)>> {
         match self {
             Self::Put { uploads, .. } | Self::Protect { uploads, .. } => Some(uploads),
@@ -146,7 +149,7 @@ impl Change {
 }
 
 impl Condition {
-    /// Whether the condition holds for `current`; `None` means that there is no current version.
+    /// Returns whether the condition holds for `current`. `None` means no current version.
     pub fn holds(&self, current: Option<&Meta>) -> bool {
         match self {
             Self::Always => true,
@@ -158,7 +161,7 @@ impl Condition {
 }
 
 impl Condition {
-    /// The condition that `current` is still the current version, or that there is still none.
+    /// Returns the condition that `current` is still the current version, or is still absent.
     pub fn still(current: Option<&Meta>) -> Self {
         current.map_or(Self::Absent, |meta| Self::Version {
             version: meta.version,
@@ -168,7 +171,7 @@ impl Condition {
 }
 
 impl Draft {
-    /// Makes the description of the version from its number.
+    /// Makes the version's metadata from its number.
     pub fn into_meta(self, key: &Key, version: Version) -> Meta {
         Meta {
             key: key.clone(),
@@ -184,12 +187,12 @@ impl Draft {
     }
 }
 
-/// A node asks to decide for a partition from now on, in this term.
+/// A node's request to decide for a partition from now on, in this term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// The partition.
     pub partition: Partition,
-    /// The term asked for; in an answer, the later term that was promised to another node.
+    /// The requested term. In a response: the later term that was promised to another node.
     pub term: Term,
 }
 
@@ -197,8 +200,8 @@ pub struct Claim {
 mod tests {
     use super::*;
 
-    /// Over the wire, a question that had seen that there is nothing lost that it had seen anything, and was
-    /// carried out a second time.
+    /// Regression test: on the wire a request that had seen no version lost this information, and
+    /// was carried out a second time.
     #[test]
     fn nothing_seen_is_not_nothing_known() {
         for seen in [None, Some(Seen { version: None })] {

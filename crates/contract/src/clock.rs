@@ -1,8 +1,8 @@
-//! Versions: which of two writes to one key is the later, whichever node took them.
+//! Versions: which of two writes to one key is later, whichever node took them.
 //!
-//! A hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014): milliseconds of the wall clock,
-//! a counter for writes within one, and the node for ties. A node that sees a version from ahead of its own
-//! clock goes on from there, so that a later write never gets an earlier version.
+//! A hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014): milliseconds of the
+//! wall clock, a counter for writes within one, and the node for ties. A node that sees a version
+//! ahead of its own clock continues from that version: a later write never gets an earlier version.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,29 +17,30 @@ use wall::Wall;
 
 /// A turn of one node at deciding the writes of a partition. A later turn of any node is greater.
 ///
-/// If two nodes both think that it is their turn, the others refuse the one with the lesser term. So the term
-/// comes first in the order of versions: a version left behind by an earlier turn never wins over one decided
-/// in a later turn, whatever the clocks said.
+/// If two nodes both assume that it is their turn, the others refuse the one with the lower term.
+/// So the term comes first in the order of versions: a version left behind by an earlier turn never
+/// wins over one decided in a later turn, whatever the clocks said.
 ///
 /// Text form: 16 hexadecimal digits, 8 of the number, 8 of the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Term(u64);
 
-/// When a write happened, in the one order that all nodes agree on.
+/// The position of a write in the single order that all nodes agree on.
 ///
-/// Text form: 12 hexadecimal digits of milliseconds, 8 of counter, 8 of node, without separators; before
-/// them, if there is a term, `t` and the term. Texts order as versions do.
+/// Text form: 12 hexadecimal digits of milliseconds, 8 of counter, 8 of node, without separators;
+/// before them, if there is a term, `t` and the term. Texts sort as versions do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Version {
-    /// The turn in which it was decided; [`Term::NONE`] in a store of one node, which takes no turns.
+    /// The turn in which it was decided. [`Term::NONE`] in a store of one node, which takes no
+    /// turns.
     pub term: Term,
     /// Milliseconds since 1970, below 2^48.
     pub millis: u64,
     /// Counts writes within one millisecond.
     pub counter: u32,
-    /// The node that gave the version out: the first four bytes of BLAKE3 of its name.
+    /// The node that issued the version: the first four bytes of BLAKE3 of its name.
     pub node: u32,
 }
 
@@ -60,7 +61,7 @@ pub struct DriftError {
     pub ahead_ms: u64,
 }
 
-/// Gives out versions, each later than any given out or observed before.
+/// Issues versions, each later than any issued or observed before.
 #[derive(Debug)]
 pub struct Clock {
     node: u32,
@@ -69,7 +70,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock for the node of this name.
+    /// Returns a clock for the node of this name.
     pub fn new(node_name: &str) -> Self {
         Self::with(node_name, Wall::of_machine())
     }
@@ -84,12 +85,12 @@ impl Clock {
         }
     }
 
-    /// Returns a version later than all that this clock has given out or observed.
+    /// Returns a version later than every version that this clock has issued or observed.
     pub fn now(&self) -> Version {
         let wall = self.wall.now_ms();
         let mut last = self.last.lock();
         let before = *last;
-        // A wall clock that went back does not matter: the counter goes on from the last version.
+        // A wall clock that went back does not matter: the counter continues from the last version.
         *last = if wall > last.0 { (wall, 0) } else { next(*last) };
         debug_assert!(before < *last, "version {last:?} after {before:?}");
         Version {
@@ -100,11 +101,12 @@ impl Clock {
         }
     }
 
-    /// Returns a version in `term` that is later than `before`, which must be of that term or an earlier one.
+    /// Returns a version in `term` that is later than `before`, which must be of that term or an
+    /// earlier one.
     pub fn after(&self, before: Option<Version>, term: Term) -> Version {
         if let Some(before) = before {
-            // A version too far ahead is not taken into the clock. In that case the match below counts on
-            // from it.
+            // The clock ignores a version that is too far ahead. In that case the match below
+            // continues from that version.
             let _ = self.observe(before);
         }
         debug_assert!(
@@ -125,16 +127,17 @@ impl Clock {
         }
     }
 
-    /// The term of this node with this number.
+    /// Returns this node's term with this number.
     pub fn term(&self, number: u32) -> Term {
-        // The number is in the high half, so it decides the order first and the node only breaks ties.
+        // The number is in the high half, so it decides the order first and the node only breaks
+        // ties.
         Term(u64::from(number) << 32 | u64::from(self.node))
     }
 
-    /// Takes note of a version from another node: the next version that this clock gives out is later.
+    /// Observes a version from another node: the next version that this clock issues is later.
     ///
     /// # Errors
-    /// [`DriftError`] when it is more than [`DRIFT_MS_MAX`] ahead; the clock stays as it was.
+    /// [`DriftError`] if it is more than [`DRIFT_MS_MAX`] ahead. The clock is then unchanged.
     pub fn observe(&self, version: Version) -> Result<(), DriftError> {
         let ahead_ms = version.millis.saturating_sub(self.wall.now_ms());
         if ahead_ms > DRIFT_MS_MAX {
@@ -146,7 +149,7 @@ impl Clock {
     }
 }
 
-/// The step after `last`; a full counter borrows from the next millisecond.
+/// Returns the step after `last`. A full counter moves on to the next millisecond.
 fn next(last: (u64, u32)) -> (u64, u32) {
     match last.1.checked_add(1) {
         Some(counter) => (last.0, counter),
@@ -158,30 +161,30 @@ impl Term {
     /// The term before all turns.
     pub const NONE: Self = Self(0);
 
-    /// The upper half of the term. Two nodes may use the same number.
+    /// Returns the upper half of the term. Two nodes may use the same number.
     pub fn number(self) -> u32 {
         u32::try_from(self.0 >> 32).unwrap_or(u32::MAX)
     }
 
-    /// The least term that is greater than this one.
+    /// Returns the lowest term that is greater than this one.
     #[must_use]
     pub fn after(self) -> Self {
         Self(self.0.saturating_add(1))
     }
 
-    /// The eight bytes written to the head of a replica, little-endian.
+    /// Returns the eight bytes written to the head of a replica, little-endian.
     pub fn to_le_bytes(self) -> [u8; 8] {
         self.0.to_le_bytes()
     }
 
-    /// Reads what [`Term::to_le_bytes`] wrote.
+    /// Reads the bytes that [`Term::to_le_bytes`] returns.
     pub fn from_le_bytes(bytes: [u8; 8]) -> Self {
         Self(u64::from_le_bytes(bytes))
     }
 }
 
 impl Version {
-    /// The version without its term: 28 digits.
+    /// Returns the version without its term: 28 digits.
     pub fn stamp(&self) -> String {
         format!("{:012x}{:08x}{:08x}", self.millis, self.counter, self.node)
     }
@@ -222,7 +225,8 @@ impl From<Term> for String {
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.term != Term::NONE {
-            // `t` sorts after every hexadecimal digit, so texts with a term come after those without one.
+            // `t` sorts after every hexadecimal digit, so texts with a term sort after those
+            // without one.
             write!(f, "t{}", self.term)?;
         }
         f.write_str(&self.stamp())
@@ -243,7 +247,7 @@ impl FromStr for Version {
         }
         let term = match term {
             "" => Term::NONE,
-            // A version has one text: without a term there is no `t`.
+            // A version has exactly one text: without a term there is no `t`.
             term => Some(term.parse()?)
                 .filter(|term| *term != Term::NONE)
                 .ok_or_else(wrong)?,
@@ -293,7 +297,7 @@ mod tests {
         assert!(early > ahead);
         let next = clock.after(Some(ahead), clock.term(2));
         assert!(next > ahead && next.millis < ahead.millis);
-        // Within a term the counter goes on where a clock stands.
+        // Within a term the counter continues even if the clock is behind.
         let same = Version {
             term: clock.term(2),
             ..ahead

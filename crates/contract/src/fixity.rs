@@ -1,4 +1,4 @@
-//! Events of the fixity log: what was done to replicas and volumes, and why.
+//! Events of the fixity log: changes and checks of replicas and volumes, and their causes.
 
 use placement::VolumeId;
 use serde::{Deserialize, Serialize};
@@ -6,21 +6,21 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Version;
 use crate::key::Key;
 
-/// Why a volume is asked to verify, remove or write. The fixity log records it.
+/// Why a volume verifies, removes or writes. The fixity log records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// A client's write.
     Write,
-    /// The periodic re-reading.
+    /// The periodic scrub.
     Scrub,
     /// Restoring a missing or bad replica.
     Repair,
-    /// A layout change, or a hand-off going home.
+    /// A layout change, or the return of a hand-off.
     Rebalance,
-    /// A reader met a bad block.
+    /// A reader found a bad block.
     Read,
-    /// A person asked.
+    /// An operator's request.
     Request,
 }
 
@@ -29,11 +29,12 @@ pub enum Cause {
 pub struct FixityEvent {
     /// When, in milliseconds since 1970.
     pub time_ms: u64,
-    /// What happened: `verified`, `bad`, `missing`, `repaired`, `dropped`, `volume-wiped`, `volume-out`, ...
+    /// What happened: `verified`, `bad`, `missing`, `repaired`, `dropped`, `volume-wiped`,
+    /// `volume-out`, ...
     pub event: String,
     /// Volume concerned.
     pub volume: VolumeId,
-    /// Object concerned; none for events of a whole volume.
+    /// Object concerned. Absent for events of a whole volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Key>,
     /// Its version.
@@ -41,11 +42,11 @@ pub struct FixityEvent {
     pub version: Option<Version>,
     /// Why it was looked at.
     pub cause: Cause,
-    /// Evidence in words: digests found and expected, the replica that a repair was made from.
+    /// Evidence: digests found and expected, the replica that a repair was made from.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
 }
 
-/// Log target of the lines that tell people what happens to volumes. Programs show them even where they hide
-/// other lines of level `info`.
+/// Log target of the messages that report events of volumes to operators. Programs show them even
+/// if they hide other messages of level `info`.
 pub const NEWS: &str = "store::news";

@@ -1,4 +1,4 @@
-//! Keys: the names of objects, and the partition that each name falls into.
+//! Keys: the names of objects, and the partition of each name.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 /// Longest bucket name in bytes (S3: 63).
 pub const BUCKET_BYTES_MAX: usize = 63;
 
-/// Longest name within a bucket in bytes. S3 allows clients 1,024; parts of multipart uploads, kept in a
-/// bucket of the store's own, add the upload's name to it.
+/// Longest name within a bucket in bytes. S3 allows clients 1,024; parts of multipart uploads are
+/// stored in one of the store's own buckets and add the upload's name.
 pub const NAME_BYTES_MAX: usize = 1280;
 
 /// The name of an object: a bucket and a name within it, written `bucket/name`.
 ///
-/// Buckets beginning with a dot belong to the store itself (`.uploads`) or to the layers above it (`.s3`);
-/// clients never see them. A name is any UTF-8 text and may contain `/`, `..` and empty segments: it is never
-/// used as a path of the file system.
+/// Buckets that begin with a dot belong to the store itself (`.uploads`) or to the layers above it
+/// (`.s3`); clients never see them. A name is any UTF-8 text and may contain `/`, `..` and empty
+/// segments: it is never used as a path of the file system.
 ///
-/// A key checks its bucket less strictly than `store::bucket::check_name`, which decides what buckets may be
-/// made.
+/// A key checks its bucket less strictly than `store::bucket::check_name`, which decides which
+/// buckets may be made.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Key(Arc<str>);
@@ -31,8 +31,8 @@ pub enum KeyError {
     /// Not `bucket/name`.
     #[error("key {0:?} has no bucket: expected bucket/name")]
     NoBucket(String),
-    /// The bucket name is too long, empty, or has a character that bucket names must not have. The text names
-    /// the lengths that can be made, though shorter ones are read.
+    /// The bucket name is too long, empty, or has an invalid character. The message states the
+    /// lengths that can be made, although shorter names are read.
     #[error("bucket {0:?} is not a bucket name: expected 3 to 63 of a-z, 0-9, dot and hyphen")]
     Bucket(String),
     /// The name within the bucket is empty or too long.
@@ -46,11 +46,11 @@ pub enum KeyError {
 }
 
 impl Key {
-    /// A key from its two parts.
+    /// Makes a key from its two parts.
     ///
     /// # Errors
-    /// [`KeyError::Bucket`] if the bucket has a wrong character or length, [`KeyError::Name`] if the name has
-    /// a wrong length.
+    /// [`KeyError::Bucket`] if the bucket has an invalid character or length, [`KeyError::Name`] if
+    /// the name has an invalid length.
     pub fn new(bucket: &str, name: &str) -> Result<Self, KeyError> {
         let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'.' || b == b'-';
         if bucket.is_empty() || bucket.len() > BUCKET_BYTES_MAX || !bucket.bytes().all(allowed) {
@@ -65,40 +65,40 @@ impl Key {
         Ok(Self(format!("{bucket}/{name}").into()))
     }
 
-    /// A key from `bucket/name`.
+    /// Parses `bucket/name`.
     ///
     /// # Errors
-    /// Those of [`Key::new`], and [`KeyError::NoBucket`] if the text has no slash.
+    /// The errors of [`Key::new`], and [`KeyError::NoBucket`] if the text has no slash.
     pub fn parse(text: &str) -> Result<Self, KeyError> {
-        // The first slash ends the bucket, which cannot contain one; all others belong to the name.
+        // The first slash ends the bucket, which cannot contain one. All others belong to the name.
         let (bucket, name) = text
             .split_once('/')
             .ok_or_else(|| KeyError::NoBucket(text.to_owned()))?;
         Self::new(bucket, name)
     }
 
-    /// `bucket/name`. Listings are in the bytewise order of this text.
+    /// Returns `bucket/name`. Listings are in the bytewise order of this text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The part before the first slash.
+    /// Returns the part before the first slash.
     pub fn bucket(&self) -> &str {
         // A key always has a slash, so the default is never used.
         self.0.split_once('/').map_or("", |parts| parts.0)
     }
 
-    /// The part after the first slash.
+    /// Returns the part after the first slash.
     pub fn name(&self) -> &str {
         self.0.split_once('/').map_or("", |parts| parts.1)
     }
 
-    /// BLAKE3 of the text. Nothing else decides where the object is placed.
+    /// Returns BLAKE3 of the text. It alone decides where the object is placed.
     pub fn hash(&self) -> [u8; 32] {
         *blake3::hash(self.0.as_bytes()).as_bytes()
     }
 
-    /// The partition: the first 12 bits of the hash.
+    /// Returns the partition: the first 12 bits of the hash.
     pub fn partition(&self) -> Partition {
         Partition::of(&self.hash())
     }

@@ -1,16 +1,18 @@
-//! What the parts of a store say to each other: the traits [`Volume`] and [`Node`], and the plain values they
-//! speak in.
+//! The interfaces between the parts of a store: the traits [`Volume`] and [`Node`], and the plain
+//! values that they exchange.
 //!
-//! Code that stores, copies or serves objects uses these two traits and does not know what implements them: a
-//! directory of this process, another process reached over HTTP, or a test's table in memory.
+//! Code that stores, copies or serves objects uses these two traits and does not know the
+//! implementation: a directory of this process, another process reached over HTTP, or a test's
+//! table in memory.
 //!
 //! Invariants:
-//!  - every value here means the same on every node and in every version of the program: what crosses the
-//!    wire or lies on a disk (`docs/format-cluster.md`, `docs/format-replica.md`) is made of these types;
-//!  - of two versions of one key, all nodes agree which is the later ([`Version`]);
+//!  - every value here means the same on every node and in every version of the program: the wire
+//!    and disk formats (`docs/format-cluster.md`, `docs/format-replica.md`) are made of these
+//!    types;
+//!  - all nodes agree which of two versions of a key is later ([`Version`]);
 //!  - an error says what the caller may do next ([`VolumeError`], [`NodeError`]).
 //!
-//! Nothing here touches a disk or the network.
+//! This crate does not access any disk or network.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

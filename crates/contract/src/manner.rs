@@ -1,32 +1,34 @@
-//! How an operation of a volume or a node is carried to another process.
+//! Name, idempotence and time limit of an operation on the wire.
 
 use std::time::Duration;
 
-/// What the wire must know of an operation.
+/// The properties of an operation that the wire needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Manner {
     /// Its name in the path of a request, in counters and logs.
     pub operation: &'static str,
-    /// Whether it changes anything. If so, a request is carried out once, however often it arrives.
+    /// Whether it changes anything. If so, a request is carried out at most once, however often it
+    /// arrives.
     pub writes: bool,
-    /// Longest time for the whole answer (of a stream: for its head).
+    /// Longest time for the whole response (for a stream: for its head).
     pub limit: Duration,
 }
 
 /// Limit for reading an index or a table in memory.
 pub const QUICK: Duration = Duration::from_secs(10);
 
-/// Limit for an operation that syncs; a disk with a full queue takes seconds for it.
+/// Limit for an operation that syncs. A disk with a full queue takes seconds for it.
 pub const DURABLE: Duration = Duration::from_secs(30);
 
-/// Limit for an operation that asks other nodes for something durable.
+/// Limit for an operation that waits for durable changes on other nodes.
 pub const JOINT: Duration = Duration::from_secs(60);
 
-/// Limit for reading whole partitions or objects, or receiving an upload. Pings find a dead node long before.
+/// Limit for reading whole partitions or objects, or receiving an upload. Pings detect a dead node
+/// long before.
 pub const LONG: Duration = Duration::from_hours(24);
 
 impl Manner {
-    /// An operation that changes nothing.
+    /// Returns the properties of an operation that changes nothing.
     pub const fn reads(operation: &'static str, limit: Duration) -> Self {
         Self {
             operation,
@@ -35,7 +37,7 @@ impl Manner {
         }
     }
 
-    /// An operation that changes something.
+    /// Returns the properties of an operation that changes something.
     pub const fn writes(operation: &'static str, limit: Duration) -> Self {
         Self {
             operation,

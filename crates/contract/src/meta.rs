@@ -1,4 +1,4 @@
-//! The description of an object that every replica of it carries.
+//! The metadata of an object, stored with every replica.
 
 use std::collections::BTreeMap;
 
@@ -7,56 +7,58 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Version;
 use crate::key::Key;
 
-/// Bytes in a block, the unit of verification: any range is read by whole blocks, each compared with its
-/// digest.
+/// Bytes in a block, the unit of verification: any range is read in whole blocks, each compared
+/// with its digest.
 ///
 /// 256 KiB: a record of a WARC file costs one block, and the table of a 1 GB object is 128 KB.
 pub const BLOCK_BYTES: u64 = 256 * 1024;
 
-/// The description of one version of an object. All its replicas carry the same one.
+/// The metadata of one version of an object, identical on all its replicas.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
     /// The object's name.
     pub key: Key,
     /// When it was written. `version.millis` is the object's last-modified time.
     pub version: Version,
-    /// A tombstone: the object was deleted by this version. Then `size` is 0.
+    /// Whether this is a tombstone: the version that deleted the object. `size` is then 0.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
     /// Length of the content in bytes.
     pub size: u64,
-    /// Entity tag without quotes: MD5 in hexadecimal, or for multipart uploads MD5 of the parts' MD5s, `-`,
-    /// parts.
+    /// Entity tag without quotes: MD5 in hexadecimal, or for multipart uploads the MD5 of the
+    /// parts' MD5s, `-`, number of parts.
     pub etag: String,
-    /// Headers kept for the client, names in lower case: `content-type`, `cache-control`, `x-amz-meta-...`.
+    /// Headers kept for the client, names in lower case: `content-type`, `cache-control`,
+    /// `x-amz-meta-...`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, String>,
     /// Digests of the whole content.
     pub digests: Digests,
-    /// Names the request that wrote this version, if another process decided it. A caller that lost the
-    /// answer and retries gets this version instead of writing another one.
+    /// The id of the request that wrote this version. Absent if the deciding node was the only one.
+    /// A caller that lost the response and retries gets this version instead of writing another
+    /// one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<WriteId>,
 }
 
-/// Names one request to write: 32 hexadecimal digits.
+/// The id of one write request: 32 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteId(#[serde(with = "hex")] [u8; 16]);
 
 impl WriteId {
-    /// A new random name.
+    /// Returns a new random id.
     pub fn random() -> Self {
         Self(system::random())
     }
 }
 
-/// Digests of one content, each computed once, by the node that received the upload.
+/// Digests of an object's content, each computed once, by the node that received the upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Digests {
     /// MD5, which S3 clients compare.
     #[serde(with = "hex")]
     pub md5: [u8; 16],
-    /// SHA-256, which archivists ask for.
+    /// SHA-256, which archives record.
     #[serde(with = "hex")]
     pub sha256: [u8; 32],
     /// BLAKE3, the root over the blocks' chaining values. Verification compares this one.

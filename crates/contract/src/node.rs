@@ -1,4 +1,4 @@
-//! What nodes ask of each other besides their volumes.
+//! Requests between nodes, other than those to volumes.
 
 use async_trait::async_trait;
 use metrics::RequestCount;
@@ -11,7 +11,7 @@ use crate::node_error::NodeError;
 use crate::volume_status::VolumeStatus;
 use crate::worker::WorkerStatus;
 
-/// How a node is doing.
+/// The status of a node.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NodeStatus {
     /// Its name.
@@ -30,35 +30,34 @@ pub struct NodeStatus {
     pub requests: Vec<RequestCount>,
 }
 
-/// What nodes ask of each other besides their volumes.
+/// Requests between nodes, other than those to volumes.
 #[async_trait]
 pub trait Node: Send + Sync + 'static {
-    /// Its name.
+    /// Returns its name.
     fn id(&self) -> &NodeId;
 
-    /// Decides and finishes a change, or passes it to the node that comes first in the order of deciders.
-    /// Conditions are compared nowhere else. Returns the version written, `None` for a deletion of nothing,
-    /// and the newest version for [`Change::Settle`].
+    /// Decides and finishes a change, or passes it to the node that comes first in the order of
+    /// deciders. Conditions are compared nowhere else. Returns the version written, `None` if there
+    /// was nothing to delete, and the newest version for [`Change::Settle`].
     async fn finish(&self, finish: Finish) -> Result<Option<Meta>, NodeError>;
 
-    /// Promises to take no more versions of an earlier term for these partitions. The promise is durable
-    /// before the method returns. Returns the claims that it refuses, each with the later term that it has
-    /// promised.
+    /// Promises to accept no version of an earlier term for these partitions. The promise is
+    /// durable before the method returns. Returns the refused claims, each with the later term that
+    /// was promised.
     async fn promise(&self, claims: &[Claim]) -> Result<Vec<Claim>, NodeError>;
 
-    /// Returns the layouts that it has in force.
+    /// Returns the layouts in force on this node.
     async fn layouts(&self) -> Result<Layouts, NodeError>;
 
-    /// Accepts a layout durably, without using it yet. A node accepts at most one layout of a number,
-    /// and none of a lower number than one it has accepted.
+    /// Accepts a layout durably, without using it yet. A node accepts at most one layout of a
+    /// number, and none with a lower number than one it has accepted.
     async fn propose(&self, layout: &Layout) -> Result<(), NodeError>;
 
-    /// Returns the layouts that it has accepted and that are newer than those in force, in order of their
-    /// numbers.
+    /// Returns the accepted layouts that are newer than those in force, in order of number.
     async fn accepted(&self) -> Result<Vec<Layout>, NodeError>;
 
-    /// Puts layouts into force that a majority has accepted. If both sides have the same current layout, only
-    /// the older layouts that both still read from are kept.
+    /// Puts layouts into force that a majority has accepted. If both sides have the same current
+    /// layout, keeps only the older layouts that both still read from.
     async fn adopt(&self, layouts: &Layouts) -> Result<(), NodeError>;
 
     /// Returns the state of the node, its volumes and its workers.

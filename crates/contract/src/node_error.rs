@@ -1,4 +1,4 @@
-//! Why a node did not do what it was asked, and what the caller may do next.
+//! Why a node did not carry out a request, and what the caller may do next.
 
 use placement::NodeId;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use crate::change::Seen;
 use crate::clock::Term;
 use crate::protection::Protection;
 
-/// Why a node did not do what it was asked.
+/// Why a node did not carry out a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum NodeError {
     /// The node did not answer.
@@ -25,9 +25,9 @@ pub enum NodeError {
     OtherLayout {
         /// Node asked.
         node: NodeId,
-        /// Number of the layout asked under.
+        /// Number of the request's layout.
         ours: u64,
-        /// Number that it knows.
+        /// Number of the node's layout.
         theirs: u64,
     },
     /// The condition of the write does not hold.
@@ -36,7 +36,7 @@ pub enum NodeError {
         /// Entity tag of the current version; `None` if there is no current version.
         current: Option<String>,
     },
-    /// The current version is protected from this change. Nothing was done.
+    /// The current version is protected from this change. No change was made.
     #[error("the object is {0}")]
     Protected(Protection),
     /// The node refused a layout: it has accepted another one of that number, or a newer one.
@@ -47,7 +47,7 @@ pub enum NodeError {
         /// Why.
         detail: String,
     },
-    /// No volume has room for the write; nothing is left of it.
+    /// No volume has space for the write. Nothing of it remains.
     #[error("no room: {0}")]
     Full(String),
     /// Another node has begun a later term and decides now: ask that node, or retry here.
@@ -59,22 +59,23 @@ pub enum NodeError {
     /// The node cannot decide now because too few other nodes answer it.
     #[error("nothing can be decided now: {detail}")]
     Undecided {
-        /// Who did not answer.
+        /// The nodes that did not answer.
         detail: String,
-        /// Part of the change may have been done: the node asked next must check whether the write has
-        /// happened.
+        /// Whether part of the change may have been made. The next node must then check whether the
+        /// write has happened.
         begun: bool,
     },
-    /// The newest version is not the one that the caller had seen. Nothing was done or will be done: retry.
+    /// The newest version is not the one that the caller had seen. No change was made or will be
+    /// made: retry.
     #[error("the object was written since")]
     Changed {
         /// The newest version.
         newest: Seen,
     },
-    /// It can no longer be found out whether the write has happened.
+    /// It is no longer possible to find out whether the write has happened.
     #[error("whether the write has happened is not known: {0}")]
     Unknown(String),
-    /// The write could not be made safe; what to do next is in the text.
+    /// The write could not be made safe. The text says what to do next.
     #[error("{0}")]
     Failed(String),
 }

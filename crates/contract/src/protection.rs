@@ -1,12 +1,14 @@
-//! Write once, read many: what keeps an object from being removed or replaced, and what may change that.
+//! Write once, read many: what keeps an object from being removed or replaced, and how that may
+//! change.
 //!
 //! Invariants:
-//!  - an object under a legal hold, or whose retention has not ended, is neither deleted nor given other content;
+//!  - an object under a legal hold, or whose retention has not ended, is neither deleted nor given
+//!    other content;
 //!  - a retention of mode `compliance` in force never ends earlier and never becomes `governance`;
-//!  - protection changes only by a [`Protect`]: attributes that come with a write never set it and never drop it.
+//!  - only a [`Protect`] changes protection: attributes sent with a write never set or remove it.
 //!
-//! Protection is kept among the attributes of a version, so every replica carries it and no format has changed.
-//! Modes and holds are those of S3's object lock.
+//! Protection is stored in the attributes of a version, so every replica carries it and it needs no
+//! format change. Modes and holds are those of S3's object lock.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,14 +25,14 @@ const UNTIL: &str = "weft-retain-until";
 /// The attribute with the mode of the retention.
 const MODE: &str = "weft-retain-mode";
 
-/// The attribute of a legal hold; absent if there is none.
+/// The attribute of a legal hold; absent without a hold.
 const HOLD: &str = "weft-legal-hold";
 
-/// Who may shorten a retention. The later one is the stricter.
+/// Who may shorten a retention. The later variant is the stricter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RetentionMode {
-    /// Whoever is allowed to: [`Protect::bypass_governance`].
+    /// Callers with the permission to do so: [`Protect::bypass_governance`].
     Governance,
     /// Nobody.
     Compliance,
@@ -45,13 +47,13 @@ pub struct Retention {
     pub until_ms: u64,
 }
 
-/// What protects an object.
+/// The protection of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Protection {
     /// Its retention, which may have ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<Retention>,
-    /// A legal hold: the object is kept until somebody ends the hold.
+    /// A legal hold: the object is kept until the hold is ended.
     #[serde(default)]
     pub hold: bool,
 }
@@ -59,11 +61,12 @@ pub struct Protection {
 /// A change of an object's protection, made together with a write of its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Protect {
-    /// What becomes of the retention.
+    /// The change of the retention.
     pub retention: RetentionChange,
-    /// What becomes of the legal hold; `None` leaves it.
+    /// The new state of the legal hold. `None` leaves it unchanged.
     pub hold: Option<bool>,
-    /// The asker may shorten, weaken or end a retention of mode `governance`. Whoever sets this has checked it.
+    /// Whether the caller may shorten, weaken or end a retention of mode `governance`. Code that
+    /// sets this has checked the permission.
     pub bypass_governance: bool,
 }
 
@@ -71,20 +74,21 @@ pub struct Protect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RetentionChange {
-    /// It stays as it is.
+    /// The retention is unchanged.
     #[default]
     Keep,
-    /// At least this: of what is in force and this, the later time and the stricter mode.
+    /// At least this: the later time and the stricter mode of this and the retention in force.
     Extend(Retention),
-    /// Exactly this, or none; refused if that is less than what is in force and may not be shortened.
+    /// Exactly this, or no retention. Refused if it is less than the one in force and that must not
+    /// be shortened.
     Set(Option<Retention>),
 }
 
 impl Protection {
-    /// Reads what attributes say.
+    /// Reads the protection from attributes.
     ///
-    /// What cannot be read protects: a mode that is not known counts as `compliance`, a time that is none as
-    /// one that never comes. Only a later version of the program can have written such a thing.
+    /// Unreadable values protect: an unknown mode counts as `compliance`, an invalid time as one
+    /// that never comes. Only a later version of the program can have written them.
     pub fn of(attributes: &BTreeMap<String, String>) -> Self {
         let retention = attributes.get(UNTIL).map(|until| Retention {
             mode: attributes
@@ -101,7 +105,7 @@ impl Protection {
         }
     }
 
-    /// Writes this into attributes, in place of any protection that they have.
+    /// Writes this into attributes, replacing any protection that they have.
     pub fn write_to(self, attributes: &mut BTreeMap<String, String>) {
         for name in [UNTIL, MODE, HOLD] {
             attributes.remove(name);
@@ -115,15 +119,15 @@ impl Protection {
         }
     }
 
-    /// What of it keeps the object from being removed at a moment; `None` if nothing does.
+    /// Returns the part of it that protects the object at a moment, if any.
     pub fn in_force(self, now_ms: u64) -> Option<Self> {
         let retention = self.retention.filter(|retention| retention.until_ms > now_ms);
         let in_force = Self { retention, ..self };
         (in_force != Self::default()).then_some(in_force)
     }
 
-    /// Whether a copy keeps what is protected of an object at a moment: it has the same content, and is
-    /// protected at least as long and as strictly.
+    /// Returns whether a copy preserves an object's protection at a moment: it has the same
+    /// content, and is protected at least as long and as strictly.
     pub fn is_covered_by(object: &Meta, copy: &Meta, now_ms: u64) -> bool {
         let (needed, has) = (Self::of(&object.attributes), Self::of(&copy.attributes));
         let is_same =
@@ -134,10 +138,10 @@ impl Protection {
         is_same && is_retained && (has.hold || !needed.hold)
     }
 
-    /// The protection after a change.
+    /// Returns the protection after a change.
     ///
     /// # Errors
-    /// What is in force and forbids the change.
+    /// The protection in force that forbids the change.
     pub fn changed(self, by: &Protect, now_ms: u64) -> Result<Self, Self> {
         let in_force = self.retention.filter(|retention| retention.until_ms > now_ms);
         let retention = match by.retention {
@@ -161,13 +165,13 @@ impl Protection {
         })
     }
 
-    /// The protection of the version that a write makes in place of `current`; `None` means that there is no
-    /// current version. A write of the same content (length and BLAKE3) keeps the protection, whatever its
-    /// attributes say; one of other content is refused as long as the current version is protected, and so
-    /// is a deletion.
+    /// Returns the protection of the version that a write makes in place of `current`; `None` means
+    /// no current version. A write of the same content (length and BLAKE3) keeps the protection,
+    /// whatever its attributes say. A write of other content or a deletion is refused while the
+    /// current version is protected.
     ///
     /// # Errors
-    /// What is in force and forbids the write.
+    /// The protection in force that forbids the write.
     pub fn after(
         current: Option<&Meta>,
         draft: &Draft,
@@ -187,7 +191,7 @@ impl Protection {
 }
 
 impl Protect {
-    /// A change that gives a copy the protection that its original has.
+    /// Returns the change that gives a copy the protection of its original.
     pub fn exactly(protection: Protection) -> Self {
         Self {
             retention: RetentionChange::Set(protection.retention),
@@ -196,7 +200,7 @@ impl Protect {
         }
     }
 
-    /// A change that only makes a retention longer or stricter.
+    /// Returns a change that only makes a retention longer or stricter.
     pub fn extend(to: Retention) -> Self {
         Self {
             retention: RetentionChange::Extend(to),
@@ -204,14 +208,14 @@ impl Protect {
         }
     }
 
-    /// Whether it changes nothing.
+    /// Returns whether it changes nothing.
     pub fn is_empty(&self) -> bool {
         self.retention == RetentionChange::Keep && self.hold.is_none()
     }
 }
 
 impl Retention {
-    /// The later time and the stricter mode of both.
+    /// Returns the later time and the stricter mode of both.
     fn and(self, other: Self) -> Self {
         Self {
             mode: self.mode.max(other.mode),
@@ -219,7 +223,7 @@ impl Retention {
         }
     }
 
-    /// Its end as ISO 8601 in UTC, to the millisecond.
+    /// Returns its end as ISO 8601 in UTC, to the millisecond.
     pub fn until_text(self) -> String {
         format::date::iso(i64::try_from(self.until_ms).unwrap_or(i64::MAX))
     }
@@ -246,7 +250,7 @@ impl FromStr for RetentionMode {
     }
 }
 
-/// `kept until 2036-01-01T00:00:00Z (compliance)`.
+/// Formats as `kept until 2036-01-01T00:00:00Z (compliance)`.
 impl fmt::Display for Retention {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let until = format::date::iso_short(i64::try_from(self.until_ms).unwrap_or(i64::MAX));
@@ -254,7 +258,7 @@ impl fmt::Display for Retention {
     }
 }
 
-/// `kept until 2036-01-01T00:00:00Z (compliance) and under a legal hold`.
+/// Formats as `kept until 2036-01-01T00:00:00Z (compliance) and under a legal hold`.
 impl fmt::Display for Protection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.retention, self.hold) {

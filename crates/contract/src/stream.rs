@@ -1,4 +1,4 @@
-//! The type of content that is passed on piece by piece.
+//! The type of streamed content.
 
 use std::io;
 use std::pin::Pin;
@@ -6,5 +6,5 @@ use std::pin::Pin;
 use bytes::Bytes;
 use futures_util::Stream;
 
-/// Content on its way, in pieces of any size.
+/// Streamed content, in pieces of any size.
 pub type ByteStream = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;

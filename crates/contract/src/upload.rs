@@ -1,4 +1,4 @@
-//! Uploads: content on its way to becoming a replica of a volume.
+//! Uploads: content that has not yet become a replica.
 
 use std::fmt;
 
@@ -8,44 +8,46 @@ use crate::clock::Version;
 use crate::meta::Meta;
 use crate::stream::ByteStream;
 
-/// Names an upload on a volume until it is committed or given up. Random, chosen by the caller.
+/// The name of an upload on a volume until it is committed or aborted. Random, chosen by the
+/// caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct UploadId(pub u128);
 
-/// What a volume received by [`Volume::receive`].
+/// The result of [`Volume::receive`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// Bytes received.
     pub size: u64,
-    /// BLAKE3 over them, computed by the volume itself.
+    /// BLAKE3 of these bytes, computed by the volume itself.
     pub blake3: [u8; 32],
 }
 
-/// What a version is prepared for.
+/// The purpose for which a version is prepared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Purpose {
-    /// A write that was decided just now. It is refused if the node has promised a later term. Once it is
-    /// prepared on enough volumes it is chosen, and the next node that decides must complete it.
+    /// A write that was just decided. It is refused if the node has promised a later term. Once it
+    /// is prepared on enough volumes it is chosen, and the next node that decides must complete it.
     Write,
     /// Another copy of a version that is visible elsewhere.
     Copy,
 }
 
-/// How much of an upload is given up.
+/// How much of an upload is discarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Abandon {
-    /// Only received content. A prepared version stays, because a deciding node may count on it.
+    /// Only received content. A prepared version stays, because a deciding node may rely on it.
     Received,
-    /// The same, and also what is prepared as this version. Only the node that prepared it may ask this, once
-    /// it knows that the version was not chosen or has been replaced. The version is named because two nodes
-    /// may decide about one upload: what the other has prepared must stay.
+    /// Received content, and also an upload prepared as this version. Only the node that prepared
+    /// it may request this, once it knows that the version was not chosen or has been replaced. The
+    /// version is named because two nodes may decide about one upload, and one must not discard
+    /// what the other has prepared.
     Version(Version),
 }
 
-/// Content of an upload, opened for reading. Its bytes are not verified: a caller that copies them to another
-/// volume must compare what arrives there with the digest of the content.
+/// Content of an upload, opened for reading. Its bytes are not verified: a caller that copies them
+/// to another volume must compare the bytes that arrive there with the digest of the content.
 pub struct UploadRead {
     /// Length of the content.
     pub size: u64,
@@ -54,7 +56,7 @@ pub struct UploadRead {
 }
 
 impl Abandon {
-    /// Whether this gives up an upload that is prepared as `meta` for `purpose`.
+    /// Returns whether this discards an upload that is prepared as `meta` for `purpose`.
     pub fn includes(self, meta: &Meta, purpose: Purpose) -> bool {
         match self {
             Self::Received => purpose == Purpose::Copy,
@@ -70,7 +72,7 @@ impl fmt::Display for UploadId {
 }
 
 impl UploadId {
-    /// A new random name.
+    /// Returns a new random name.
     pub fn random() -> Self {
         Self(system::random())
     }

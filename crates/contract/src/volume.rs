@@ -1,4 +1,5 @@
-//! What a volume does, whether it is a directory of this process or is reached over HTTP on another node.
+//! The interface of a volume, whether it is a directory of this process or on another node, reached
+//! over HTTP.
 
 use std::ops::Range;
 
@@ -20,7 +21,7 @@ use crate::volume_status::VolumeStatus;
 /// A survey stops after the partition in which it reaches this many entries: some 2 MB of JSON.
 pub const SURVEY_ENTRIES: usize = 4096;
 
-/// Asks a volume and takes the value out of its answer.
+/// Sends a request to a volume and returns the value of its response.
 async fn answer<T: TryFrom<VolumeAnswer>>(
     volume: &(impl Volume + ?Sized),
     ask: VolumeAsk,
@@ -30,25 +31,25 @@ async fn answer<T: TryFrom<VolumeAnswer>>(
 
 /// A place for replicas.
 ///
-/// Writing goes in three steps, so that nothing is visible before it is safe everywhere: `receive` takes the
-/// content, `prepare` completes the file and syncs it, `commit` makes it visible. A crash before `prepare`
-/// has ended leaves nothing but a temporary file, which the next start removes. What was prepared for a write
-/// survives a crash, and `head` reports it until it is committed or given up ([`Abandon`] says who may do
-/// that).
+/// A write has three steps, so that nothing is visible before it is safe everywhere: `receive`
+/// takes the content, `prepare` completes the file and syncs it, `commit` makes it visible. A crash
+/// before the end of `prepare` leaves only a temporary file, which the next start removes. A
+/// version prepared for a write survives a crash, and `head` reports it until it is committed or
+/// aborted ([`Abandon`] says who may abort it).
 #[async_trait]
 pub trait Volume: Send + Sync + 'static {
-    /// Name of the volume.
+    /// Returns the name of the volume.
     fn id(&self) -> &VolumeId;
 
-    /// Answers a question. Most methods below ask one; they say what it means and what holds afterwards.
+    /// Answers a request. Most methods below send one and describe its meaning and effect.
     async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError>;
 
     /// Receives content into a temporary file. On an error the file is removed.
     async fn receive(&self, upload: UploadId, body: ByteStream) -> Result<Receipt, VolumeError>;
 
-    /// Completes the temporary file with `meta` and syncs it. Size and BLAKE3 of `meta` must be those received;
-    /// otherwise this returns [`VolumeError::Corrupt`] and the upload is gone. A tombstone (`meta.deleted`)
-    /// needs no `receive`.
+    /// Completes the temporary file with `meta` and syncs it. Size and BLAKE3 of `meta` must be
+    /// those received; otherwise this returns [`VolumeError::Corrupt`] and the upload is removed. A
+    /// tombstone (`meta.deleted`) needs no `receive`.
     async fn prepare(&self, upload: UploadId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
         let meta = meta.clone();
         answer(
@@ -62,16 +63,18 @@ pub trait Volume: Send + Sync + 'static {
         .await
     }
 
-    /// Does `receive` and `prepare` in one step for a write whose content is in memory.
+    /// Does `receive` and `prepare` in one step, for a write whose content is in memory.
     async fn prepare_whole(&self, upload: UploadId, meta: &Meta, content: Bytes) -> Result<(), VolumeError>;
 
-    /// Reads back the content of an upload that was received, prepared or not, and not committed yet.
+    /// Reads back the content of an upload that was received, prepared or not, and not committed
+    /// yet.
     async fn read_upload(&self, upload: UploadId) -> Result<UploadRead, VolumeError>;
 
-    /// Makes a prepared upload visible: renamed, directory synced, indexed. From now on `head` finds it,
-    /// unless a newer version is there already. A replica of the same version is replaced, and no longer bad.
-    /// Older versions of the key may be removed at any time after. `cause` goes to the fixity log, with
-    /// `evidence` (the replica and digest that a repair was made from; empty for writes).
+    /// Makes a prepared upload visible: renamed, directory synced, indexed. From now on `head`
+    /// finds it, unless a newer version is already there. A replica of the same version is
+    /// replaced, and no longer bad. Older versions of the key may be removed at any time
+    /// afterwards. The fixity log records `cause` and `evidence` (the replica and digest that a
+    /// repair was made from; empty for writes).
     async fn commit(&self, upload: UploadId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
         let evidence = evidence.to_owned();
         answer(
@@ -85,18 +88,18 @@ pub trait Volume: Send + Sync + 'static {
         .await
     }
 
-    /// Gives up an upload as far as `what` allows it. An unknown upload is ignored.
+    /// Aborts an upload as far as `what` allows. An unknown upload is ignored.
     async fn abort(&self, upload: UploadId, what: Abandon) {
         if let Err(error) = self.call(VolumeAsk::Abort { upload, what }).await {
-            // The caller cannot do anything about it: received content is removed when the volume is opened
-            // again, at the latest.
+            // The caller cannot do anything about it. Received content is removed at the latest
+            // when the volume is next opened.
             tracing::debug!(volume = %self.id(), %upload, %error, "upload was not given up, its node will do so");
         }
     }
 
-    /// Returns the newest version held of a key, live or tombstone, and the newest one prepared. Reads the
-    /// index only. From `prepare` to the end of `commit` a version is always seen in at least one of the two
-    /// places.
+    /// Returns the newest version held of a key, live or tombstone, and the newest prepared one.
+    /// Reads only the index. From `prepare` to the end of `commit` a version is always seen in at
+    /// least one of the two places.
     async fn head(&self, key: &Key) -> Result<Head, VolumeError> {
         answer(self, VolumeAsk::Head { key: key.clone() }).await
     }
@@ -107,34 +110,34 @@ pub trait Volume: Send + Sync + 'static {
         answer(self, VolumeAsk::Unsettled { prefix }).await
     }
 
-    /// Opens a replica and reads whole blocks of it, from the file, unverified; see [`ReplicaRead`]. A
-    /// replica that is known to be bad is opened too: it may hold the only good copy of its other blocks. The
-    /// bytes end with an error at a block that cannot be read.
+    /// Opens a replica and reads whole blocks of it from the file, unverified; see [`ReplicaRead`].
+    /// A replica that is known to be bad is opened too, because it may hold the only good copy of
+    /// its other blocks. The bytes end with an error at a block that cannot be read.
     async fn read(&self, key: &Key, version: Version, blocks: Range<u64>)
     -> Result<ReplicaRead, VolumeError>;
 
-    /// Returns the newest versions of keys in order, tombstones included, at most `query.limit`. Fewer than
-    /// that means that there are no more.
+    /// Returns the newest versions of keys in order, tombstones included, at most `query.limit`.
+    /// Fewer mean that the listing is complete.
     async fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
         answer(self, VolumeAsk::List(query.clone())).await
     }
 
-    /// Returns everything in the first of these partitions, by files and index: a list for each, in order of
-    /// keys, strays last. There is at least one list; the answer ends once the lists have [`SURVEY_ENTRIES`]
-    /// entries together.
+    /// Returns everything in the first of these partitions, by files and index: a list for each, in
+    /// order of keys, strays last. There is at least one list. The response ends once the lists
+    /// have [`SURVEY_ENTRIES`] entries together.
     async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
         let partitions = partitions.to_vec();
         answer(self, VolumeAsk::Survey { partitions }).await
     }
 
-    /// Reads a whole replica against its digests, marks it bad or good, and logs it.
+    /// Verifies a whole replica against its digests, marks it bad or good, and logs it.
     async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError> {
         let key = key.clone();
         answer(self, VolumeAsk::Verify { key, version, cause }).await
     }
 
-    /// Removes one replica or collected tombstone durably, and logs it with `evidence`, which says why it may
-    /// go.
+    /// Removes one replica or collected tombstone durably, and logs it with `evidence`, which says
+    /// why it may be removed.
     async fn remove(
         &self,
         key: &Key,
@@ -152,21 +155,21 @@ pub trait Volume: Send + Sync + 'static {
         answer(self, ask).await
     }
 
-    /// Moves a stray file out of the way (into the volume's `lost+found`), or indexes it if it is a whole
-    /// replica after all.
+    /// Moves a stray file into the volume's `lost+found`, or indexes it if it is a whole replica
+    /// after all.
     async fn settle_stray(&self, path: &str) -> Result<(), VolumeError> {
         let path = path.to_owned();
         answer(self, VolumeAsk::SettleStray { path }).await
     }
 
-    /// Tells the volume that repair has been through everything it should hold. This ends
+    /// Tells the volume that repair has processed everything it should hold. This ends
     /// [`Rebuilding`](crate::VolumeState::Rebuilding).
     async fn rebuilt(&self) -> Result<(), VolumeError> {
         answer(self, VolumeAsk::Rebuilt).await
     }
 
-    /// Returns lines of the fixity log of this volume's node, oldest first: those about `key`, or the last
-    /// `limit` of all lines if `key` is `None`.
+    /// Returns lines of the fixity log of this volume's node, oldest first: those about `key`, or
+    /// the last `limit` of all lines if `key` is `None`.
     async fn fixity(&self, key: Option<&Key>, limit: usize) -> Result<Vec<FixityEvent>, VolumeError> {
         let key = key.cloned();
         answer(self, VolumeAsk::Fixity { key, limit }).await
@@ -177,6 +180,7 @@ pub trait Volume: Send + Sync + 'static {
         answer(self, VolumeAsk::Status).await
     }
 
-    /// Tries again to open a volume that could not be opened. Returns at once. Other volumes ignore the call.
+    /// Tries again to open a volume that could not be opened. Returns at once. Other volumes ignore
+    /// the call.
     fn revive(&self) {}
 }

@@ -1,11 +1,11 @@
-//! Why a volume did not do what it was asked, and what the caller may do next.
+//! Why a volume did not carry out a request, and what the caller may do next.
 
 use placement::VolumeId;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Term;
 
-/// Why a volume did not do what it was asked. Each variant says what the caller may do next.
+/// Why a volume did not carry out a request. Each variant says what the caller may do next.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum VolumeError {
     /// The volume did not answer. Try another replica; the volume may come back.
@@ -16,15 +16,16 @@ pub enum VolumeError {
         /// What failed.
         detail: String,
     },
-    /// The volume was taken out of service. Try another replica; a person must look at the volume.
+    /// The volume was taken out of service. Try another replica. An operator must look at the
+    /// volume.
     #[error("volume {volume} is out of service: {detail}")]
     Out {
         /// Volume asked.
         volume: VolumeId,
-        /// Why it is out.
+        /// The reason.
         detail: String,
     },
-    /// The volume has no room. Give the write to another volume.
+    /// The volume has no space. Send the write to another volume.
     #[error("volume {volume} is full: {detail}")]
     Full {
         /// Volume asked.
@@ -40,7 +41,7 @@ pub enum VolumeError {
         /// Key and version, or upload.
         what: String,
     },
-    /// What was received or stored differs from its digest or length.
+    /// Received or stored bytes differ from their digest or length.
     #[error("volume {volume}: {what}: found {found}, expected {expected}")]
     Corrupt {
         /// Volume asked.
@@ -57,9 +58,9 @@ pub enum VolumeError {
     OtherLayout {
         /// Volume asked.
         volume: VolumeId,
-        /// Number of the layout asked under.
+        /// Number of the request's layout.
         ours: u64,
-        /// Number that the node knows.
+        /// Number of the node's layout.
         theirs: u64,
     },
     /// Another node has begun a later term for the key's partition. Nothing was prepared.

@@ -4,14 +4,14 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a background worker is doing. The command line, the Store page and the metrics show all workers
-/// alike.
+/// The status of a background worker. The command line, the Store page and the metrics show all
+/// workers alike.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkerStatus {
     /// `scrub NODE/VOLUME`, `repair`, `rebalance`, ...
     pub name: String,
-    /// What it does now: `idle`, `busy`, `paused: <reason>` or `failed: <reason>`.
+    /// Its current state: `idle`, `busy`, `paused: <reason>` or `failed: <reason>`.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub state: WorkerState,
     /// Items done since the pass began.
@@ -20,28 +20,28 @@ pub struct WorkerStatus {
     pub total: Option<u64>,
     /// Bytes read since the start of the process.
     pub bytes: u64,
-    /// Bad or missing things found since the start.
+    /// Bad or missing replicas found since the start.
     pub found: u64,
     /// How many of `found` were repaired.
     pub repaired: u64,
     /// End of the last whole pass, milliseconds since 1970.
     pub last_pass_ms: Option<u64>,
-    /// The last failure, empty if there was none.
+    /// The last failure. Empty if there was none.
     pub last_error: String,
 }
 
-/// What a background worker does now.
+/// The current state of a background worker.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum WorkerState {
-    /// It waits for its next pass.
+    /// Waiting for its next pass.
     #[default]
     Idle,
-    /// It is in the middle of a pass.
+    /// In the middle of a pass.
     Busy,
-    /// It is in the middle of a pass and waits, for this reason.
+    /// In the middle of a pass and waiting, for this reason.
     Paused(String),
-    /// It ended for this reason, and does nothing until the node starts again.
+    /// Ended for this reason. It stays so until the node restarts.
     Failed(String),
 }
 
@@ -66,7 +66,7 @@ impl TryFrom<String> for WorkerState {
     type Error = String;
 
     fn try_from(text: String) -> Result<WorkerState, String> {
-        // The reason may contain ": " itself, so only the first one is split at.
+        // The reason may contain ": " itself, so the text is split at the first one only.
         match text.split_once(": ") {
             None if text == "idle" => Ok(WorkerState::Idle),
             None if text == "busy" => Ok(WorkerState::Busy),

@@ -1,7 +1,8 @@
-//! What the engine of our tables reports, in words.
+//! Readable messages for errors of the table engine.
 //!
-//! Its own texts are names of its types, as `FjallError: Storage(ChecksumMismatch { .. })`. Who shows an error says beside
-//! the words which file or table it is about, and what to do.
+//! The engine's own messages contain names of its types, such as `FjallError:
+//! Storage(ChecksumMismatch { .. })`. The caller adds which file or table is affected, and what to
+//! do about it.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -10,7 +11,7 @@ use std::fmt::{self, Display, Formatter};
 
 use fjall::{Error, LsmError};
 
-/// An error of the engine. It is shown as words.
+/// An error of the engine, displayed as a readable message.
 #[derive(Debug, Clone, Copy)]
 pub struct Words<'a>(pub &'a Error);
 
@@ -31,7 +32,8 @@ impl Display for Words<'_> {
             Error::KeyspaceDeleted => f.write_str("a table has been removed"),
             Error::Locked => f.write_str("another process has it open"),
             Error::Unrecoverable => f.write_str("files are missing, or belong to different times"),
-            // Of a newer engine: it is compiled into this program, so this is only until it has words here.
+            // For variants of a newer engine version, until they have messages here. The engine is
+            // compiled into this program.
             _ => f.write_str("the engine failed"),
         }
     }

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-/// Raw text that is kept, in bytes. Search keeps 1 MiB of it after white space is collapsed, which is most of some texts.
+/// Maximum size of raw text, in bytes. Search keeps 1 MiB of it after white space is collapsed, and
+/// some texts are mostly white space.
 pub(crate) const RAW_BYTES_MAX: usize = 4 << 20;
 
-/// Collects text. Writing beyond the limit is an error, which ends whatever produces the text.
+/// Collects text. Writing beyond the limit is an error, which stops the producer of the text.
 #[derive(Debug, Default)]
 pub(crate) struct Bounded {
     text: String,
@@ -13,13 +14,13 @@ pub(crate) struct Bounded {
 }
 
 impl Bounded {
-    /// Adds text; nothing more where the limit is reached.
+    /// Adds text; ignores it once the limit is reached.
     pub(crate) fn push(&mut self, text: &str) {
-        // The flag says all that the error would.
+        // The flag already records the error.
         let _ = fmt::Write::write_str(self, text);
     }
 
-    /// Whether something was left out.
+    /// Returns whether text was left out.
     pub(crate) fn is_full(&self) -> bool {
         self.is_full
     }

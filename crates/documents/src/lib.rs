@@ -1,14 +1,17 @@
 //! Title and text of PDF, EPUB and office files.
 //!
-//! Their parsers meet whatever the web has: they crash, hang, and ask for more memory than there is. So a document is parsed by a
-//! *worker*, a process of its own with limits of time and memory, which costs that one document its text when it fails.
+//! Parsers of such files meet hostile input on the web: they crash, hang, and exhaust memory. So a
+//! document is parsed by a *worker*, a separate process with limits of time and memory. A failure
+//! costs only that document its text.
 //!
 //! Invariants:
-//! - no bytes of a document end, stop or slow the process that asks, beyond the time limit;
-//! - a worker ends when the process that started it does, however that ends, and none is left behind as a zombie;
-//! - the text of a document follows from its bytes alone, unless a limit of time or memory was reached.
+//! - No bytes of a document end, stop or slow the calling process beyond the time limit.
+//! - A worker ends when the process that started it ends, however that happens, and leaves no
+//!   zombie.
+//! - The text of a document depends only on its bytes, unless a limit of time or memory was
+//!   reached.
 //!
-//! [`Workers`] is the side that asks, [`worker::run`] the one that parses.
+//! [`Workers`] is the calling side, [`worker::run`] the parsing side.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,4 +1,5 @@
-//! Office Open XML (DOCX, PPTX, XLSX), OpenDocument and EPUB: text in the order in which the parts are read.
+//! Office Open XML (DOCX, PPTX, XLSX), OpenDocument and EPUB: text in the order in which the parts
+//! are read.
 
 use extract::{DocumentFormat, DocumentText};
 
@@ -6,10 +7,10 @@ use crate::bounded::Bounded;
 use crate::package::{Package, first_text};
 use crate::xml_text::{self, Rules};
 
-/// Where Office Open XML has title and language.
+/// Part of Office Open XML with title and language.
 const CORE: &str = "docProps/core.xml";
 
-/// Where an EPUB says which part lists the others.
+/// Part of an EPUB that names the list of its parts.
 const CONTAINER: &str = "META-INF/container.xml";
 
 const WORD: Rules = Rules {
@@ -28,7 +29,7 @@ const SLIDE: Rules = Rules {
 
 const SHEET: Rules = Rules {
     texts: &["t"],
-    // How a word is pronounced (Japanese).
+    // Pronunciation of a word (Japanese).
     skipped: &["rPh"],
     lines: &["si"],
     blanks: &[],
@@ -71,7 +72,7 @@ const BOOK: Rules = Rules {
 /// Reads a document.
 ///
 /// # Errors
-/// Why it has no text.
+/// The reason why it has no text.
 pub(crate) fn read(format: DocumentFormat, bytes: &[u8]) -> Result<DocumentText, String> {
     let mut package = Package::open(bytes)?;
     match format {
@@ -113,7 +114,8 @@ fn of_core(package: &mut Package<'_>) -> (String, String) {
     )
 }
 
-/// Text of the parts that there are, title and language of what describes the package.
+/// Reads the text of the existing parts, and title and language from the description of the
+/// package.
 fn of_parts(
     package: &mut Package<'_>,
     parts: &[String],
@@ -126,7 +128,7 @@ fn of_parts(
         if text.is_full() {
             break;
         }
-        // What can be read is text of the document, whatever the other parts are.
+        // Readable parts are text of the document, even if other parts fail.
         match package.part(name) {
             Ok(None) => continue,
             Ok(Some(xml)) => {
@@ -152,7 +154,7 @@ fn of_parts(
     })
 }
 
-/// An EPUB: its parts in the order of its spine.
+/// Reads an EPUB: its parts in the order of its spine.
 fn book(package: &mut Package<'_>) -> Result<DocumentText, String> {
     let container = package.part(CONTAINER)?.unwrap_or_default();
     let list = attributes(&container, "rootfile")
@@ -178,10 +180,10 @@ fn book(package: &mut Package<'_>) -> Result<DocumentText, String> {
     })
 }
 
-/// Most parts read of a book: each is looked for among all items.
+/// Maximum number of parts read of a book. Finding each part searches all items.
 const PARTS_MAX: usize = 2000;
 
-/// The path of a part, from the folder of the list.
+/// Resolves the path of a part against the folder of the list.
 fn resolve(folder: &str, href: &str) -> String {
     let mut path: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in href.split('#').next().unwrap_or_default().split('/') {
@@ -206,7 +208,7 @@ impl Attributes {
     }
 }
 
-/// The attributes of each element of this name, up to where it stops being XML.
+/// Returns the attributes of each element with this name, up to the first XML error.
 fn attributes<'x>(xml: &'x str, name: &'static str) -> impl Iterator<Item = Attributes> + 'x {
     use quick_xml::events::Event;
     let mut reader = quick_xml::Reader::from_str(xml);

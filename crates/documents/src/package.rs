@@ -1,4 +1,4 @@
-//! Packages: ZIP files with XML in them, as office files and EPUB are.
+//! Packages: ZIP files of XML parts, such as office files and EPUB.
 
 use std::io::{Cursor, Read};
 
@@ -7,16 +7,17 @@ use zip::ZipArchive;
 use crate::bounded::Bounded;
 use crate::xml_text::{self, Rules};
 
-/// Most bytes unpacked of one part. A part of a real document is smaller; a bomb is not.
+/// Maximum size of one unpacked part, in bytes. Parts of real documents are smaller; zip bombs are
+/// larger.
 const PART_BYTES_MAX: u64 = 64 << 20;
 
-/// Most bytes unpacked of a package.
+/// Maximum number of bytes unpacked from a package.
 const PACKAGE_BYTES_MAX: u64 = 128 << 20;
 
 /// An open package.
 pub(crate) struct Package<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
-    /// What may still be unpacked.
+    /// Number of bytes that may still be unpacked.
     bytes_left: u64,
 }
 
@@ -24,7 +25,7 @@ impl<'a> Package<'a> {
     /// Opens a package.
     ///
     /// # Errors
-    /// It is no ZIP file.
+    /// If it is no ZIP file.
     pub(crate) fn open(bytes: &'a [u8]) -> Result<Package<'a>, String> {
         let zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| error.to_string())?;
         Ok(Package {
@@ -33,7 +34,8 @@ impl<'a> Package<'a> {
         })
     }
 
-    /// Names of parts that begin and end so, in the order of the numbers in them.
+    /// Returns the names of parts with this prefix and suffix, in the order of the numbers between
+    /// them.
     pub(crate) fn numbered(&self, begin: &str, end: &str) -> Vec<String> {
         let number =
             |name: &str| -> Option<u32> { name.strip_prefix(begin)?.strip_suffix(end)?.parse().ok() };
@@ -47,10 +49,10 @@ impl<'a> Package<'a> {
         names.into_iter().map(|(_, name)| name).collect()
     }
 
-    /// A part as text; `None` where there is none.
+    /// Returns a part as text; `None` if it is missing.
     ///
     /// # Errors
-    /// It cannot be unpacked, or is too long.
+    /// If it cannot be unpacked or is too long.
     pub(crate) fn part(&mut self, name: &str) -> Result<Option<String>, String> {
         let most = PART_BYTES_MAX.min(self.bytes_left);
         let part = match self.zip.by_name(name) {
@@ -69,14 +71,14 @@ impl<'a> Package<'a> {
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    /// The text of an element of a part; empty where there is none, or the part cannot be read.
+    /// Returns the text of an element of a part; empty if it is missing or the part cannot be read.
     pub(crate) fn element(&mut self, part: &str, texts: &'static [&'static str]) -> String {
         let xml = self.part(part).ok().flatten().unwrap_or_default();
         first_text(&xml, texts)
     }
 }
 
-/// The text of the first element of one of these names.
+/// Returns the text of the first element with one of these names.
 pub(crate) fn first_text(xml: &str, texts: &'static [&'static str]) -> String {
     let rules = Rules {
         texts,
@@ -85,14 +87,14 @@ pub(crate) fn first_text(xml: &str, texts: &'static [&'static str]) -> String {
         blanks: &[],
     };
     let mut text = Bounded::default();
-    // What was found before it stops being XML counts.
+    // The text before the first XML error counts.
     let _ = xml_text::read(xml, rules, &mut text);
     let text = text.into_text();
     let first = text.lines().map(str::trim).find(|line| !line.is_empty());
     first.unwrap_or_default().to_owned()
 }
 
-/// The `dc:title` of a document's metadata.
+/// Returns the `dc:title` of a document's metadata.
 pub(crate) fn title_of_rdf(xml: &str) -> String {
     first_text(xml, &["title"])
 }

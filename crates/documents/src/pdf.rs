@@ -1,6 +1,7 @@
-//! PDF: text by pdf-extract, title and language from the document's own information.
+//! PDF: extracts text with pdf-extract, and title and language from the document information.
 //!
-//! A document with a password is read if the password for reading is empty, as viewers do. Text that is only drawn (scans) is none.
+//! An encrypted document is read if its user password is empty, as viewers do. Text in images
+//! (scans) is not recognised.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +15,7 @@ use crate::package::title_of_rdf;
 /// Reads a PDF.
 ///
 /// # Errors
-/// Why it has no text: damaged, encrypted.
+/// The reason why it has no text, for example damage or encryption.
 pub(crate) fn read(bytes: &[u8]) -> Result<DocumentText, String> {
     let mut pdf = Document::load_mem(bytes).map_err(|error| error.to_string())?;
     if pdf.is_encrypted() {
@@ -25,7 +26,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<DocumentText, String> {
         let mut output = PlainTextOutput::new(Writer(&mut text));
         output_doc(&pdf, &mut output)
     }));
-    // What was read before a page that cannot be read is text of the document all the same.
+    // Text before an unreadable page still counts.
     let failure = match outcome {
         Ok(Ok(())) => None,
         Ok(Err(error)) => Some(error.to_string()),
@@ -60,7 +61,7 @@ impl<'a> ConvertToFmt for Writer<'a> {
     }
 }
 
-/// Of the document information, or else of its XMP metadata.
+/// Title from the document information, or else from its XMP metadata.
 fn title(pdf: &Document) -> String {
     let of_info = pdf
         .trailer

@@ -1,4 +1,4 @@
-//! A worker as the process that asks sees it: started, asked, ended.
+//! A worker process, as seen by the calling process: start, request, end.
 
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -13,34 +13,35 @@ use extract::{DocumentFailure, DocumentFormat, DocumentText};
 use crate::protocol::{self, Answer};
 use crate::workers::Limits;
 
-/// Least time given to the system for reading or writing: none is an error to it.
+/// Minimum timeout of a read or write: the system rejects a timeout of zero.
 const PATIENCE_MIN: Duration = Duration::from_millis(1);
 
-/// Last words of a worker that are looked at, in bytes.
+/// How much of a worker's final messages is read, in bytes.
 const LAST_WORDS_BYTES: u64 = 4096;
 
-/// What Rust says before it aborts for want of memory.
+/// Rust's message before it aborts for lack of memory.
 const NO_MEMORY: &str = "memory allocation of";
 
-/// The signal that the system's own killer uses when memory runs out.
+/// The signal that the system's OOM killer sends.
 const SIGKILL: i32 = 9;
 
-/// A worker that runs. Dropping it ends the process and waits for its end, so that it is no zombie.
+/// A running worker. Dropping it ends the process and waits for its end, so that it leaves no
+/// zombie.
 pub(crate) struct Process {
     child: Child,
     socket: UnixStream,
     /// Its standard error.
     words: OwnedFd,
-    /// Whether it has read a document before.
+    /// Whether it has already read a document.
     pub(crate) is_used: bool,
 }
 
 impl Process {
-    /// Starts a worker: this program, asked to be one.
+    /// Starts a worker: this program with the worker's arguments.
     pub(crate) fn start(program: &Path, limits: Limits) -> io::Result<Process> {
         let (socket, its) = UnixStream::pair()?;
         let (words, its_words) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-        // Whatever a parser prints, nobody waits: what does not fit is lost.
+        // Neither side blocks on a parser's messages; those that do not fit are lost.
         for end in [&words, &its_words] {
             let flags = rustix::fs::fcntl_getfl(end)?;
             rustix::fs::fcntl_setfl(end, flags | rustix::fs::OFlags::NONBLOCK)?;
@@ -48,7 +49,7 @@ impl Process {
         let child = Command::new(program)
             .arg(crate::worker::COMMAND)
             .arg(limits.memory_mebibytes.to_string())
-            // It has nothing of this process but a socket: no environment, no folder, no other file.
+            // The worker gets only a socket: no environment, no directory, no other file.
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(its)))
@@ -63,7 +64,8 @@ impl Process {
         })
     }
 
-    /// Has a document read. After a failure other than [`DocumentFailure::Unreadable`] the process must not be asked again.
+    /// Sends a document and reads the answer. After a failure other than
+    /// [`DocumentFailure::Unreadable`] the process must not be used again.
     pub(crate) fn read(
         &mut self,
         format: DocumentFormat,
@@ -85,9 +87,9 @@ impl Process {
         }
     }
 
-    /// Why the process has ended, or said what it must not say.
+    /// Returns why the process ended, or that it violated the protocol.
     fn end_of(&mut self, error: Option<io::Error>, limits: Limits) -> DocumentFailure {
-        // What broke the connection was its end, or else something that it said.
+        // The connection broke either because the process ended, or because of an invalid answer.
         let is_its_end = error.as_ref().is_none_or(|error| {
             matches!(
                 error.kind(),
@@ -106,7 +108,8 @@ impl Process {
     fn last_words(&self) -> String {
         let mut words = Vec::new();
         if let Ok(pipe) = self.words.try_clone() {
-            // It ends with an error where nobody writes any more: the pipe does not wait.
+            // The pipe does not block: the read ends with an error if the pipe is empty but still
+            // open.
             let _ = std::fs::File::from(pipe)
                 .take(LAST_WORDS_BYTES)
                 .read_to_end(&mut words);
@@ -117,7 +120,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both fail only where it has been waited for already.
+        // Both fail only if the process has already been waited for.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -141,7 +144,7 @@ fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
-/// Reads and writes until a time.
+/// Reads and writes until a deadline.
 struct Timed<'a> {
     socket: &'a UnixStream,
     until: Instant,

@@ -1,22 +1,23 @@
-//! What the two sides say to each other: frames over a socket.
+//! The protocol between a worker and its caller: frames over a socket.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 4 | length of the rest, little-endian |
-//! | n | to the worker: the format (1) and the document; from it: its answer, as JSON |
+//! | n | request: the format (1) and the document; response: the answer as JSON |
 
 use std::io::{self, Read, Write};
 
 use extract::{DocumentFormat, DocumentText};
 use serde::{Deserialize, Serialize};
 
-/// Longest document that a worker takes, in bytes: extraction decodes no more of a payload.
+/// Longest document that a worker accepts, in bytes: the limit of decoding in extraction.
 pub(crate) const DOCUMENT_BYTES_MAX: usize = 16 << 20;
 
-/// Longest answer that is believed, in bytes: [`crate::bounded::RAW_BYTES_MAX`] of text, in which every byte may be escaped (`\u0000`).
+/// Longest accepted answer, in bytes: [`crate::bounded::RAW_BYTES_MAX`] of text, in which every
+/// byte may be escaped (`\u0000`).
 pub(crate) const ANSWER_BYTES_MAX: usize = 32 << 20;
 
-/// What a worker says of a document: what it found, or why it cannot be read.
+/// A worker's answer for a document: its text, or why it cannot be read.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Answer(pub(crate) Result<DocumentText, String>);
 
@@ -85,7 +86,7 @@ fn read(input: &mut impl Read, bytes_max: usize) -> io::Result<Option<Vec<u8>>> 
         )));
     }
     let mut frame = Vec::new();
-    // Grows with what comes, whatever was said.
+    // The buffer grows with the received bytes, not with the announced length.
     input.take(length as u64).read_to_end(&mut frame)?;
     Ok((frame.len() == length).then_some(frame))
 }
@@ -113,7 +114,7 @@ mod tests {
         let back = answered(&mut wire).unwrap().unwrap();
         assert_eq!(back.0, found.0);
         assert!(answered(&mut wire).unwrap().is_none());
-        // A worker may have been taken over by its document: what it says is bounded and checked.
+        // A document may have compromised its worker, so answers are bounded and validated.
         assert!(answered(&mut &b"\xff\xff\xff\xff"[..]).is_err());
         assert!(answered(&mut &b"\x02\0\0\0{]"[..]).is_err());
         assert!(answered(&mut &b"\x09\0\0\0{"[..]).unwrap().is_none());

@@ -1,7 +1,7 @@
-//! A worker: reads documents from a socket, and says what is in them, until the socket closes.
+//! A worker: reads documents from a socket and answers with their text, until the socket closes.
 //!
-//! Before the first document it gives up what it does not need: memory beyond the limit, core files, new privileges. Files,
-//! environment and network connections it has none: it was started without.
+//! Before the first document it gives up memory beyond the limit, core files and new privileges. It
+//! starts without files, environment and network connections.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -16,22 +16,22 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use crate::protocol::{self, Answer};
 use crate::{office, pdf};
 
-/// The first argument of a program that is to be a worker; the second is the limit of its memory in MiB.
+/// The first argument that makes a program a worker; the second is its memory limit in MiB.
 pub const COMMAND: &str = "extract-worker";
 
-/// Stack of the thread that parses, in bytes. It is fixed, so that how deep a document may nest does not depend on settings of the
-/// system.
+/// Stack size of the parsing thread, in bytes. It is fixed, so that the possible nesting of a
+/// document does not depend on system settings.
 const STACK_BYTES: usize = 16 << 20;
 
-/// Limit of memory where none is given, in MiB.
+/// Default memory limit, in MiB.
 const MEMORY_MEBIBYTES: u64 = 512;
 
-/// Runs as a worker, with the arguments behind [`COMMAND`].
+/// Runs as a worker, with the arguments after [`COMMAND`].
 pub fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
     match serve(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nobody is there to tell, if this fails.
+            // A failure here cannot be reported.
             let _ = io::Write::write_all(&mut io::stderr(), error.to_string().as_bytes());
             ExitCode::FAILURE
         }
@@ -42,13 +42,13 @@ fn serve(mut arguments: impl Iterator<Item = String>) -> io::Result<()> {
     let mebibytes = arguments.next().and_then(|text| text.parse().ok());
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     give_up(mebibytes.unwrap_or(MEMORY_MEBIBYTES))?;
-    // Panics are answers here; their messages would fill the pipe.
+    // Panics become answers; their messages would fill the pipe.
     std::panic::set_hook(Box::new(|_| {}));
     let its = socket.try_clone()?;
     let parsing = std::thread::Builder::new()
         .stack_size(STACK_BYTES)
         .spawn(move || {
-            // Whatever it was, without the socket there is nothing left to do.
+            // Without the socket there is nothing left to do, whatever the error.
             let _ = answer_all(its);
             std::process::exit(0);
         })?;
@@ -69,14 +69,14 @@ fn give_up(mebibytes: u64) -> io::Result<()> {
     };
     limit(Resource::As, mebibytes << 20)?;
     limit(Resource::Core, 0)?;
-    // Nothing that it writes is a file.
+    // Forbids writing any file.
     limit(Resource::Fsize, 0)?;
     #[cfg(target_os = "linux")]
     rustix::thread::set_no_new_privs(true)?;
     Ok(())
 }
 
-/// Returns when the process on the other side closes its end or is gone, also while a document is parsed.
+/// Returns when the other process closes its end or is gone, also while a document is parsed.
 fn wait_for_the_end(socket: &UnixStream) -> io::Result<()> {
     loop {
         let mut ends = [PollFd::new(socket, PollFlags::RDHUP)];

@@ -1,4 +1,5 @@
-//! The workers of a process: as many as documents are being read at once, each used for many.
+//! The workers of a process. Their number follows the number of concurrent reads, and each is
+//! reused.
 
 use std::path::PathBuf;
 
@@ -8,18 +9,18 @@ use parking_lot::Mutex;
 use crate::process::Process;
 use crate::protocol::DOCUMENT_BYTES_MAX;
 
-/// What one document may cost.
+/// Limits for one document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Time, in seconds.
     pub seconds: u64,
-    /// Address space of a worker, in MiB; the program itself has a part of it.
+    /// Address space of a worker, in MiB; the program itself takes a part of it.
     pub memory_mebibytes: u64,
 }
 
 impl Default for Limits {
-    /// 10 s and 512 MiB: seventy times what the slowest of some fifty sample files needed (0.14 s for 70 KB of text), and room for a
-    /// document of 16 MiB that unpacks to ten times as much.
+    /// 10 s and 512 MiB: seventy times the time of the slowest of some fifty sample files (0.14 s
+    /// for 70 KB of text), and memory for a document of 16 MiB that unpacks to ten times as much.
     fn default() -> Limits {
         Limits {
             seconds: 10,
@@ -28,7 +29,7 @@ impl Default for Limits {
     }
 }
 
-/// Reads documents by workers. There are never more of them than threads that read at once.
+/// Reads documents with workers. There are never more workers than threads that read concurrently.
 #[derive(Debug)]
 pub struct Workers {
     program: PathBuf,
@@ -45,8 +46,8 @@ impl std::fmt::Debug for Process {
 }
 
 impl Workers {
-    /// Workers are started when they are needed, as `program`, which must call [`crate::worker::run`] when its first argument is
-    /// [`crate::worker::COMMAND`].
+    /// Creates a pool that starts workers on demand. Their program is `program`, which must call
+    /// [`crate::worker::run`] when its first argument is [`crate::worker::COMMAND`].
     pub fn new(program: PathBuf, limits: Limits) -> Workers {
         Workers {
             program,
@@ -83,12 +84,13 @@ impl DocumentReader for Workers {
                 bytes.len()
             )));
         }
-        // Not in the condition: the lock must not be held while it is read.
+        // A separate statement, because the lock must not be held during the read.
         let idle = self.idle.lock().pop();
         if let Some(process) = idle {
             match self.read_by(process, format, bytes) {
-                // It may have been ended by something else, or be short of memory for what it read before: the same bytes must give
-                // the same answer.
+                // The worker may have been ended from outside, or have used up memory for earlier
+                // documents. A fresh worker retries, because the same bytes must give the same
+                // answer.
                 Err(DocumentFailure::Crashed(_) | DocumentFailure::Memory { .. }) => {}
                 read => return read,
             }

@@ -1,20 +1,20 @@
-//! The text of an XML document by the names of its elements.
+//! Extracts the text of an XML document by the names of its elements.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesRef, Event};
 
 use crate::bounded::Bounded;
 
-/// Which elements have the text, by their local names.
+/// Which elements contain text, by local name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
-    /// Text is only in these; everywhere if there are none.
+    /// Elements that contain the text; if empty, all do.
     pub(crate) texts: &'static [&'static str],
-    /// What is in these is no text.
+    /// Elements without text.
     pub(crate) skipped: &'static [&'static str],
-    /// These end a line.
+    /// Elements that end a line.
     pub(crate) lines: &'static [&'static str],
-    /// These are blanks between words.
+    /// Elements that are blanks between words.
     pub(crate) blanks: &'static [&'static str],
 }
 
@@ -24,17 +24,17 @@ impl Rules {
     }
 }
 
-/// Adds the text of a document to `out`. One that is not well-formed is read up to that point.
+/// Adds the text of a document to `out`. Reads a malformed document up to the error.
 ///
 /// # Errors
-/// Where that point is, and why.
+/// Position and reason of the first XML error.
 pub(crate) fn read(xml: &str, rules: Rules, out: &mut Bounded) -> Result<(), String> {
     let mut reader = Reader::from_str(xml);
     let config = reader.config_mut();
     config.check_end_names = false;
     config.allow_unmatched_ends = true;
     config.allow_dangling_amp = true;
-    // How many elements with text, and how many without, are open.
+    // Numbers of open elements with text, and of open skipped elements.
     let (mut texts, mut skipped) = (0_usize, 0_usize);
     while !out.is_full() {
         let event = reader
@@ -79,6 +79,6 @@ fn push_reference(reference: &BytesRef<'_>, out: &mut Bounded) {
         return;
     }
     let name = String::from_utf8_lossy(reference);
-    // Names of HTML stand for a blank or a sign that no word has.
+    // Named entities of HTML that XML does not define become a blank.
     out.push(quick_xml::escape::resolve_xml_entity(&name).unwrap_or(" "));
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// A value that a spreadsheet would take for a formula is text there, too.
+/// Returns a value with a leading `'` if a spreadsheet would take it for a formula.
 pub(crate) fn csv_text(value: &str) -> Cow<'_, str> {
     match value.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => Cow::Owned(format!("'{value}")),

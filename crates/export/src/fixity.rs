@@ -1,7 +1,9 @@
-//! Whether inputs still are what was loaded: their digests, read again, as rows for whoever looks after files.
+//! Checks whether inputs still have the content that was loaded. Reads and digests them again, and
+//! returns rows for people who look after files.
 //!
-//! Names of columns and values follow PREMIS 3 and its vocabularies (<https://id.loc.gov/vocabulary/preservation.html>): a row is an event
-//! of the type `fixity check`, with its outcome `success`, `fail` or `warning`.
+//! Names of columns and values follow PREMIS 3 and its vocabularies
+//! (<https://id.loc.gov/vocabulary/preservation.html>): a row is an event of the type `fixity
+//! check`, with the outcome `success`, `fail` or `warning`.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -18,20 +20,21 @@ use inputs::{FromStart, digest_text};
 /// Bytes read at a time.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// What became of a check.
+/// Outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FixityOutcome {
     /// The bytes are those that were loaded.
     Success,
-    /// They are not, or cannot be read.
+    /// The bytes differ, or cannot be read.
     Fail,
-    /// There is nothing to compare with, or the bytes that were loaded are the beginning of what is there now.
+    /// There is no digest to compare with, or the bytes that were loaded are the beginning of the
+    /// present ones.
     Warning,
 }
 
 impl FixityOutcome {
-    /// Its name in the vocabulary.
+    /// Returns the name in the vocabulary.
     pub fn name(self) -> &'static str {
         match self {
             FixityOutcome::Success => "success",
@@ -46,21 +49,22 @@ impl FixityOutcome {
 pub struct FixityCheck {
     /// Name of the input.
     pub name: String,
-    /// Where its bytes were read from.
+    /// Location from which its bytes were read.
     pub location: String,
-    /// Bytes that the expected digest is of; absent where there is none.
+    /// Number of bytes that the expected digest covers, if any.
     pub size_bytes: Option<u64>,
-    /// SHA-256 in hexadecimal of what was loaded; absent where nothing was.
+    /// SHA-256 in hexadecimal of the loaded bytes; absent if nothing was loaded.
     pub digest_expected: Option<String>,
-    /// Bytes that there are now; absent where they cannot be read.
+    /// Present size in bytes; absent if the input cannot be read.
     pub size_bytes_found: Option<u64>,
-    /// SHA-256 in hexadecimal of the bytes that there are now; of as many as the expected digest is of, where that is of a beginning.
+    /// SHA-256 in hexadecimal of the present bytes. If the expected digest covers only a beginning,
+    /// of as many bytes.
     pub digest_found: Option<String>,
     /// When the check ended (ISO 8601).
     pub checked: String,
-    /// What came of it.
+    /// Outcome of the check.
     pub outcome: FixityOutcome,
-    /// Why it is no success; empty if it is one.
+    /// The reason if the check did not succeed; empty if it did.
     pub detail: String,
 }
 
@@ -79,7 +83,8 @@ const COLUMNS: [&str; 11] = [
     "event_outcome_detail",
 ];
 
-/// Reads an input of the ledger to its end. `goes_on` is told how many bytes were read and gives whether to go on; `None` where it said no.
+/// Reads an input of the ledger to its end. `goes_on` gets the number of bytes read and returns
+/// whether to continue. Returns `None` if it was stopped.
 pub fn check_fixity(
     sources: &Sources,
     row: &LedgerRow,
@@ -122,16 +127,16 @@ pub fn check_fixity(
     Some(check)
 }
 
-/// What an input is now.
+/// The present content of an input.
 struct Found {
     size_bytes: u64,
     whole: String,
-    /// Of as many bytes as were asked for, if there are so many.
+    /// Digest of as many bytes as were asked for, if the input is that long.
     beginning: Option<String>,
 }
 
 impl Found {
-    /// `None` where `goes_on` said no.
+    /// Returns `None` if `goes_on` returned `false`.
     fn of(
         input: Arc<dyn Input>,
         beginning_bytes: u64,
@@ -146,7 +151,7 @@ impl Found {
             if at == beginning_bytes {
                 beginning = Some(hex(hasher.clone()));
             }
-            // No piece reaches beyond the end of the beginning.
+            // No piece extends past the end of the beginning.
             let left = beginning_bytes.checked_sub(at).filter(|left| *left > 0);
             let room = left.map_or(PIECE_BYTES as u64, |left| left.min(PIECE_BYTES as u64));
             let count = match content.read(&mut piece[..room as usize]) {
@@ -203,10 +208,10 @@ fn hex(hasher: Sha256) -> String {
 pub struct FixityCsv<W: Write>(csv::Writer<W>);
 
 impl<W: Write> FixityCsv<W> {
-    /// Writes the line of names.
+    /// Writes the header line.
     ///
     /// # Errors
-    /// `out` cannot be written to; so for all else.
+    /// `out` cannot be written to. The same holds for the other functions.
     pub fn new(out: W) -> io::Result<FixityCsv<W>> {
         let mut writer = csv::WriterBuilder::new()
             .terminator(csv::Terminator::CRLF)
@@ -218,7 +223,7 @@ impl<W: Write> FixityCsv<W> {
     /// Writes a row.
     ///
     /// # Errors
-    /// As [`FixityCsv::new`].
+    /// See [`FixityCsv::new`].
     pub fn row(&mut self, check: &FixityCheck) -> io::Result<()> {
         let number = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
         let values: [&str; COLUMNS.len()] = [
@@ -237,10 +242,10 @@ impl<W: Write> FixityCsv<W> {
         self.0.write_record(values).map_err(io::Error::other)
     }
 
-    /// The output, with all rows in it.
+    /// Returns the output, with all rows written.
     ///
     /// # Errors
-    /// As [`FixityCsv::new`].
+    /// See [`FixityCsv::new`].
     pub fn finish(self) -> io::Result<W> {
         self.0
             .into_inner()

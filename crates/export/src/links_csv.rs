@@ -1,4 +1,4 @@
-//! Links as a table for spreadsheets.
+//! Writes links as a table for spreadsheets.
 
 use std::io::{self, Write};
 
@@ -17,24 +17,25 @@ const COLUMNS: [&str; 9] = [
     "is_current",
 ];
 
-/// Links, as CSV (RFC 4180): a line of names, then a line each.
+/// Links as CSV (RFC 4180): a header line, then one line per link.
 pub struct LinksCsv<W: Write>(csv::Writer<W>);
 
 impl<W: Write> LinksCsv<W> {
-    /// Writes the line of names.
+    /// Writes the header line.
     ///
     /// # Errors
-    /// `out` cannot be written to; so for all else.
+    /// `out` cannot be written to. The same holds for the other functions.
     pub fn new(out: W) -> io::Result<LinksCsv<W>> {
         let mut writer = csv::Writer::from_writer(out);
         writer.write_record(COLUMNS).map_err(io::Error::other)?;
         Ok(LinksCsv(writer))
     }
 
-    /// Writes a link. Times are empty where the links of newest versions were asked for: these are current.
+    /// Writes a link. Times are empty if the links of newest versions were asked for, which are all
+    /// current.
     ///
     /// # Errors
-    /// As [`LinksCsv::new`].
+    /// See [`LinksCsv::new`].
     pub fn row(&mut self, row: &LinkRow) -> io::Result<()> {
         fn url_or_key<'a>(url: &'a str, key: &'a str) -> &'a str {
             if url.is_empty() { key } else { url }
@@ -55,10 +56,10 @@ impl<W: Write> LinksCsv<W> {
         self.0.write_record(values).map_err(io::Error::other)
     }
 
-    /// Writes what is not written yet.
+    /// Flushes the output.
     ///
     /// # Errors
-    /// As [`LinksCsv::new`].
+    /// See [`LinksCsv::new`].
     pub fn finish(mut self) -> io::Result<()> {
         self.0.flush()
     }

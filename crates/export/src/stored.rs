@@ -1,7 +1,8 @@
-//! The bytes of an input as they are stored, and the span of the record that begins at an offset.
+//! Reads stored bytes of an input, and finds the range of the record at an offset.
 //!
-//! Programs of the field read records from a file by offset and length. Who may see a record is decided by its URL and its
-//! capture, and a file's bytes name neither, so the header at the offset is read first.
+//! Other programs read records from a file by offset and length. Access to a record depends on its
+//! URL and its capture, which a range of bytes does not name, so the header at the offset is read
+//! first.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -14,13 +15,15 @@ use archive::question::RecordBody;
 use archive::{Interrupt, RecordError, TakedownRules, input_at, raw_record};
 use inputs::Sources;
 
-/// The URL key that the header of the record at `offset` names; `None` if no capture is made of such a record.
+/// Returns the URL key in the header of the record at `offset`; `None` if such a record makes no
+/// capture.
 ///
-/// Nothing of this says that somebody may see the record, nor that it was loaded: whoever asks for the key asks the archive next.
+/// The result does not mean that the client may see the record, nor that it was loaded. The caller
+/// must ask the archive next.
 ///
 /// # Errors
-/// [`RecordError::Read`] if the input cannot be read or no record begins there. After an interrupt it is an I/O error of kind
-/// `TimedOut`.
+/// [`RecordError::Read`] if the input cannot be read or no record begins there. After an interrupt
+/// it is an I/O error of kind `TimedOut`.
 pub fn url_key_at(
     sources: &Sources,
     location: &str,
@@ -33,13 +36,14 @@ pub fn url_key_at(
     let Some(facts) = extract::header_facts(opened.format(), opened.kind(), headers) else {
         return Ok(None);
     };
-    // WAT and WET have the URL of the page that they are about.
+    // WAT and WET records have the URL of the page that they describe.
     let target = || headers.get("WARC-Target-URI").and_then(extract::named_url_key);
     Ok(facts.key_and_time.map(|(url_key, _)| url_key).or_else(target))
 }
 
-/// Whether an input holds a record that takedowns keep out, or that belongs to one: what crawlers derive from pages may lie in a file of its
-/// own, of which no capture was taken down. All of it is read.
+/// Returns whether an input contains a record that takedowns keep out, or one that belongs to such
+/// a record. Data that crawlers derive from pages may be in a separate file, in which no capture
+/// was taken down. Reads the whole input.
 ///
 /// # Errors
 /// [`RecordError::Read`] if the input cannot be read.
@@ -62,11 +66,12 @@ pub fn holds_taken_down(
     Ok(counts.records_selected + counts.records_concerned > 0)
 }
 
-/// Start and end in bytes of a record that [`archive::question::Question::Record`] found, as its input stores it; `None` if it
-/// shares a compressed member with others, so that no bytes of the input are this record alone.
+/// Returns start and end in bytes of a record found by [`crate::question::Question::Record`], as
+/// its input stores it; `None` if it shares a compressed member with others, so that no range of
+/// the input is this record alone.
 ///
 /// # Errors
-/// As [`archive::open_record`].
+/// The errors of [`crate::open_record`].
 pub fn stored_range(
     sources: &Sources,
     record: &RecordBody,
@@ -74,21 +79,22 @@ pub fn stored_range(
 ) -> Result<Option<Range<u64>>, RecordError> {
     let raw = raw_record(sources, record, interrupt)?;
     let span = raw.record().span;
-    // Without a length the record is compressed anew while it is read.
+    // A record without a length is compressed again while it is read.
     Ok(raw.length().map(|_| span.offset..span.end()))
 }
 
-/// Bytes of an input as they are stored. They are read piece by piece.
+/// Stored bytes of an input, read piece by piece.
 pub struct StoredBytes {
     input: Arc<dyn Input>,
     left: Range<u64>,
 }
 
 impl StoredBytes {
-    /// The bytes from `range.start` to before `range.end`.
+    /// Opens the bytes from `range.start` (inclusive) to `range.end` (exclusive).
     ///
     /// # Errors
-    /// [`RecordError::Read`] if the input cannot be opened, and [`RecordError::Shorter`] if it ends before `range.end`.
+    /// [`RecordError::Read`] if the input cannot be opened, and [`RecordError::Shorter`] if it ends
+    /// before `range.end`.
     pub fn open(
         sources: &Sources,
         location: &str,

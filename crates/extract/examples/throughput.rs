@@ -1,6 +1,7 @@
-//! How fast one core extracts: `cargo run --release -p extract --example throughput -- FILE...`
+//! Measures how fast one core extracts:
+//! `cargo run --release -p extract --example throughput -- FILE...`
 //!
-//! Records are read into memory first, so that only extraction is measured; time is that of the
+//! Records are read into memory first, so that only extraction is measured. The time is that of the
 //! thread, and the best of several rounds counts.
 
 use extract::{Documents, Extracted, LinkScope, Settings};
@@ -98,7 +99,7 @@ fn run(records: &[Record], settings: &Settings) -> Sums {
     sums
 }
 
-/// CPU time of this thread where the system tells it, else the time of day.
+/// CPU time of this thread if the system reports it, else the time of day.
 fn seconds_of_thread() -> f64 {
     let schedule = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let on_cpu = schedule

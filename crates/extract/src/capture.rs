@@ -1,5 +1,5 @@
-//! Makes the capture of a record: decides which records are captures, and reads their row (target, time,
-//! type, status, digest). The content of a page is read in `page`.
+//! Makes the capture of a record: decides which records are captures, and reads their row (target,
+//! time, type, status, digest). `page` reads the content of a page.
 
 use crate::html;
 use crate::http::{self, Head, chunked, coding};
@@ -11,7 +11,8 @@ use crate::{
 };
 use std::borrow::Cow;
 
-/// Largest number of characters kept of `WARC-Truncated`. The words of the standard (section 5.13) are shorter.
+/// Largest number of characters kept of `WARC-Truncated`. The words of the standard (section 5.13)
+/// are shorter.
 const TRUNCATED_CHARS_MAX: usize = 64;
 
 /// The fields that every capture takes from the header of its record.
@@ -22,7 +23,7 @@ pub(crate) struct Facts {
     pub(crate) fetch_time_ms: i64,
 }
 
-/// Returns the target and the time of a record, or the outcome if it has none that can be used.
+/// Returns the target and the time of a record, or the outcome if one of them is unusable.
 pub(crate) fn facts_of(target: Option<&str>, date_text: Option<&str>) -> Result<Facts, Extracted> {
     let (url, url_key) = match target::read(target) {
         Target::Web { url, url_key } => (url, url_key),
@@ -62,7 +63,7 @@ pub(crate) fn extract_response(record: &warc::Record, settings: &Settings) -> Ex
             &format!("{}: block begins {found:?}", facts.url),
         ));
     }
-    // Early ARC files, and those of Alexa, contain documents without their HTTP head.
+    // Early ARC files, and those of Alexa, contain documents without their HTTP header.
     let head = if holds_http {
         http::parse_head(&record.body)
     } else {
@@ -82,7 +83,7 @@ pub(crate) fn extract_response(record: &warc::Record, settings: &Settings) -> Ex
     .into_capture(settings)
 }
 
-/// Extracts a `resource` record, whose block is the payload alone.
+/// Extracts a `resource` record, whose block is only the payload.
 pub(crate) fn extract_resource(record: &warc::Record, settings: &Settings) -> Extracted {
     match facts_of_headers(&record.headers) {
         Ok(facts) => Answer {
@@ -96,7 +97,7 @@ pub(crate) fn extract_resource(record: &warc::Record, settings: &Settings) -> Ex
     }
 }
 
-/// Extracts a `revisit` record. It has no payload, but it may have the HTTP head.
+/// Extracts a `revisit` record. It has no payload, but it may have the HTTP header.
 pub(crate) fn extract_revisit(record: &warc::Record, settings: &Settings) -> Extracted {
     let facts = match facts_of_headers(&record.headers) {
         Ok(facts) => facts,
@@ -106,7 +107,7 @@ pub(crate) fn extract_revisit(record: &warc::Record, settings: &Settings) -> Ext
         true => http::parse_head(&record.body),
         false => Head::default(),
     };
-    // What this answer led to, whatever its original did.
+    // The redirect of this response, whatever its original was.
     let redirect = redirect::of(
         head.status,
         head.location.as_deref(),
@@ -132,7 +133,7 @@ pub(crate) fn extract_revisit(record: &warc::Record, settings: &Settings) -> Ext
     }))
 }
 
-/// Returns what a revisit says that it refers to, if that is a URL that has a key.
+/// Returns the reference of a revisit, if its URL has a key.
 fn refers_to(headers: &warc::Headers) -> Option<Box<RefersTo>> {
     let url = headers.get("WARC-Refers-To-Target-URI")?.trim();
     let url = url.trim_start_matches('<').trim_end_matches('>');
@@ -143,7 +144,7 @@ fn refers_to(headers: &warc::Headers) -> Option<Box<RefersTo>> {
     }))
 }
 
-/// Returns what is wrong with the HTTP head of a record that is a capture nevertheless.
+/// Returns the defect of the HTTP header of a record that is still a capture.
 pub(crate) fn http_defect(record: &warc::Record) -> Option<warc::Defect> {
     let may_be_http = record.kind == warc::Kind::Response && http::begins_like_http(&record.body);
     let head = may_be_http.then(|| http::parse_head(&record.body))?;
@@ -152,8 +153,8 @@ pub(crate) fn http_defect(record: &warc::Record) -> Option<warc::Defect> {
     Some(defect(reason::TRANSFER_CODING_UNKNOWN, &detail))
 }
 
-/// Returns why the record does not have all of its content, if it says so: the crawler's reason for cutting it, or that it
-/// is a segment.
+/// Returns why the content of the record is incomplete, if it says so: the crawler's reason for
+/// truncating it, or that it is a segment.
 pub(crate) fn truncated(record: &warc::Record) -> String {
     match record.headers.get("WARC-Truncated").unwrap_or_default().trim() {
         "" if segment::is_first(record) => reason::SEGMENT.to_owned(),
@@ -170,7 +171,7 @@ pub(crate) fn digest_of(record: &warc::Record) -> String {
     declared_digest(&record.headers).unwrap_or_else(|| warc::payload_digest(record))
 }
 
-/// What a payload is to its readers.
+/// A payload as a page or a document.
 #[derive(Default)]
 struct Content {
     page: Option<crate::Page>,
@@ -178,7 +179,7 @@ struct Content {
     document_defect: Option<warc::Defect>,
 }
 
-/// A record whose block contains a payload, perhaps after an HTTP head.
+/// A record whose block contains a payload, perhaps after an HTTP header.
 struct Answer<'a> {
     record: &'a warc::Record,
     facts: Facts,
@@ -235,8 +236,8 @@ impl Answer<'_> {
         }))
     }
 
-    /// What the payload of an answer that should have one lacks. A payload that the crawler cut, or that ends with its file, is
-    /// what there is of the page.
+    /// Returns what the payload of a successful response lacks. A payload that the crawler
+    /// truncated, or that ends with its file, counts as the page of that time.
     fn payload_shortfall(&self, payload: &[u8]) -> Shortfall {
         if !matches!(self.head.status, 200..=299) && self.kind != CaptureKind::Resource {
             return Shortfall::None;
@@ -253,8 +254,8 @@ impl Answer<'_> {
         }
     }
 
-    /// Returns the type in the HTTP header. For a payload without HTTP head, and for ARC, it is the type in
-    /// the record header.
+    /// Returns the media type in the HTTP header. For a payload without an HTTP header, and for
+    /// ARC, returns the type in the record header.
     fn content_type(&self) -> Option<&str> {
         let of_record = || self.record.headers.get("Content-Type");
         match self.kind {
@@ -278,7 +279,7 @@ impl Answer<'_> {
                 ..Content::default()
             };
         }
-        // Bytes that are still coded are no text.
+        // Bytes that are still encoded are not text.
         if !may_be_document || self.head.unknown_transfer_coding().is_some() {
             return Content::default();
         }
@@ -302,8 +303,8 @@ impl Answer<'_> {
     }
 
     fn page(&self, decoded: &coding::Decoded<'_>, mime: &str, settings: &Settings) -> Option<crate::Page> {
-        // Bytes that are still coded are no text. But servers name codings that they did not apply, so the
-        // bytes decide.
+        // Bytes that are still encoded are not text. But servers name codings that they did not
+        // apply, so the bytes decide.
         if self.head.unknown_transfer_coding().is_some() && !mime::sniff_html(&decoded.bytes) {
             return None;
         }
@@ -324,7 +325,7 @@ impl Answer<'_> {
         Some(page)
     }
 
-    /// Whether the record has more content than is at hand.
+    /// Returns whether the record has more content than its kept body.
     fn is_cut(&self) -> bool {
         !self.record.body_is_whole() || segment::is_first(self.record)
     }

@@ -1,5 +1,6 @@
-//! Converts payload bytes to text. The encoding comes from the byte order mark, the HTTP header, the `meta`
-//! or XML declaration, or detection, in this order. A declaration that the bytes plainly contradict does not count.
+//! Converts payload bytes to text. The encoding comes from the byte order mark, the HTTP header,
+//! the `meta` or XML declaration, or detection, in this order. A declaration that the bytes plainly
+//! contradict is ignored.
 
 mod evidence;
 
@@ -13,8 +14,8 @@ const PRESCAN_BYTES: usize = 4096;
 /// Number of bytes given to the detector. Its result is stable well before this.
 const DETECT_BYTES: usize = 64 << 10;
 
-/// Decodes `bytes`, without a copy if they are UTF-8 already, and returns the encoding. `declared` is the charset of the HTTP header;
-/// `top_level` is the last label of the host, a hint for the detector.
+/// Decodes `bytes` and returns the encoding. UTF-8 is not copied. `declared` is the charset of the
+/// HTTP header; `top_level` is the last label of the host, a hint for the detector.
 pub(crate) fn decode<'a>(
     bytes: &'a [u8],
     declared: Option<&str>,
@@ -26,8 +27,8 @@ pub(crate) fn decode<'a>(
     (text, encoding)
 }
 
-/// Returns the encoding of a document that begins with `start`: of its byte order mark, as declared, or detected. `top_level`, the last
-/// label of its host, is a hint for the detection.
+/// Returns the encoding of a document that begins with `start`: from its byte order mark, as
+/// declared, or detected. `top_level`, the last label of its host, is a hint for the detection.
 pub fn document_encoding(start: &[u8], declared: Option<&str>, top_level: Option<&str>) -> &'static Encoding {
     match Encoding::for_bom(start) {
         Some((encoding, _)) => encoding,
@@ -35,8 +36,8 @@ pub fn document_encoding(start: &[u8], declared: Option<&str>, top_level: Option
     }
 }
 
-/// Returns the encoding of a document that begins with `start` and has no byte order mark. `start` must be long enough to
-/// detect it, and to show whether it is in the charset that is declared.
+/// Returns the encoding of a document that begins with `start` and has no byte order mark. `start`
+/// must be long enough for detection and for checking a declared charset.
 pub(crate) fn encoding_of(
     start: &[u8],
     declared: Option<&str>,
@@ -48,7 +49,7 @@ pub(crate) fn encoding_of(
     let of_header = declared.and_then(|label| Encoding::for_label(label.as_bytes()));
     let of_document = || declared_inside(start);
     match of_header.or_else(of_document) {
-        // It stands for charsets that no browser reads any more.
+        // The replacement encoding represents charsets that browsers no longer read.
         Some(encoding) if encoding != REPLACEMENT => {
             evidence::against(encoding, of_header.is_some(), start, top_level).unwrap_or(encoding)
         }
@@ -56,7 +57,7 @@ pub(crate) fn encoding_of(
     }
 }
 
-/// Returns the encoding of a document that declares none.
+/// Returns the encoding of a document without a declaration.
 fn undeclared(start: &[u8], top_level: Option<&str>) -> &'static Encoding {
     // ISO-2022-JP consists of ASCII bytes with escape sequences, so it is valid UTF-8 too.
     let escapes = || memchr::memmem::find(start, b"\x1b$").is_some();
@@ -71,7 +72,7 @@ fn undeclared(start: &[u8], top_level: Option<&str>) -> &'static Encoding {
     }
 }
 
-/// Returns the encoding that is likeliest for bytes that are not UTF-8.
+/// Returns the likeliest encoding of bytes that are not UTF-8.
 fn detect_legacy(bytes: &[u8], top_level: Option<&str>) -> &'static Encoding {
     detect(bytes, top_level, Utf8Detection::Deny)
 }
@@ -87,8 +88,8 @@ fn detect(bytes: &[u8], top_level: Option<&str>, utf8: Utf8Detection) -> &'stati
     detector.guess(top_level, utf8)
 }
 
-/// Returns the encoding that the document itself declares: in its XML declaration or in the first `meta` with
-/// a charset. Comments are skipped.
+/// Returns the encoding that the document itself declares, in its XML declaration or in the first
+/// `meta` with a charset. Comments are skipped.
 fn declared_inside(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = &bytes[..bytes.len().min(PRESCAN_BYTES)];
     if head.starts_with(b"<?xml") {
@@ -130,7 +131,8 @@ fn label_after(text: &[u8], name: &[u8]) -> Option<&'static Encoding> {
         .position(|b| b"\"'; >/".contains(b) || b.is_ascii_whitespace())
         .unwrap_or(value.len());
     let encoding = Encoding::for_label(&value[..end])?;
-    // The declaration could be read as ASCII, so the document cannot be UTF-16 (HTML standard, 13.2.3.2).
+    // The declaration is readable as ASCII, so the document cannot be UTF-16 (HTML standard,
+    // 13.2.3.2).
     Some(if encoding == UTF_16LE || encoding == UTF_16BE {
         UTF_8
     } else if encoding == X_USER_DEFINED {
@@ -207,7 +209,7 @@ mod tests {
             assert_eq!(decode(bytes, Some(declared), None).0, expected, "{declared}");
         };
         let encoded = |encoding: &'static Encoding, text: &str| encoding.encode(text).0.into_owned();
-        // UTF-8 that is said to be something else.
+        // UTF-8 that is declared as another charset.
         for label in ["iso-8859-1", "windows-1252", "us-ascii"] {
             check("rødgrød æøå".as_bytes(), label, "rødgrød æøå");
             check("It’s".as_bytes(), label, "It’s");
@@ -232,25 +234,26 @@ mod tests {
         let plain = "Plain text with white space, and no byte of zero";
         check(plain.as_bytes(), "utf-16", plain);
         check(plain.as_bytes(), "utf-16be", plain);
-        // Something else that is said to be UTF-8.
+        // Another charset that is declared as UTF-8.
         check(&encoded(encoding_rs::WINDOWS_1251, russian), "utf-8", russian);
         check(&encoded(encoding_rs::SHIFT_JIS, japanese), "utf-8", japanese);
         check(&encoded(encoding_rs::EUC_JP, japanese), "utf-8", japanese);
         let french = "été, forêt, à la carte, où, garçon, déjà vu";
         check(&encoded(WINDOWS_1252, french), "utf-8", french);
-        // UTF-16 without its mark.
+        // UTF-16 without a byte order mark.
         let units = |to: fn(u16) -> [u8; 2]| plain.encode_utf16().flat_map(to).collect::<Vec<u8>>();
         for label in ["utf-8", "iso-8859-1"] {
             check(&units(u16::to_le_bytes), label, plain);
             check(&units(u16::to_be_bytes), label, plain);
         }
-        // A server that names one charset for all; the document knows better, and the bytes agree.
+        // A server that declares one charset for all documents. The document declares another, and
+        // its bytes agree.
         let page = format!("<meta charset=windows-1251>{russian}");
         check(&encoded(encoding_rs::WINDOWS_1251, &page), "iso-8859-1", &page);
-        // One that converts what it sends, and leaves the declaration in the document.
+        // A server that converts documents but leaves the declaration in them.
         let page = format!("<meta charset=koi8-r>{russian}");
         check(&encoded(encoding_rs::WINDOWS_1251, &page), "windows-1251", &page);
-        // A mark says more than the header, whatever that is.
+        // A byte order mark outranks any header.
         check(b"\xef\xbb\xbfcaf\xc3\xa9", "shift_jis", "café");
         check(b"\xfe\xff\0a\0b", "shift_jis", "ab");
     }
@@ -276,11 +279,11 @@ mod tests {
             "utf-8",
             "bad \u{fffd} byte, caf\u{fffd}",
         );
-        // Text in what is declared, though there is a word in UTF-8.
+        // Text in the declared charset with one word in UTF-8.
         let mut bytes = b"\xe9t\xe9, for\xeat, \xe0 la carte, ".to_vec();
         bytes.extend("garçon".as_bytes());
         check(&bytes, "iso-8859-1", "été, forêt, à la carte, garÃ§on");
-        // Bytes that are no text are not searched for words.
+        // Binary data is not searched for words.
         let junk = b"\x01\x02\xe9\x80\xff\x03\xe9\xe9\xff\x05\xe8\xfe\xed\x07";
         assert!(decode(junk, Some("utf-8"), None).0.contains('\u{fffd}'));
     }

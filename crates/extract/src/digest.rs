@@ -1,12 +1,13 @@
-//! Payload digests in the form of the capture row.
+//! Payload digests in the format of the capture row.
 
 use data_encoding::{BASE32, HEXLOWER_PERMISSIVE};
 
 /// The digest of a revisit that declares none: it has no payload to compute one from.
 pub(crate) const UNKNOWN: &str = "-";
 
-/// Returns a declared digest without its label. A SHA-1 is returned in upper-case Base32 whatever its form
-/// was, so that equal payloads have equal digests. Other algorithms stay as declared.
+/// Returns a declared digest without its label. A SHA-1 is returned in upper-case Base32 whatever
+/// its encoding was, so that equal payloads have equal digests. Digests of other algorithms are
+/// returned as declared.
 pub fn declared(value: &str) -> Option<String> {
     let (label, digest) = match value.trim().split_once(':') {
         Some((label, digest)) => (label.trim(), digest.trim()),

@@ -1,11 +1,14 @@
-//! Documents: captures that are no pages and have text nevertheless. Plain text and feeds are read here; PDF, EPUB and
-//! office files by a [`DocumentReader`], because their parsers fail on hostile files in ways that a caller cannot catch.
+//! Documents: captures that are not pages but have text. Plain text and feeds are read here. PDF,
+//! EPUB and office files are read by a [`DocumentReader`], because their parsers fail on hostile
+//! files in ways that a caller cannot catch.
 //!
 //! Invariants:
-//! - no capture is both a page and a document, and a document has no links: views of pages and links do not see it;
-//! - whether a capture is a document follows from its declared type and its bytes alone. So does its text, unless a
-//!   reader gave up for want of time or memory ([`DocumentFailure::is_of_the_moment`]);
-//! - a capture whose text cannot be read is a document without text, and says why.
+//! - No capture is both a page and a document. A document has no links, and the views of pages and
+//!   links ignore it.
+//! - Whether a capture is a document depends only on its declared type and its bytes. So does its
+//!   text, unless a reader gave up for lack of time or memory
+//!   ([`DocumentFailure::is_of_the_moment`]).
+//! - A capture whose text cannot be read is a document without text, with the reason.
 
 mod feed;
 mod format;
@@ -24,22 +27,22 @@ use crate::text::Collapser;
 use crate::{Page, charset, language, reason};
 use format::Format;
 
-/// Which captures that are no pages are read for their text.
+/// Captures that are read for their text although they are not pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum DocumentScope {
-    /// None.
+    /// No captures.
     #[default]
     None,
-    /// Plain text and feeds, which are read where pages are.
+    /// Plain text and feeds, which the extracting process reads itself.
     Text,
     /// PDF, EPUB and office files as well.
     All,
 }
 
 impl DocumentScope {
-    /// Returns the word for it on the command line and in responses.
+    /// Returns its name on the command line and in responses.
     pub fn name(self) -> &'static str {
         match self {
             DocumentScope::None => "none",
@@ -55,12 +58,12 @@ impl fmt::Display for DocumentScope {
     }
 }
 
-/// Which documents to read, and with what.
+/// Which documents to read, and how.
 #[derive(Debug, Clone, Default)]
 pub struct Documents {
     /// Which captures are documents.
     pub scope: DocumentScope,
-    /// Reads what is not read here; without it such documents have no text.
+    /// Reads the other formats; without a reader such documents have no text.
     pub reader: Option<Arc<dyn DocumentReader>>,
 }
 
@@ -72,27 +75,27 @@ impl Documents {
     };
 }
 
-/// Reads documents of formats whose parsers are not to be trusted with this process.
+/// Reads documents of formats whose parsers cannot be trusted within this process.
 pub trait DocumentReader: fmt::Debug + Send + Sync {
-    /// Returns title and text of `bytes`, which claim to be of `format`. The same bytes give the same answer, unless the
-    /// failure says otherwise. Called by many threads at once.
+    /// Returns title and text of `bytes`, which claim to be of `format`. The same bytes give the
+    /// same answer, unless the failure says otherwise. Called by many threads at once.
     ///
     /// # Errors
     /// [`DocumentFailure`].
     fn read(&self, format: DocumentFormat, bytes: &[u8]) -> Result<DocumentText, DocumentFailure>;
 
-    /// Ends what is kept for the next document. Called when a load has ended.
+    /// Releases resources kept for the next document. Called at the end of a load.
     fn rest(&self) {}
 }
 
-/// What a reader found in a document.
+/// A reader's result for a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentText {
-    /// The title that the document gives itself; empty if none.
+    /// The document's own title; empty if none.
     pub title: String,
     /// The text, in lines.
     pub text: String,
-    /// Whether there was more.
+    /// Whether the document has more text.
     pub truncated: bool,
     /// The language that the document declares; empty if none.
     pub language: String,
@@ -104,28 +107,28 @@ pub enum DocumentFailure {
     /// The format cannot be read: damaged, encrypted, or not what it claims to be.
     #[error("{0}")]
     Unreadable(String),
-    /// The reader crashed, and will again.
+    /// The reader crashed, and will crash again.
     #[error("its reader crashed: {0}")]
     Crashed(String),
-    /// It took too long.
+    /// The reader took too long.
     #[error("its reader was ended after {seconds} s")]
     Time {
         /// The limit.
         seconds: u64,
     },
-    /// It needed too much memory.
+    /// The reader needed too much memory.
     #[error("its reader needed more than {mebibytes} MiB")]
     Memory {
         /// The limit.
         mebibytes: u64,
     },
-    /// No reader could be started, or there is none.
+    /// No reader is set, or none could be started.
     #[error("no reader: {0}")]
     NoReader(String),
 }
 
 impl DocumentFailure {
-    /// Returns whether the same bytes may be read another time.
+    /// Returns whether reading the same bytes again may succeed.
     pub fn is_of_the_moment(&self) -> bool {
         match self {
             DocumentFailure::Unreadable(_) | DocumentFailure::Crashed(_) => false,
@@ -146,14 +149,15 @@ impl DocumentFailure {
     }
 }
 
-/// Returns whether a capture of this (normalized) type can be a document. It is decided before the payload is decoded.
+/// Returns whether a capture of this (normalized) type can be a document. This is decided before
+/// the payload is decoded.
 pub(crate) fn may_be(mime: &str, scope: DocumentScope) -> bool {
     scope != DocumentScope::None && Format::may_be_of(mime, scope)
 }
 
-/// A payload that is no page, and the fields of its capture that are needed.
+/// A payload that is not a page, with the needed fields of its capture.
 pub(crate) struct Source<'a> {
-    /// Normalized type.
+    /// Normalized media type.
     pub(crate) mime: &'a str,
     /// Decoded payload.
     pub(crate) bytes: &'a [u8],
@@ -167,7 +171,8 @@ pub(crate) struct Source<'a> {
     pub(crate) is_cut: bool,
 }
 
-/// Makes the document of a payload, and says why it has no text if that is a failure. `None` if it is no document.
+/// Makes the document of a payload. If that fails, also returns why it has no text. `None` if it is
+/// no document.
 pub(crate) fn read(source: &Source<'_>, documents: &Documents) -> Option<(Page, Option<warc::Defect>)> {
     let format = Format::of(source.mime, source.bytes, documents.scope)?;
     let (mut page, defect) = match format {
@@ -193,7 +198,7 @@ pub(crate) fn read(source: &Source<'_>, documents: &Documents) -> Option<(Page, 
     Some((page, defect))
 }
 
-/// Has a document read by the reader.
+/// Reads a document with the reader.
 fn apart(format: DocumentFormat, bytes: &[u8], documents: &Documents) -> (Page, Option<warc::Defect>) {
     let read = match &documents.reader {
         Some(reader) => reader.read(format, bytes),
@@ -217,14 +222,14 @@ fn apart(format: DocumentFormat, bytes: &[u8], documents: &Documents) -> (Page, 
     }
 }
 
-/// A title: one line with collapsed white space.
+/// Returns a title: one line with collapsed white space.
 fn line(text: &str) -> String {
     let mut line = Collapser::line(TITLE_CHARS_MAX);
     line.push(text.as_bytes());
     line.finish().0
 }
 
-/// A text in its lines, with collapsed white space, and whether there was more.
+/// Returns a text in its lines, with collapsed white space, and whether it was truncated.
 fn lines(text: &str) -> (String, bool) {
     let mut lines = Collapser::lines(TEXT_BYTES_MAX);
     for line in text.lines() {

@@ -1,8 +1,9 @@
-//! What records of an exchange say of each other: the request that an answer was given to, and its method.
+//! Matches the records of an HTTP exchange: finds the request of a response, and its method.
 //!
-//! A request belongs to an answer of its URL if either names the other as concurrent (`WARC-Concurrent-To`). Where neither names any record, it
-//! may belong to an answer of its URL and time. Of WAT, requests with another method than GET alone are known: those of GET
-//! would have to be parsed, and say nothing that changes an answer.
+//! A request belongs to a response of its URL if either names the other as concurrent
+//! (`WARC-Concurrent-To`). If neither names any record, it may belong to a response with the same
+//! URL and time. From WAT, only requests with a method other than GET are read: those of GET would
+//! have to be parsed, and do not change a response.
 
 use warc::{Format, Kind, Record};
 
@@ -11,13 +12,13 @@ use crate::wat;
 /// Longest method, in bytes; the longest registered one has 17.
 const METHOD_BYTES_MAX: usize = 32;
 
-/// Most ids kept that a record names. Writers name one or two.
+/// Maximum number of concurrent ids kept per record. Writers name one or two.
 const NAMES_MAX: usize = 16;
 
-/// The method of GET.
+/// The GET method.
 pub(crate) const GET: &str = "GET";
 
-/// How a record of an exchange is known to the others.
+/// The identification of a record for the other records of its exchange.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExchangeNames {
     /// Its own id; empty if it has none.
@@ -55,9 +56,10 @@ impl ExchangeNames {
         }
     }
 
-    /// Whether either names the other, of one URL: ids that occur twice are met in practice.
+    /// Returns whether either names the other and both have one URL. The URL is checked because ids
+    /// are not always unique in practice.
     fn is_linked(&self, other: &ExchangeNames) -> bool {
-        // Some writers leave the angle brackets of ids out.
+        // Some writers omit the angle brackets of ids.
         let names = |of: &ExchangeNames, id: &str| {
             !bare(id).is_empty() && of.concurrent.iter().any(|named| bare(named) == bare(id))
         };
@@ -73,21 +75,21 @@ impl ExchangeNames {
     }
 }
 
-/// An id without blanks and angle brackets.
+/// Returns an id without blanks and angle brackets.
 fn bare(id: &str) -> &str {
     id.trim().trim_start_matches('<').trim_end_matches('>')
 }
 
-/// How surely a request belongs to an answer.
+/// How certainly a request belongs to a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Belonging {
     /// One names the other.
     Named,
-    /// Neither names anybody, and both have the same URL and time.
+    /// Neither names any record, and both have the same URL and time.
     Alike,
 }
 
-/// A request that a record tells of.
+/// The request described by a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestFacts {
     /// Its method, in upper case.
@@ -96,7 +98,8 @@ pub struct RequestFacts {
 }
 
 impl RequestFacts {
-    /// The request of a `request` record, or of the WAT of one; `None` of other records, and where there is no method.
+    /// Returns the request of a `request` record, or of the WAT of one; `None` for other records,
+    /// and without a method.
     pub fn of(record: &Record) -> Option<RequestFacts> {
         match record.kind {
             Kind::Request => Some(RequestFacts {
@@ -111,7 +114,7 @@ impl RequestFacts {
         }
     }
 
-    /// Whether it is the request of an answer; `None` if nothing says so.
+    /// Returns how it belongs to a response; `None` if it does not.
     pub fn belongs(&self, answer: &ExchangeNames) -> Option<Belonging> {
         if self.names.is_linked(answer) {
             return Some(Belonging::Named);
@@ -121,7 +124,7 @@ impl RequestFacts {
     }
 }
 
-/// Whether a record is an answer, so that there may be a request of it.
+/// Returns whether a record is a response that may have a request.
 pub fn is_answer(record: &Record) -> bool {
     match record.kind {
         Kind::Response | Kind::Revisit => !matches!(record.format, Format::Arc(_)),
@@ -130,7 +133,7 @@ pub fn is_answer(record: &Record) -> bool {
     }
 }
 
-/// The names of an answer, by which its request is found.
+/// Returns the names of a response that identify its request.
 pub fn answer_names(record: &Record) -> ExchangeNames {
     match record.kind {
         Kind::Metadata => wat::response_names(record).unwrap_or_default(),
@@ -138,14 +141,15 @@ pub fn answer_names(record: &Record) -> ExchangeNames {
     }
 }
 
-/// The method of an HTTP request, in upper case: the first word of its block, if it is one.
+/// Returns the method of an HTTP request, in upper case: the first word of its block, if it is
+/// valid.
 fn method_of(block: &[u8]) -> Option<String> {
     let line = &block[..block.len().min(METHOD_BYTES_MAX + 1)];
     let end = line.iter().position(|byte| matches!(byte, b' ' | b'\t'))?;
     checked_method(std::str::from_utf8(&line[..end]).ok()?)
 }
 
-/// A word as a method, in upper case; `None` of what is no token (RFC 9110, 9.1), or too long.
+/// Returns a word as a method, in upper case; `None` if it is no token (RFC 9110, 9.1) or too long.
 pub(crate) fn checked_method(word: &str) -> Option<String> {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     let is_method = !word.is_empty() && word.len() <= METHOD_BYTES_MAX && word.bytes().all(is_token);
@@ -200,13 +204,13 @@ mod tests {
             request(names("<r>", &[], 9)).belongs(&naming),
             Some(Belonging::Named)
         );
-        // An id that occurs twice does not make the request of one URL that of another.
+        // A duplicate id does not match a request to a response of another URL.
         let of_another = ExchangeNames {
             url: "http://b.org/".into(),
             ..names("<r>", &["<a>"], 5)
         };
         assert_eq!(request(of_another).belongs(&answer), None);
-        // Records without ids name nobody.
+        // Records without ids name no record.
         assert_eq!(request(names("", &[""], 9)).belongs(&names("", &[""], 5)), None);
     }
 }

@@ -1,5 +1,5 @@
-//! What is extracted from a record: a capture with its page and links (docs/views.md), or the reason why there is
-//! none.
+//! The result of extracting a record: a capture with its page and links (docs/views.md), or the
+//! reason for its absence.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub struct Settings {
     pub links: LinkScope,
     /// Whether to extract the text of pages; not needed if search is off.
     pub text: bool,
-    /// Which captures that are no pages have their text extracted, and by what; none without `text`.
+    /// Which other captures have their text extracted, and how. Ignored without `text`.
     pub documents: Documents,
 }
 
@@ -21,7 +21,7 @@ pub struct Settings {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum LinkScope {
-    /// Every link except those to the own key of the page.
+    /// Every link except those to the page's own key.
     #[default]
     All,
     /// Only links whose target has another registered domain than the page.
@@ -29,7 +29,7 @@ pub enum LinkScope {
 }
 
 impl LinkScope {
-    /// Returns the word for it on the command line and in responses.
+    /// Returns its name on the command line and in responses.
     pub fn name(self) -> &'static str {
         match self {
             LinkScope::All => "all",
@@ -64,15 +64,15 @@ pub struct Capture {
     pub url: String,
     /// Milliseconds since 1970-01-01T00:00:00Z.
     pub fetch_time_ms: i64,
-    /// Declared Content-Type without parameters, in lower case; `unk` if none is declared; `warc/revisit` for
-    /// a revisit.
+    /// Declared Content-Type without parameters, in lower case; `unk` if none is declared;
+    /// `warc/revisit` for a revisit.
     pub mime: String,
-    /// HTTP status; 0 if there is none.
+    /// HTTP status; 0 if unknown.
     pub status: u16,
-    /// Method of the request, as its request record says; empty if unknown.
+    /// Request method from the request record; empty if unknown.
     #[serde(default)]
     pub method: String,
-    /// What the answer lacks to be a version of its page, whatever its status.
+    /// What the response lacks to be a version of its page, whatever its status.
     #[serde(default)]
     pub shortfall: Shortfall,
     /// Payload digest without label: the declared one, or else the SHA-1 in Base32.
@@ -83,66 +83,69 @@ pub struct Capture {
     pub length: u64,
     /// The kind of record that it comes from.
     pub kind: CaptureKind,
-    /// The page, if the capture is HTML with status 2xx or is a resource (judged by the record itself or by
-    /// its WAT), or comes from WET.
+    /// The page, if the capture is HTML with status 2xx or is a resource (judged by the record
+    /// itself or by its WAT), or comes from WET.
     pub page: Option<Page>,
-    /// What search has of a capture that is no page, but plain text, a feed, a PDF or an office file with status 2xx (or a
-    /// resource). It has no links.
+    /// The content for search of a capture that is no page, but plain text, a feed, a PDF or an
+    /// office file with status 2xx (or a resource). It has no links.
     #[serde(default)]
     pub document: Option<Box<Page>>,
-    /// Why the document has no text. Known where the record was read, and not kept.
+    /// Why the document has no text. Set when the record is read, and not stored.
     #[serde(skip)]
     pub document_defect: Option<warc::Defect>,
     /// For status 3xx: the target of `Location`, as the only link.
     pub redirect: Option<Link>,
-    /// For status 3xx: whether the resolved `Location` has the same URL key as the capture, as from http to
-    /// https or from the apex to `www`. Such a capture is never current: it would hide the page behind its
-    /// own address.
+    /// For status 3xx: whether the resolved `Location` has the same URL key as the capture, as from
+    /// http to https or from the apex to `www`. Such a capture is never current, because it would
+    /// hide the page behind its own address.
     #[serde(default)]
     pub redirects_to_itself: bool,
-    /// What a revisit says that it refers to; `None` of other captures, and of a revisit that names no URL.
+    /// The reference of a revisit; `None` for other captures, and for a revisit that names no URL.
     #[serde(default)]
     pub refers_to: Option<Box<RefersTo>>,
-    /// The capture whose content a revisit of another URL has. No record says it: it is found among all captures.
+    /// The original of a revisit of another URL: the capture with its content. Records do not name
+    /// it; it is found among all captures.
     #[serde(default)]
     pub original: Option<Box<Original>>,
-    /// Why the crawler cut the payload (`WARC-Truncated`: `length`, `time`, `disconnect`, ...); empty if it did not say so.
+    /// Why the crawler truncated the payload (`WARC-Truncated`: `length`, `time`, `disconnect`,
+    /// ...); empty if it did not say so.
     #[serde(default)]
     pub truncated: String,
 }
 
 impl Capture {
-    /// Returns what search has of the capture: its page, or the document that it is instead.
+    /// Returns the capture's content for search: its page or its document.
     pub fn content(&self) -> Option<&Page> {
         self.page.as_ref().or(self.document.as_deref())
     }
 
-    /// The type that a version of it has: of a revisit of another URL, that of its original.
+    /// Returns the media type of a version of it: for a revisit of another URL, that of its
+    /// original.
     pub fn shown_mime(&self) -> &str {
         self.original
             .as_ref()
             .map_or(&self.mime, |original| &original.mime)
     }
 
-    /// The status that a version of it has.
+    /// Returns the status of a version of it.
     pub fn shown_status(&self) -> u16 {
         self.original
             .as_ref()
             .map_or(self.status, |original| original.status)
     }
 
-    /// The kind of record that its content comes from.
+    /// Returns the kind of record that its content comes from.
     pub fn content_kind(&self) -> CaptureKind {
         self.original.as_ref().map_or(self.kind, |original| original.kind)
     }
 
-    /// The same, to be taken out.
+    /// As [`Capture::content`], for moving parts out.
     pub fn content_mut(&mut self) -> Option<&mut Page> {
         self.page.as_mut().or(self.document.as_deref_mut())
     }
 
-    /// Returns the type that the payload was found to have; empty where nobody looked. Only for pages is the payload
-    /// looked at, so this is `text/html` or `application/xhtml+xml`.
+    /// Returns the detected media type of the payload; empty if it was not examined. Only payloads
+    /// of pages are, so this is `text/html` or `application/xhtml+xml`.
     pub fn mime_detected(&self) -> &'static str {
         let is_payload = !matches!(self.kind, CaptureKind::Wat | CaptureKind::Wet);
         match &self.page {
@@ -153,48 +156,48 @@ impl Capture {
     }
 }
 
-/// What a revisit refers to: `WARC-Refers-To-Target-URI` and `WARC-Refers-To-Date`.
+/// The reference of a revisit: `WARC-Refers-To-Target-URI` and `WARC-Refers-To-Date`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefersTo {
     /// URL key of the target.
     pub url_key: String,
-    /// Milliseconds since 1970; `None` where there is no date.
+    /// Milliseconds since 1970; `None` without a date.
     pub time_ms: Option<i64>,
 }
 
-/// The capture whose content a revisit of another URL has.
+/// The original of a revisit of another URL: the capture with its content.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Original {
-    /// Its URL key.
+    /// URL key.
     pub url_key: String,
-    /// Its fetch time, in milliseconds since 1970.
+    /// Fetch time, in milliseconds since 1970.
     pub fetch_time_ms: i64,
     /// Number of its input.
     pub input: u32,
-    /// Its offset there.
+    /// Offset in its input.
     pub offset: u64,
-    /// Its type.
+    /// Media type.
     pub mime: String,
-    /// Its status.
+    /// HTTP status.
     pub status: u16,
     /// The kind of record that it comes from.
     pub kind: CaptureKind,
-    /// Its digest.
+    /// Payload digest.
     pub digest: String,
 }
 
-/// What an answer lacks to be a version of its page (docs/views.md).
+/// What a response lacks to be a version of its page (docs/views.md).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shortfall {
-    /// Nothing that is known.
+    /// No known shortfall.
     #[default]
     None,
-    /// Its payload has no bytes.
+    /// The payload is empty.
     Empty,
-    /// It is part of a payload: 206 without a range that covers the whole.
+    /// It is part of a payload: status 206 without a range that covers the whole.
     Part,
-    /// It is a 3xx without an http or https address to go to.
+    /// It is a 3xx without an http or https target.
     NoTarget,
 }
 
@@ -207,14 +210,14 @@ impl Shortfall {
         Shortfall::NoTarget,
     ];
 
-    /// The shortfall that this is the word for.
+    /// Returns the shortfall with this name.
     pub fn named(name: &str) -> Option<Shortfall> {
         Shortfall::ALL
             .into_iter()
             .find(|shortfall| shortfall.name() == name)
     }
 
-    /// Returns the word for it in facts; empty for none.
+    /// Returns its name in facts; empty for none.
     pub fn name(self) -> &'static str {
         match self {
             Shortfall::None => "",
@@ -230,7 +233,7 @@ impl Shortfall {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CaptureKind {
-    /// A `conversion` to something else than plain text: never current, and without text.
+    /// A `conversion` to something other than plain text: never current, and without text.
     Conversion,
     /// A WET `conversion`: only the text.
     Wet,
@@ -259,12 +262,12 @@ impl CaptureKind {
         CaptureKind::Response,
     ];
 
-    /// The kind that this is the word for.
+    /// Returns the kind with this name.
     pub fn named(name: &str) -> Option<CaptureKind> {
         CaptureKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Returns the word for it in responses and dumps.
+    /// Returns its name in responses and dumps.
     pub fn name(self) -> &'static str {
         match self {
             CaptureKind::Conversion => "conversion",
@@ -291,10 +294,10 @@ pub struct Page {
     pub title: String,
     /// The visible text, at most 1 MiB; empty if the source has none (WAT).
     pub text: String,
-    /// Whether `text` was cut.
+    /// Whether `text` was truncated.
     pub text_truncated: bool,
-    /// The name of its character encoding in the Encoding Standard (`UTF-8`, `windows-1252`), declared or detected; empty
-    /// where the source does not have the page itself (WAT, WET).
+    /// The name of its character encoding in the Encoding Standard (`UTF-8`, `windows-1252`),
+    /// declared or detected; empty if the source does not have the page itself (WAT, WET).
     #[serde(default)]
     pub charset: String,
     /// The language (BCP 47): the declared one, or else a detected one; empty if unknown.
@@ -320,12 +323,12 @@ pub struct Link {
     pub anchor: String,
     /// Whether all occurrences are nofollow, ugc or sponsored.
     pub nofollow: bool,
-    /// What the first occurrence is.
+    /// The kind of the first occurrence.
     #[serde(default)]
     pub kind: LinkKind,
 }
 
-/// What makes a link.
+/// The element or header of a link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkKind {
@@ -341,13 +344,13 @@ pub enum LinkKind {
 }
 
 impl LinkKind {
-    /// The kind that this is the word for.
+    /// Returns the kind with this name.
     pub fn named(name: &str) -> Option<LinkKind> {
         let all = [LinkKind::A, LinkKind::Area, LinkKind::Refresh, LinkKind::Location];
         all.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Returns the word for it in the table of links.
+    /// Returns its name in the table of links.
     pub fn name(self) -> &'static str {
         match self {
             LinkKind::A => "a",

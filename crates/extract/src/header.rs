@@ -1,24 +1,25 @@
-//! The part of a capture that comes from the header of its record alone. It is enough to see later, before
-//! any of the block is read, whether a record is still the one that the capture was made from.
+//! The part of a capture that comes from the header of its record. It is enough to check later,
+//! before reading the block, whether a record is still the one that the capture was made from.
 
 use crate::CaptureKind;
 use crate::capture::{declared_digest, facts_of_headers};
 use crate::target::{self, Target};
 use crate::{mime, wet};
 
-/// What the header of a record says about its capture.
+/// The data of a capture in the header of its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeaderFacts {
     /// Kind of the capture.
     pub kind: CaptureKind,
-    /// URL key and fetch time in milliseconds since 1970; `None` for WAT, which has both in its block.
+    /// URL key and fetch time in milliseconds since 1970; `None` for WAT, which has both in its
+    /// block.
     pub key_and_time: Option<(String, i64)>,
     /// Payload digest, as in [`crate::Capture::digest`]; `None` if none is declared, and for WAT.
     pub digest: Option<String>,
 }
 
-/// The key of a URL as the header of any record names it, also of one that no capture is made of; `None` where it is no web
-/// address.
+/// Returns the key of a URL in the header of any record, even of one that makes no capture; `None`
+/// if it is no web address.
 pub fn named_url_key(target: &str) -> Option<String> {
     match target::read(Some(target)) {
         Target::Web { url_key, .. } => Some(url_key),
@@ -26,8 +27,9 @@ pub fn named_url_key(target: &str) -> Option<String> {
     }
 }
 
-/// The web address of the page that a record was derived from, where its own address names it behind a scheme of a crawler:
-/// `urn:text:`, `urn:pageinfo:`, `urn:thumbnail:`, `screenshot:`, `youtube-dl:00001:` and the like.
+/// Returns the web address of the page that a record was derived from, if the record's own address
+/// is that address after a scheme of a crawler: `urn:text:`, `urn:pageinfo:`, `urn:thumbnail:`,
+/// `screenshot:`, `youtube-dl:00001:` and the like.
 pub fn derived_from(target: &str) -> Option<&str> {
     let target = target.trim().trim_start_matches('<').trim_end_matches('>');
     let is_web = |rest: &str| {
@@ -36,7 +38,8 @@ pub fn derived_from(target: &str) -> Option<&str> {
                 .is_some_and(|beginning| beginning.eq_ignore_ascii_case(scheme))
         })
     };
-    // What stands before the page's address is schemes and numbers alone: other addresses may have one in their path or query.
+    // Only schemes and numbers may come before the page's address: other addresses may contain one
+    // in their path or query.
     let is_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.' | '_');
     let mut rest = target;
     while !is_web(rest) {
@@ -49,10 +52,11 @@ pub fn derived_from(target: &str) -> Option<&str> {
     (rest.len() < target.len()).then_some(rest)
 }
 
-/// A web address as [`crate::Capture::url`] has it, and its key; `None` where it is of another scheme.
+/// Returns a web address in the format of [`crate::Capture::url`], and its key; `None` if it has
+/// another scheme.
 ///
 /// # Errors
-/// What is wrong with a web address that cannot be used.
+/// The defect of an unusable web address.
 pub fn web_target(target: &str) -> Result<Option<(String, String)>, warc::Defect> {
     match target::read(Some(target)) {
         Target::Web { url, url_key } => Ok(Some((url, url_key))),
@@ -61,7 +65,8 @@ pub fn web_target(target: &str) -> Result<Option<(String, String)>, warc::Defect
     }
 }
 
-/// Returns the facts of a record with this header, or `None` if no capture is made of such a record.
+/// Returns the facts of a record with this header, or `None` if no capture is made of such a
+/// record.
 pub fn header_facts(format: warc::Format, kind: warc::Kind, headers: &warc::Headers) -> Option<HeaderFacts> {
     let kind = match kind {
         warc::Kind::Response if matches!(format, warc::Format::Arc(_)) => CaptureKind::Arc,

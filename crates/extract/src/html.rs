@@ -1,16 +1,16 @@
 //! Reads HTML: title, visible text, links and a few declarations, from the tokens alone.
 //!
-//! The tokenizer is html5gum with an emitter of our own. Measured on the 306 HTML pages (11.4 MB) of six real
-//! crawls, one thread, counting links and text: html5gum with such an emitter 594 MB/s, `tl` 410 (does not
-//! follow the standard: 126 links lost, entities not decoded), lol_html 169 (359 without text; entities not
+//! The tokenizer is html5gum with a custom emitter, measured on the 306 HTML pages (11.4 MB) of six
+//! real crawls (one thread, links and text): html5gum with such an emitter 594 MB/s, `tl` 410 (not
+//! standard: 126 links lost, entities not decoded), lol_html 169 (359 without text; entities not
 //! decoded), ready-made tokens of html5gum 138, tokenizer of html5ever 115.
 //!
-//! No tree is built, so time is linear in the input; `scanner`, `document` and `open` decide from the tags
-//! what a tree would add. Markup is read as by a browser without scripts: `noscript` has content, `template`
-//! has none.
+//! No tree is built, so time is linear in the input; `scanner`, `document` and `open` derive from
+//! the tags what a tree would add. Markup is read as by a browser without scripts: `noscript` has
+//! content, `template` has none.
 //!
-//! XHTML differs in three rules: `/>` closes every element, CDATA sections are text, and only `script` and
-//! `style` are raw. XML that is not well-formed, of which a browser shows nothing, is read like any other
+//! XHTML differs in three rules: `/>` closes every element, CDATA sections are text, and only
+//! `script` and `style` are raw. Malformed XML, which browsers do not show, is read like any other
 //! page.
 
 mod attributes;
@@ -42,8 +42,9 @@ pub(crate) fn read(html: &str, markup: Markup, wants_text: bool) -> Document {
     document
 }
 
-/// Returns the title of a document of a (normalized) type, in the form of
-/// [`Page::title`](crate::Page::title), or an empty string. The beginning of the document is enough.
+/// Returns the title of a document of a (normalized) type, in the format of
+/// [`Page::title`](crate::Page::title), or an empty string. The beginning of the document is
+/// enough.
 pub fn title(html: &str, mime: &str) -> String {
     read(html, mime::markup(mime), false).title.finish().0
 }

@@ -1,17 +1,19 @@
-//! Reads the HTTP layer of a response: status, the headers that matter here, and where the payload begins.
+//! Reads the HTTP layer of a response: the status, the needed headers, and where the payload
+//! begins.
 //!
-//! Every input has a head: a status line without a number gives status 0, lines without a colon are ignored,
-//! lines may end in CR LF or LF, and a head without its empty line reaches to the end of the block.
+//! Every input has a head: a status line without a number gives status 0, lines without a colon are
+//! ignored, lines may end in CR LF or LF, and a head without its empty line reaches to the end of
+//! the block.
 
 pub(crate) mod chunked;
 pub(crate) mod coding;
 
 use std::borrow::Cow;
 
-/// Largest number of codings kept. Nobody applies more, but a header may name millions.
+/// Maximum number of codings kept. Real responses have fewer, but a header may name millions.
 const CODINGS_MAX: usize = 8;
 
-/// Largest number of fields told of a head. Servers send some tens.
+/// Maximum number of fields returned from a head. Servers send some tens.
 const FIELDS_MAX: usize = 256;
 
 /// The fields kept of an HTTP head.
@@ -33,7 +35,8 @@ pub(crate) struct Head {
     pub(crate) codings: Vec<String>,
     /// Whether Transfer-Encoding names `chunked`.
     pub(crate) chunked: bool,
-    /// The first other Transfer-Encodings in the order they were applied, lower case, without parameters.
+    /// The first other Transfer-Encodings in the order they were applied, lower case, without
+    /// parameters.
     pub(crate) transfer_codings: Vec<String>,
 }
 
@@ -45,14 +48,14 @@ pub(crate) fn begins_like_http(block: &[u8]) -> bool {
     word.eq_ignore_ascii_case(b"HTTP") && matches!(rest.first(), Some(b'/' | b' '))
 }
 
-/// Reads the head of `block`. Interim responses (`100 Continue`) before the final one are skipped (RFC 9110,
-/// 15.2).
+/// Reads the head of `block`. Interim responses (`100 Continue`) before the final one are skipped
+/// (RFC 9110, 15.2).
 pub(crate) fn parse_head(block: &[u8]) -> Head {
     let (length, head) = last_head(block);
     Head { length, ..head }
 }
 
-/// The final head, and the length of all heads together.
+/// Returns the final head, and the length of all heads together.
 fn last_head(block: &[u8]) -> (usize, Head) {
     let mut head = parse_one_head(block);
     let mut skipped = 0;
@@ -71,7 +74,7 @@ fn parse_one_head(block: &[u8]) -> Head {
     head
 }
 
-/// Reads one head. Returns its first line and its length, and gives each field to `take`.
+/// Reads one head. Returns its first line and its length, and passes each field to `take`.
 fn read_fields(block: &[u8], mut take: impl FnMut(&[u8], &[u8])) -> (Option<&[u8]>, usize) {
     let mut lines = Lines { block, at: 0 };
     let status_line = lines.next();
@@ -104,7 +107,8 @@ fn read_fields(block: &[u8], mut take: impl FnMut(&[u8], &[u8])) -> (Option<&[u8
     (status_line, lines.at)
 }
 
-/// All fields of the final head of `block`, as they were sent: names and values, at most [`FIELDS_MAX`].
+/// Returns all fields of the final head of `block`, as sent: names and values, at most
+/// [`FIELDS_MAX`].
 pub(crate) fn fields(block: &[u8]) -> Vec<(String, String)> {
     let (length, last) = last_head(block);
     let mut fields = Vec::new();
@@ -117,8 +121,8 @@ pub(crate) fn fields(block: &[u8]) -> Vec<(String, String)> {
 }
 
 impl Head {
-    /// Returns all codings in the order in which they were applied: those of the content, then those of the
-    /// transfer without `chunked`.
+    /// Returns all codings in the order in which they were applied: those of the content, then
+    /// those of the transfer without `chunked`.
     pub(crate) fn all_codings(&self) -> Vec<String> {
         [self.codings.as_slice(), &self.transfer_codings].concat()
     }
@@ -129,7 +133,8 @@ impl Head {
         codings.find(|coding| !coding::is_known(coding))
     }
 
-    /// Keeps one header field. Of a repeated field the first counts; codings are all kept.
+    /// Stores one header field. If a field is repeated the first one counts, except that all
+    /// codings are kept.
     fn take_field(&mut self, name: &[u8], value: &[u8]) {
         let slot = match name.len() {
             12 if name.eq_ignore_ascii_case(b"content-type") => &mut self.content_type,
@@ -179,8 +184,8 @@ fn text(value: &[u8]) -> String {
     }
 }
 
-/// Reads the status of `HTTP/1.1 200 OK`, `HTTP/2 200`, `HTTP 200`, `HTTP/1.1  404`: the first number after
-/// the version.
+/// Reads the status of `HTTP/1.1 200 OK`, `HTTP/2 200`, `HTTP 200`, `HTTP/1.1  404`: the first
+/// number after the version.
 fn status_of(line: &[u8]) -> u16 {
     let mut words = line
         .split(u8::is_ascii_whitespace)
@@ -221,7 +226,8 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// Whether a `Content-Range` is that of the whole (RFC 9110, 14.4): from the first byte to the last of a length that it names.
+/// Returns whether a `Content-Range` covers the whole (RFC 9110, 14.4): from the first byte to the
+/// last of a known length.
 pub(crate) fn is_whole_range(content_range: Option<&str>) -> bool {
     let whole = |range: &str| -> Option<bool> {
         let (unit, range) = range

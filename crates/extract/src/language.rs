@@ -1,17 +1,18 @@
-//! The language of a page: the declared one in a uniform spelling, or else one detected from the text.
+//! The language of a page: the declared one in a uniform spelling, or else one detected from the
+//! text.
 
 use std::borrow::Cow;
 
-/// Number of bytes of the text given to the detector. On 306 real pages it was sure of 283 with 512 bytes, in
-/// 95 µs a page, and of only 186 with 1,024, in 130 µs. If it was sure, it never differed from its result for
-/// 8 KiB.
+/// Number of bytes of the text given to the detector. On 306 real pages it was sure of 283 with 512
+/// bytes, in 95 µs per page, and of only 186 with 1,024, in 130 µs. If it was sure, it never
+/// differed from its result for 8 KiB.
 const DETECT_BYTES: usize = 512;
 
 /// With fewer bytes of text than this the detector only guesses.
 const DETECT_BYTES_MIN: usize = 60;
 
-/// Returns a declared language in the usual spelling (`en`, `pt-BR`, `zh-Hant`), the first one if there are
-/// several. `None` if it is no language tag, or says that the language is not known.
+/// Returns a declared language in the usual spelling (`en`, `pt-BR`, `zh-Hant`), the first one if
+/// there are several. `None` if it is no language tag, or means an unknown language.
 pub(crate) fn declared(value: &str) -> Option<String> {
     let tag = value.split([',', ';', ' ']).find(|tag| !tag.is_empty())?.trim();
     let mut parts = tag.split(['-', '_']);
@@ -49,7 +50,8 @@ pub(crate) fn detect(text: &str) -> Option<String> {
         .then(|| two_letters(info.lang().code()).unwrap_or_default().into_owned())
 }
 
-/// Converts three-letter codes (ISO 639-3) to two letters if such a code exists. `None` for "undetermined".
+/// Converts three-letter codes (ISO 639-3) to two letters if such a code exists. `None` for
+/// "undetermined".
 fn two_letters(code: &str) -> Option<Cow<'_, str>> {
     if matches!(code, "und" | "zxx" | "mul" | "mis") {
         return None;
@@ -60,8 +62,8 @@ fn two_letters(code: &str) -> Option<Cow<'_, str>> {
     })
 }
 
-/// Sorted by the first column. The largest member of a macrolanguage (`cmn`, `arb`, ...) has the code of the
-/// macrolanguage, because that is what detectors mean.
+/// Sorted by the first column. The largest member of a macrolanguage (`cmn`, `arb`, ...) has the
+/// code of the macrolanguage, because detectors mean that.
 #[rustfmt::skip]
 const ISO_639: &[(&str, &str)] = &[
     ("afr", "af"), ("aka", "ak"), ("amh", "am"), ("ara", "ar"), ("arb", "ar"), ("asm", "as"), ("aze", "az"),

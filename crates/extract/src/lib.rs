@@ -1,13 +1,14 @@
-//! Makes captures of records: HTTP layer, character set, title, text, links, language; WAT and WET.
+//! Makes captures from records: HTTP layer, character set, title, text, links, language; WAT and
+//! WET.
 //!
-//! These are pure functions from a [`warc::Record`] to an [`Extracted`], without input or output and without
-//! state between records.
+//! These are pure functions from a [`warc::Record`] to an [`Extracted`], without input or output
+//! and without state between records.
 //!
 //! Invariants:
-//! - no bytes cause a panic, and none cost more than time and memory linear in the record and in the limits
-//!   stated here ([`LINKS_MAX`], [`TEXT_BYTES_MAX`], 16 MiB of decoded payload);
-//! - every record has exactly one outcome. If it should be a capture and cannot be, the outcome has the
-//!   reason, one of the words of [`reason`].
+//! - No bytes cause a panic. Time and memory are linear in the record and in the limits stated here
+//!   ([`LINKS_MAX`], [`TEXT_BYTES_MAX`], 16 MiB of decoded payload).
+//! - Every record has exactly one outcome. If it should be a capture and cannot be, the outcome has
+//!   the reason, one of the constants in [`reason`].
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -65,8 +66,8 @@ pub fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
     }
 }
 
-/// Returns what is wrong with a record that may be a capture nevertheless, in addition to the defects found
-/// when it was read.
+/// Returns the defects of a record that may still be a capture, in addition to those found when it
+/// was read.
 pub fn defects_of(record: &warc::Record) -> impl Iterator<Item = warc::Defect> {
     let of_segment = segment::defect_of_first(record);
     capture::http_defect(record).into_iter().chain(of_segment)

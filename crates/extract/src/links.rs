@@ -1,9 +1,9 @@
 //! The links of one capture: resolved, deduplicated, in scope, bounded.
 //!
-//! Invariants: one link per target key, in the order of first occurrence; `anchor` is the first that is not
-//! empty; `nofollow` is set only if every occurrence has it; the own key of the page is never a target; at
-//! most [`LINKS_MAX`] links. `dropped` counts the distinct targets beyond that, references that are too long,
-//! and all that come after [`LINK_BYTES_MAX`] bytes were spent.
+//! Invariants: one link per target key, in the order of first occurrence; `anchor` is the first
+//! that is not empty; `nofollow` is set only if every occurrence has it; the page's own key is
+//! never a target; at most [`LINKS_MAX`] links. `dropped` counts the distinct targets beyond that,
+//! references that are too long, and all links after [`LINK_BYTES_MAX`] bytes were spent.
 
 use crate::resolve::Resolver;
 use crate::text::Collapser;
@@ -18,12 +18,13 @@ pub const LINKS_MAX: usize = 10_000;
 /// Largest number of characters kept of an anchor text.
 pub const ANCHOR_CHARS_MAX: usize = 256;
 
-/// Longer references are counted but not kept as links: their keys would be longer than an index can store.
+/// Longer references are counted but not kept as links: their keys would be longer than an index
+/// can store.
 pub(crate) const REFERENCE_BYTES_MAX: usize = 64 << 10;
 
-/// Number of bytes of resolved URLs and keys, and of bases read for them, allowed for one page. A short reference becomes as
-/// long as the base that it is resolved against, or is resolved by reading all of it; without this bound a page of 100 KB
-/// could need gigabytes, and one of 1 MB minutes.
+/// Maximum number of bytes of resolved URLs and keys, and of bases read for them, for one page.
+/// Resolving a short reference reads the whole base, and may copy it. Without this bound a page of
+/// 100 KB could need gigabytes, and one of 1 MB minutes.
 const LINK_BYTES_MAX: usize = 64 << 20;
 
 /// Returns whether a `rel` says that the link is no recommendation.
@@ -40,7 +41,7 @@ pub(crate) fn is_nofollow(rel: Option<&[u8]>) -> bool {
 pub(crate) struct Occurrence<'a> {
     /// The reference, not yet resolved.
     pub(crate) reference: &'a str,
-    /// Anchor text, in any spacing and length.
+    /// Anchor text, with any spacing and length.
     pub(crate) anchor: &'a str,
     pub(crate) nofollow: bool,
     pub(crate) kind: LinkKind,
@@ -61,8 +62,8 @@ pub(crate) struct LinkSet<'a> {
     links: Vec<Link>,
     /// Positions in `links`, by the hash of the key.
     places: HashTable<u32>,
-    /// Hashes of the keys beyond the limit, and of references that are not resolved. Two with the same hash
-    /// count once.
+    /// Hashes of the keys beyond the limit, and of references that are not resolved. Two with the
+    /// same hash count once.
     overflow: HashSet<u64, FxBuildHasher>,
     /// The rest of [`LINK_BYTES_MAX`].
     bytes_left: usize,
@@ -101,7 +102,8 @@ impl<'a> LinkSet<'a> {
         }
     }
 
-    /// Makes room for the links of `occurrences` occurrences: growing step by step would copy them several times.
+    /// Reserves memory for the links of `occurrences` occurrences, because growing step by step
+    /// would copy them several times.
     pub(crate) fn reserve(&mut self, occurrences: usize) {
         let count = occurrences.min(LINKS_MAX);
         let links = &mut self.links;
@@ -236,8 +238,8 @@ impl ExternalOnly {
         self.last.1
     }
 
-    /// Decides from the host alone. The domain of a host is that of its key, unless the `www` that keys drop
-    /// is part of the domain.
+    /// Decides from the host alone. The domain of a host is that of its key, unless the `www` that
+    /// keys drop is part of the domain.
     fn look_up(&self, host: &str) -> Place {
         if !simple::is_canonical_host(host) {
             return Place::Unknown;
@@ -267,7 +269,8 @@ fn anchor_of(text: &str) -> String {
     collapser.finish().0
 }
 
-/// Returns true only if collapsing would change nothing: ASCII, single blanks, none at the ends.
+/// Returns whether collapsing would change nothing: ASCII, single blanks, no blanks at the ends.
+/// May return false for other such texts.
 fn is_collapsed(text: &[u8]) -> bool {
     let mut before = b' ';
     for byte in text {

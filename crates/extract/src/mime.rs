@@ -3,14 +3,15 @@
 /// The type of a capture that declares no usable type.
 pub(crate) const UNKNOWN: &str = "unk";
 
-/// Returns a declared Content-Type without parameters, in lower case, or [`UNKNOWN`] if it is not valid.
+/// Returns a declared Content-Type without parameters, in lower case, or [`UNKNOWN`] if it is not
+/// valid.
 pub(crate) fn normalize(declared: Option<&str>) -> String {
     let Some(declared) = declared else {
         return UNKNOWN.to_owned();
     };
     let essence = declared.split([';', ',']).next().unwrap_or("").trim();
     let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$&^_.+-/".contains(&b);
-    // Some ARC writers use `no-type` if there is no type.
+    // Some ARC writers use `no-type` for a missing type.
     if essence.is_empty() || !essence.bytes().all(is_token) || essence.eq_ignore_ascii_case("no-type") {
         return UNKNOWN.to_owned();
     }
@@ -26,13 +27,14 @@ pub(crate) fn charset(declared: &str) -> Option<&str> {
     })
 }
 
-/// Returns whether a capture of this (normalized) type can be HTML. It is decided before the payload is
-/// decoded.
+/// Returns whether a capture of this (normalized) type can be HTML. This is decided before the
+/// payload is decoded.
 pub(crate) fn may_be_html(mime: &str) -> bool {
     matches!(mime, "text/html" | "application/xhtml+xml" | UNKNOWN)
 }
 
-/// Returns whether a capture of this (normalized) type is HTML. If no type was declared, `payload` decides.
+/// Returns whether a capture of this (normalized) type is HTML. If no type was declared, `payload`
+/// decides.
 pub(crate) fn is_html(mime: &str, payload: &[u8]) -> bool {
     match mime {
         "text/html" | "application/xhtml+xml" => true,
@@ -78,7 +80,8 @@ const SIGNATURES: [&[u8]; 17] = [
     b"<!--",
 ];
 
-/// Returns whether `payload` begins like HTML. An XML declaration before the document type is skipped.
+/// Returns whether `payload` begins like HTML. An XML declaration before the document type is
+/// skipped.
 pub(crate) fn sniff_html(payload: &[u8]) -> bool {
     let start = payload
         .strip_prefix(b"\xEF\xBB\xBF")

@@ -9,7 +9,7 @@ use crate::{LinkScope, Page, language};
 /// Largest number of characters kept of `meta name=robots`.
 const ROBOTS_CHARS_MAX: usize = 256;
 
-/// A document, and the fields of its capture that are needed.
+/// A document, with the needed fields of its capture.
 pub(crate) struct PageSource<'a> {
     pub(crate) document: Document,
     pub(crate) url: &'a str,
@@ -42,7 +42,7 @@ pub(crate) fn assemble(source: PageSource) -> Page {
             .filter(|url| url.len() <= REFERENCE_BYTES_MAX);
     }
     page.robots = document.robots.as_deref().and_then(robots);
-    // The document knows its language better than the server that sends it.
+    // The document's own declaration is more reliable than the server's.
     let declared = [
         document.language.as_deref(),
         document.content_language.as_deref(),

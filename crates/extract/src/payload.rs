@@ -1,14 +1,14 @@
-//! Reads the payload of a record, decoded piece by piece: after the HTTP head, without transfer and content
-//! codings.
+//! Reads the payload of a record, decoded piece by piece: after the HTTP head, without transfer and
+//! content codings.
 //!
-//! A few bytes can decode to any number, again at each coding, so nothing is ever decoded completely.
-//! Invariants:
-//! - at most `bytes_max` bytes are returned, and no coding passes more than twice that to the next: time and
-//!   memory are bounded whatever the bytes are;
-//! - memory holds only the windows of the codings (at most 16 MiB each, for brotli) and [`TRIAL_BYTES`] for
-//!   each;
-//! - bytes with a false claim (chunked, gzip, ...) are returned unchanged; of bytes that decode only up to
-//!   some point, the decoded part is returned.
+//! A few bytes can decode to any number, again at each coding, so nothing is ever decoded
+//! completely. Invariants:
+//! - At most `bytes_max` bytes are returned, and no coding passes more than twice that to the next.
+//!   So time and memory are bounded whatever the bytes are.
+//! - Memory holds only the windows of the codings (at most 16 MiB each, for brotli) and
+//!   [`TRIAL_BYTES`] for each.
+//! - Bytes with a false claim (chunked, gzip, ...) are returned unchanged. Of bytes that decode
+//!   only up to some point, the decoded part is returned.
 
 use std::io::{self, Cursor, Read};
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use warc::{Dechunker, HTTP_HEADER_BYTES_MAX, Headers, Kind, OpenRecord};
 use crate::http::{self, Head, coding};
 use crate::mime;
 
-/// Number of encoded bytes that decide whether a claimed coding is true. The largest unit that must be
-/// complete before anything comes out, a zstd block, has 128 KiB.
+/// Number of encoded bytes that decide whether a claimed coding is true. The largest unit that must
+/// be complete before any output, a zstd block, has 128 KiB.
 const TRIAL_BYTES: u64 = 256 << 10;
 
-/// Largest number of codings decoded. Servers apply one, rarely two; each can multiply the output of the one
-/// before.
+/// Maximum number of codings decoded. Servers apply one, rarely two; each can multiply the output
+/// of the previous one.
 const CODINGS_MAX: usize = 3;
 
 /// Number of bytes read at once for the head, and of a chunked payload.
@@ -40,7 +40,7 @@ pub struct PayloadReader {
     is_encoded: bool,
 }
 
-/// What happened before the end of the payload.
+/// Events before the end of the payload.
 #[derive(Default)]
 struct Ending {
     /// A limit was reached.
@@ -137,17 +137,19 @@ impl PayloadReader {
         self.status
     }
 
-    /// The fields of the HTTP header, names and values as they were sent; none if the record has no HTTP header.
+    /// The fields of the HTTP header, names and values as sent; empty if the record has no HTTP
+    /// header.
     pub fn fields(&self) -> &[(String, String)] {
         &self.fields
     }
 
-    /// Returns whether the payload is stored in a coding of the transfer or of the content.
+    /// Returns whether the payload is stored with a transfer or content coding.
     pub fn is_encoded(&self) -> bool {
         self.is_encoded
     }
 
-    /// Returns the character set in the HTTP header or, if there is no HTTP header, in the record header.
+    /// Returns the character set in the HTTP header or, if there is no HTTP header, in the record
+    /// header.
     pub fn charset(&self) -> Option<&str> {
         self.charset.as_deref()
     }
@@ -169,8 +171,8 @@ impl Read for PayloadReader {
     }
 }
 
-/// Reads up to the end of the HTTP head. Returns the bytes read, which may be more, and the head; it is empty
-/// if the block has none.
+/// Reads up to the end of the HTTP head. Returns the bytes read, which may be more, and the head;
+/// it is empty if the block has none.
 fn read_head(block: &mut impl Read, may_be_http: bool) -> io::Result<(Vec<u8>, Head)> {
     let mut start = Vec::new();
     loop {
@@ -179,14 +181,15 @@ fn read_head(block: &mut impl Read, may_be_http: bool) -> io::Result<(Vec<u8>, H
             return Ok((start, Head::default()));
         }
         let head = http::parse_head(&start);
-        // A head that reaches to the end of the bytes read may go on.
+        // A head that reaches to the end of the bytes read may continue.
         if head.length < start.len() || grew == 0 || start.len() >= HTTP_HEADER_BYTES_MAX {
             return Ok((start, head));
         }
     }
 }
 
-/// Records that the input failed: the decoders above do not distinguish that from wrong bytes.
+/// Records that the input failed, because the decoders above do not distinguish that from wrong
+/// bytes.
 struct Noting<R> {
     inner: R,
     ending: Arc<Ending>,
@@ -200,7 +203,7 @@ impl<R: Read> Read for Noting<R> {
     }
 }
 
-/// Ends after `left` bytes, and records whether there would have been more.
+/// Ends after `left` bytes, and records whether there were more.
 struct Limited<R> {
     inner: R,
     left: u64,

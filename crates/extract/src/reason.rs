@@ -1,5 +1,5 @@
-//! Why a record that should be a capture is none, and what is wrong with one that is: the fixed set of
-//! [`warc::Defect`] reasons of this crate, in addition to those of `warc`.
+//! Reasons why a record that should be a capture is not one, and defects of captures: the fixed set
+//! of [`warc::Defect`] reasons of this crate, in addition to those of `warc`.
 
 /// The record has no WARC-Target-URI (for WAT: none in the envelope).
 pub const MISSING_TARGET_URI: &str = "missing-target-uri";
@@ -7,19 +7,19 @@ pub const MISSING_TARGET_URI: &str = "missing-target-uri";
 pub const BAD_TARGET_URI: &str = "bad-target-uri";
 /// The record has no WARC-Date, or no date in the ARC header line.
 pub const MISSING_DATE: &str = "missing-date";
-/// The date is in none of the known spellings.
+/// The date has no known format.
 pub const BAD_DATE: &str = "bad-date";
 /// A response with an http or https target has a block that does not begin like HTTP.
 pub const NOT_HTTP: &str = "not-http";
 /// The block of a WAT record is not the JSON of an envelope.
 pub const BAD_WAT_JSON: &str = "bad-wat-json";
-/// A Transfer-Encoding cannot be decoded. The record is a capture, but without text unless it turns out to be
-/// HTML.
+/// A Transfer-Encoding cannot be decoded. The record is a capture, but without text unless it turns
+/// out to be HTML.
 pub const TRANSFER_CODING_UNKNOWN: &str = "transfer-coding-unknown";
-/// A record is one of several segments of a longer one. The first is a capture whose content is cut; the content of the
-/// others is not read.
+/// A record is one of several segments of a longer one. The first is a capture with incomplete
+/// content; the content of the others is not read.
 pub const SEGMENT: &str = "segment";
-/// A document is damaged, encrypted, or not what its type says: it has no text.
+/// A document is damaged, encrypted, or not of its declared type: it has no text.
 pub const DOCUMENT_UNREADABLE: &str = "document-unreadable";
 /// The process that read a document crashed: it has no text.
 pub const DOCUMENT_CRASH: &str = "document-crash";
@@ -27,7 +27,7 @@ pub const DOCUMENT_CRASH: &str = "document-crash";
 pub const DOCUMENT_TIME: &str = "document-time";
 /// A document took too much memory to read: it has no text this time.
 pub const DOCUMENT_MEMORY: &str = "document-memory";
-/// There was no process to read a document: it has no text this time.
+/// No process could be started to read a document: it has no text this time.
 pub const DOCUMENT_NO_READER: &str = "document-no-reader";
 
 /// Every reason, in the order of this file.

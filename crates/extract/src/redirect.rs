@@ -1,7 +1,7 @@
 //! The target of a capture with status 3xx.
 //!
-//! A `Location` may have any length, up to that of its record. One that is too long for an index is kept
-//! here; the index counts it.
+//! A `Location` may have any length, up to that of its record. One that is too long for an index is
+//! kept here; the index counts it.
 
 use crate::resolve::Resolver;
 use crate::{Link, LinkKind, LinkScope, Shortfall};
@@ -17,7 +17,8 @@ pub(crate) struct Redirect {
     pub(crate) leads_elsewhere: bool,
 }
 
-/// Resolves the `Location` of a capture with `status`. The result is empty unless the status is 3xx.
+/// Resolves the `Location` of a capture with `status`. The result is empty unless the status is
+/// 3xx.
 pub(crate) fn of(
     status: u16,
     location: Option<&str>,
@@ -36,7 +37,8 @@ pub(crate) fn of(
 fn target(location: &str, url: &str, url_key: &str, scope: LinkScope) -> Option<Redirect> {
     let target = Resolver::new(url, None)?.resolve(location)?;
     let target_key = urlkey::url_key(&target).ok()?;
-    // Decide this before the scope: whether a capture can be current must not depend on which links are kept.
+    // Decided before the scope: whether a capture can be current must not depend on which links are
+    // kept.
     if target_key == url_key {
         return Some(Redirect {
             link: None,
@@ -65,7 +67,7 @@ fn target(location: &str, url: &str, url_key: &str, scope: LinkScope) -> Option<
 }
 
 impl Redirect {
-    /// What a capture with this status lacks if this is its redirect.
+    /// Returns what a capture with this status lacks if this is its redirect.
     pub(crate) fn shortfall(&self, status: u16) -> Shortfall {
         match status {
             300..=399 if !self.to_itself && !self.leads_elsewhere => Shortfall::NoTarget,

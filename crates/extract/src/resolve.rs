@@ -1,7 +1,7 @@
-//! Resolves references to absolute URLs (WHATWG), with a fast way for those that are canonical already.
+//! Resolves references to absolute URLs (WHATWG), with a fast path for canonical ones.
 //!
-//! Invariant: the fast way returns exactly what `url::Url::join` returns, or nothing; a property test
-//! compares the two.
+//! Invariant: the fast path returns exactly what `url::Url::join` returns, or nothing; a property
+//! test compares the two.
 
 use crate::simple;
 use url::Url;
@@ -13,13 +13,15 @@ pub(crate) struct Resolver {
     base: Url,
     /// The host of the page itself, in the form of URLs.
     page_host: String,
-    /// `scheme://host[:port]` of the base. Empty if the base has a user name, because references inherit it.
+    /// `scheme://host[:port]` of the base. Empty if the base has a user name, because references
+    /// inherit it.
     origin: String,
 }
 
 impl Resolver {
-    /// `base_href` is the document's first `<base href>`, which is resolved against `page_url`; it is ignored
-    /// if it is no http or https URL. Returns `None` if the URL of the page cannot be parsed.
+    /// Creates a resolver. `base_href` is the document's first `<base href>`, which is resolved
+    /// against `page_url`; it is ignored if it is no http or https URL. Returns `None` if the URL
+    /// of the page cannot be parsed.
     pub(crate) fn new(page_url: &str, base_href: Option<&str>) -> Option<Resolver> {
         let page = Url::parse(page_url).ok()?;
         let page_host = page.host_str().unwrap_or("").to_owned();
@@ -58,8 +60,8 @@ impl Resolver {
             .or_else(|| self.resolve_slowly(reference))
     }
 
-    /// Returns how many bytes of the base are read to resolve `reference`: even if the result is short, the last segment of
-    /// its path may be long.
+    /// Returns how many bytes of the base are read to resolve `reference`: even if the result is
+    /// short, the last segment of the base's path may be long.
     pub(crate) fn base_bytes_read(&self, reference: &str) -> usize {
         match reference.starts_with('/') || simple::split_absolute(reference).is_some() {
             true => 0,
@@ -161,7 +163,7 @@ mod tests {
         check(Some("http://"), "c", Some("http://www.example.com/a/c"));
     }
 
-    /// Pieces from which nearly canonical references are put together.
+    /// Pieces that form nearly canonical references.
     fn piece() -> impl Strategy<Value = &'static str> {
         proptest::sample::select(vec![
             "http://",

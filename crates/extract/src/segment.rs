@@ -1,16 +1,16 @@
-//! Records in segments: a crawler may split a long record into a first record and `continuation` records, often in
-//! other files (WARC standard, section 7).
+//! Segmented records: a crawler may split a long record into a first record and `continuation`
+//! records, often in other files (WARC standard, section 7).
 //!
-//! Segments are not joined. The first one is a capture that is known to be incomplete, and a continuation is told as
-//! content that was not read.
+//! Segments are not joined. The first one is a capture that is marked as incomplete, and a
+//! continuation is reported as unread content.
 
 use warc::{Defect, Kind, Record};
 
 use crate::target::{self, Target, defect};
 use crate::{Extracted, http, reason};
 
-/// Whether a record is the first segment of a longer one. Some writers number every record: one that has as many bytes as
-/// its HTTP head says is whole.
+/// Returns whether a record is the first segment of a longer one. Some writers number every record:
+/// one that has all the bytes its HTTP header declares is complete.
 pub(crate) fn is_first(record: &Record) -> bool {
     if record.kind == Kind::Continuation || record.headers.get("WARC-Segment-Number").is_none() {
         return false;
@@ -27,7 +27,7 @@ pub(crate) fn is_first(record: &Record) -> bool {
     declared != Some(record.body_length.saturating_sub(head.length as u64))
 }
 
-/// What is wrong with a record that is a first segment.
+/// Returns the defect of a record that is a first segment.
 pub(crate) fn defect_of_first(record: &Record) -> Option<Defect> {
     let is_content = matches!(record.kind, Kind::Response | Kind::Resource | Kind::Conversion);
     (is_content && is_first(record)).then(|| {

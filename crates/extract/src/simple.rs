@@ -1,4 +1,4 @@
-//! Facts about a reference that are visible in its bytes, without parsing it.
+//! Properties of a reference that are visible in its bytes, without parsing it.
 //!
 //! Each function gives a result only if it is certain; otherwise the caller uses the `url` crate.
 
@@ -27,8 +27,9 @@ pub(crate) fn split_absolute(reference: &str) -> Option<Absolute<'_>> {
     Some(Absolute { scheme, host, rest })
 }
 
-/// Returns whether `host` is a domain name that needs no change in URLs: lower-case letters, digits and
-/// hyphens, no empty label, none in Punycode, and a last label of letters (else it might be an address).
+/// Returns whether `host` is a domain name that needs no change in URLs: lower-case letters, digits
+/// and hyphens, no empty label, no label in Punycode, and a last label of letters (otherwise it
+/// might be an IP address).
 pub(crate) fn is_canonical_host(host: &str) -> bool {
     if host.len() > 253 {
         return false;
@@ -74,18 +75,18 @@ const PLAIN: [bool; 256] = {
     plain
 };
 
-/// Returns path and query of `rest` without the fragment, if they are canonical already. `rest` must be empty
-/// or begin with `/`, `?` or `#`.
+/// Returns path and query of `rest` without the fragment, if they are already canonical. `rest`
+/// must be empty or begin with `/`, `?` or `#`.
 pub(crate) fn canonical_path(rest: &str) -> Option<&str> {
     let path = match memchr::memchr(b'#', rest.as_bytes()) {
-        // Blanks at the end would be trimmed, but they are part of the fragment, which is dropped anyway.
+        // Blanks at the end would be trimmed, but they are part of the fragment, which is dropped.
         Some(end) => &rest[..end],
         None => rest,
     };
     let mut before = 0;
     for byte in path.bytes() {
-        // A segment that begins with a dot may be a dot segment. This is rare. An escaped dot (`%2e`) is
-        // checked below.
+        // A segment that begins with a dot may be a dot segment, which is rare. An escaped dot
+        // (`%2e`) is checked below.
         if !PLAIN[usize::from(byte)] || (byte == b'.' && before == b'/') {
             return None;
         }
@@ -102,10 +103,11 @@ fn has_escaped_dot(path: &[u8]) -> bool {
         .any(|w| w[0] == b'%' && w[1] == b'2' && w[2] | 0x20 == b'e')
 }
 
-/// Returns true only if `reference` stays on the host of the base: it has neither a scheme nor a host of its
-/// own. (It may still be no URL at all.)
+/// Returns true only if `reference` certainly stays on the host of the base: it has neither a
+/// scheme nor a host. It may still be an invalid URL.
 pub(crate) fn is_relative(reference: &str) -> bool {
-    // The URL parser removes tabs and line ends anywhere, and blanks in front, so those are left to it.
+    // The URL parser removes tabs and line ends anywhere, and blanks at the beginning, so such
+    // references are left to it.
     for (at, byte) in reference.bytes().enumerate() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' => {}
@@ -118,7 +120,7 @@ pub(crate) fn is_relative(reference: &str) -> bool {
                     Some(b'/' | b'\\' | b'\t' | b'\n' | b'\r')
                 );
             }
-            // A digit, dot or other plain character in front cannot begin a scheme.
+            // A digit, dot or other plain character at the beginning cannot start a scheme.
             b'0'..=b'9' | b'.' | b'-' | b'_' | b'%' | b'~' | b'=' | b'&' => return true,
             _ => return false,
         }

@@ -1,4 +1,4 @@
-//! Reads the target of a record: from the text in the header to a URL that has a key.
+//! Reads the target of a record: converts the text in the header to a URL with a key.
 
 use crate::reason;
 use std::borrow::Cow;
@@ -9,14 +9,15 @@ use std::fmt::Write;
 pub(crate) enum Target {
     /// An http or https URL, with its key.
     Web {
-        /// The URL as archived, without brackets and line ends, with blanks and control characters escaped.
+        /// The URL as archived, without brackets and line ends, with blanks and control characters
+        /// escaped.
         url: String,
         /// The SURT form of the URL.
         url_key: String,
     },
     /// Another scheme (dns, ftp, metadata, ...): not a capture.
     Other,
-    /// A web address that cannot be used.
+    /// An unusable web address.
     Unusable(warc::Defect),
 }
 
@@ -63,8 +64,8 @@ fn is_web(scheme: &str) -> bool {
     scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
 }
 
-/// Removes carriage returns, line feeds and tabs, as browsers do, and escapes blanks and other control
-/// characters, because the URL must fit in a line of blank-separated fields.
+/// Removes carriage returns, line feeds and tabs, as browsers do, and escapes blanks and other
+/// control characters, because the URL must fit in a line of blank-separated fields.
 fn escape(target: &str) -> String {
     if target.bytes().all(|b| b > b' ' && b != 0x7f) {
         return target.to_owned();

@@ -1,10 +1,10 @@
-//! Whole records, built by hand.
+//! Tests with whole records, built by hand.
 
 use super::*;
 
 mod hostile;
 
-/// A record as a reader would give it.
+/// Returns a record as a reader would return it.
 pub(crate) fn record(kind: warc::Kind, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> warc::Record {
     let body = body.into();
     let mut header_fields = warc::Headers::new();
@@ -76,7 +76,7 @@ fn a_response() {
     assert_eq!(page.links.len(), 1);
 }
 
-/// A response whose payload was chunked after `payload` was made of it.
+/// Returns a response whose payload was first encoded and then chunked.
 fn chunked(fields: &str, payload: &[u8]) -> warc::Record {
     let mut block = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{fields}\r\n").into_bytes();
     for chunk in payload.chunks(37) {
@@ -91,7 +91,7 @@ fn chunked(fields: &str, payload: &[u8]) -> warc::Record {
     record
 }
 
-/// gzip under chunks had become a page of noise.
+/// Regression: gzip within chunks had become a page of noise.
 #[test]
 fn transfer_codings_come_off_before_those_of_the_content() {
     use crate::http::coding::tests::encode;
@@ -111,7 +111,7 @@ fn transfer_codings_come_off_before_those_of_the_content() {
             "Transfer-Encoding: deflate, chunked\r\nContent-Encoding: gzip\r\n",
             encode("raw", &gzip),
         ),
-        // Claimed, and not applied.
+        // Declared, but not applied.
         ("Transfer-Encoding: gzip, chunked\r\n", html.to_vec()),
     ] {
         let record = chunked(fields, &payload);
@@ -144,7 +144,7 @@ fn an_unknown_transfer_coding_is_a_defect_and_no_text() {
         (capture.status, capture.mime.as_str(), capture.page),
         (200, "text/html", None)
     );
-    // A claim of a server that applied nothing.
+    // A declaration of a server that applied no coding.
     assert!(
         capture_of(&chunked(fields, b"<html><a href=/x>y</a>"))
             .page
@@ -316,7 +316,7 @@ fn other_records_are_counted() {
     assert!(matches!(extract(&dns, &ALL), Extracted::Counted));
 }
 
-/// The first segment was taken for the whole page, and the others for nothing.
+/// Regression: the first segment was taken for the whole page, and the others were ignored.
 #[test]
 fn records_in_segments_are_told() {
     let segment = [
@@ -352,7 +352,7 @@ fn records_in_segments_are_told() {
         }
         other => panic!("{other:?}"),
     }
-    // Numbered, and whole.
+    // Numbered, but complete.
     let whole = record(warc::Kind::Response, &segment, body.replace("99", "21"));
     assert_eq!(capture_of(&whole).truncated, "");
     assert_eq!(defects_of(&whole).next(), None);

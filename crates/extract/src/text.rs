@@ -1,8 +1,8 @@
 //! Collects text with collapsed white space, up to a limit.
 
-/// Collects text. Runs of white space become one blank, or one line end if the markup breaks the line; there
-/// is none at the beginning or the end. The text is never longer than its limit and never cut inside a
-/// character.
+/// Collects text. Runs of white space become one blank, or one line end if the markup breaks the
+/// line; the text neither begins nor ends with white space. The text is never longer than its limit
+/// and never cut inside a character.
 ///
 /// White space is defined as in Unicode, including the no-break space.
 #[derive(Debug)]
@@ -103,7 +103,7 @@ impl Collapser {
         self.push_words(&text[start..]);
     }
 
-    /// Adds words with single blanks between them, and none at the ends.
+    /// Adds words with single blanks between them and no blanks at the ends.
     fn push_words(&mut self, words: &[u8]) {
         if words.is_empty() || self.truncated {
             return;
@@ -121,7 +121,7 @@ impl Collapser {
         self.push_gap();
         let mut room = self.bytes_max.saturating_sub(self.out.len()).min(words.len());
         self.truncated = room < words.len();
-        // Bytes 10xxxxxx continue a character (RFC 3629): go back to its start.
+        // Bytes 10xxxxxx continue a character (RFC 3629), so the cut moves back to its start.
         while room > 0 && words.get(room).is_some_and(|byte| byte & 0xc0 == 0x80) {
             room -= 1;
         }
@@ -202,18 +202,20 @@ fn is_single_blank(text: &[u8], at: usize) -> bool {
             .is_some_and(|byte| CLASSES[usize::from(*byte)] == Class::Plain)
 }
 
-/// Bytes that are looked at together; as many as fill a register, so that the compiler makes one comparison of them.
+/// Number of bytes compared together: the size of a vector register, so that the compiler compares
+/// them at once.
 const BLOCK: usize = 16;
 
-/// Returns how many bytes at the beginning of `text`, in whole blocks, are words with single blanks between them. The
-/// byte before them must be no blank.
+/// Returns how many bytes at the beginning of `text`, in whole blocks, are words with single blanks
+/// between them. The byte before them must not be a blank.
 fn plain_blocks(text: &[u8]) -> usize {
-    // As `CLASSES` says, but the blank.
+    // The special bytes of `CLASSES`, without the blank.
     let is_special =
         |byte: u8| (byte.wrapping_sub(b'\t') < 5) | (byte == 0xc2) | (byte.wrapping_sub(0xe1) < 3);
     let mut at = 0;
     while let Some((block, [next, ..])) = text[at..].split_first_chunk::<BLOCK>() {
-        // Each byte beside the one behind it: a blank counts as single only if a plain byte follows.
+        // Pairs each byte with the following one: a blank counts as single only if a plain byte
+        // follows.
         let mut behind = [*next; BLOCK];
         behind[..BLOCK - 1].copy_from_slice(&block[1..]);
         let ends = |(&byte, &behind): (&u8, &u8)| {

@@ -1,7 +1,7 @@
-//! Reads a payload as UTF-8 text. Other character sets are converted while it is read.
+//! Reads a payload as UTF-8 text, and converts other character sets on the fly.
 //!
-//! The character set is found as in extraction: byte order mark, header, `meta` or XML declaration,
-//! detection. Bytes that cannot be converted become U+FFFD.
+//! The character set is determined as in extraction: byte order mark, header, `meta` or XML
+//! declaration, detection. Bytes that cannot be converted become U+FFFD.
 
 use std::io::{self, Read};
 
@@ -28,8 +28,8 @@ pub struct TextReader {
 }
 
 impl TextReader {
-    /// Reads as much of the payload as the detection of the character set needs. `top_level` is the last
-    /// label of the host, a hint for the detection.
+    /// Reads as much of the payload as the detection of the character set needs. `top_level` is the
+    /// last label of the host, a hint for the detection.
     ///
     /// # Errors
     /// The error of the payload, if its beginning cannot be read.
@@ -72,7 +72,7 @@ impl TextReader {
         }
         let last = piece.is_empty();
         let room = decoder.max_utf8_buffer_length(piece.len());
-        // The length always fits for pieces this small, so the other value is never used.
+        // The length always fits for pieces this small, so the fallback is never used.
         self.ready.resize(room.unwrap_or(piece.len() * 4 + 16), 0);
         let (_, _, written, _) = decoder.decode_to_utf8(&piece, &mut self.ready, last);
         self.ready.truncate(written);

@@ -1,8 +1,9 @@
 //! Reads WAT, the metadata of a capture as JSON, for its row and its links.
 //!
-//! Both layouts of Common Crawl are read: that of 2015 (`Envelope` before `Container`) and the present one
-//! (the header metadata after those of the payload), with the fields in any order. Until June 2019 the writer
-//! did not decode the character references of HTML in URLs and texts; they are decoded here.
+//! Both layouts of Common Crawl are read: that of 2015 (`Envelope` before `Container`) and the
+//! present one (the header metadata after those of the payload), with the fields in any order.
+//! Until June 2019 the writer did not decode the character references of HTML in URLs and texts;
+//! they are decoded here.
 
 mod entities;
 mod envelope;
@@ -21,7 +22,8 @@ use entities::References;
 use envelope::{Envelope, LinkEntry};
 use json::Text;
 
-/// 2019-07-01 in milliseconds since 1970: the WAT of earlier captures has undecoded character references.
+/// 2019-07-01 in milliseconds since 1970: the WAT of earlier captures has undecoded character
+/// references.
 const REFERENCES_DECODED_SINCE_MS: i64 = 1_561_939_200_000;
 
 /// Extracts the capture that a `metadata` record describes, if it is the WAT of a response.
@@ -50,10 +52,11 @@ pub(crate) fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
     }
 }
 
-/// What only the WAT of a request has.
+/// A field that only the WAT of a request has.
 const REQUEST: &[u8] = b"\"HTTP-Request-Metadata\"";
 
-/// The method and the names of the request whose WAT this is; `None` if it is another record.
+/// Returns the method and the names of the request that this WAT describes; `None` for another
+/// record.
 pub(crate) fn request(record: &warc::Record) -> Option<(String, ExchangeNames)> {
     if !begins_like_wat(&record.body) || memchr::memmem::find(&record.body, REQUEST).is_none() {
         return None;
@@ -63,13 +66,14 @@ pub(crate) fn request(record: &warc::Record) -> Option<(String, ExchangeNames)> 
     Some((checked_method(&method.decode())?, names(record, &envelope)))
 }
 
-/// The names of the response whose WAT this is; `None` if it is another record.
+/// Returns the names of the response that this WAT describes; `None` for another record.
 pub(crate) fn response_names(record: &warc::Record) -> Option<ExchangeNames> {
     let envelope = Envelope::parse(&record.body).ok()?;
     envelope.is_response().then(|| names(record, &envelope))
 }
 
-/// The names that the described record has. The record of the WAT refers to it, also where the envelope has no id.
+/// Returns the names of the described record. The WAT's own record refers to it, which helps if the
+/// envelope has no id.
 fn names(record: &warc::Record, envelope: &Envelope) -> ExchangeNames {
     let text = |text: Option<Text>| text.map(|text| text.decode().trim().to_owned());
     let referred = record.headers.get("WARC-Refers-To").unwrap_or_default();
@@ -82,7 +86,8 @@ fn names(record: &warc::Record, envelope: &Envelope) -> ExchangeNames {
     }
 }
 
-/// What WAT says that the response lacks. It says nothing of a payload that it was not told the length of.
+/// Returns what the response lacks according to WAT. If WAT has no length of the payload, an empty
+/// payload is not detected.
 fn shortfall(envelope: &Envelope, status: u16, redirect: &redirect::Redirect) -> Shortfall {
     let content_range = envelope.content_range.map(Text::decode);
     match status {
@@ -92,7 +97,8 @@ fn shortfall(envelope: &Envelope, status: u16, redirect: &redirect::Redirect) ->
     }
 }
 
-/// Returns whether a block begins like the JSON of WAT: other metadata records contain `name: value` lines.
+/// Returns whether a block begins like the JSON of WAT: other metadata records contain
+/// `name: value` lines.
 pub(crate) fn begins_like_wat(block: &[u8]) -> bool {
     let start = block.trim_ascii_start();
     let Some(name) = start.strip_prefix(b"{") else {

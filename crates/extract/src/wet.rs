@@ -1,4 +1,5 @@
-//! Reads `conversion` records: WET, the extracted text of a page, and others, of which nothing is read.
+//! Reads `conversion` records: WET, the extracted text of a page, and others, whose content is not
+//! read.
 
 use crate::capture::{digest_of, facts_of_headers};
 use crate::html::{TEXT_BYTES_MAX, TITLE_CHARS_MAX};
@@ -34,7 +35,8 @@ pub(crate) fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
     }))
 }
 
-/// A conversion is text only if it says so: to PDF, PNG or WARC is converted as well.
+/// Returns the kind of a conversion. Only `text/plain` is text: there are also conversions to PDF,
+/// PNG or WARC.
 pub(crate) fn kind(mime: &str) -> CaptureKind {
     match mime {
         "text/plain" => CaptureKind::Wet,
@@ -67,7 +69,8 @@ fn page(record: &warc::Record, settings: &Settings) -> Page {
     page
 }
 
-/// Returns the first line that is not blank. WET has no field for the title; its writer puts the title first.
+/// Returns the first non-blank line. WET has no field for the title; its writer puts the title
+/// first.
 fn first_line(text: &str) -> String {
     let line = text
         .lines()

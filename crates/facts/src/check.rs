@@ -1,4 +1,5 @@
-//! Whether the data files of the tables are as their logs say: a reader of the tables would fail in the midst of an answer, or worse.
+//! Checks the data files of the tables against their logs. With damaged files a reader of the
+//! tables would fail in the middle of an answer, or return wrong rows.
 
 use bytes::Bytes;
 use parquet::basic::Type as Physical;
@@ -9,15 +10,15 @@ use crate::delta::{Add, Log};
 use crate::field::{Field, Kind};
 use crate::{FactsError, Place, Table};
 
-/// What to do about damage of a data file.
+/// Advice for a damaged data file.
 pub const DAMAGE_ADVICE: &str = "put the file back from a copy, or load the inputs into a new archive";
 
-/// A data file that is not as its table's log says.
+/// A data file that differs from its table's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileDamage {
     /// The file, as its place names it.
     pub path: String,
-    /// What was found, and what the log says.
+    /// The found state, and the log's.
     pub found: String,
 }
 
@@ -28,11 +29,11 @@ impl std::fmt::Display for FileDamage {
     }
 }
 
-/// The data files of a table that are not as its log says; nothing where there is no such table. Every file is read whole, and
-/// nothing is written.
+/// Returns the data files of a table that differ from its log; none if there is no such table.
+/// Reads every file completely and writes nothing.
 ///
 /// # Errors
-/// [`FactsError`]: the log itself cannot be read, or the place fails.
+/// [`FactsError`] if the log itself cannot be read, or the place fails.
 pub fn damages(place: &std::sync::Arc<dyn Place>, table: Table) -> Result<Vec<FileDamage>, FactsError> {
     if !Log::is_there(&**place, table.name())? {
         return Ok(Vec::new());
@@ -58,13 +59,13 @@ pub fn damages(place: &std::sync::Arc<dyn Place>, table: Table) -> Result<Vec<Fi
     Ok(damages)
 }
 
-/// What is wrong with a file.
+/// Returns the damage of a file.
 fn check(fields: &'static [Field], bytes: Bytes, add: &Add) -> Option<String> {
     let size = bytes.len() as i64;
     if size != add.size {
         return Some(format!("{} bytes, the log says {}", count(size), count(add.size)));
     }
-    // Readers begin at the end, and would not miss it.
+    // Parquet readers begin at the end, and would not detect this.
     if !bytes.starts_with(b"PAR1") {
         return Some(format!(
             "{} bytes that are no such table (it does not begin with PAR1)",

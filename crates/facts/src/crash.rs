@@ -1,16 +1,21 @@
-//! Crash points: where a test may end the process, and why every one of them is harmless (see [`crashpoint`]).
+//! Crash points: where a test may end the process, and why a crash there is harmless (see
+//! [`crashpoint`]). Each item gives the state on disk, then the reason.
 //!
-//! In a store there is no other name and no sync: there `publish.before_rename` is before the request that makes the table's
-//! commit, and `publish.before_sync` after the store has it.
+//! In a store there is no temporary name and no sync: `publish.before_rename` is before the request
+//! that writes the table's commit, and `publish.before_sync` is after the store has it.
 //!
-//! | point | what is on disk | why it is harmless |
-//! |---|---|---|
-//! | `stage.after_file` | some data files of an epoch that is not committed | no commit names them; the epoch's captures come again, and so does its number: files of the same names replace them, or in a store others with names of their own are named |
-//! | `stage.done` | all of them | as before |
-//! | `publish.before_rename` | the epoch, with its note; the table's commit under another name | opening publishes what the note says |
-//! | `publish.before_sync` | the table's commit, perhaps not yet durable | opening publishes it unless it is there |
-//! | `publish.after_table` | the epoch in some of the tables | opening publishes it in the others |
-//! | `retract.after_file` | files written anew, without the rows that leave or with another name of their input, which no commit names | opening writes them again under the same names, in a store under others, and publishes |
+//! - `stage.after_file`: some data files of an uncommitted epoch. No commit names them. The epoch's
+//!   captures come again with the same epoch number. Their files replace these; in a store they
+//!   have other names.
+//! - `stage.done`: all data files of an uncommitted epoch. As before.
+//! - `publish.before_rename`: the epoch with its note, and the table's commit under a temporary
+//!   name. Opening publishes the note.
+//! - `publish.before_sync`: the table's commit, perhaps not yet durable. Opening publishes it if it
+//!   is missing.
+//! - `publish.after_table`: the epoch in some of the tables. Opening publishes it in the others.
+//! - `retract.after_file`: rewritten files (without removed rows, or with the new name of an input)
+//!   that no commit names. Opening writes them again, under the same names or, in a store, under
+//!   others, and publishes.
 
 /// Names of all crash points.
 pub const CRASH_POINTS: [&str; 6] = [

@@ -1,4 +1,4 @@
-//! Parquet files: rows to bytes, and back where rows must leave.
+//! Parquet files: encoding of rows, and rewriting of files to remove rows.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::rows::{Column, Rows, Values};
 /// The column with the name of a row's input.
 const INPUT_NAME: &str = "warc_filename";
 
-/// A data file, ready to be put in its place.
+/// A data file that is ready to be written.
 pub(crate) struct DataFile {
     pub(crate) bytes: Vec<u8>,
     pub(crate) stats: FileStats,
@@ -57,7 +57,7 @@ impl Writer {
         Ok(())
     }
 
-    /// The file; `None` if it has no rows.
+    /// Returns the file; `None` if it has no rows.
     pub(crate) fn finish(self) -> Result<Option<DataFile>, ParquetError> {
         if self.stats.records == 0 {
             return Ok(None);
@@ -112,16 +112,16 @@ fn write_column(mut writer: SerializedColumnWriter<'_>, column: Column) -> Resul
     writer.close()
 }
 
-/// What becomes of a row when its file is written anew.
+/// What happens to a row when its file is rewritten.
 pub(crate) enum Fate<'a> {
     Stays,
     Leaves,
-    /// Its input has this name now.
+    /// Its input has this new name.
     Renamed(&'a str),
 }
 
-/// A file written anew, by what `fate` says of the values of the columns `input_id` and `warc_record_offset`; `None` where all
-/// rows stay as they are.
+/// Rewrites a file. `fate` decides each row by its columns `input_id` and `warc_record_offset`.
+/// Returns `None` if all rows stay unchanged.
 pub(crate) fn rewrite<'a>(
     fields: &'static [Field],
     bytes: Bytes,
@@ -131,7 +131,8 @@ pub(crate) fn rewrite<'a>(
     guarded(|| rewritten(fields, bytes, row_group_rows, fate))
 }
 
-/// Reads a file. The engine checks much of what it reads, but not all: a panic over a damaged file is an error here.
+/// Reads a file. The Parquet library checks most of its input, but not all: a panic on a damaged
+/// file becomes an error.
 pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|_| Err(ParquetError::General("reading it failed".to_owned())))
@@ -179,7 +180,7 @@ fn rewritten<'a>(
 }
 
 fn copy(fields: &[Field], cells: &[(String, Cell)], rows: &mut Rows) -> Result<(), ParquetError> {
-    // All looked at before any is written: a row that is begun must be ended.
+    // All values are checked before any is written, because a started row must be finished.
     let mut values = Vec::with_capacity(fields.len());
     for field in fields {
         let cell = cells

@@ -1,21 +1,21 @@
-//! Why facts cannot be written or read.
+//! Errors of writing and reading facts.
 
 use std::io;
 
-/// Why facts cannot be written or read. What was published before stays as it is.
+/// Why facts cannot be written or read. What was published before stays unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum FactsError {
     /// The place failed.
     #[error("cannot {doing} {path}: {source}")]
     Io {
-        /// What was done.
+        /// The failed operation.
         doing: &'static str,
         /// The file.
         path: String,
-        /// Why not.
+        /// Cause.
         source: io::Error,
     },
-    /// A file of a table is not what its format says.
+    /// A file of a table violates its format.
     #[error(
         "{path} is damaged ({why}); make the facts anew: move their folder away and load the inputs into a new archive"
     )]
@@ -30,7 +30,7 @@ pub enum FactsError {
     Encode {
         /// The table.
         table: &'static str,
-        /// Why not.
+        /// Cause.
         why: String,
     },
     /// The table belongs to another archive.
@@ -40,7 +40,7 @@ pub enum FactsError {
     Foreign {
         /// The table.
         table: String,
-        /// What it says it belongs to.
+        /// The archive that it names.
         found: String,
         /// This archive.
         expected: String,
@@ -67,7 +67,7 @@ pub enum FactsError {
         /// The epoch of the archive.
         expected: u64,
     },
-    /// Something of what was published, or is to be, is not there any more.
+    /// A published or staged file is missing.
     #[error(
         "{path} is missing: facts of epochs before {epoch} were removed or put back to an older state; put them back, or load the inputs into a new archive"
     )]
@@ -77,14 +77,14 @@ pub enum FactsError {
         /// The epoch that cannot be added.
         epoch: u64,
     },
-    /// Other writers were quicker every time.
+    /// Other writers committed first every time.
     #[error(
         "{table} is written by others all the time: {attempts} attempts to commit failed; try again later"
     )]
     Contended {
         /// The table.
         table: String,
-        /// How often it was tried.
+        /// Number of attempts.
         attempts: usize,
     },
 }

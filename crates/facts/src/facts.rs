@@ -1,10 +1,12 @@
 //! The tables of one archive.
 //!
 //! Invariants:
-//!  - a data file is named after its epoch, so that an epoch that is woven again replaces its own files, and none that a
-//!    commit names is ever written again. Where what a killed process wrote may arrive late
-//!    ([`Place::may_arrive_late`]), no name is used twice, and what nothing names stays until the table is vacuumed;
-//!  - each table has the epochs' rows in order, each once: its log keeps the last epoch (`txn`), and refuses what it has.
+//! - A data file is named after its epoch, so an epoch that is woven again replaces its own files.
+//!   A file that a commit names is never overwritten. In a place where writes of a killed process
+//!   may arrive late ([`Place::may_arrive_late`]), no name is used twice, and unreferenced files
+//!   stay until the table is vacuumed.
+//! - Each table has the epochs' rows in order, each once: its log has the last epoch (`txn`) and
+//!   refuses earlier ones.
 
 use std::sync::Arc;
 
@@ -20,61 +22,63 @@ use crate::place::Place;
 use crate::rows::Rows;
 use crate::tables::{Fact, Table};
 
-/// Most rows of a row group. An epoch's rows are in memory as columns a row group at a time.
+/// Maximum number of rows in a row group. An epoch's rows are in memory as columns, one row group
+/// at a time.
 const ROW_GROUP_ROWS: usize = 1 << 15;
 
-/// Links of an epoch from which on they make two files.
+/// Minimum number of links of an epoch that are split into two files.
 const SPLIT_LINKS_MIN: usize = 1 << 16;
 
-/// Most bytes of texts in a row group.
+/// Maximum size of texts in a row group, in bytes.
 const ROW_GROUP_TEXT_BYTES: usize = 16 << 20;
 
-/// What is kept.
+/// Which facts are written.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Settings {
-    /// Keep the texts of pages too.
+    /// Whether to write the texts of pages too.
     pub texts: bool,
 }
 
 /// The size of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableSum {
-    /// Which.
+    /// The table.
     pub table: Table,
     /// Its last epoch.
     pub epoch: u64,
-    /// Rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Files that count.
+    /// Number of live files.
     pub files: u64,
-    /// Their bytes.
+    /// Size of these files in bytes.
     pub bytes: u64,
 }
 
-/// What [`Facts::purge`] removed.
+/// The result of [`Facts::purge`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Purged {
-    /// Data files.
+    /// Number of data files removed.
     pub files: u64,
-    /// Commits that said something about such files.
+    /// Number of commits rewritten, because they had statistics of such files.
     pub commits: u64,
-    /// Logs with checkpoints, which other engines wrote: these may say something about such files until the next one is
-    /// written and they are cleared.
+    /// Logs with checkpoints of other engines. These may still have statistics of such files, until
+    /// the next checkpoint is written and the older ones are deleted.
     pub checkpoints: Vec<String>,
 }
 
-/// The tables of an archive. One process writes them; others may compact them meanwhile.
+/// The tables of an archive. One process writes them; other engines may compact them meanwhile.
 pub struct Facts {
     place: Arc<dyn Place>,
     archive: String,
     tables: Vec<Table>,
-    /// Of each table; read when it is needed first, because questions need none.
+    /// Log of each table. Read on first use, because queries need none.
     logs: Mutex<Vec<Option<Log>>>,
 }
 
 impl Facts {
-    /// Tables below `place` that belong to the archive `archive` ([`new_id`]). Nothing is read or written yet.
+    /// Returns the tables below `place` that belong to the archive `archive` ([`new_id`]). Reads
+    /// and writes nothing yet.
     pub fn new(place: Arc<dyn Place>, archive: String, settings: &Settings) -> Facts {
         let mut tables = vec![Table::Captures, Table::Links];
         if settings.texts {
@@ -88,13 +92,14 @@ impl Facts {
         }
     }
 
-    /// Writes the data files of an epoch; durable when it returns, and seen by nobody. `facts` are the epoch's new captures, sorted by
-    /// URL key.
+    /// Writes the data files of an epoch; durable when it returns, but not yet visible. `facts`
+    /// must be the epoch's new captures, sorted by URL key.
     ///
     /// # Errors
-    /// [`FactsError`]. What was written is written again with the next attempt.
+    /// [`FactsError`]. The next attempt writes the files again.
     pub fn stage(&self, epoch: u64, facts: &[Fact<'_>]) -> Result<Note, FactsError> {
-        // Who has facts of a later epoch must not write files of this one: its commits may name them.
+        // If a table has a later epoch, files of this one must not be written: commits may name
+        // them.
         self.with_logs(|logs| {
             let ahead = logs.iter().find(|log| log.epoch() >= epoch);
             ahead.map_or(Ok(()), |log| {
@@ -111,7 +116,7 @@ impl Facts {
             ..Note::default()
         };
         let parts = self.parts(facts);
-        // Each on a thread of its own: the epoch waits for all of them.
+        // One thread per file, because the epoch waits for all of them.
         let written: Vec<Result<Option<Add>, FactsError>> = std::thread::scope(|scope| {
             let (last, others) = match parts.split_last() {
                 Some((last, others)) => (Some(last), others),
@@ -134,7 +139,7 @@ impl Facts {
         Ok(note)
     }
 
-    /// The data files that an epoch's facts make, each with the facts that it is of.
+    /// Returns the data files of an epoch, each with its facts.
     fn parts<'f, 'a>(&self, facts: &'f [Fact<'a>]) -> Vec<Part<'f, 'a>> {
         let mut parts = Vec::new();
         for table in &self.tables {
@@ -178,10 +183,11 @@ impl Facts {
         Ok(Some(added))
     }
 
-    /// Makes visible what an epoch noted. Does nothing where that was done.
+    /// Publishes the changes of a note. Does nothing if they are already published.
     ///
     /// # Errors
-    /// [`FactsError`]; some tables may have the epoch then, and a later call does the others.
+    /// [`FactsError`]. Some tables may have the changes then; a later call publishes them in the
+    /// others.
     pub fn publish(&self, note: &Note) -> Result<(), FactsError> {
         let tables = self.tables.clone();
         self.with_logs(|logs| {
@@ -202,10 +208,10 @@ impl Facts {
         })
     }
 
-    /// The note of an input that gets another name, in an archive that is at `epoch`.
+    /// Returns the note for renaming an input, in an archive at epoch `epoch`.
     ///
     /// # Errors
-    /// [`FactsError`]: a log cannot be read.
+    /// [`FactsError`] if a log cannot be read.
     pub fn note_of_renamed(&self, epoch: u64, input_id: u32, name: &str) -> Result<Note, FactsError> {
         let before = self.last_epochs()?;
         let number = self.with_logs(|logs| Ok(logs.iter().map(|log| log.names()).max()))?;
@@ -221,7 +227,7 @@ impl Facts {
         })
     }
 
-    /// The last epoch of each table; 0 of those that are not kept.
+    /// Returns the last epoch of each table; 0 for tables that are not written.
     fn last_epochs(&self) -> Result<[u64; 3], FactsError> {
         let tables = self.tables.clone();
         self.with_logs(|logs| {
@@ -233,7 +239,8 @@ impl Facts {
         })
     }
 
-    /// Fails where a table has not what came before an epoch, or the epoch's files are gone: adding it would hide that.
+    /// Fails if a table lacks earlier epochs, or the files of the epoch are missing: adding it
+    /// would hide the loss.
     fn check_whole(&self, table: Table, log: &Log, note: &Note) -> Result<(), FactsError> {
         let missing = |path: &str| {
             Err(FactsError::Missing {
@@ -261,8 +268,8 @@ impl Facts {
         Ok(())
     }
 
-    /// Whether all tables have what an epoch noted, by a look at the newest commits alone: where an engine wrote many after
-    /// ours this says no, and publishing finds out.
+    /// Returns whether all tables have the changes of a note. Reads only the newest commits: after
+    /// many later commits of another engine this returns false, and publishing finds out.
     ///
     /// # Errors
     /// [`FactsError`].
@@ -275,11 +282,11 @@ impl Facts {
         Ok(true)
     }
 
-    /// Removes what the tables do not count any more: data files, and what the log's older commits say about them. Readers that
-    /// look at an earlier version do not find its files afterwards. Nothing may be staged and not published.
+    /// Removes data files that are no longer live, and their statistics in older commits. Readers
+    /// of earlier versions no longer find these files. No epoch may be staged and unpublished.
     ///
     /// # Errors
-    /// [`FactsError`]: some of it may be gone; a later call goes on.
+    /// [`FactsError`]. Some files may be removed; a later call continues.
     pub fn purge(&self) -> Result<Purged, FactsError> {
         let mut purged = Purged::default();
         for (table, slot) in self.tables.iter().zip(self.logs.lock().iter_mut()) {
@@ -306,14 +313,14 @@ impl Facts {
         Ok(purged)
     }
 
-    /// How large the tables are.
+    /// Returns the sizes of the tables.
     ///
     /// # Errors
-    /// [`FactsError`]: a log cannot be read.
+    /// [`FactsError`] if a log cannot be read.
     pub fn sums(&self) -> Result<Vec<TableSum>, FactsError> {
         let mut sums = Vec::new();
         for (table, slot) in self.tables.iter().zip(self.logs.lock().iter_mut()) {
-            // Asking makes no tables.
+            // A missing table is not created here.
             if slot.is_none() && !Log::is_there(&*self.place, table.name())? {
                 continue;
             }
@@ -329,23 +336,24 @@ impl Facts {
         Ok(sums)
     }
 
-    /// Takes out the rows of all epochs after `epoch`, which the archive has lost. The tables' history goes on.
+    /// Removes the rows of all epochs after `epoch`, which the archive has lost. The tables'
+    /// history continues.
     ///
     /// # Errors
-    /// [`FactsError::Ahead`]: one of these epochs took rows out, and these are not there to be put back; others: a log cannot be read
-    /// or written.
+    /// [`FactsError::Ahead`] if one of these epochs removed rows, which cannot be restored. Others
+    /// if a log cannot be read or written.
     pub fn roll_back(&self, epoch: u64) -> Result<(), FactsError> {
         self.with_logs(|logs| logs.iter_mut().try_for_each(|log| log.roll_back(epoch)))
     }
 
-    /// What of the tables is not as their logs say. With `has_rows`, there must be captures.
+    /// Returns the damage of the tables. With `has_rows`, captures must exist.
     ///
     /// # Errors
-    /// [`FactsError`]: a log cannot be read, or the place fails.
+    /// [`FactsError`] if a log cannot be read, or the place fails.
     pub fn damages(&self, has_rows: bool) -> Result<Vec<FileDamage>, FactsError> {
         let mut damages = Vec::new();
         for table in &self.tables {
-            // A table that was removed is begun again, without an epoch, by who opens the archive.
+            // Opening the archive creates a removed table again, without an epoch.
             let must_be_there = has_rows && *table == Table::Captures;
             let is_there = !must_be_there
                 || (Log::is_there(&*self.place, table.name())?
@@ -361,7 +369,7 @@ impl Facts {
         Ok(damages)
     }
 
-    /// What a note changes in a table.
+    /// Returns the changes of a note in a table.
     fn change(&self, table: Table, note: &Note, log: &Log) -> Result<Change, FactsError> {
         if let Some(taken_back) = note.taken_back {
             let TakenBack {
@@ -412,7 +420,7 @@ impl Facts {
         })
     }
 
-    /// Writes the files anew that hold rows of some inputs.
+    /// Rewrites the files that may contain rows of some inputs.
     fn rewrite<'a>(
         &self,
         table: Table,
@@ -444,7 +452,7 @@ impl Facts {
         Ok(change)
     }
 
-    /// Name of a data file: sorts by what it is of.
+    /// Name of a data file; names sort by the files' contents.
     fn file_name(&self, of: &str, number: usize) -> String {
         let only_once = match self.place.may_arrive_late() {
             true => format!("-{:016x}", system::random::<u64>()),
@@ -485,7 +493,7 @@ impl Facts {
         run(&mut logs)
     }
 
-    /// The log of a table, read if it was not, begun if there is none.
+    /// Returns the log of a table. Reads or creates it on first use.
     fn read<'l>(&self, table: Table, slot: &'l mut Option<Log>) -> Result<&'l mut Log, FactsError> {
         match slot {
             Some(log) => Ok(log),
@@ -498,7 +506,7 @@ impl Facts {
     }
 }
 
-/// A new identifier, for an archive or a table: a random UUID (RFC 9562, version 4).
+/// Returns a new identifier for an archive or a table: a random UUID (RFC 9562, version 4).
 pub fn new_id() -> String {
     let mut bytes: [u8; 16] = system::random();
     bytes[6] = bytes[6] & 0x0f | 0x40;
@@ -507,7 +515,7 @@ pub fn new_id() -> String {
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
-/// What a note brings the tables to.
+/// Returns the step that a note adds to the tables.
 fn step(note: &Note) -> Step {
     match &note.renamed {
         Some(renamed) => Step::Names(renamed.number),
@@ -515,10 +523,10 @@ fn step(note: &Note) -> Step {
     }
 }
 
-/// A data file to be.
+/// A data file to be written.
 struct Part<'f, 'a> {
     table: Table,
-    /// Among those of its table and epoch.
+    /// Number among the files of its table and epoch.
     number: usize,
     facts: &'f [Fact<'a>],
 }

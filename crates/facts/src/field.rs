@@ -1,4 +1,4 @@
-//! Columns: what a table's fields are, as Parquet and as Delta call them.
+//! Columns of a table, in Parquet and in Delta.
 
 use std::sync::Arc;
 
@@ -10,13 +10,14 @@ use parquet::file::properties::{
 use parquet::schema::types::{ColumnPath, Type};
 use serde_json::{Value, json};
 
-/// Level of zstd: the quickest of the usual ones, because loads wait for it. Others were not measured.
+/// Compression level of zstd: the fastest of the usual ones, because loads wait for it. Other
+/// levels were not measured.
 const ZSTD_LEVEL: i32 = 1;
 
-/// Rows of a page, so that a look-up by key decodes few.
+/// Rows per page, so that a look-up by key decodes few.
 const PAGE_ROWS_MAX: usize = 4_096;
 
-/// Chance that a Bloom filter says of a key that is not there that it may be.
+/// False positive rate of Bloom filters.
 const BLOOM_FALSE_POSITIVES: f64 = 0.01;
 
 /// Type of a column.
@@ -28,7 +29,7 @@ pub enum Kind {
     Int,
     /// 64 bits.
     Long,
-    /// Yes or no.
+    /// True or false.
     Bool,
     /// Microseconds since 1970-01-01T00:00:00Z.
     Time,
@@ -37,12 +38,12 @@ pub enum Kind {
     TimeMs,
 }
 
-/// How the values of a text column lie in a file.
+/// How the values of a text column are encoded in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Coding {
     /// Few values, often repeated.
     Few,
-    /// Sorted: each value shares its beginning with the one before.
+    /// Sorted: each value shares its beginning with the previous one.
     Sorted,
     /// Anything else.
     Many,
@@ -55,12 +56,12 @@ pub struct Field {
     pub name: &'static str,
     /// Its type.
     pub kind: Kind,
-    /// Whether it may have no value.
+    /// Whether its value may be missing.
     pub is_nullable: bool,
     pub(crate) coding: Coding,
-    /// Whether rows are looked up by it, so that a Bloom filter pays.
+    /// Whether rows are looked up by it, so that a Bloom filter is useful.
     pub(crate) is_looked_up: bool,
-    /// Whether the log says its least and greatest value in each file.
+    /// Whether the log has its least and greatest value in each file.
     pub(crate) has_bounds: bool,
 }
 
@@ -140,23 +141,24 @@ impl Field {
     }
 }
 
-/// The schema of Parquet files with these columns.
+/// Returns the schema of Parquet files with these columns.
 pub(crate) fn parquet_schema(fields: &[Field]) -> Result<Arc<Type>, ParquetError> {
     let columns: Result<Vec<_>, _> = fields.iter().map(|field| field.parquet().map(Arc::new)).collect();
     let schema = Type::group_type_builder("row").with_fields(columns?).build()?;
     Ok(Arc::new(schema))
 }
 
-/// The schema as the log's `metaData.schemaString` has it.
+/// Returns the schema as in the log's `metaData.schemaString`.
 pub(crate) fn delta_schema(fields: &[Field]) -> String {
     let columns: Vec<Value> = fields.iter().map(Field::delta).collect();
     json!({"type": "struct", "fields": columns}).to_string()
 }
 
-/// The properties of every file that is written here.
+/// Returns the settings for writing files with these columns.
 pub(crate) fn common_properties() -> Result<WriterPropertiesBuilder, ParquetError> {
     Ok(WriterProperties::builder()
-        // Version 2 of the format changes the header of pages, which saves nothing here, and some readers lack it.
+        // Version 2 of the format changes the header of pages, which saves nothing here, and some
+        // readers lack it.
         .set_writer_version(WriterVersion::PARQUET_1_0)
         .set_created_by(concat!("weft ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?)))
@@ -166,7 +168,7 @@ pub(crate) fn common_properties() -> Result<WriterPropertiesBuilder, ParquetErro
 pub(crate) fn properties(fields: &[Field]) -> Result<WriterProperties, ParquetError> {
     let mut properties = common_properties()?
         .set_data_page_row_count_limit(PAGE_ROWS_MAX)
-        // Of columns whose values lie in no order, bounds say nothing.
+        // Bounds are useless for columns whose values are unordered.
         .set_statistics_enabled(EnabledStatistics::None)
         .set_bloom_filter_fpp(BLOOM_FALSE_POSITIVES)
         .set_bloom_filter_enabled(false);
@@ -185,7 +187,7 @@ pub(crate) fn properties(fields: &[Field]) -> Result<WriterProperties, ParquetEr
             properties = properties.set_column_bloom_filter_enabled(column(), true);
         }
         if field.has_bounds {
-            // Of each page too: a look-up then reads the pages whose bounds hold its key.
+            // Bounds of each page too, so that a look-up reads only pages that may have its key.
             properties = properties.set_column_statistics_enabled(column(), EnabledStatistics::Page);
         }
     }

@@ -1,14 +1,16 @@
-//! Facts: every capture and every link as a row of an open table, in Delta Lake's format, for any engine that reads it.
+//! Facts: every capture and every link as a row of an open table, in Delta Lake's format, for any
+//! engine that reads it.
 //!
-//! Three tables below one place ([`Place`]): `captures`, `links` and, on request, `texts`. Each is a folder of
-//! immutable Parquet files and a log that says which of them count (`docs/facts.md`). Rows are appended epoch by epoch:
-//! [`Facts::stage`] writes the data files before the epoch commits, the epoch keeps the [`Note`] of what was
-//! written, and [`Facts::publish`] makes it visible. Whoever opens the archive publishes the last note again, which
-//! changes nothing if it was published: a row is there if and only if its epoch is.
+//! There are three tables below one place ([`Place`]): `captures`, `links` and, on request,
+//! `texts`. Each is a directory of immutable Parquet files and a log that says which of them are
+//! live (`docs/facts.md`). Rows are appended epoch by epoch: [`Facts::stage`] writes the data files
+//! before the epoch commits, the epoch commits the [`Note`] with their names, and
+//! [`Facts::publish`] makes them visible. Opening the archive publishes the last note again, which
+//! is idempotent. So a row exists if and only if its epoch does.
 //!
-//! Not here: epochs, views, SQL. Only what appending takes is written here (the log's commits, in the format's
-//! specification "Delta Transaction Log Protocol", reader version 1 and writer version 2); checkpoints, compaction and
-//! vacuum are the work of engines made for it.
+//! Not here: epochs, views, SQL. Only commits of the log are written ("Delta Transaction Log
+//! Protocol", reader version 1 and writer version 2). Checkpoints, compaction and vacuum are left
+//! to engines made for them.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

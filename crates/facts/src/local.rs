@@ -1,4 +1,4 @@
-//! Tables in a directory of this machine.
+//! Tables in a local directory.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -12,19 +12,19 @@ use tempfile::NamedTempFile;
 use crate::crash;
 use crate::place::Place;
 
-/// What names begin with that files have while they are written.
+/// Prefix of the names of files that are being written.
 const ASIDE: &str = ".new-";
 
-/// A directory that holds the tables.
+/// A directory with the tables.
 #[derive(Debug)]
 pub struct LocalPlace {
     dir: PathBuf,
-    /// Folders that are known to be there and durable.
+    /// Directories that are known to exist durably.
     made: Mutex<HashSet<PathBuf>>,
 }
 
 impl LocalPlace {
-    /// The directory is made when something is written into it.
+    /// Returns a place in `dir`, which is created on the first write.
     pub fn new(dir: &Path) -> LocalPlace {
         LocalPlace {
             dir: dir.to_owned(),
@@ -32,23 +32,24 @@ impl LocalPlace {
         }
     }
 
-    /// The folder of a file, made if there is none.
+    /// Returns the directory of a file, and creates it if necessary.
     fn folder_of(&self, path: &Path) -> io::Result<PathBuf> {
         let folder = path.parent().unwrap_or(&self.dir).to_owned();
-        // Locked to the end: what another thread begins to write there is not what a killed process left.
+        // Locked until the end, so that another thread's new temporary file is not taken for a
+        // remnant of a killed process.
         let mut made = self.made.lock();
         if made.contains(&folder) {
             return Ok(folder);
         }
         fs::create_dir_all(&folder)?;
-        // Each folder's name is in the one above it.
+        // The name of each directory is in its parent, which must be synced.
         for above in folder.ancestors().skip(1) {
             File::open(above)?.sync_all()?;
             if above == self.dir.parent().unwrap_or(&self.dir) {
                 break;
             }
         }
-        // Left by a process that was killed; nobody else writes under such names while this one owns the archive.
+        // Left by a killed process: only the owner of the archive writes files with such names.
         for entry in fs::read_dir(&folder)? {
             let entry = entry?;
             if entry.file_name().as_encoded_bytes().starts_with(ASIDE.as_bytes()) {
@@ -59,16 +60,16 @@ impl LocalPlace {
         Ok(folder)
     }
 
-    /// Writes and syncs a file under another name, which no reader of a table takes for one of it.
+    /// Writes and syncs a file under a temporary name, which readers of a table ignore.
     fn aside(&self, folder: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
         let written = tempfile::Builder::new().prefix(ASIDE).tempfile_in(folder);
         if written.is_err() {
-            // Somebody may have removed the folder since.
+            // The directory may have been removed since.
             self.made.lock().remove(folder);
         }
         let mut file = written?;
         file.write_all(bytes)?;
-        // Readable like any other file: the tables are for other programs too.
+        // Readable like any other file, because other programs read the tables.
         set_readable(file.as_file())?;
         file.as_file().sync_all()?;
         Ok(file)
@@ -129,7 +130,7 @@ impl Place for LocalPlace {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
-        // Names of other programs need not be text; ours are.
+        // Names of other programs' files need not be text; this program's are.
         entries
             .filter_map(|entry| {
                 entry
@@ -148,8 +149,9 @@ impl Place for LocalPlace {
 mod tests {
     use super::*;
 
-    /// A large first epoch writes several files into a folder that is not there yet, each on a thread of its own. One that
-    /// still cleared the folder removed what another had begun to write.
+    /// Regression: a large first epoch writes several files into a new directory, each on a
+    /// separate thread. A thread that was still cleaning the directory removed a file that another
+    /// had started.
     #[test]
     fn threads_that_make_a_folder_together_all_write_into_it() {
         for _ in 0..200 {

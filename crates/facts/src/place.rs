@@ -1,52 +1,55 @@
-//! Where the tables lie.
+//! The location of the tables.
 
 use std::fmt::Debug;
 use std::io;
 
 use bytes::Bytes;
 
-/// A folder of files, or what can be named like one. Paths are relative, with `/`.
+/// A directory of files, or a store with similar names. Paths are relative, with `/`.
 ///
-/// What [`put`](Place::put) and [`put_if_absent`](Place::put_if_absent) have written is durable when they return.
+/// Files written with [`put`](Place::put) and [`put_if_absent`](Place::put_if_absent) are durable
+/// when they return.
 pub trait Place: Debug + Send + Sync {
-    /// Writes a file whole, in place of one that is there.
+    /// Writes a whole file, and replaces an existing one.
     ///
     /// # Errors
-    /// As the place fails. The file then has its content from before, or all of `bytes`.
+    /// Errors of the place. The file then has its old content, or all of `bytes`.
     fn put(&self, path: &str, bytes: Bytes) -> io::Result<()>;
 
-    /// Writes a file whole if there is none, and says whether there was none. Of several callers at once, one succeeds. Where an
-    /// attempt was repeated, because a connection broke before its answer came, a file of this very call may count as
-    /// one that was there: the caller reads it then, and finds its own.
+    /// Writes a whole file if it does not exist, and returns whether it did not. Of several
+    /// concurrent callers, one succeeds. If a request was repeated because the connection broke
+    /// before the response, the call may take its own file for an existing one. The caller must
+    /// then read it, to recognise it as its own.
     ///
     /// # Errors
-    /// As the place fails. The file may be there all the same.
+    /// Errors of the place. The file may have been written nevertheless.
     fn put_if_absent(&self, path: &str, bytes: Bytes) -> io::Result<bool>;
 
-    /// The content of a file; `None` if there is none.
+    /// Returns the content of a file; `None` if it does not exist.
     ///
     /// # Errors
-    /// As the place fails.
+    /// Errors of the place.
     fn get(&self, path: &str) -> io::Result<Option<Bytes>>;
 
-    /// The contents of several small files, in the order of `paths`; a place that is far away reads many at once.
+    /// Returns the contents of several small files, in the order of `paths`. A remote place reads
+    /// many at once.
     ///
     /// # Errors
-    /// As the place fails.
+    /// Errors of the place.
     fn get_all(&self, paths: &[String]) -> io::Result<Vec<Option<Bytes>>> {
         paths.iter().map(|path| self.get(path)).collect()
     }
 
-    /// Whether there is a file.
+    /// Returns whether a file exists.
     ///
     /// # Errors
-    /// As the place fails.
+    /// Errors of the place.
     fn exists(&self, path: &str) -> io::Result<bool>;
 
-    /// Removes a file; does nothing where there is none.
+    /// Removes a file; does nothing if it does not exist.
     ///
     /// # Errors
-    /// As the place fails; [`io::ErrorKind::Unsupported`] where files are never removed.
+    /// Errors of the place; [`io::ErrorKind::Unsupported`] if the place never removes files.
     fn remove(&self, path: &str) -> io::Result<()> {
         Err(io::Error::new(
             io::ErrorKind::Unsupported,
@@ -57,18 +60,20 @@ pub trait Place: Debug + Send + Sync {
         ))
     }
 
-    /// Names of the files in a folder, in any order; none if there is no folder.
+    /// Returns the names of the files in a directory, in any order; empty if the directory does not
+    /// exist.
     ///
     /// # Errors
-    /// As the place fails.
+    /// Errors of the place.
     fn list(&self, folder: &str) -> io::Result<Vec<String>>;
 
-    /// Whether a file that a process was writing when it was killed may still come to be afterwards, as a request on its way to a
-    /// store may. Names of data files are then never used twice: what arrives late must not replace what counts by now.
+    /// Returns whether a file that a killed process was writing may still appear later, like a
+    /// request on its way to a store. Then names of data files are never used twice, because a late
+    /// file must not replace a live one.
     fn may_arrive_late(&self) -> bool {
         false
     }
 
-    /// Path of a file as messages say it.
+    /// Path of a file for messages.
     fn locate(&self, path: &str) -> String;
 }

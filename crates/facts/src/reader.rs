@@ -1,4 +1,4 @@
-//! Reads a table of a directory plainly: for tests, and knowing nothing of how it was written.
+//! A plain reader of a table in a directory, for tests. It is independent of the writer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -11,10 +11,11 @@ use serde_json::Value;
 /// A row by the names of its columns.
 pub type ReadRow = BTreeMap<String, Value>;
 
-/// All rows of a table, by the commits of its log from the first to version `until` (all if absent), in no order.
+/// Returns all rows of a table in any order, by the commits of its log from the first to version
+/// `until` (all if absent).
 ///
 /// # Errors
-/// What is wrong with the table, in words.
+/// What is wrong with the table, as text.
 pub fn read_table(table: &Path, until: Option<u64>) -> Result<Vec<ReadRow>, String> {
     let mut rows = Vec::new();
     for name in files_of(table, until)? {
@@ -43,7 +44,7 @@ pub fn read_table(table: &Path, until: Option<u64>) -> Result<Vec<ReadRow>, Stri
     Ok(rows)
 }
 
-/// The same as lines of JSON, sorted, without some of the columns.
+/// Returns the rows as lines of JSON, sorted, without some of the columns.
 ///
 /// # Errors
 /// As [`read_table`].
@@ -57,7 +58,7 @@ pub fn table_as_text(table: &Path, without: &[&str]) -> Result<String, String> {
     Ok(lines.concat())
 }
 
-/// Names of the data files that count.
+/// Returns the names of the live data files.
 fn files_of(table: &Path, until: Option<u64>) -> Result<BTreeSet<String>, String> {
     let mut files = BTreeSet::new();
     for version in 0..=until.unwrap_or(u64::MAX - 1) {

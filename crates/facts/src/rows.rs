@@ -1,22 +1,22 @@
-//! Rows on their way into a file, column by column.
+//! Buffered rows of a file, column by column.
 
 use crate::field::{Field, Kind};
 
-/// The values of one column. A row without a value has none in it.
+/// The values of one column. A row without a value has no entry.
 #[derive(Debug)]
 pub enum Values {
     /// UTF-8.
     Text {
-        /// One text after another.
+        /// The texts, one after another.
         bytes: Vec<u8>,
-        /// Where each ends in `bytes`.
+        /// End of each text in `bytes`.
         ends: Vec<usize>,
     },
-    /// Of [`Kind::Int`].
+    /// For [`Kind::Int`].
     Int(Vec<i32>),
-    /// Of [`Kind::Long`], and of [`Kind::Time`] and [`Kind::TimeMs`] in their units.
+    /// For [`Kind::Long`], and for [`Kind::Time`] in its unit.
     Long(Vec<i64>),
-    /// Of [`Kind::Bool`].
+    /// For [`Kind::Bool`].
     Bool(Vec<bool>),
 }
 
@@ -37,11 +37,12 @@ impl Values {
 /// One column of rows.
 #[derive(Debug)]
 pub struct Column {
-    /// What it is.
+    /// Its name and type.
     pub field: &'static Field,
-    /// The values of those rows that have one.
+    /// The values of the rows that have one.
     pub values: Values,
-    /// Of each row 1 if it has a value, else 0: Parquet's definition levels. Always empty if the field is not nullable.
+    /// Parquet's definition levels: 1 for each row with a value, 0 for each without. Empty if the
+    /// field is not nullable.
     pub levels: Vec<i16>,
 }
 
@@ -61,7 +62,7 @@ impl Column {
     }
 }
 
-/// Rows of a table, in the order in which they are to lie in a file.
+/// Rows of a table, in the order of the file.
 #[derive(Debug)]
 pub(crate) struct Rows {
     pub(crate) columns: Vec<Column>,
@@ -81,7 +82,7 @@ impl Rows {
         }
     }
 
-    /// Makes room for as many rows as these, of the same size.
+    /// Returns an empty buffer with memory for as many rows of the same size.
     pub(crate) fn like(&self, fields: &'static [Field]) -> Rows {
         let mut rows = Rows::new(fields);
         for (column, model) in rows.columns.iter_mut().zip(&self.columns) {
@@ -107,7 +108,7 @@ impl Rows {
         self.columns.iter().map(bytes_of).sum()
     }
 
-    /// Begins a row. Its values follow in the order of the fields.
+    /// Starts a row. Its values follow in the order of the fields.
     pub(crate) fn row(&mut self) -> Row<'_> {
         Row { rows: self, next: 0 }
     }
@@ -187,7 +188,7 @@ impl Row<'_> {
         }
     }
 
-    /// A host name in lower case, or no value if it is empty.
+    /// Writes a host name in lower case, or no value if it is empty.
     pub(crate) fn host(&mut self, value: &str) -> &mut Self {
         match value.bytes().any(|byte| byte.is_ascii_uppercase()) {
             true => self.text(&value.to_ascii_lowercase()),
@@ -195,7 +196,7 @@ impl Row<'_> {
         }
     }
 
-    /// A text, or no value if it is empty.
+    /// Writes a text, or no value if it is empty.
     pub(crate) fn text_if_any(&mut self, value: &str) -> &mut Self {
         match value.is_empty() {
             true => self.none(),

@@ -1,4 +1,5 @@
-//! Rows of a table in memory, column by column, for engines that take them as they are instead of reading files.
+//! Rows of a table in memory, column by column, for engines that use them directly instead of
+//! reading files.
 
 use crate::rows::{Column, Rows, Values};
 use crate::tables::{Fact, Table};
@@ -11,7 +12,7 @@ pub struct TableRows {
 }
 
 impl TableRows {
-    /// No rows yet.
+    /// Creates an empty buffer.
     pub fn new(table: Table) -> TableRows {
         TableRows {
             table,
@@ -19,7 +20,7 @@ impl TableRows {
         }
     }
 
-    /// Appends the rows that a capture has in this table: one, many (`links`) or none.
+    /// Appends the rows of a capture in this table: one, many (`links`) or none.
     pub fn add(&mut self, fact: &Fact<'_>, epoch: u64) {
         match self.table {
             Table::Captures => fact.capture_row(epoch, &mut self.rows),
@@ -28,22 +29,22 @@ impl TableRows {
         }
     }
 
-    /// The table that they belong to.
+    /// The table of the rows.
     pub fn table(&self) -> Table {
         self.table
     }
 
-    /// How many they are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Bytes of their texts, which are most of the memory that they take.
+    /// Size of their texts in bytes, which is most of their memory.
     pub fn text_bytes(&self) -> usize {
         let bytes = |column: &Column| match &column.values {
             Values::Text { bytes, .. } => bytes.len(),
@@ -52,7 +53,7 @@ impl TableRows {
         self.rows.columns.iter().map(bytes).sum()
     }
 
-    /// The columns, in the order of [`Table::fields`].
+    /// Returns the columns, in the order of [`Table::fields`].
     pub fn into_columns(self) -> Vec<Column> {
         self.rows.columns
     }

@@ -1,4 +1,5 @@
-//! The three tables: which columns they have, and how a capture becomes rows. `docs/facts.md` says what they mean.
+//! The three tables: their columns, and the conversion of a capture to rows. `docs/facts.md`
+//! explains the columns.
 
 use extract::{Capture, Link};
 use parquet::errors::ParquetError;
@@ -10,17 +11,19 @@ use crate::rows::Rows;
 /// A table of facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Table {
-    /// One row a capture, sorted by URL key and time.
+    /// One row per capture, sorted by URL key and time.
     Captures,
-    /// One row a link of a capture, sorted by the key of its source.
+    /// One row per link of a capture, sorted by the key of its source.
     Links,
-    /// One row a capture that has text, sorted by URL key and time.
+    /// One row per capture that has text, sorted by URL key and time.
     Texts,
 }
 
-/// Names of the first columns follow Common Crawl's `cc-index-table`, so that questions written for it can be asked here.
+/// Names of the first columns follow Common Crawl's `cc-index-table`, so that queries written for
+/// it work here.
 ///
-/// Columns are only ever added, at the end and nullable: tables that were begun before get them, and older rows have no value.
+/// Columns are only ever added, at the end and nullable. Older tables get them too, and older rows
+/// have no value in them.
 static CAPTURES: [Field; 35] = [
     Field::new("url_surtkey", Kind::Text)
         .sorted()
@@ -99,7 +102,7 @@ impl Table {
     /// All of them.
     pub const ALL: [Table; 3] = [Table::Captures, Table::Links, Table::Texts];
 
-    /// Its name, which is also that of its folder.
+    /// Its name, which is also that of its directory.
     pub fn name(self) -> &'static str {
         match self {
             Table::Captures => "captures",
@@ -108,10 +111,10 @@ impl Table {
         }
     }
 
-    /// How its files are written, whoever writes them.
+    /// Returns the settings for writing its files, for any writer.
     ///
     /// # Errors
-    /// None, as long as the columns have Parquet's names.
+    /// Cannot happen while the columns have Parquet's names.
     pub fn writer_properties(self) -> Result<WriterProperties, ParquetError> {
         crate::field::properties(self.fields())
     }
@@ -129,8 +132,9 @@ impl Table {
 /// Hexadecimal digits of a digest that make the number of an input: 8 bytes.
 const ID_DIGITS: usize = 16;
 
-/// Number of an input by its content, from 0 to 2^63 - 1, for tables that no archive keeps: the same bytes have the same number
-/// under every name. Two of a million different inputs have the same one with a probability of 1 in 18 million.
+/// Returns a number for an input by its content, from 0 to 2^63 - 1, for tables outside an archive:
+/// the same bytes have the same number under every name. Among a million different inputs, two have
+/// the same number with a probability of 1 in 18 million.
 pub fn input_id_of(digest: &str) -> i64 {
     let hex = digest.rsplit(':').next().unwrap_or_default();
     let first = hex.get(..ID_DIGITS).unwrap_or_default();
@@ -138,10 +142,11 @@ pub fn input_id_of(digest: &str) -> i64 {
     (number & i64::MAX as u64) as i64
 }
 
-/// Where a capture comes from.
+/// The input of a capture.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
-    /// Number of the input, never negative. In an archive it stays the same when the input grows or is renamed.
+    /// Number of the input, never negative. In an archive it stays the same when the input grows or
+    /// is renamed.
     pub id: i64,
     /// Name of the input when the capture was woven.
     pub name: &'a str,
@@ -151,12 +156,12 @@ pub struct Source<'a> {
     pub collection: &'a str,
 }
 
-/// A capture and where it comes from.
+/// A capture with its input.
 #[derive(Debug, Clone, Copy)]
 pub struct Fact<'a> {
-    /// Where it comes from.
+    /// The input.
     pub source: Source<'a>,
-    /// What was captured.
+    /// The capture.
     pub capture: &'a Capture,
 }
 
@@ -275,9 +280,9 @@ impl Fact<'_> {
     }
 }
 
-/// The host of an http or https URL as it is written, as [`UrlParts`] has it.
+/// Returns the host of an http or https URL as written, like [`UrlParts`].
 fn host_of(url: &str) -> &str {
-    // Most have no user and no port: then the host ends where the authority does.
+    // Most URLs have no user and no port: then the host ends where the authority does.
     let begin = url.find("://").map_or(0, |colon| colon + 3);
     let rest = &url[begin..];
     let bytes = rest.as_bytes();
@@ -290,7 +295,8 @@ fn host_of(url: &str) -> &str {
     }
 }
 
-/// An http or https URL taken apart as it is written. Nothing is decoded or checked: it was archived so.
+/// The parts of an http or https URL as written. Nothing is decoded or checked, because it was
+/// archived so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct UrlParts<'a> {
     protocol: &'a str,
@@ -322,7 +328,7 @@ impl<'a> UrlParts<'a> {
         }
     }
 
-    /// The last label of the host; none of an address.
+    /// The last label of the host; empty for an IP address.
     fn tld(&self) -> &'a str {
         match self.host.rsplit_once('.') {
             Some((_, last)) if last.bytes().any(|byte| byte.is_ascii_alphabetic()) => last,

@@ -1,4 +1,5 @@
-//! Epochs into tables and out again, against a plain model: a list of rows.
+//! Writes epochs to tables and reads them back, and compares them with a plain model: a list of
+//! rows.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -74,7 +75,7 @@ fn read(dir: &Path, table: Table) -> Vec<ReadRow> {
     facts::read_table(&dir.join(table.name()), None).unwrap()
 }
 
-/// What tells rows apart: input, offset, epoch, and of links the target.
+/// Returns what identifies each row: input, offset, epoch and, for links, the target.
 fn places(dir: &Path, table: Table) -> Vec<(u64, u64, u64, String)> {
     let number = |row: &ReadRow, name: &str| row[name].as_u64().unwrap();
     let place = |row: &ReadRow| {
@@ -175,7 +176,7 @@ fn what_is_staged_is_seen_when_it_is_published_and_not_before() {
     let note = stage(&facts, 1, &[(1, capture("http://a.org/", 2, &["http://b.org/"]))]);
     assert!(read(root.path(), Table::Captures).is_empty());
     assert!(!facts.has(&note).unwrap());
-    // After a crash the note is all there is.
+    // After a crash only the note is left.
     let note = Note::of_bytes(&note.to_bytes()).unwrap();
     let facts = open(root.path());
     for _ in 0..2 {
@@ -229,7 +230,7 @@ fn an_input_gets_another_name() {
     for name in ["b.warc.gz", "c.warc.gz"] {
         let facts = open(root.path());
         let note = facts.note_of_renamed(1, 1, name).unwrap();
-        // Twice, as after a crash, and by somebody who has read nothing yet.
+        // Twice, as after a crash, and by an instance that has read nothing yet.
         for facts in [&facts, &facts, &open(root.path())] {
             facts.publish(&note).unwrap();
             assert!(facts.has(&note).unwrap());
@@ -239,7 +240,7 @@ fn an_input_gets_another_name() {
             assert_eq!(names(table), expected.map(|(id, name)| (id, name.to_owned())));
         }
     }
-    // Epochs go on.
+    // Later epochs still work.
     facts_go_on(root.path());
 }
 
@@ -267,7 +268,7 @@ fn tables_of_another_archive_are_refused() {
     );
 }
 
-/// Tables of a program that had fewer columns: they get the new ones, and their rows have no value in them.
+/// Tables of a program with fewer columns get the new ones, and old rows have no value in them.
 #[test]
 fn tables_of_an_older_program_get_the_columns_that_were_added() {
     let root = tempfile::tempdir().unwrap();
@@ -275,7 +276,7 @@ fn tables_of_an_older_program_get_the_columns_that_were_added() {
     let page = capture("http://a.org/", 6, &[]);
     facts.publish(&stage(&facts, 5, &[(1, page)])).unwrap();
     drop(facts);
-    // As if the table had been begun without the last columns.
+    // Simulates a table that was created without the last columns.
     let commit = root.path().join("captures/_delta_log/00000000000000000000.json");
     let mut text = std::fs::read_to_string(&commit).unwrap();
     for (name, kind) in [
@@ -328,7 +329,8 @@ fn an_archive_put_back_to_an_older_state_is_refused() {
     assert_eq!(places(root.path(), Table::Captures).len(), 1);
 }
 
-/// The archive has lost its last epochs: their rows leave the tables, and come again with the next ones.
+/// The archive has lost its last epochs: their rows are removed from the tables, and come again
+/// with the next epochs.
 #[test]
 fn rows_of_epochs_that_are_lost_are_taken_out() {
     let root = tempfile::tempdir().unwrap();
@@ -344,7 +346,7 @@ fn rows_of_epochs_that_are_lost_are_taken_out() {
     let facts = open(root.path());
     facts.publish(&stage(&facts, 2, &rows(5))).unwrap();
     assert_eq!(places(root.path(), Table::Captures).len(), 2);
-    // What an epoch took out is not there to be put back.
+    // Rows removed by an epoch cannot be restored.
     let taken_back = TakenBack {
         input_id: 1,
         from_offset: 0,
@@ -353,7 +355,7 @@ fn rows_of_epochs_that_are_lost_are_taken_out() {
     assert!(matches!(facts.roll_back(2), Err(FactsError::Ahead { .. })));
 }
 
-/// A file of another table has its size, and other columns.
+/// A file of another table has the right size, but other columns.
 #[test]
 fn files_that_are_not_as_the_log_says_are_named() {
     let root = tempfile::tempdir().unwrap();
@@ -380,7 +382,7 @@ fn files_that_are_not_as_the_log_says_are_named() {
         format::number::count(whole.len() as u64)
     );
     assert!(damages[0].to_string().starts_with(&expected), "{damages:?}");
-    // Every byte of a file counts but those of its padding.
+    // Changing any byte except padding counts as damage.
     let mut bytes = whole.clone();
     bytes[0] ^= 1;
     std::fs::write(&captures, &bytes).unwrap();
@@ -400,7 +402,7 @@ fn facts_that_were_removed_are_missed() {
         .collect();
     std::fs::remove_dir_all(root.path().join("captures")).unwrap();
     for note in notes {
-        // What the archive does when it is opened, or loaded into.
+        // Opening the archive, or loading into it, does the same.
         let facts = open(root.path());
         assert!(!facts.has(&note).unwrap());
         let error = facts.publish(&note).unwrap_err();
@@ -423,8 +425,8 @@ fn a_damaged_commit_is_named() {
     }
 }
 
-/// A data file with changed bytes, and one that ends early: taking rows back from it is an error that names it, or does what it
-/// should.
+/// A data file with changed bytes, and a truncated one: removing rows from it either fails with the
+/// file's name or succeeds correctly.
 #[test]
 fn a_damaged_data_file_is_named() {
     let root = tempfile::tempdir().unwrap();
@@ -455,7 +457,7 @@ fn a_damaged_data_file_is_named() {
             assert!(error.to_string().contains("epoch-000000000001-00000"), "{error}");
             errors += 1;
         }
-        // The next attempt begins where this one did.
+        // The next attempt starts from the same state.
         for log in others
             .iter()
             .map(|table| table.join("_delta_log/00000000000000000002.json"))
@@ -467,7 +469,7 @@ fn a_damaged_data_file_is_named() {
     assert!(errors > whole.len() / 11 / 2, "{errors} of {}", whole.len() / 11);
 }
 
-/// Another engine compacts a table between two of our commits.
+/// Another engine compacts a table between two commits.
 #[test]
 fn what_another_writer_commits_meanwhile_stays() {
     let root = tempfile::tempdir().unwrap();
@@ -477,7 +479,8 @@ fn what_another_writer_commits_meanwhile_stays() {
         facts.publish(&stage(&facts, epoch, &[row])).unwrap();
     }
     let place = LocalPlace::new(root.path());
-    // What it wrote is one of the files under another name: a rewritten file without the other's rows.
+    // Its file is a copy of one of the files under another name: a rewritten file without the rows
+    // of the other.
     let captures = root.path().join("captures");
     std::fs::copy(
         captures.join("epoch-000000000002-00000.zstd.parquet"),
@@ -497,7 +500,8 @@ fn what_another_writer_commits_meanwhile_stays() {
     let offsets =
         |places: Vec<(u64, u64, u64, String)>| places.into_iter().map(|place| place.1).collect::<Vec<_>>();
     assert_eq!(offsets(places(root.path(), Table::Captures)), [4, 6]);
-    // Compacted once more, and what was replaced is gone; without statistics a file may hold rows of any input.
+    // Compacted once more, and the replaced file is deleted. Without statistics a file may have
+    // rows of any input.
     std::fs::rename(captures.join("compacted.parquet"), captures.join("again.parquet")).unwrap();
     let commit = commit
         .lines()
@@ -516,7 +520,7 @@ fn what_another_writer_commits_meanwhile_stays() {
     assert!(places(root.path(), Table::Captures).is_empty());
 }
 
-/// What happens to an archive: epochs, some of them broken off and done again, and inputs taken back.
+/// The history of an archive: epochs, some of them interrupted and repeated, and inputs taken back.
 #[derive(Debug, Clone)]
 enum Step {
     Epoch { rows: Vec<(u32, u8)>, broken_off: bool },
@@ -565,7 +569,7 @@ proptest! {
                 Step::Epoch { rows, broken_off } => {
                     let captures = captures_of(rows);
                     if *broken_off {
-                        // Never committed: another set of captures takes the epoch's number.
+                        // Never committed: another set of captures gets the epoch's number.
                         stage(&facts, epoch, &captures[..1]);
                     }
                     facts.publish(&stage(&facts, epoch, &captures)).unwrap();

@@ -1,33 +1,36 @@
-//! Dates in UTC by the Gregorian calendar: milliseconds since 1970 to and from year, month, day and so on; the digits
-//! of CDX (`20140126200624`) and ISO 8601 as text.
+//! Dates in UTC by the Gregorian calendar. Converts milliseconds since 1970 to and from year,
+//! month, day and so on, and formats CDX digits (`20140126200624`) and ISO 8601.
 //!
-//! The calendar is that of the crate `time`, which ends with the year 9999. It repeats itself every 400 years, so a time
-//! beyond is looked up in years that `time` has: every `i64` of milliseconds has a date here.
+//! The calendar is that of the crate `time`, which ends with the year 9999. The calendar repeats
+//! every 400 years, so later times are mapped to years that `time` supports: every `i64` of
+//! milliseconds has a date here.
 //!
-//! What is not done here: reading dates out of archives, which are lenient in their own ways (`warc::parse_date`).
+//! It does not parse dates in archives, where each format has its own leniency
+//! (`warc::parse_date`).
 
 use time::{Date, Month};
 
-/// Milliseconds of a day.
+/// Milliseconds in a day.
 pub const DAY_MS: i64 = 86_400_000;
 
-/// Digits of a time, of which a shorter one stands for all that it begins: `YYYYMMDDhhmmss`.
+/// Number of digits of a full time, `YYYYMMDDhhmmss`. Fewer digits denote all times that begin with
+/// them.
 pub const DIGITS: usize = 14;
 
-/// Digits of a time to the millisecond.
+/// Number of digits of a time to the millisecond.
 pub const DIGITS_MS: usize = 17;
 
-/// Days of 400 years, after which the calendar repeats itself.
+/// Days in 400 years, after which the calendar repeats.
 const CYCLE_DAYS: i64 = 146_097;
 const CYCLE_YEARS: i64 = 400;
 
-/// A year beyond all that milliseconds in an `i64` come to.
+/// A year beyond the range of milliseconds in an `i64`.
 const YEAR_MAX: u64 = 300_000_000;
 
-/// Julian day of 1970-01-01, from which `time` does not count.
+/// Julian day of 1970-01-01, the epoch in the counting of `time`.
 const EPOCH_JULIAN_DAY: i64 = 2_440_588;
 
-/// A time in its parts.
+/// A time split into its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DateTime {
     /// May be negative or beyond 9999.
@@ -47,11 +50,11 @@ pub struct DateTime {
 }
 
 impl DateTime {
-    /// The parts of a time in milliseconds since 1970.
+    /// Splits milliseconds since 1970.
     pub fn of_ms(ms: i64) -> DateTime {
         let (days, rest) = (ms.div_euclid(DAY_MS), ms.rem_euclid(DAY_MS));
         let (cycles, day) = (days.div_euclid(CYCLE_DAYS), days.rem_euclid(CYCLE_DAYS));
-        // From 1970 to 2369: always among the days that `time` has.
+        // From 1970 to 2369: always within the range of `time`.
         let (year, month, day) = i32::try_from(day + EPOCH_JULIAN_DAY)
             .ok()
             .and_then(|day| Date::from_julian_day(day).ok())
@@ -68,29 +71,30 @@ impl DateTime {
     }
 }
 
-/// Days from 1970-01-01 to a date. A month that there is not is taken for the nearest; a day beyond the month's end
-/// counts on into the next months, one before its start back.
+/// Returns the days from 1970-01-01 to a date. An invalid month is clamped to the nearest valid
+/// one. A day beyond the month's end runs into the following months, one before its start into the
+/// preceding ones.
 pub fn days_of(year: i64, month: i64, day: i64) -> i64 {
     let (cycles, year) = (year.div_euclid(CYCLE_YEARS), year.rem_euclid(CYCLE_YEARS));
-    // The year 0 to 399, of the 400 that it is one of.
+    // The equivalent year from 0 to 399.
     let month = Month::try_from(month.clamp(1, 12) as u8).unwrap_or(Month::January);
     let first = Date::from_calendar_date(year as i32, month, 1)
         .map_or(EPOCH_JULIAN_DAY, |date| i64::from(date.to_julian_day()));
     first - EPOCH_JULIAN_DAY + cycles * CYCLE_DAYS + day - 1
 }
 
-/// Days of a month, 28 to 31.
+/// Returns the number of days of a month, 28 to 31.
 pub fn days_in_month(year: i64, month: i64) -> i64 {
     let month = Month::try_from(month.clamp(1, 12) as u8).unwrap_or(Month::January);
     i64::from(month.length(year.rem_euclid(CYCLE_YEARS) as i32))
 }
 
-/// `2014-01-26T20:06:24.000Z` from milliseconds since 1970.
+/// Formats milliseconds since 1970 as `2014-01-26T20:06:24.000Z`.
 pub fn iso(ms: i64) -> String {
     format!("{}.{:03}Z", seconds_of(ms), ms.rem_euclid(1000))
 }
 
-/// As [`iso`], with milliseconds only if there are any: `2014-01-26T20:06:24Z`.
+/// Like [`iso`], but omits zero milliseconds: `2014-01-26T20:06:24Z`.
 ///
 /// ```
 /// assert_eq!(format::date::iso_short(86_400_000), "1970-01-02T00:00:00Z");
@@ -103,7 +107,7 @@ pub fn iso_short(ms: i64) -> String {
     }
 }
 
-/// A time as HTTP has it (RFC 9110, section 5.6.7), from milliseconds since 1970.
+/// Formats milliseconds since 1970 as an HTTP date (RFC 9110, section 5.6.7).
 ///
 /// ```
 /// assert_eq!(format::date::http_date(1_390_766_784_000), "Sun, 26 Jan 2014 20:06:24 GMT");
@@ -130,7 +134,7 @@ pub fn http_date(ms: i64) -> String {
     format!("{weekday}, {day} {month} {year} {time} GMT")
 }
 
-/// Milliseconds since 1970 of what [`iso`] gives; `None` of any other text.
+/// Parses the format of [`iso`] into milliseconds since 1970; returns `None` for any other text.
 ///
 /// ```
 /// assert_eq!(format::date::ms_of_iso("1970-01-02T00:00:00.500Z"), Some(86_400_500));
@@ -138,7 +142,7 @@ pub fn http_date(ms: i64) -> String {
 /// ```
 pub fn ms_of_iso(text: &str) -> Option<i64> {
     let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
-    // From the end: a year before 0 begins with a hyphen.
+    // Split from the end: a year before 0 begins with a hyphen.
     let mut date = date.rsplitn(3, '-').map(|part| part.parse::<i64>().ok());
     let (day, month, year) = (date.next()??, date.next()??, date.next()??);
     let mut time = time
@@ -152,7 +156,7 @@ pub fn ms_of_iso(text: &str) -> Option<i64> {
     let days = i128::from(days_of(year, month, day));
     let minutes = (days * 24 + hour) * 60 + minute;
     let ms = i64::try_from((minutes * 60 + second) * 1000 + millisecond).ok()?;
-    // Fields beyond their ends, and other ways to write them, give another text.
+    // Out-of-range fields and other spellings do not survive the round trip.
     (iso(ms) == text).then_some(ms)
 }
 
@@ -169,27 +173,29 @@ fn seconds_of(ms: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
 }
 
-/// `20140126200624` from milliseconds since 1970.
+/// Formats milliseconds since 1970 as `20140126200624`.
 pub fn digits(ms: i64) -> String {
     let mut digits = digits_ms(ms);
     digits.truncate(DIGITS);
     digits
 }
 
-/// `20140126200624000` from milliseconds since 1970.
+/// Formats milliseconds since 1970 as `20140126200624000`.
 pub fn digits_ms(ms: i64) -> String {
     let digits = iso(ms).into_bytes().into_iter().filter(u8::is_ascii_digit);
     digits.take(DIGITS_MS).map(char::from).collect()
 }
 
-/// First and last of the 14-digit texts that begin with some digits: `2014` is a year, `201401` a month.
+/// Returns the first and last of the 14-digit texts that begin with these digits: `2014` is a year,
+/// `201401` a month.
 pub fn range_of_digits(digits: &str) -> (String, String) {
     (format!("{digits:0<DIGITS$}"), format!("{digits:9<DIGITS$}"))
 }
 
-/// The digits of a date or its beginning, as people write it: `2008-01-31`, `2008-01-31T10:15Z`, `20080131`. `None`
-/// unless there are 1 to 14 digits with which a date begins, and otherwise only separators between whole parts: `2008-1` would be
-/// read as some month from October on, and `2008-13` as one behind the last.
+/// Returns the digits of a date or a prefix of one: `2008-01-31`, `2008-01-31T10:15Z`, `20080131`.
+/// Returns `None` unless the text consists of 1 to 14 digits that begin a date, and separators
+/// between complete parts: `2008-1` would mean some month from October on, and `2008-13` a month
+/// after December.
 pub fn digits_of_text(text: &str) -> Option<String> {
     let text = text.strip_suffix(['Z', 'z']).unwrap_or(text);
     let parts: Vec<&str> = text.split(['-', ':', '.', '/', 'T', 't']).collect();
@@ -201,7 +207,8 @@ pub fn digits_of_text(text: &str) -> Option<String> {
     begins_a_date(&digits).then_some(digits)
 }
 
-/// Whether any date begins with these 1 to 14 digits: no month is the 13th, and no day the 30th of February.
+/// Returns whether any date begins with these 1 to 14 digits: there is no 13th month and no 30
+/// February.
 pub fn begins_a_date(digits: &str) -> bool {
     if !(1..=DIGITS).contains(&digits.len()) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return false;
@@ -212,14 +219,15 @@ pub fn begins_a_date(digits: &str) -> bool {
     let parts = [(4, 1, 12), (6, 1, days), (8, 0, 23), (10, 0, 59), (12, 0, 59)];
     parts.iter().all(|&(from, least, most)| match digits.get(from..) {
         None | Some("") => true,
-        // One digit stands for all that begin with it.
+        // A single digit covers all values that begin with it.
         Some(one) if one.len() == 1 => number(one) <= most / 10,
         Some(rest) => (least..=most).contains(&number(&rest[..2])),
     })
 }
 
-/// Milliseconds since 1970 of 1 to 17 digits; those that are missing are taken as the earliest. Odd values (day 31 in
-/// June) count on, so that this serves to find what is nearest.
+/// Returns milliseconds since 1970 for 1 to 17 digits; missing ones take their earliest value.
+/// Out-of-range values (31 June) overflow into the next part, which is sufficient for finding the
+/// nearest capture.
 pub fn ms_of_digits(text: &str) -> i64 {
     let (text, fraction) = text.split_at_checked(DIGITS).unwrap_or((text, ""));
     let full = format!("{text}{}", &"00010101000000"[text.len().min(DIGITS)..]);
@@ -237,7 +245,7 @@ pub fn ms_of_digits(text: &str) -> i64 {
 mod tests {
     use super::*;
 
-    /// The day after a date, by the calendar's rules.
+    /// Returns the day after a date, by the calendar's rules.
     fn after((year, month, day): (i64, i64, i64)) -> (i64, i64, i64) {
         let leap = year.rem_euclid(4) == 0 && (year.rem_euclid(100) != 0 || year.rem_euclid(400) == 0);
         let days = match month {

@@ -1,21 +1,21 @@
-//! Names of inputs: a path is bytes, rows hold those bytes, and everything above the rows reads text.
+//! Names of inputs. A path is bytes, rows store those bytes, and all other code uses text.
 //!
-//! The text of a name is the name itself where that is UTF-8. A byte that is not part of UTF-8 stands as `\xNN`, and a
-//! backslash that would be read so stands as `\x5c`. So no two names have the same text, and the bytes can always be
-//! had back from it.
+//! The text of a UTF-8 name is the name itself. A byte that is not part of UTF-8 becomes `\xNN`,
+//! and a backslash that would start such an escape becomes `\x5c`. So different names have
+//! different texts, and the bytes can be recovered.
 
 use std::fmt::Write as _;
 
-/// Bytes of `\xNN`.
+/// Length of `\xNN`.
 const ESCAPE_BYTES: usize = 4;
 
-/// The text of a name.
+/// Returns the text of a name.
 pub fn name_text(name: &[u8]) -> String {
     let mut text = String::with_capacity(name.len());
     for chunk in name.utf8_chunks() {
         let valid = chunk.valid();
         for (at, c) in valid.char_indices() {
-            // Left alone, it would come back as the byte that it spells.
+            // Unescaped, it would be decoded as the byte that it spells.
             if c == '\\' && escaped_byte(&valid.as_bytes()[at..]).is_some() {
                 text.push_str("\\x5c");
             } else {
@@ -30,7 +30,7 @@ pub fn name_text(name: &[u8]) -> String {
     text
 }
 
-/// The name that has this text: the inverse of [`name_text`].
+/// Returns the name with this text: the inverse of [`name_text`].
 pub fn name_bytes(text: &str) -> Vec<u8> {
     let mut name = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -49,8 +49,8 @@ pub fn name_bytes(text: &str) -> Vec<u8> {
     name
 }
 
-/// The last part of the name of a file: of a path or an address. In the address of a web server the part after a question
-/// mark is removed, because it may be a signature.
+/// Returns the last part of a path or URL. The query of an http or https URL is removed, because it
+/// may be a signature.
 pub fn base_name(name: &str) -> &str {
     let is_web = name.starts_with("http://") || name.starts_with("https://");
     let path = match name.split_once('?') {
@@ -71,7 +71,7 @@ pub fn keep_base_name(name: &mut String) {
     }
 }
 
-/// The byte that `\xNN` at the start of `text` spells.
+/// Returns the byte that `\xNN` at the start of `text` encodes.
 fn escaped_byte(text: &[u8]) -> Option<u8> {
     let [b'\\', b'x', high, low, ..] = text else {
         return None;

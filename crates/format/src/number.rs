@@ -1,6 +1,6 @@
-//! Counts, sizes, durations and rates as people read them, the same on the terminal and in the browser.
+//! Human-readable counts, sizes, durations and rates, the same on the terminal and in the browser.
 
-/// `1234567` as `1,234,567`.
+/// Formats a count: `1234567` becomes `1,234,567`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -13,12 +13,12 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// A count and its noun: `1 page`, `2 pages`.
+/// Formats a count with its noun: `1 page`, `2 pages`.
 pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
-/// Bytes in units of 1,024: `999 B`, `4.2 MiB`.
+/// Formats bytes in units of 1,024: `999 B`, `4.2 MiB`.
 pub fn bytes(number: u64) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     if number < 1024 {
@@ -26,7 +26,7 @@ pub fn bytes(number: u64) -> String {
     }
     let mut value = number as f64;
     let mut unit = 0;
-    // What would be rounded to 1,024.0 is 1.0 of the next unit.
+    // A value that would round to 1,024.0 is shown as 1.0 of the next unit.
     while value >= 1023.95 && unit + 1 < UNITS.len() {
         value /= 1024.0;
         unit += 1;
@@ -34,7 +34,7 @@ pub fn bytes(number: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// Milliseconds as `0.4 s`, `12.3 s`, `4 min 05 s`, `2 h 03 min`.
+/// Formats milliseconds as `0.4 s`, `12.3 s`, `4 min 05 s`, `2 h 03 min`.
 pub fn duration_ms(ms: u64) -> String {
     let seconds = ms / 1000;
     match seconds {
@@ -44,7 +44,7 @@ pub fn duration_ms(ms: u64) -> String {
     }
 }
 
-/// A rate: whole numbers from ten on, one decimal below.
+/// Formats a rate: as a whole number from ten up, with one decimal below.
 pub fn rate(value: f64) -> String {
     match value {
         v if v >= 9.95 => count(v.round() as u64),
@@ -53,7 +53,7 @@ pub fn rate(value: f64) -> String {
     }
 }
 
-/// `number` a second over `ms` milliseconds, whole; 0 where no time has passed.
+/// Returns `number` per second over `ms` milliseconds, rounded; 0 if no time has passed.
 pub fn per_second(number: u64, ms: u64) -> u64 {
     if ms == 0 {
         0
@@ -62,10 +62,10 @@ pub fn per_second(number: u64, ms: u64) -> u64 {
     }
 }
 
-/// Reads bytes as people write them: `4096`, `64k`, `1.5M`, `2G`, `10 GiB`, in units of 1,024.
+/// Parses human-readable bytes: `4096`, `64k`, `1.5M`, `2G`, `10 GiB`, in units of 1,024.
 ///
 /// # Errors
-/// What was expected, where the text is no number of bytes.
+/// Returns the expected format if the text is not a number of bytes.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let expected = || format!("{text:?}: expected bytes, such as 500000, 64k, 1.5M or 2G");
     let lower = text.trim().to_ascii_lowercase();

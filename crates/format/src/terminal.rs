@@ -1,20 +1,21 @@
-//! Colours, and text from archives made safe for a terminal.
+//! Colours, and text from archives sanitised for a terminal.
 //!
-//! Titles, anchors and URLs come from strangers. Text printed for people never contains their control
+//! Titles, anchors and URLs are untrusted. Text printed for people never contains their control
 //! characters: no escape sequence, line break or change of writing direction.
 
 use std::io::IsTerminal;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Colours text, or returns it unchanged if the output is no terminal or `NO_COLOR` is set.
+/// Colours text, or returns it unchanged if the output is not a terminal or `NO_COLOR` is set.
 #[derive(Debug, Clone, Copy)]
 pub struct Style {
     on: bool,
 }
 
 impl Style {
-    /// Returns colours for a terminal, unless `NO_COLOR` is set and not empty, or the terminal is dumb.
+    /// Enables colours for a terminal, unless `NO_COLOR` is set and not empty, or the terminal is
+    /// dumb.
     pub fn new(terminal: bool) -> Style {
         // no-color.org: an empty value does not count.
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -24,32 +25,32 @@ impl Style {
         }
     }
 
-    /// Colours of standard error.
+    /// Returns the style for standard error.
     pub fn of_stderr() -> Style {
         Style::new(std::io::stderr().is_terminal())
     }
 
-    /// Titles, matches.
+    /// Formats titles and matches.
     pub fn bold(self, text: &str) -> String {
         self.paint("1", text)
     }
 
-    /// Column heads, and text of less importance.
+    /// Formats column headings, and less important text.
     pub fn dim(self, text: &str) -> String {
         self.paint("2", text)
     }
 
-    /// Addresses.
+    /// Formats addresses.
     pub fn address(self, text: &str) -> String {
         self.paint("36", text)
     }
 
-    /// Losses that leave something usable.
+    /// Formats warnings: losses that leave something usable.
     pub fn warn(self, text: &str) -> String {
         self.paint("33", text)
     }
 
-    /// Errors.
+    /// Formats errors.
     pub fn bad(self, text: &str) -> String {
         self.paint("1;31", text)
     }
@@ -78,17 +79,17 @@ pub fn clean_lines(text: &str) -> String {
 }
 
 fn is_harmful(c: char) -> bool {
-    // C1 controls (U+009B is CSI) are controls too; the ranges are the marks, separators and isolates that
-    // reorder or break a line.
+    // C1 controls (U+009B is CSI) are controls too; the ranges are the marks, separators and
+    // isolates that reorder or break a line.
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Returns the number of columns that `text` needs on a terminal.
+/// Returns the width of `text` in terminal columns.
 pub fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// Returns `text` cut to at most `columns` columns, with an ellipsis if it was cut.
+/// Returns `text` truncated to at most `columns` columns, with an ellipsis if it was truncated.
 pub fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -107,9 +108,9 @@ pub fn cut(text: &str, columns: usize) -> String {
     kept
 }
 
-/// Returns `text` as one word of a shell command, quoted only if needed.
+/// Returns `text` as one word of a shell command, quoted only if necessary.
 pub fn shell_word(text: &str) -> String {
-    // Only characters that no shell treats as its own.
+    // Only characters that have no special meaning in any shell.
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();

@@ -1,8 +1,8 @@
-//! Expands an address to an input, a folder, a pattern or a path list, like a path.
+//! Expands an address to an input, a folder, a pattern or a path list, as is done for paths.
 //!
-//! An address of an existing input means that input, even if it contains characters of a pattern. A folder is
-//! everything below `address/`. In a folder every object that holds records is taken. The name decides where
-//! it can, because looking at the first bytes costs a request for each object.
+//! An address of an existing input means that input, even if it contains wildcard characters. A
+//! folder is everything below `address/`, and every object in it that contains records is taken.
+//! The name decides where possible, because reading the first bytes costs a request per object.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
@@ -18,7 +18,7 @@ use super::{glob, list};
 type Looked = io::Result<Option<Stat>>;
 
 impl Discovery<'_> {
-    /// An argument of a load.
+    /// Takes an argument of a load.
     pub(super) fn address(&mut self, address: &str) {
         let looked = self.look(address);
         match looked {
@@ -28,7 +28,7 @@ impl Discovery<'_> {
         }
     }
 
-    /// An entry of a path list, or an argument that is no pattern.
+    /// Takes an entry of a path list, or an argument that is not a pattern.
     pub(super) fn looked(&mut self, address: &str, looked: Looked) {
         match looked {
             Ok(Some(stat)) => self.object(address, stat),
@@ -85,7 +85,7 @@ impl Discovery<'_> {
         }
     }
 
-    /// Everything below `folder`, or the reason why there is nothing.
+    /// Lists everything below `folder`. The error says why that failed.
     fn listing(&self, folder: &str) -> Result<Vec<(String, Stat)>, String> {
         let source = self.sources.of(folder).map_err(|error| error.to_string())?;
         source.list(folder).map_err(|error| match error.kind() {
@@ -111,7 +111,7 @@ impl Discovery<'_> {
         }
     }
 
-    /// Takes an object in a folder if it holds records.
+    /// Takes an object in a folder if it contains records.
     fn member(&mut self, address: &str, stat: Stat) {
         let name = last_part(address);
         if warc::is_record_file_name(name.as_bytes()) || is_package_name(name.as_bytes()) {
@@ -136,7 +136,7 @@ impl Discovery<'_> {
         warc::begins_like_records(FromStart::of(input))
     }
 
-    /// Takes the inputs whose parts match those of the pattern, and the inputs below folders that match.
+    /// Takes the inputs whose path matches the pattern, and the inputs below matching folders.
     fn address_glob(&mut self, address: &str) {
         let (root, path) = split(address);
         let parts: Vec<&str> = path.split('/').collect();
@@ -197,7 +197,7 @@ impl Discovery<'_> {
         }
     }
 
-    /// Asks for all these addresses at once.
+    /// Gets the status of all these addresses at once.
     pub(super) fn look_at_all<'a>(
         &self,
         addresses: impl Iterator<Item = &'a str>,
@@ -218,8 +218,9 @@ impl Discovery<'_> {
     }
 }
 
-/// Resolves a path in the list at `list`. It is relative to the list's folder. If it begins with a slash or
-/// repeats the folder, as in the lists of Common Crawl, it is relative to the root of the host or bucket.
+/// Resolves a path in the list at `list`. It is relative to the list's folder. If it begins with a
+/// slash or repeats the folder, as in the lists of Common Crawl, it is relative to the root of the
+/// host or bucket.
 pub(super) fn resolve(list: &str, entry: &str) -> String {
     let (root, path) = split(list);
     let folder = path.rfind('/').map_or("", |slash| &path[..=slash]);

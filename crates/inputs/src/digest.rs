@@ -1,5 +1,5 @@
-//! Content digests of inputs. Digests of some prefixes are computed in the same pass: an input that was
-//! loaded while it grew, or was renamed since, is recognised by the digest of its first bytes.
+//! Computes content digests of inputs, and digests of some prefixes in the same pass. An input that
+//! was loaded while it grew, or was renamed since, is recognised by the digest of its first bytes.
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -10,57 +10,58 @@ use sha2_with_state::{Digest, Sha256};
 /// Bytes read at a time.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// Digest of the bytes that an input had.
+/// Digest of the content of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContentDigest {
-    /// Bytes of the input.
+    /// Size of the content in bytes.
     pub size: u64,
-    /// `sha256:<hex>` of these bytes. Of an input that is digested while it is read: of its beginning, as
-    /// [`weave::digest_of_beginning`] has it.
+    /// `sha256:<hex>` of the content. For an input that is digested while it is read, the digest of
+    /// its beginning in the form of [`weave::digest_of_beginning`].
     pub digest: String,
-    /// Digest of the first `n` bytes, for every requested `n` that the input reaches.
+    /// Digest of the first `n` bytes, for every requested `n` up to the size of the input.
     pub prefixes: HashMap<u64, String>,
 }
 
-/// A digest being computed, from front to back.
+/// A digest in progress, computed from front to back.
 #[derive(Clone, Default)]
 pub struct Digesting {
     hasher: Sha256,
-    /// Bytes taken so far.
+    /// Number of bytes taken so far.
     position: u64,
 }
 
 impl Digesting {
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     pub fn take(&mut self, piece: &[u8]) {
         self.hasher.update(piece);
         self.position += piece.len() as u64;
     }
 
-    /// Bytes taken so far.
+    /// Returns the number of bytes taken so far.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// Digest of the bytes taken so far.
+    /// Returns the digest of the bytes taken so far.
     pub fn digest(&self) -> String {
         text(&self.hasher.clone().finalize())
     }
 
-    /// What [`Digesting::of_state`] goes on from.
+    /// Returns the state from which [`Digesting::of_state`] continues.
     pub fn state(&self) -> Vec<u8> {
         self.hasher.serialize().to_vec()
     }
 
-    /// Goes on after `position` bytes whose digest is `digest`. `None` if this is not their state.
+    /// Restores a digest after `position` bytes whose digest is `digest`. Returns `None` if `state`
+    /// does not match.
     pub fn of_state(state: &[u8], position: u64, digest: &str) -> Option<Digesting> {
         let hasher = Sha256::deserialize(state.try_into().ok()?).ok()?;
         let digesting = Digesting { hasher, position };
         (digesting.digest() == digest).then_some(digesting)
     }
 
-    /// Takes `content` to its end. Calls `each` with every piece. Returns the digests of those beginnings of
-    /// the given sizes that are reached.
+    /// Reads `content` to its end, and calls `each` with every piece. Returns the digests of the
+    /// prefixes of the given sizes, as far as the content reaches.
     pub fn take_all(
         &mut self,
         mut content: impl Read,
@@ -74,7 +75,7 @@ impl Digesting {
         let mut prefixes = HashMap::new();
         let mut buffer = vec![0; BUFFER_BYTES];
         loop {
-            // Stop short at the next prefix, so that its digest can be taken exactly there.
+            // Stop reading at the next prefix size, so that its digest can be taken exactly there.
             while let Some(reached) = sizes.next_if(|wanted| *wanted <= self.position) {
                 prefixes.insert(reached, self.digest());
             }
@@ -95,7 +96,8 @@ impl Digesting {
     }
 }
 
-/// Digests `content` to its end, and its prefixes of the given sizes. Calls `each` with every piece.
+/// Digests `content` to its end, and its prefixes of the given sizes. Calls `each` with every
+/// piece.
 pub fn digest(content: impl Read, sizes: &[u64], each: impl FnMut(&[u8])) -> io::Result<ContentDigest> {
     let mut digesting = Digesting::default();
     let prefixes = digesting.take_all(content, sizes, each)?;
@@ -106,7 +108,7 @@ pub fn digest(content: impl Read, sizes: &[u64], each: impl FnMut(&[u8])) -> io:
     })
 }
 
-/// A digest in the form that the ledger has.
+/// Returns a digest in the form used in the ledger.
 pub fn text(sha256: &[u8]) -> String {
     format!("sha256:{}", data_encoding::HEXLOWER.encode(sha256))
 }

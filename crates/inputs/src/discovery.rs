@@ -1,4 +1,5 @@
-//! Goes through the arguments of a load: files, folders, patterns and path lists. Addresses are in `address`.
+//! Expands the arguments of a load: files, folders, patterns and path lists. Addresses are in
+//! `address`.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -14,42 +15,40 @@ use super::source::{Sources, is_address};
 use super::{file, glob, list};
 use crate::LoadInput;
 
-/// The file of a ZipNum cluster that says where blocks of its parts are.
+/// The file of a ZipNum cluster with the positions of the blocks in its parts.
 const CLUSTER: &str = "cluster.idx";
 
-/// Said of a second address that is the same without its secrets.
+/// Reason for refusing a second address that differs only in its secrets.
 const SAME_WITHOUT_SECRETS: &str = "another address of this load differs from it only in its password, signature, token or key, none of \
      which is stored: load files that only these tell apart one at a time, under other names";
 
-/// A declared digest that is another one than is found.
+/// A declaration that does not match the content found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
-    /// Name of what it is about.
+    /// Name of the file concerned.
     pub name: String,
-    /// What was found and what was expected.
     pub detail: String,
 }
 
-/// Everything that the arguments of a load mean.
+/// The result of expanding the arguments of a load.
 #[derive(Debug)]
 pub struct Discovery<'a> {
-    /// Inputs, in the order of the arguments.
     pub found: Vec<Found>,
-    /// Files in folders, or that match patterns, but are not archive files.
+    /// Files in folders, or matching patterns, that are not archive files.
     pub skipped: Vec<Skipped>,
-    /// What packages and lists say that is not so, although all of what they hold can be used.
+    /// Wrong declarations in packages and lists whose content can be used nevertheless.
     pub warnings: Vec<Warning>,
-    /// Whether path lists are expanded without a mark. They are if only lists were named, because nothing
-    /// else can be meant.
+    /// Whether path lists are expanded without a mark. This is so if all arguments are lists,
+    /// because nothing else can be meant.
     pub(super) expands_lists: bool,
     pub(super) sources: &'a Sources,
-    /// Resolved paths, and addresses, that were taken already.
+    /// Resolved paths and addresses that have already been taken.
     pub(super) seen: HashSet<PathBuf>,
-    /// Addresses with secrets in them, by what is left without.
+    /// Full addresses with secrets, by the address without them.
     given: HashMap<String, String>,
-    /// Where lists of packages may lead beside their own origin.
+    /// Where lists of packages may lead besides their own origin.
     pub(super) elsewhere: Elsewhere,
-    /// How many lists of packages lead here, each named by the one before.
+    /// Number of nested package lists at this point.
     pub(super) lists_deep: usize,
 }
 
@@ -72,7 +71,7 @@ pub fn discover<'a>(inputs: &[LoadInput], allow_elsewhere: &[String], sources: &
     discovery
 }
 
-/// Whether an argument is a path list, by its mark or its name.
+/// Returns whether an argument is a path list, by its mark or its name.
 fn is_list(input: &LoadInput) -> bool {
     input.name.starts_with('@') || list::is_path_list(Path::new(&input.path))
 }
@@ -82,8 +81,9 @@ impl Discovery<'_> {
         self.skipped.push(Skipped { name, why });
     }
 
-    /// An address without what opens it, which is remembered. `None` if another one of this load is the same without: which of
-    /// them is meant could not be told any more, so that is told.
+    /// Returns an address without its secrets, which are remembered. Reports a problem and returns
+    /// `None` if another address of this load differs only in secrets, because the two could not be
+    /// distinguished later.
     pub(super) fn plain(&mut self, address: &str) -> Option<String> {
         let plain = without_secrets(address);
         if plain == address {
@@ -94,7 +94,8 @@ impl Discovery<'_> {
             .entry(plain.clone())
             .or_insert_with(|| address.to_owned());
         if given.as_str() != address {
-            // Not under the address itself, which is that of the other one.
+            // The address itself belongs to the other input, so the problem is reported under
+            // another name.
             let name = format!("{} (once more)", address_text(&plain));
             self.no_object(&name, SAME_WITHOUT_SECRETS.to_owned());
             return None;
@@ -133,8 +134,9 @@ impl Discovery<'_> {
         self.named(&name, &path);
     }
 
-    /// Takes what an argument or a glob means. A path list among other files was most likely matched by a
-    /// pattern, of the shell or ours, so its entries are not loaded.
+    /// Takes the file, folder or list that an argument or a glob names. A path list among other
+    /// files was most likely matched by a pattern, of the shell or ours, so its entries are not
+    /// loaded.
     fn named(&mut self, name: &Path, path: &Path) {
         if !(list::is_path_list(path) && path.is_file()) {
             self.listed(name, path);
@@ -159,7 +161,8 @@ impl Discovery<'_> {
         }
     }
 
-    /// Takes a file named explicitly or by a glob or list. It gets an entry whatever it is.
+    /// Takes a file named explicitly or by a glob or list. It gets an entry even if it cannot be
+    /// read.
     pub(super) fn file(&mut self, name: String, path: &Path) {
         let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if !self.seen.insert(real) {
@@ -218,7 +221,8 @@ impl Discovery<'_> {
         }
     }
 
-    /// Takes the entries of a path list, which are relative to the list's folder, absolute, or addresses.
+    /// Takes the entries of a path list, which are relative to the list's folder, absolute, or
+    /// addresses.
     fn list(&mut self, name: &Path, path: &Path) {
         let entries = match file::open_stream(path).and_then(list::read) {
             Ok(entries) => entries,
@@ -246,8 +250,8 @@ impl Discovery<'_> {
         for entry in &entries {
             match entry {
                 list::Entry::Path(entry) => self.listed(&beside(name, entry), &beside(path, entry)),
-                // A second line with the same address finds nothing, because the first one has taken the
-                // answer.
+                // A second line with the same address is skipped, because the first one has removed
+                // the status.
                 list::Entry::Address(address) => {
                     if let Some(looked) = looked.remove(address.as_str()) {
                         self.looked(address, looked);

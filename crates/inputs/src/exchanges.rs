@@ -1,15 +1,17 @@
-//! Puts requests and answers of one input together, so that each capture knows its method.
+//! Matches requests and responses of one input, so that each capture knows its method.
 //!
-//! The request of an answer is looked for among the [`RECORDS`] records before it and behind it, in at most [`BYTES`] of the
-//! input between the two. One that either names (`WARC-Concurrent-To`) goes before one of the same URL and time, and what is
-//! nearer before what is farther away.
+//! The request of a response is searched among the [`RECORDS`] records before and after it, within
+//! [`BYTES`] of the input. A request linked by `WARC-Concurrent-To` takes precedence over one of
+//! the same URL and time, and a nearer one over a farther one.
 //!
 //! Invariants:
-//! - the method of an answer depends on the records around it alone, never on where reading began or paused: an answer is
-//!   given on once no record behind it could still tell its request. The exception is the end of an input that may grow: without
-//!   a request near by the answers there are given on early, so that inputs without requests are loaded to their end. Whoever
-//!   goes on takes them back if a request comes ([`early_answers`]);
-//! - a reader that goes on begins at [`Exchanges::context_from`], and the records before its position are only looked at;
+//! - the method of a response depends only on the records around it, not on where reading began or
+//!   paused: a response is released when no later record can be its request. The exception is the
+//!   end of an input that may grow. Without a request nearby, responses there are released early,
+//!   so that inputs without requests are loaded to their end. If a request follows later, they are
+//!   taken back ([`early_answers`]);
+//! - a reader that continues begins at [`Exchanges::context_from`], and only inspects the records
+//!   before its position;
 //! - memory is bounded by twice that many records.
 
 use std::collections::VecDeque;
@@ -17,47 +19,50 @@ use std::collections::VecDeque;
 use extract::{Belonging, ExchangeNames, RequestFacts};
 use warc::{Entry, Record};
 
-/// Most records between a request and its answer. Writers put one next to the other; some have a few of other exchanges between.
+/// Limit of records between a request and its response. Writers put them next to each other; some
+/// write a few records of other exchanges in between.
 const RECORDS: u64 = 16;
 
-/// Most bytes of the input between a request and its answer.
+/// Limit of bytes of the input between a request and its response.
 const BYTES: u64 = 4 << 20;
 
 /// Entries of an input, in order, that wait until the methods of their captures are known.
 #[derive(Default)]
 pub struct Exchanges {
-    /// Entries before this offset were given on before; their requests may belong to later answers.
+    /// Entries before this offset were released before; their requests may belong to later
+    /// responses.
     begin: u64,
     /// Number of the last record.
     number: u64,
     waiting: VecDeque<Waiting>,
-    /// The last requests.
+    /// The most recent requests.
     requests: VecDeque<Request>,
-    /// Offsets and ends of the last records that were given on, of twice the distance at which a request may be.
+    /// Offsets and ends of the most recent records released, up to twice the allowed distance of a
+    /// request.
     given: VecDeque<(u64, u64)>,
-    /// Whether answers may have been given on before their requests could be known.
+    /// Whether responses may have been released before their requests could be known.
     is_early: bool,
 }
 
 struct Waiting {
     entry: Entry,
-    /// Of an answer.
+    /// Set for a response.
     answer: Option<Answer>,
 }
 
 struct Answer {
     number: u64,
-    /// Read with the first request nearby: of WAT this parses the record.
+    /// Parsed when the first request nearby is found, because for WAT this parses the record.
     names: Option<ExchangeNames>,
     found: Option<Found>,
 }
 
-/// The request of an entry that was given on.
+/// The request of an entry that was released.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct SentBy {
-    /// Its method; empty if none was found.
+    /// Method of the request; empty if none was found.
     pub method: String,
-    /// Where its record begins.
+    /// Offset of the request's record.
     pub offset: u64,
 }
 
@@ -65,7 +70,7 @@ pub struct SentBy {
 struct Found {
     sent_by: SentBy,
     belonging: Belonging,
-    /// In records.
+    /// Distance in records.
     distance: u64,
 }
 
@@ -77,7 +82,8 @@ struct Request {
 }
 
 impl Answer {
-    /// Takes a request, if it is better than what was found. A named one is never replaced: the answer may have been given on.
+    /// Takes a request if it is better than the one found so far. A linked one is never replaced,
+    /// because the response may already have been released.
     fn meet(&mut self, record: &Record, (facts, offset): (&RequestFacts, u64), distance: u64) {
         if self.is_settled() {
             return;
@@ -100,7 +106,7 @@ impl Answer {
         }
     }
 
-    /// Whether its request is known for sure.
+    /// Returns whether its request is certain.
     fn is_settled(&self) -> bool {
         self.found
             .as_ref()
@@ -109,7 +115,7 @@ impl Answer {
 }
 
 impl Exchanges {
-    /// Goes on at `begin`: entries before it are only looked at.
+    /// Continues at `begin`: entries before it are only inspected.
     pub fn from(begin: u64) -> Exchanges {
         Exchanges {
             begin,
@@ -117,7 +123,7 @@ impl Exchanges {
         }
     }
 
-    /// Takes the next entry.
+    /// Adds the next entry.
     pub fn push(&mut self, entry: Entry) {
         let span = entry.span();
         let mut answer = None;
@@ -148,7 +154,7 @@ impl Exchanges {
         }
     }
 
-    /// The next entry that is known to the end, with its request if it has one.
+    /// Returns the next entry whose method is final, with its request if it has one.
     pub fn pop(&mut self) -> Option<(Entry, SentBy)> {
         let first = self.waiting.front()?;
         let is_settled = first.answer.as_ref().is_none_or(|answer| {
@@ -159,8 +165,8 @@ impl Exchanges {
         is_settled.then(|| self.take_first()).flatten()
     }
 
-    /// The next entry where an input ends that may grow. Without a request near by none is waited for: a writer that keeps
-    /// requests has them beside its answers.
+    /// Returns the next entry at the end of an input that may grow. If there is no request nearby,
+    /// it does not wait for one: a writer that keeps requests writes them next to their responses.
     pub fn pop_where_it_may_grow(&mut self) -> Option<(Entry, SentBy)> {
         if !self.requests.is_empty() {
             return self.pop();
@@ -169,13 +175,14 @@ impl Exchanges {
         self.take_first()
     }
 
-    /// The next entry at the end of the input, where nothing comes any more.
+    /// Returns the next entry at the end of the input, where no record can follow.
     pub fn pop_at_end(&mut self) -> Option<(Entry, SentBy)> {
         self.take_first()
     }
 
-    /// Where a reader must begin that goes on behind what was given on: at the first record that may be the request of a later
-    /// answer, or of one that was given on early. `position` is where it goes on.
+    /// Returns where a reader must begin to continue after the entries released: at the first
+    /// record that may be the request of a later response, or of one released early. `position` is
+    /// where it continues.
     pub fn context_from(&self, position: u64) -> u64 {
         let Some((_, last_end)) = self.given.back() else {
             return position;
@@ -194,7 +201,8 @@ impl Exchanges {
         context.map_or(position, |(offset, _)| *offset)
     }
 
-    /// Whether an answer that ends here is so far from the last entry that no later one is near enough.
+    /// Returns whether a response that ends here is so far from the last entry that no later
+    /// request is near enough.
     fn is_far(&self, end: u64) -> bool {
         let last = self
             .waiting
@@ -221,7 +229,7 @@ impl Exchanges {
         }
     }
 
-    /// Tells a request to the answers that wait.
+    /// Offers a request to the waiting responses.
     fn meet(&mut self, facts: &RequestFacts, offset: u64) {
         for waiting in self.waiting.iter_mut().rev() {
             let end = waiting.entry.span().end();
@@ -236,7 +244,7 @@ impl Exchanges {
         }
     }
 
-    /// An answer, with what the requests before it say.
+    /// Returns a response, matched with the requests before it.
     fn answer(&self, record: &Record) -> Answer {
         let mut answer = Answer {
             number: self.number,
@@ -257,20 +265,20 @@ impl Exchanges {
     }
 }
 
-/// Answers that were given on early, at the end of what was there of an input.
+/// Responses released early, at the end of an input that has grown since.
 #[derive(Debug, PartialEq, Eq)]
 pub struct EarlyAnswers {
-    /// Where the entry before the first of them ends.
+    /// End of the entry before the first of them.
     pub begin: u64,
     /// Number of records from there on.
     pub records: u64,
 }
 
-/// The answers before `position` that were given on early, if a request has come behind it that may be of one of them. `reader` begins at
-/// the context of `position`.
+/// Returns the responses before `position` that were released early, if a later request may belong
+/// to one of them. `reader` must begin at the context of `position`.
 ///
 /// # Errors
-/// What the reader says.
+/// The error of the reader.
 pub fn early_answers(
     reader: &mut warc::Reader,
     (context_from, position): (u64, u64),
@@ -289,7 +297,8 @@ pub fn early_answers(
             }
             continue;
         }
-        // Without all records near them nobody knows whether they were early: context is kept for those that were.
+        // Without all records near them it is unknown whether they were released early. The context
+        // is kept for those that were.
         let has_context =
             context_from == 0 || settled >= RECORDS || begin.saturating_sub(context_from) > BYTES;
         if exchanges.waiting.is_empty() || !has_context || came >= RECORDS || span.offset - position > BYTES {

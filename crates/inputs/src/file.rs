@@ -1,4 +1,4 @@
-//! Opens files of this machine. Only regular files are opened, because reading anything else may block
+//! Opens local files. Only regular files are opened, because reading anything else may block
 //! forever.
 
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
@@ -11,13 +11,14 @@ use serde::{Deserialize, Serialize};
 /// Opens a regular file for reading.
 ///
 /// # Errors
-/// The system's error if the file cannot be opened. [`ErrorKind::InvalidInput`], naming what it is, if it is
-/// not a regular file.
+/// The error of the system if the file cannot be opened. [`ErrorKind::InvalidInput`] with the kind
+/// of the file if it is not a regular file.
 pub fn open_file(path: &Path) -> io::Result<File> {
-    // Check before opening: opening a pipe without a writer blocks forever, and opening some devices moves
-    // their tape.
+    // Check before opening: opening a pipe without a writer blocks forever, and opening some
+    // devices moves their tape.
     check(&fs::metadata(path)?)?;
-    // Another file may have got the name since the check; this flag keeps its opening from blocking.
+    // The name may have been given to another file since the check; this flag keeps opening it from
+    // blocking.
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
@@ -26,9 +27,9 @@ pub fn open_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Distinguishes versions of a file without reading it. Writing to a file or renaming it changes its version.
-/// This is no proof: within one tick of the file system's clock, or if a clock is set back on purpose, the
-/// version may stay the same.
+/// Distinguishes versions of a file without reading it. Writing to a file or renaming it changes
+/// its version. This is not proof: within one tick of the file system's clock, or if a clock is
+/// deliberately set back, the version may stay the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileVersion {
     device: u64,
@@ -36,12 +37,13 @@ pub struct FileVersion {
     size: u64,
     /// Seconds and nanoseconds of the last change of the content.
     modified: (i64, i64),
-    /// Seconds and nanoseconds of the last change of content, name or permissions. No program can set it.
+    /// Seconds and nanoseconds of the last change of content, name or permissions. Programs cannot
+    /// set it.
     changed: (i64, i64),
 }
 
 impl FileVersion {
-    /// The version that an open file has now.
+    /// Returns the present version of an open file.
     pub fn of(file: &File) -> io::Result<FileVersion> {
         let now = file.metadata()?;
         Ok(FileVersion {
@@ -54,8 +56,9 @@ impl FileVersion {
     }
 }
 
-/// Opens a file that is read once from front to back: a regular file, or one that this process was given open
-/// (`/dev/stdin`, or `/dev/fd/63` from a shell's `<(...)`), which has a writer and so does not block forever.
+/// Opens a file to be read once from front to back: a regular file, or one that this process
+/// inherited open (`/dev/stdin`, or `/dev/fd/63` from a shell's `<(...)`), which has a writer and
+/// so does not block forever.
 pub(super) fn open_stream(path: &Path) -> io::Result<File> {
     let given_open = ["/dev/stdin", "/dev/fd", "/proc/self/fd"];
     match given_open.iter().any(|folder| path.starts_with(folder)) {
@@ -71,12 +74,12 @@ fn check(metadata: &Metadata) -> io::Result<()> {
     }
 }
 
-/// The message for an input that is `what` and not a regular file.
+/// Returns the message for an input that is `what` instead of a regular file.
 pub(super) fn not_regular(what: &str) -> String {
     format!("not a regular file but {what}")
 }
 
-/// What kind of file this is, in words; `None` for a regular file.
+/// Returns a phrase for the kind of a file; `None` for a regular file.
 pub(super) fn irregular(kind: FileType) -> Option<&'static str> {
     match kind {
         kind if kind.is_file() => None,

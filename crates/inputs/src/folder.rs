@@ -1,8 +1,8 @@
 //! Finds the inputs in a folder, and lists by name what it skips.
 //!
-//! A file with the name of an archive file is an input, whatever it contains and even if it cannot be opened:
-//! an empty or damaged file, or a link to nothing, then fails visibly. For all other files the first bytes
-//! decide. Links to folders are not followed, so that a circle of links cannot trap the search.
+//! A file with the name of an archive file is an input, even if it is empty, damaged or a broken
+//! link: it then fails visibly. For all other files the first bytes decide. Links to folders are
+//! not followed, so that a cycle of links cannot trap the search.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -35,7 +35,8 @@ impl Discovery<'_> {
         }
     }
 
-    /// Takes the parts of a ZipNum cluster: indexes of which every other folder is only told.
+    /// Takes the parts of a ZipNum cluster. They are indexes, which are skipped in any other
+    /// folder.
     pub(super) fn cluster(&mut self, name: &Path, path: &Path) {
         let entries = match sorted_entries(path) {
             Ok(entries) => entries,
@@ -61,8 +62,8 @@ impl Discovery<'_> {
         if target.as_ref().is_ok_and(Metadata::is_dir) {
             return self.skip(path_text(name), LINK_TO_FOLDER);
         }
-        // Check the name before opening the file: a file with such a name is reported even if it cannot be
-        // opened.
+        // Check the name before opening the file: a file with such a name is reported even if it
+        // cannot be opened.
         let file_name = path.file_name().unwrap_or_default().as_bytes();
         if warc::is_record_file_name(file_name) || is_package_name(file_name) {
             return self.file(path_text(name), path);

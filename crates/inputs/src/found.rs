@@ -1,4 +1,4 @@
-//! An input that a load found, before anything of it is read.
+//! An input that a load found, before it is read.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,36 +15,34 @@ use super::source::{Sources, Stat};
 pub struct Found {
     /// Name for the ledger, as text.
     pub name: String,
-    /// Where it is read from.
     pub place: Place,
-    /// Size in bytes now; 0 if there is a problem.
+    /// Present size in bytes; 0 if there is a problem.
     pub size: u64,
-    /// Why it cannot be read.
+    /// Why the input cannot be read.
     pub problem: Option<String>,
-    /// What its package says of it.
     pub declared: Declared,
 }
 
-/// What a package says of a member that is an input. Nothing, of other inputs.
+/// The declarations of a package about a member that is an input. Empty for other inputs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Declared {
     /// Digest of the content (`sha256:<hex>`).
     pub digest: Option<String>,
-    /// What is wrong with the member already before it is read. It is used all the same.
+    /// Defects of the member known before it is read. The member is used nevertheless.
     pub defects: Vec<Defect>,
 }
 
-/// Where an input is.
+/// The location of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// An absolute path.
     File(PathBuf),
-    /// An address, and what was known about its object when it was found.
+    /// An address, and the status of its object when it was found.
     Address(String, Stat),
 }
 
 impl Place {
-    /// Path or address as text, as the ledger has it.
+    /// Returns the path or address as text, as in the ledger.
     pub fn location(&self) -> String {
         match self {
             Place::File(path) => path_text(path),
@@ -60,7 +58,7 @@ impl Place {
         }
     }
 
-    /// Whether the name says that the input is still being written.
+    /// Returns whether the name says that the input is still being written.
     pub fn is_named_open(&self) -> bool {
         match self {
             Place::File(path) => path.extension().is_some_and(|extension| extension == "open"),

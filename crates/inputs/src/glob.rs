@@ -1,7 +1,8 @@
-//! Files and addresses by patterns: each name of a path is a [`Pattern`], and `**` stands for any number of folders.
+//! Matches files and addresses against patterns. Each name of a path is a [`Pattern`], and `**`
+//! matches any number of folders.
 //!
-//! Names that begin with a dot match only patterns that begin with one. These are the shell's rules, because the same
-//! pattern may reach us unexpanded.
+//! Names that begin with a dot match only patterns that begin with one. These are the shell's
+//! rules, because the same pattern may arrive here unexpanded.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -12,14 +13,14 @@ use pattern::{Pattern, TooManyAlternatives};
 
 pub(super) use pattern::has_wildcard as is_pattern;
 
-/// What a pattern says of one name of a path.
+/// The part of a pattern that matches one name of a path.
 pub(super) enum Part {
     /// `**`: any number of folders.
     AnyDepth,
     Name(Pattern),
 }
 
-/// Reads the names of a pattern.
+/// Parses the names of a pattern.
 ///
 /// # Errors
 /// If one has too many alternatives.
@@ -31,8 +32,8 @@ pub(super) fn parts_of(names: &[impl AsRef<[u8]>]) -> Result<Vec<Part>, TooManyA
     names.iter().map(|name| part(name.as_ref())).collect()
 }
 
-/// The paths that match a pattern, each with the name that it has if the pattern is written as `given` by the
-/// user.
+/// The paths that match a pattern, each with the name it has if the pattern is written as `given`
+/// by the user.
 #[derive(Default)]
 pub(super) struct Expanded {
     /// Existing paths that match, sorted.
@@ -72,7 +73,7 @@ pub(super) fn expand(given: &Path, path: &Path) -> Result<Expanded, TooManyAlter
     })
 }
 
-/// The part without wildcards, and the components from the first one with a wildcard.
+/// Splits a path into the part without wildcards and the components from the first with a wildcard.
 fn split(path: &Path) -> (PathBuf, Vec<OsString>) {
     let mut components = path.components().peekable();
     let mut root = PathBuf::new();
@@ -102,7 +103,7 @@ impl Walk<'_> {
             let path = folder.join(&name);
             match first {
                 Part::AnyDepth => {
-                    // Links are not followed here, because they may lead in a circle.
+                    // Links are not followed here, because they may form a cycle.
                     let is_folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
                     if is_folder && !name.as_bytes().starts_with(b".") {
                         self.below(&below.join(&name), pattern);
@@ -117,7 +118,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The names in a folder. A folder that does not exist has none.
+    /// Returns the names in a folder. A folder that does not exist has none.
     fn names(&mut self, below: &Path, folder: &Path) -> Vec<OsString> {
         let folder = match folder.as_os_str().is_empty() {
             true => Path::new("."),
@@ -141,7 +142,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether the parts of a name between slashes match those of a pattern.
+/// Returns whether the parts of a name between slashes match those of a pattern.
 pub(super) fn matches_parts(pattern: &[Part], parts: &[&str]) -> bool {
     match (pattern.split_first(), parts.split_first()) {
         (None, rest) => rest.is_none(),

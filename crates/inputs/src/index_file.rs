@@ -1,4 +1,4 @@
-//! Inputs that are indexes of other tools: known by their names, read line by line.
+//! Reads inputs that are indexes of other tools, recognised by their names, line by line.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
@@ -11,42 +11,40 @@ use super::source::FromStart;
 use super::without_bom;
 use cdx::{Line, LineReader};
 
-/// Longest line that is read, in bytes. URLs end long before.
+/// Limit of the length of a line in bytes. URLs are far shorter.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// What begins a gzip file (RFC 1952).
+/// The first bytes of a gzip file (RFC 1952).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Whether a file, by its name or address, is an index: `.cdx` or `.cdxj`, maybe `.gz`, or `cdx-` with digits and `.gz`, as
-/// parts of ZipNum clusters are called.
+/// Returns whether a file is an index, by its name or address: `.cdx` or `.cdxj`, possibly `.gz`,
+/// or `cdx-` with digits and `.gz`, as the parts of ZipNum clusters are called.
 pub fn is_index_name(name: &str) -> bool {
     let name = format::file_name::base_name(name).to_ascii_lowercase();
     let plain = name.strip_suffix(".gz").unwrap_or(&name);
     let has_extension = plain.ends_with(".cdx") || plain.ends_with(".cdxj");
-    // Records fetched by such a part have names that begin like it: `cdx-00000-324.warc.gz`.
+    // Records fetched by such a part have names with the same prefix: `cdx-00000-324.warc.gz`.
     let number = plain.strip_prefix("cdx-").filter(|_| name.ends_with(".gz"));
     let is_part = |number: &str| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     has_extension || number.is_some_and(is_part)
 }
 
-/// A line, and where it stands in the index, decompressed.
+/// A line with its position in the decompressed index.
 pub struct NumberedLine {
     /// Counted from 1.
     pub number: u64,
-    /// First byte of the line, decompressed.
     pub offset: u64,
-    /// Bytes, with the line's end.
+    /// Length in bytes, including the line end.
     pub length: u64,
-    /// The line, read.
     pub line: Line,
 }
 
 /// The lines of an index, in order.
 pub struct IndexLines {
     reader: Box<dyn BufRead + Send>,
-    /// Bytes of the input that are read.
+    /// Bytes of the input read so far.
     bytes_read: Arc<AtomicU64>,
     lines: LineReader,
     number: u64,
@@ -84,20 +82,20 @@ impl IndexLines {
         })
     }
 
-    /// How many lines were read.
+    /// Returns the number of lines read.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Bytes of the input that are read; some of them may be of lines that come next.
+    /// Returns the number of bytes read from the input. Some of them may belong to later lines.
     pub fn bytes_read(&self) -> u64 {
         self.bytes_read.load(Relaxed)
     }
 
-    /// The next line; `None` at the end.
+    /// Returns the next line; `None` at the end.
     ///
     /// # Errors
-    /// The input cannot be read or decompressed. There is nothing to go on with behind that.
+    /// The input cannot be read or decompressed. Reading cannot continue after an error.
     pub fn next_line(&mut self) -> io::Result<Option<NumberedLine>> {
         self.buffer.clear();
         let mut bounded = (&mut self.reader).take(LINE_BYTES_MAX);
@@ -133,7 +131,7 @@ impl IndexLines {
         Ok(Some(numbered))
     }
 
-    /// Passes over the rest of a line; gives its bytes.
+    /// Skips the rest of a line, and returns its length in bytes.
     fn pass_line(&mut self) -> io::Result<u64> {
         let mut passed = 0;
         loop {
@@ -148,7 +146,7 @@ impl IndexLines {
     }
 }
 
-/// Counts what is read.
+/// Counts the bytes read.
 struct Counted {
     input: FromStart,
     bytes_read: Arc<AtomicU64>,
@@ -218,7 +216,7 @@ mod tests {
         let expected = [(1, 0, 2), (2, 2, 1), (3, 3, 3)];
         check(b"a\n\nbcd", &expected);
         check(&gzip("a\n\nbcd"), &expected);
-        // Members as ZipNum has them.
+        // Members as in ZipNum.
         check(&[gzip("a\n"), gzip("\nbcd")].concat(), &expected);
         check(b"", &[]);
     }

@@ -1,8 +1,9 @@
-//! Remembers digests of inputs at addresses, so that an input is read only once to compute its digest.
+//! Remembers digests of inputs at addresses, so that an input is read only once to compute its
+//! digest.
 //!
-//! They are stored in a file of JSON lines in the archive's directory, which is appended to. The file is
-//! optional: if it or some of its lines are missing or torn, inputs are read once more. A line is valid for
-//! one validator and size only.
+//! They are stored in a file of JSON lines in the archive's directory, which is only appended to.
+//! The file is optional: if it is missing, or some of its lines are missing or torn, inputs are
+//! read again. A line is valid for one validator and size only.
 
 use std::collections::HashMap;
 use std::fs::OpenOptions;
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Stat;
 
-/// The remembered digests. The file is read at the first question.
+/// The remembered digests. The file is read at the first lookup.
 pub struct KnownDigests {
     path: PathBuf,
     known: Mutex<Option<HashMap<String, Line>>>,
@@ -29,7 +30,7 @@ struct Line {
 }
 
 impl KnownDigests {
-    /// The digests in the file at `path`, which need not exist.
+    /// Uses the file at `path`, which need not exist.
     pub fn at(path: PathBuf) -> KnownDigests {
         KnownDigests {
             path,
@@ -37,7 +38,7 @@ impl KnownDigests {
         }
     }
 
-    /// The digest of the object at an address, if it was read before and has not changed.
+    /// Returns the digest of the object at an address, if it was read before and has not changed.
     pub fn get(&self, address: &str, stat: &Stat) -> Option<String> {
         let mut known = self.known.lock();
         let known = known.get_or_insert_with(|| self.read());
@@ -46,8 +47,8 @@ impl KnownDigests {
         same.then(|| line.digest.clone())
     }
 
-    /// Remembers a digest. Without a validator there is no way to recognise the content, so nothing is
-    /// remembered.
+    /// Remembers a digest. Without a validator the content cannot be recognised, so the digest is
+    /// not stored.
     pub fn put(&self, address: &str, stat: &Stat, digest: &str) {
         let Some(validator) = stat.validator.clone() else {
             return;
@@ -59,7 +60,7 @@ impl KnownDigests {
             digest: digest.to_owned(),
         };
         let mut known = self.known.lock();
-        // A failure costs only another reading of the input in a later load.
+        // A failure only means that a later load reads the input again.
         if let Err(error) = self.append(&line) {
             tracing::warn!(%error, path = %self.path.display(), "a digest is not remembered");
         }
@@ -76,7 +77,8 @@ impl KnownDigests {
             .collect()
     }
 
-    /// Appends a line. The line end comes first, so that a torn line before it stays a separate line.
+    /// Appends a line. The line end comes first, so that a torn line before it stays a separate
+    /// line.
     fn append(&self, line: &Line) -> io::Result<()> {
         let mut text = vec![b'\n'];
         serde_json::to_writer(&mut text, line)?;

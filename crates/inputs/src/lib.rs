@@ -1,9 +1,10 @@
-//! Finds the inputs that the arguments of a load mean: files, and objects that an [`InputSource`] reaches.
+//! Finds the inputs that the arguments of a load name: files, and objects that an [`InputSource`]
+//! reaches.
 //!
 //! Invariants:
-//! - a file, glob or path list that leads nowhere gives an entry with a problem; everything in a folder is an
-//!   entry or is listed as skipped. Nothing is dropped silently;
-//!  - paths are bytes; names and locations are their text ([`path_text`]);
+//! - a file, glob or path list that leads nowhere gives an entry with a problem; everything in a
+//!   folder is an entry or is listed as skipped. Files are never dropped silently;
+//! - paths are bytes; names and locations are their text ([`path_text`]);
 //! - no two entries name the same file (links are resolved); the first mention wins;
 //! - entries are in the order of the arguments, and within a folder or glob in the order of names.
 
@@ -50,7 +51,7 @@ pub use source::FromStart;
 pub use source::{InputSource, Sources, Stat, is_address};
 pub use spool::{Spool, SpoolRoom};
 
-/// A declared digest is not that of the content.
+/// Defect: a declared digest differs from that of the content.
 pub const PACKAGE_DIGEST: &str = "package-digest";
 
 /// A byte order mark in UTF-8.
@@ -61,9 +62,9 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 pub struct FoundInput {
     /// Name of the input in the ledger.
     pub name: String,
-    /// Absolute path or address (the text of it, see [`path_text`]).
+    /// Absolute path or address as text (see [`path_text`]).
     pub location: String,
-    /// Bytes, as far as that is known before reading; 0 if there is a problem.
+    /// Size in bytes, if it is known before reading; 0 if there is a problem.
     pub size: u64,
     /// A value that changes whenever the content does, if the source of an address has one.
     pub validator: Option<String>,
@@ -71,8 +72,8 @@ pub struct FoundInput {
     pub problem: Option<String>,
 }
 
-/// Finds the inputs that the arguments of a load mean. Folders, patterns and path lists are expanded; lists of packages lead to
-/// their own origin, and to the places of `allow_elsewhere`.
+/// Finds the inputs that the arguments of a load name. Expands folders, patterns and path lists.
+/// Lists of packages may lead to their own origin, and to the places of `allow_elsewhere`.
 pub fn found_inputs(inputs: &[LoadInput], allow_elsewhere: &[String], sources: &Sources) -> Vec<FoundInput> {
     let found = discover(inputs, allow_elsewhere, sources).found.into_iter();
     found
@@ -89,12 +90,12 @@ pub fn found_inputs(inputs: &[LoadInput], allow_elsewhere: &[String], sources: &
         .collect()
 }
 
-/// What follows a byte order mark (UTF-8), which some editors write before all text.
+/// Returns `bytes` without a leading byte order mark (UTF-8), which some editors write.
 pub fn without_bom(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(BOM).unwrap_or(bytes)
 }
 
-/// Whether an input begins like records. Also true if it cannot be read.
+/// Returns whether an input begins like a file of records, or cannot be read.
 pub fn may_hold_records(content: impl Read, name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
     warc::is_record_file_name(name.as_bytes()) || warc::begins_like_records(content).unwrap_or(true)

@@ -1,4 +1,5 @@
-//! Path lists: one path or address on each line, as Common Crawl publishes them. `#` begins a comment line.
+//! Reads path lists: one path or address on each line, as Common Crawl publishes them. `#` begins a
+//! comment line.
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Read};
@@ -9,7 +10,7 @@ use warc::Decompressed;
 
 use super::{is_address, without_bom};
 
-/// Longest list in bytes, decompressed. This is about a million paths.
+/// Limit of the size of a list in bytes, decompressed. This is about a million paths.
 const LIST_BYTES_MAX: u64 = 256 << 20;
 
 /// A line of a list.
@@ -20,7 +21,7 @@ pub(super) enum Entry {
     Path(PathBuf),
 }
 
-/// Whether a file is a path list by its name.
+/// Returns whether a file is a path list by its name.
 pub(super) fn is_path_list(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_bytes();
     name.ends_with(b".paths") || name.ends_with(b".paths.gz")

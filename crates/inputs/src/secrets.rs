@@ -1,6 +1,7 @@
-//! What opens addresses: user names, passwords and signatures, in memory alone.
+//! Keeps the secrets of addresses (user names, passwords and signatures), only in memory.
 //!
-//! Invariant: beyond this module an address has no secret in it, so that none is stored, shown or logged.
+//! Invariant: outside this module addresses contain no secrets, so secrets are never stored, shown
+//! or logged.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,10 +14,10 @@ use warc::Input;
 use super::package::{member_parts, of_member, outermost_package, without_secrets};
 use super::source::{InputSource, Stat};
 
-/// A source that is asked by addresses without secrets, and asks another one with them.
+/// A source that accepts addresses without secrets, and passes them with secrets to another source.
 pub(super) struct KeptSecrets {
     source: Arc<dyn InputSource>,
-    /// Addresses as they were given, by what is left of them without secrets.
+    /// Full addresses, by the address without secrets.
     given: Mutex<HashMap<String, String>>,
 }
 
@@ -28,7 +29,7 @@ impl KeptSecrets {
         }
     }
 
-    /// Remembers what opens an address. The last one counts: signatures expire.
+    /// Remembers the secrets of an address. The latest ones count, because signatures expire.
     pub(super) fn remember(&self, address: &str) {
         let address = outermost_package(address);
         let plain = without_secrets(&address);
@@ -37,7 +38,7 @@ impl KeptSecrets {
         }
     }
 
-    /// An address with what opens it; that of a member with what opens its package.
+    /// Returns an address with its secrets. For a member these are the secrets of its package.
     pub(super) fn as_given(&self, address: &str) -> String {
         match member_parts(address) {
             Some((package, member)) => of_member(&self.as_given(&package), &member),

@@ -1,11 +1,10 @@
-//! Files that a load leaves alone, and why.
+//! Files that a load skips, and why.
 
 /// A file that is skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// The text of its name.
+    /// Name of the file as text.
     pub name: String,
-    /// Why, as users read it.
     pub why: &'static str,
 }
 

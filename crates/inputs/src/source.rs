@@ -1,4 +1,4 @@
-//! Where inputs are: files of this machine, and objects that an [`InputSource`] of the program reaches.
+//! Sources of inputs: local files, and objects that an [`InputSource`] of the program reaches.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -12,58 +12,61 @@ use super::package::{Packages, without_secrets};
 use super::path::{address_of, path_of};
 use super::secrets::KeptSecrets;
 
-/// Inputs that are not files of this machine, named by addresses (`scheme://...`).
+/// Inputs other than local files, named by addresses (`scheme://...`).
 ///
-/// An error has a kind and a text that says what to do next; the caller adds the address. Calls block.
+/// An error has a kind and a text that says what to do next; the caller adds the address. Calls
+/// block.
 pub trait InputSource: Send + Sync + 'static {
-    /// Whether this source serves addresses of this form. It is cheap: no request is sent.
+    /// Returns whether this source serves addresses of this form. Sends no request.
     fn serves(&self, address: &str) -> bool;
 
-    /// What is known about the object at each address, in the order of `addresses`; `None` if there is no
-    /// object. A source asks for many at once if it can.
+    /// Returns the status of the object at each address, in the order of `addresses`; `None` if
+    /// there is no object. A source queries many at once if it can.
     fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<Stat>>>;
 
-    /// Every input whose address begins with `folder`, which ends with a slash, sorted by address. Fails with
-    /// [`ErrorKind::Unsupported`] if the source cannot list.
+    /// Returns every input whose address begins with `folder`, which ends with a slash, sorted by
+    /// address. Fails with [`ErrorKind::Unsupported`] if the source cannot list.
     fn list(&self, folder: &str) -> io::Result<Vec<(String, Stat)>>;
 
-    /// Opens an input for reading at any position. All bytes belong to one version: the version `seen` if
-    /// given, otherwise the first one met. Reading fails if another version has replaced it.
+    /// Opens an input for reading at any position. All bytes belong to one version: the version
+    /// `seen` if given, otherwise the version found first. Reading fails if another version has
+    /// replaced it.
     fn open(&self, address: &str, seen: Option<&Stat>) -> io::Result<Arc<dyn Input>>;
 
-    /// Drops what is kept of an input in a cache, because something of it was taken down.
+    /// Drops cached data of an input, because something in it was taken down.
     fn drop_cached(&self, _address: &str) {}
 
-    /// The folder at an address as a place for tables of facts. It is cheap: no request is sent. A source that
-    /// writes nothing has none.
+    /// Returns the folder at an address as a place for tables of facts. Sends no request. Fails for
+    /// a source that cannot write.
     fn tables(&self, address: &str) -> io::Result<Arc<dyn Place>> {
         let what = format!("nothing can be written to {address} from here");
         Err(io::Error::new(ErrorKind::Unsupported, what))
     }
 }
 
-/// What is known about an input before reading it.
+/// The status of an input before it is read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stat {
     /// Size in bytes; 0 if it is not known before reading.
     pub size: u64,
-    /// A value that changes whenever the content does (a strong entity tag); `None` if there is none.
+    /// A value that changes whenever the content does (a strong entity tag); `None` if there is
+    /// none.
     pub validator: Option<String>,
     /// SHA-256 of the content, if it is stored with it.
     pub sha256: Option<[u8; 32]>,
 }
 
-/// All places that inputs are read from: the files of this machine, and a source if one is given.
+/// All sources of inputs: local files, and another source if one is given.
 #[derive(Clone, Default)]
 pub struct Sources {
     beyond: Option<Arc<KeptSecrets>>,
     packages: Packages,
-    /// What lies in the archive itself, once it is known which.
+    /// Inputs inside the archive itself, once the archive is known.
     own: Option<Arc<dyn InputSource>>,
 }
 
 impl Sources {
-    /// Files of this machine, and the objects that `source` reaches.
+    /// Returns sources for local files and the objects that `source` reaches.
     pub fn with(source: Arc<dyn InputSource>) -> Sources {
         let source = Arc::new(KeptSecrets::of(source));
         Sources {
@@ -73,22 +76,23 @@ impl Sources {
         }
     }
 
-    /// An address without what opens it, which is remembered: these sources read what is left as if it were the whole.
+    /// Returns an address without its secrets, which are remembered. These sources accept the
+    /// result in place of the full address.
     pub fn plain(&self, address: &str) -> String {
         self.remember(address);
         without_secrets(address)
     }
 
-    /// Remembers what opens an address, as long as these sources are there. From here on the address is asked for by what is
-    /// left of it without that, which may be stored and shown.
+    /// Remembers the secrets of an address as long as these sources exist. From then on the address
+    /// without secrets, which may be stored and shown, is sufficient.
     pub fn remember(&self, address: &str) {
         if let Some(beyond) = &self.beyond {
             beyond.remember(address);
         }
     }
 
-    /// Adds the inputs in the archive's own directory, unless such were added before: a comparison loads into another
-    /// archive, and reads the inputs of the first.
+    /// Adds the inputs inside the archive at `dir`, unless an archive is already set: a
+    /// verification loads the inputs of one archive into another.
     #[must_use]
     pub fn with_own(self, own: Arc<dyn InputSource>) -> Sources {
         Sources {
@@ -97,7 +101,7 @@ impl Sources {
         }
     }
 
-    /// The address at a location with what opens it, as far as that is remembered.
+    /// Returns the address at a location with its remembered secrets.
     pub fn as_given(&self, location: &str) -> String {
         let address = address_of(location).filter(|address| is_address(address));
         match (&self.beyond, address) {
@@ -106,7 +110,8 @@ impl Sources {
         }
     }
 
-    /// Opens the input at a location: the text of an absolute path or an address (see [`path_text`](crate::path_text)).
+    /// Opens the input at a location: the text of an absolute path or an address (see
+    /// [`path_text`](crate::path_text)).
     ///
     /// # Errors
     /// The error of the file system or the source. A file that is not regular is refused at once.
@@ -119,7 +124,7 @@ impl Sources {
         Ok(Arc::new(open_file(&path_of(location))?))
     }
 
-    /// Drops what a cache keeps of the input at a location.
+    /// Drops cached data of the input at a location.
     pub fn drop_cached(&self, location: &str) {
         if is_address(location)
             && let Some(address) = address_of(location)
@@ -134,7 +139,8 @@ impl Sources {
         self.of(address)?.open(address, None)
     }
 
-    /// The input at an address, or all inputs below it if it is a folder, whatever they contain.
+    /// Returns the input at an address, or all inputs below it if it is a folder, whatever they
+    /// contain.
     ///
     /// # Errors
     /// The error of the source; [`ErrorKind::NotFound`] if there is nothing.
@@ -156,7 +162,7 @@ impl Sources {
         Ok(listed.into_iter().map(|(address, _)| address).collect())
     }
 
-    /// The folder at an address as a place for tables of facts.
+    /// Returns the folder at an address as a place for tables of facts.
     ///
     /// # Errors
     /// The error of the source.
@@ -170,12 +176,12 @@ impl Sources {
         }
     }
 
-    /// Members of packages.
+    /// Returns the source of members of packages.
     pub fn packages(&self) -> &Packages {
         &self.packages
     }
 
-    /// The source that serves an address.
+    /// Returns the source that serves an address.
     pub fn of(&self, address: &str) -> io::Result<&dyn InputSource> {
         if self.packages.serves(address) {
             return Ok(&self.packages);
@@ -205,7 +211,7 @@ impl fmt::Debug for Sources {
     }
 }
 
-/// Whether a location is an address (`scheme://...`) and not a path.
+/// Returns whether a location is an address (`scheme://...`) instead of a path.
 pub fn is_address(location: &str) -> bool {
     let Some((scheme, _)) = location.split_once("://") else {
         return false;
@@ -227,9 +233,8 @@ pub(super) fn split(address: &str) -> (&str, &str) {
 
 /// Reads an input from front to back.
 pub struct FromStart {
-    /// The input.
     pub input: Arc<dyn Input>,
-    /// Bytes read so far.
+    /// Number of bytes read so far.
     pub position: u64,
 }
 

@@ -1,9 +1,9 @@
-//! A copy of an input, made while it is digested and read while it is loaded, so that the input crosses the
-//! network only once.
+//! A copy of an input, made while it is digested and read while it is loaded, so that the input
+//! crosses the network only once.
 //!
-//! All copies of a load together take at most [`SPOOL_BYTES_MAX`] and a quarter of the free space of the
-//! archive's disk. An input that finds no room is read twice. A copy is a file without a name, so it
-//! disappears after its use, or with the process, however that ends.
+//! All copies of a load together take at most [`SPOOL_BYTES_MAX`] and a quarter of the free space
+//! of the archive's disk. An input for which there is no space is read twice. A copy is an unnamed
+//! file, so it disappears after its use, or with the process.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,17 +13,17 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use warc::Input;
 
-/// Most bytes of all copies of a load together.
+/// Limit of the total size of all copies of a load, in bytes.
 const SPOOL_BYTES_MAX: u64 = 4 << 30;
 
-/// Room for copies. All inputs of a load share it.
+/// Space for copies, shared by all inputs of a load.
 pub struct SpoolRoom {
     folder: PathBuf,
     taken: Arc<AtomicU64>,
 }
 
 impl SpoolRoom {
-    /// The room that `folder` has.
+    /// Uses the free space of `folder`.
     pub fn of(folder: &Path) -> SpoolRoom {
         SpoolRoom {
             folder: folder.to_owned(),
@@ -31,7 +31,8 @@ impl SpoolRoom {
         }
     }
 
-    /// Begins a copy of `size` bytes. Returns `None` if there is no room or no file can be created.
+    /// Begins a copy of `size` bytes. Returns `None` if there is no space or no file can be
+    /// created.
     pub fn begin(&self, size: u64) -> Option<Spool> {
         let disk = rustix::fs::statvfs(&self.folder).ok()?;
         let room = SPOOL_BYTES_MAX.min(disk.f_bavail.saturating_mul(disk.f_frsize) / 4);
@@ -46,7 +47,7 @@ impl SpoolRoom {
     }
 }
 
-/// A copy, being written or complete.
+/// A copy, complete or being written.
 pub struct Spool {
     file: File,
     _share: Share,

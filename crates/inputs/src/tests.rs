@@ -12,7 +12,7 @@ fn gzip(content: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A folder with one of everything.
+/// A folder with one file of every kind.
 fn tree() -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     let put = |path: &str, content: &[u8]| {
@@ -21,7 +21,7 @@ fn tree() -> tempfile::TempDir {
         fs::write(path, content).unwrap();
     };
     put("in/a.warc", b"WARC/1.0\r\n");
-    // Some writers have the version line in lower case.
+    // Some writers use lower case in the version line.
     put("in/b.dat", &gzip(b"warc/1.1\r\n"));
     put(
         "in/deep/c.arc.gz",
@@ -145,7 +145,7 @@ fn a_path_list_caught_by_a_pattern_is_not_expanded_by_surprise() {
         &["in/a.warc"],
         &["in/list.paths", "in/list.paths.gz"],
     );
-    // Nothing but lists: they are meant.
+    // If all arguments are lists, they are expanded.
     let listed = [
         "in/a.warc",
         "in/deep/absent.warc.gz: no such file",

@@ -1,4 +1,4 @@
-//! What a request can learn about its connection, and what it can tell it.
+//! Information about a connection for its requests, and signals from them.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,13 +37,14 @@ impl Connection {
         }
     }
 
-    /// Address of the client.
+    /// Returns the address of the client.
     pub fn peer(&self) -> SocketAddr {
         self.peer
     }
 
-    /// The id of the user whose process is at the other end, if that is on this machine and the system tells (Linux does). Other
-    /// users of the machine, and a proxy that runs as another one, are told apart by it.
+    /// Returns the id of the user whose process is at the other end, if it is on this machine and
+    /// the system reports it (Linux does). It distinguishes other users of the machine, and a proxy
+    /// that runs as another user.
     pub fn peer_user(&self) -> Option<u32> {
         if let Some(user) = self.user.get() {
             return Some(*user);
@@ -52,25 +53,26 @@ impl Connection {
         Some(*self.user.get_or_init(|| user))
     }
 
-    /// Version and cipher that TLS agreed on; `None` without TLS.
+    /// Returns version and cipher of TLS, or `None` without TLS.
     pub fn tls(&self) -> Option<&Agreed> {
         self.tls.as_ref()
     }
 
-    /// Notes that a request begins. The request is under way until the result is dropped. Only
-    /// [`crate::Patience::IdleStranger`] needs this.
+    /// Notes that a request begins. The request is in progress until the result is dropped. Only
+    /// [`door::Patience::IdleStranger`] needs this.
     pub fn begin(&self) -> UnderWay {
         self.pass.begin()
     }
 
-    /// Notes that the signature of a request is valid. The connection no longer counts as a stranger's.
+    /// Notes that the signature of a request is valid. The connection no longer counts as a
+    /// stranger's.
     pub fn trust(&self) {
         self.pass.trust();
     }
 
-    /// Notes that a request was answered before its body was read to the end. The answer must say
-    /// `Connection: close`. What the client still sends is then read for a moment, so that the client sees
-    /// the answer and not a reset.
+    /// Notes that a request was answered before its body was read to the end. The response must say
+    /// `Connection: close`. Further data of the client is then read for a moment, so that the
+    /// client sees the response and not a reset.
     pub fn leave_unread(&self) {
         self.unread.store(true, Ordering::Relaxed);
     }

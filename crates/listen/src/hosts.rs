@@ -1,11 +1,12 @@
 //! The names that a server accepts requests for.
 //!
-//! A web page may point a name of its own at 127.0.0.1 after it was loaded (DNS rebinding). The browser then
-//! treats a server on this machine as part of that page and lets the page's scripts read all of it. Only the
-//! name in the request gives the attack away, so a request for a name that is not ours gets status 421.
+//! A web page may point its own name at 127.0.0.1 after it was loaded (DNS rebinding). The browser
+//! then treats a server on this machine as part of that page and lets the page's scripts read all
+//! of it. Only the name in the request reveals the attack, so a request for a foreign name gets
+//! status 421.
 //!
-//! This is no access control, because a program can write any name. Ports are not compared, because tunnels
-//! and proxies change them.
+//! This is not access control, because a program can send any name. Ports are not compared, because
+//! tunnels and proxies change them.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -22,21 +23,22 @@ pub struct Hosts {
     names: Vec<String>,
 }
 
-/// Why a request is not addressed to this server.
+/// Reason why a request is not addressed to this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Misaddressed {
-    /// An HTTP/1.1 request has no `Host`, or a request of any version has two (RFC 9112, 3.2): status 400.
+    /// An HTTP/1.1 request has no `Host`, or a request of any version has two (RFC 9112, 3.2):
+    /// status 400.
     Malformed,
     /// The request names another server: status 421 (RFC 9110, 15.5.20).
     NotOurs,
 }
 
 impl Hosts {
-    /// Accepts `localhost`, the names of this machine ([`machine`]), the address `listen`, and `names` (host
-    /// names or addresses).
+    /// Accepts `localhost`, the names of this machine ([`machine`]), the address `listen`, and
+    /// `names` (host names or addresses).
     ///
-    /// If `listen` stands for all addresses of the machine, every address is accepted. That is safe, because
-    /// a page can have an address as its name only if it was loaded from there.
+    /// If `listen` is unspecified (all addresses of the machine), every address is accepted. That
+    /// is safe, because a page can have an address as its name only if it was loaded from there.
     pub fn new<N: AsRef<str>>(listen: SocketAddr, names: impl IntoIterator<Item = N>) -> Hosts {
         let plain_name = |name: N| match name.as_ref().parse::<Authority>() {
             Ok(authority) => plain(authority.host()),
@@ -53,15 +55,15 @@ impl Hosts {
         }
     }
 
-    /// Checks whether a request is for this server. An HTTP/1.0 request without any name is accepted:
-    /// browsers always send one.
+    /// Checks whether a request is for this server. An HTTP/1.0 request without any name is
+    /// accepted: browsers always send one.
     ///
     /// # Errors
     /// [`Misaddressed`] if the request is malformed or names another server.
     pub fn admit(&self, version: Version, uri: &Uri, headers: &HeaderMap) -> Result<(), Misaddressed> {
         let mut given = headers.get_all(header::HOST).iter();
         let (first, second) = (given.next(), given.next());
-        // With two names, a proxy in front of us could use one and we the other.
+        // With two names, a proxy in front of this server could use the other one.
         if second.is_some() || (first.is_none() && version == Version::HTTP_11) {
             return Err(Misaddressed::Malformed);
         }
@@ -83,16 +85,16 @@ impl Hosts {
         let name = plain(authority.host());
         let ours = match name.parse::<IpAddr>() {
             Ok(address) => address.is_loopback() || self.listen.is_unspecified() || address == self.listen,
-            // Names below `localhost` belong to this machine (RFC 6761, 6.3). Browsers do not ask DNS for
-            // them.
+            // Names below `localhost` belong to this machine (RFC 6761, 6.3). Browsers do not
+            // resolve them with DNS.
             Err(_) => name == "localhost" || name.ends_with(".localhost"),
         };
         ours || self.names.contains(&name)
     }
 }
 
-/// The form in which names and addresses are compared: lower case, without the final dot and without
-/// brackets.
+/// Returns the form in which names and addresses are compared: lower case, without the final dot
+/// and without brackets.
 fn plain(name: &str) -> String {
     let name = name.strip_suffix('.').unwrap_or(name);
     let name = name

@@ -1,18 +1,16 @@
-//! A port of this process that serves HTTP/1.1. All our servers use this one accept loop.
+//! A port of this process that serves HTTP/1.1. All our servers use this accept loop.
 //!
-//! [`Port::serve`] accepts the connections that [`Door`] lets in, does the TLS handshake, calls a
-//! function for every request, and ends all connections in order. Where servers differ, [`Terms`] has a
-//! field, and each server gives its reason beside its `Terms`.
+//! [`Port::serve`] accepts the connections that [`door::Door`] admits, does the TLS handshake,
+//! calls a function for every request, and ends all connections in order. Differences between
+//! servers are fields of [`Terms`], and each server explains its values.
 //!
 //! Invariants:
-//! - a connection holds its place in the door from its acceptance to its end, and no longer;
-//! - every wait has a limit: the handshake, the request's head, the pause between requests, a client that
-//!   does not read its answer, and the shutdown;
-//! - when [`Port::serve`] returns, the port no longer listens and none of its connections is left.
+//! - A connection holds its permit of the door exactly from its acceptance to its end.
+//! - Every wait has a limit: the handshake, the request's header, the pause between requests, a
+//!   client that does not read its response, and the shutdown.
+//! - When [`Port::serve`] returns, the port no longer listens and all its connections are closed.
 //!
-//! [`Hosts`] knows the names that a server accepts requests for, against DNS rebinding.
-//!
-//! This crate does not know what requests mean, who may send them, or what is counted.
+//! This crate does not know the meaning of requests, who may send them, or how they are counted.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,8 +1,8 @@
 //! The end of a connection whose client is still sending.
 //!
-//! Closing a socket that has unread bytes makes the system send a reset. A reset makes the client's system
-//! throw away an answer that has arrived but that the client has not read yet. So where a request's body was
-//! not read to its end, the server reads and drops what still comes after the answer, until the client closes
+//! Closing a socket with unread bytes makes the system send a reset. On a reset the client's system
+//! discards a response that has arrived but was not read yet. So if a request's body was not read
+//! to its end, the server reads and drops further data after the response, until the client closes
 //! its side, for at most [`TIME_MAX`] and [`BYTES_MAX`].
 
 use std::io;
@@ -15,18 +15,18 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// How long a client may go on sending after its answer.
+/// Time that a client may continue to send after its response.
 const TIME_MAX: Duration = Duration::from_secs(2);
 
-/// How many bytes a client may go on sending after its answer.
+/// Number of bytes that a client may continue to send after its response.
 const BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// A connection that is closed only after its client has had time to read the answer, if `unread` is set by
-/// then.
+/// A connection that is closed only after its client has had time to read the response, if `unread`
+/// is set by then.
 pub(crate) struct Lingering<S> {
     inner: S,
     unread: Arc<AtomicBool>,
-    /// Runs once our side is closed; when it is over, the connection ends whatever the client does.
+    /// Runs once our side is closed. When it elapses, the connection is closed in any case.
     closing: Option<Pin<Box<Sleep>>>,
     dropped_bytes: usize,
 }
@@ -76,8 +76,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<S> {
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
         if this.closing.is_none() {
-            // First our own side: the client must see the end of the answer while we read what it still
-            // sends.
+            // Our own side first: the client must see the end of the response while we read what it
+            // still sends.
             ready!(Pin::new(&mut this.inner).poll_shutdown(cx))?;
             if !this.unread.load(Ordering::Relaxed) {
                 return Poll::Ready(Ok(()));
@@ -94,7 +94,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<S> {
             let mut buffer = ReadBuf::new(&mut scratch);
             match ready!(Pin::new(&mut this.inner).poll_read(cx, &mut buffer)) {
                 Ok(()) if !buffer.filled().is_empty() => this.dropped_bytes += buffer.filled().len(),
-                // The client has ended its side, or is gone.
+                // The client has closed its side or disconnected.
                 Ok(()) | Err(_) => return Poll::Ready(Ok(())),
             }
         }

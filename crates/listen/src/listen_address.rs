@@ -1,21 +1,21 @@
-//! Where to listen, as users say it.
+//! An address to listen on, as users write it.
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::str::FromStr;
 
-/// An address, and the host name it was given by.
+/// An address, and the host name that it was given by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListenAddress {
     /// The first address of the host.
     pub address: SocketAddr,
-    /// The host as it was given, which clients may use as well.
+    /// The host as given, which clients may use as well.
     pub host: String,
 }
 
 impl FromStr for ListenAddress {
     type Err = String;
 
-    /// Reads `HOST:PORT`. The error says what was expected.
+    /// Parses `HOST:PORT`. The error names the expected form.
     fn from_str(text: &str) -> Result<ListenAddress, String> {
         let expected = "expected HOST:PORT, such as 127.0.0.1:8080";
         let mut addresses = text

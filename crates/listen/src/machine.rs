@@ -1,9 +1,9 @@
 //! The names of this machine.
 //!
-//! An attack by DNS rebinding needs a name that its author chose and that others resolve. The machine's own
-//! names are chosen by its administrator, and the machine resolves them itself, so they are safe. A name with
-//! a domain that the network assigned (DHCP) is different: it is accepted only if the machine's own files
-//! contain it too.
+//! DNS rebinding needs a name that the attacker chose and that others resolve. The machine's own
+//! names are chosen by its administrator, and the machine resolves them itself, so they are safe. A
+//! name with a domain assigned by the network (DHCP) is different: it is accepted only if the
+//! machine's own files contain it too.
 
 use std::sync::LazyLock;
 
@@ -16,14 +16,14 @@ static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
     )
 });
 
-/// Host names of this machine, without and, where it is known, with its domain. Empty if the system does not
-/// report them.
+/// Returns the host names of this machine, without and, if known, with its domain. Empty if the
+/// system does not report them.
 pub(crate) fn names() -> &'static [String] {
     &NAMES
 }
 
-/// `current` is the present host name, `kept` the one that the machine gets at start, `hosts` the table of
-/// names.
+/// Derives the names. `current` is the present host name, `kept` the one configured for boot,
+/// `hosts` the hosts file.
 fn names_in(current: &str, kept: &str, hosts: &str) -> Vec<String> {
     let label = |name: &str| name.trim().split('.').next().unwrap_or("").to_ascii_lowercase();
     let mut names = vec![kept.trim().to_ascii_lowercase(), label(kept)];

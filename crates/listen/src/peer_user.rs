@@ -1,7 +1,8 @@
-//! Which user of this machine holds the other end of a connection over loopback.
+//! Finds the user of this machine at the other end of a loopback connection.
 //!
-//! Linux lists the TCP sockets of the machine with the user of each, in `/proc/net/tcp` and `/proc/net/tcp6`. Where there is no such
-//! list, and for connections from other machines, nobody is known.
+//! Linux lists the TCP sockets of the machine with the user of each, in `/proc/net/tcp` and
+//! `/proc/net/tcp6`. Without such a list, and for connections from other machines, the user is
+//! unknown.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -11,7 +12,7 @@ const LISTS: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 /// State of an open connection in the list (`TCP_ESTABLISHED`).
 const ESTABLISHED: &str = "01";
 
-/// The user id of the process at `peer`, of its connection to `local`.
+/// Returns the user id of the process at `peer`, for its connection to `local`.
 pub(crate) fn user_of(peer: SocketAddr, local: SocketAddr) -> Option<u32> {
     if !peer.ip().to_canonical().is_loopback() {
         return None;
@@ -27,7 +28,7 @@ fn user_in(list: &str, peer: SocketAddr, local: SocketAddr) -> Option<u32> {
         let &[_, from, to, state, _, _, _, uid, _, inode] = fields.as_slice() else {
             return None;
         };
-        // Sockets that no process has any more are listed as root's, with no inode.
+        // Sockets without a process are listed as root's, with no inode.
         let is_held = state == ESTABLISHED && inode != "0";
         let is_it = is_held && address(from)? == canonical(peer) && address(to)? == canonical(local);
         is_it.then(|| uid.parse().ok()).flatten()
@@ -39,7 +40,8 @@ fn canonical(address: SocketAddr) -> (IpAddr, u16) {
     (address.ip().to_canonical(), address.port())
 }
 
-/// An address as the list has it: words of four bytes in hexadecimal, each in the machine's order, and the port.
+/// Parses an address of the list: words of four bytes in hexadecimal, each in the machine's byte
+/// order, and the port.
 fn address(text: &str) -> Option<(IpAddr, u16)> {
     let (ip, port) = text.split_once(':')?;
     let word = |at: usize| Some(u32::from_str_radix(ip.get(at..at + 8)?, 16).ok()?.to_ne_bytes());

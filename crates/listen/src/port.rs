@@ -30,22 +30,22 @@ use crate::write_timeout::WriteTimeout;
 pub struct Terms {
     /// Plain HTTP, TLS, or both.
     pub security: Security,
-    /// Longest time that a TLS handshake may take.
+    /// Time limit of a TLS handshake.
     pub handshake_time_max: Duration,
-    /// Largest size of the request line and the header fields together, in bytes.
+    /// Maximum size of the request line and the header fields together, in bytes.
     pub head_bytes_max: usize,
-    /// Longest time until a request's head is complete. It begins with the connection and again with the end
-    /// of every answer, so it also limits the pause between two requests.
+    /// Time limit until a request's header is complete. It begins with the connection and again
+    /// with the end of every response, so it also limits the pause between two requests.
     pub head_time_max: Duration,
-    /// Most bytes to buffer in each direction. `None` keeps hyper's default (some 400 KiB), for servers with
-    /// large contents.
+    /// Maximum number of bytes buffered in each direction. `None` keeps hyper's default (some 400
+    /// KiB), for servers with large contents.
     pub buffer_bytes_max: Option<usize>,
-    /// How long a client may read nothing of an answer. `None` where the code that writes the answer has a
-    /// limit of its own.
+    /// Time limit for a client that does not read its response. `None` if the code that writes the
+    /// response has a separate limit.
     pub write_idle_max: Option<Duration>,
-    /// Which connections are closed because they ask for nothing.
+    /// Which idle connections are closed.
     pub patience: Patience,
-    /// How long requests under way may go on when the port shuts down.
+    /// Time that requests in progress get to finish when the port shuts down.
     pub grace: Duration,
 }
 
@@ -72,13 +72,14 @@ impl Port {
         })
     }
 
-    /// The address that the port listens at, with the real port number.
+    /// Returns the address that the port listens at, with the real port number.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Calls `answer` for every request until `stop` is ready. Then the port accepts nothing more, requests
-    /// under way may finish within [`Terms::grace`], and connections that are left are closed.
+    /// Calls `answer` for every request until `stop` is ready. Then the port accepts no further
+    /// connections, requests in progress may finish within [`Terms::grace`], and the remaining
+    /// connections are closed.
     pub async fn serve<A, F, B, E>(self, terms: Terms, answer: A, stop: impl Future<Output = ()>)
     where
         A: Fn(Request<Incoming>, Arc<Connection>) -> F + Send + Sync + 'static,
@@ -94,14 +95,15 @@ impl Port {
         loop {
             tokio::select! {
                 () = &mut stop => break,
-                // Without this the set would keep an entry for every connection that ever came.
+                // Without this the set would keep an entry for every past connection.
                 Some(_) = connections.join_next() => {}
                 (stream, peer, pass) = self.door.accept(&self.listener) => {
                     connections.spawn(hold(stream, peer, pass, Arc::clone(&held), closed.clone()));
                 }
             }
         }
-        // This comes first: the system then refuses new clients, and none waits in a queue that nobody reads.
+        // First, so that the system refuses new clients and none waits in a queue that is no longer
+        // read.
         drop(self.listener);
         closing.send_replace(true);
         let all = async { while connections.join_next().await.is_some() {} };
@@ -109,7 +111,7 @@ impl Port {
             let left = connections.len();
             tracing::warn!(connections = left, "broke off connections that did not finish");
         }
-        // Dropping the set ends the tasks that are left.
+        // Dropping the set ends the remaining tasks.
     }
 }
 
@@ -126,8 +128,8 @@ async fn hold<A, F, B, E>(
     E: Into<Box<dyn Error + Send + Sync>> + 'static,
 {
     let (terms, answer) = &*held;
-    // Without this, small answers wait until the client has acknowledged the one before. A failure only makes
-    // answers slower, so it is ignored.
+    // Without this, small responses wait until the client has acknowledged the previous one. A
+    // failure only makes responses slower, so it is ignored.
     let _ = stream.set_nodelay(true);
     let local = stream.local_addr().ok();
     let unread = Arc::new(AtomicBool::new(false));
@@ -184,7 +186,7 @@ mod tests {
 
     use super::*;
 
-    /// A port whose every answer waits for `go`; it ends when `stop` is notified.
+    /// Returns a port whose responses each wait for `go`. The port ends when `stop` is notified.
     async fn port(grace: Duration, stop: &Arc<Notify>, go: &Arc<Notify>) -> (SocketAddr, JoinHandle<()>) {
         let door = Door::new(crate::Limits {
             connections_max: 8,

@@ -14,8 +14,8 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{ServerConfig, ServerConnection};
 
-/// First byte of a TLS connection: the content type of a handshake record (RFC 8446, 5.1). No HTTP method
-/// begins with it.
+/// First byte of a TLS connection: the content type of a handshake record (RFC 8446, 5.1). No HTTP
+/// method begins with it.
 const HANDSHAKE: u8 = 0x16;
 
 /// Which connections use TLS.
@@ -25,12 +25,12 @@ pub enum Security {
     Plain,
     /// Every connection uses TLS.
     Tls(Arc<ServerConfig>),
-    /// A connection uses TLS if its first byte is that of a handshake. An attacker between client and server
-    /// can prevent TLS here, so use this only while clients change over.
+    /// A connection uses TLS if its first byte is that of a handshake. An attacker between client
+    /// and server can prevent TLS here, so use this only while clients are migrated.
     Both(Arc<ServerConfig>),
 }
 
-/// What client and server agreed on in the handshake, in the names of rustls: `TLSv1.3`,
+/// Parameters that client and server negotiated, with the names of rustls: `TLSv1.3`,
 /// `TLS13_AES_128_GCM_SHA256`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agreed {
@@ -49,8 +49,8 @@ impl Security {
     /// Uses TLS with a certificate chain and its private key.
     ///
     /// # Errors
-    /// Fails if a file cannot be read or has no PEM of its kind, or if certificate and key do not belong
-    /// together.
+    /// Fails if a file cannot be read or contains no matching PEM, or if certificate and key do not
+    /// belong together.
     pub fn of_files(files: &TlsFiles) -> Result<Security, TlsError> {
         let wrong = |path: &PathBuf, detail: String| TlsError::File {
             path: path.clone(),
@@ -77,7 +77,7 @@ impl Security {
         Ok(Security::Tls(Arc::new(config)))
     }
 
-    /// Does the handshake, within `time_max`, over what `over` makes of the socket.
+    /// Does the handshake, within `time_max`. `over` wraps the socket first.
     pub(crate) async fn enter<S: Duplex + 'static>(
         &self,
         stream: TcpStream,
@@ -103,7 +103,8 @@ impl Security {
 }
 
 impl Agreed {
-    /// Call this after the handshake: before it, neither version nor cipher is known.
+    /// Returns the negotiated parameters. Must be called after the handshake, because they are not
+    /// known before.
     fn of(connection: &ServerConnection) -> Agreed {
         let version = connection.protocol_version();
         let cipher = connection.negotiated_cipher_suite();
@@ -116,7 +117,7 @@ impl Agreed {
 
 async fn begins_with_handshake(stream: &TcpStream) -> io::Result<bool> {
     let mut first = [0];
-    // `peek` leaves the byte in the socket for whoever reads next, TLS or HTTP.
+    // `peek` leaves the byte in the socket for the next reader, TLS or HTTP.
     stream.peek(&mut first).await?;
     Ok(first == [HANDSHAKE])
 }
@@ -135,15 +136,15 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
-/// Why TLS cannot be set up.
+/// Reasons why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file cannot be read, or has no PEM of its kind.
+    /// A file cannot be read, or contains no matching PEM.
     #[error("read {path}: {detail}")]
     File {
         /// The file.
         path: PathBuf,
-        /// What failed.
+        /// Description of the failure.
         detail: String,
     },
     /// Certificate and key do not belong together.
@@ -153,7 +154,7 @@ pub enum TlsError {
         certificates: PathBuf,
         /// File of the key.
         key: PathBuf,
-        /// What failed.
+        /// Cause of the failure.
         source: tokio_rustls::rustls::Error,
     },
 }

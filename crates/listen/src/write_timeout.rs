@@ -1,7 +1,7 @@
-//! A connection that fails if its client reads nothing of what is written for too long.
+//! A connection that fails if its client does not read the written data for too long.
 //!
-//! Reading has no limit here: hyper limits the time for heads, and the code that reads a body limits the time
-//! for that.
+//! Reading has no limit here: hyper limits the time for headers, and the code that reads a body
+//! limits the time for that.
 
 use std::io;
 use std::pin::Pin;
@@ -20,8 +20,8 @@ pub(crate) struct WriteTimeout<S> {
 }
 
 impl<S> WriteTimeout<S> {
-    /// Writing fails with [`io::ErrorKind::TimedOut`] after the client has read nothing for `idle_max`. With
-    /// `None` it waits without limit.
+    /// Wraps a connection. Writing fails with [`io::ErrorKind::TimedOut`] after the client has read
+    /// nothing for `idle_max`. With `None` it waits without limit.
     pub(crate) fn new(inner: S, idle_max: Option<Duration>) -> Self {
         Self {
             inner,

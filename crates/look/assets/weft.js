@@ -1,5 +1,5 @@
-// Weft's pages work without this. It adds: "/" goes to the search box, words are completed there while one types, and
-// parts of a page that change while one looks at them are fetched again.
+// Weft's pages work without this script. It adds: "/" moves the focus to the search box, words are
+// completed while they are typed, and parts of a page that change are fetched repeatedly.
 "use strict";
 
 (() => {
@@ -15,8 +15,9 @@
     box.select();
   });
 
-  // Completions below the search box (the combobox of the ARIA practices): arrows choose, Enter searches for what is
-  // chosen, Escape closes. Only the answer to what stands in the box is shown, and after a failure nothing is.
+  // Completions below the search box (the combobox pattern of the ARIA practices): arrows choose,
+  // Enter searches for the chosen one, Escape closes. Only the answer for the current text is
+  // shown. After a failure the list is closed.
   const suggesting = (box) => {
     const list = document.createElement("ul");
     list.id = `${box.id}-suggestions`;
@@ -43,7 +44,7 @@
       chosen = (index + rows.length + 1) % (rows.length + 1);
       rows.forEach((row, at) => row.setAttribute("aria-selected", String(at === chosen)));
       const row = rows[chosen];
-      // Behind the last stands what was typed.
+      // After the last row comes the typed text.
       box.value = row ? row.textContent : typed;
       if (row) box.setAttribute("aria-activedescendant", row.id);
       else box.removeAttribute("aria-activedescendant");
@@ -104,8 +105,8 @@
 
   document.querySelectorAll("[data-suggest]").forEach(suggesting);
 
-  // A live part names the address of its content and how often to fetch it. Nothing is fetched while the
-  // page is out of sight; after a failure the pause grows, and the part says that it is not up to date.
+  // A live part names the address of its content and how often to fetch it. Nothing is fetched
+  // while the page is hidden. After a failure the pause grows, and the part is marked as stale.
   const live = (part) => {
     const every = Number(part.dataset.everyMs) || 2000;
     let pause = every;
@@ -116,7 +117,7 @@
         const response = await fetch(part.dataset.live, { headers: { Accept: "text/html" }, cache: "no-store" });
         if (!response.ok) throw new Error(String(response.status));
         const content = await response.text();
-        // A reader who is on a link in the part, or has selected text there, keeps what is under the hand.
+        // A part that contains the focus or a selection of the reader is not replaced.
         const selection = document.getSelection();
         const held = part.contains(document.activeElement) || (selection && !selection.isCollapsed && part.contains(selection.anchorNode));
         if (!held) {
@@ -135,7 +136,8 @@
 
   document.querySelectorAll("[data-live]").forEach(live);
 
-  // A link to a figure that takes a while: a click shows the figure in the place of the link, which stays one if that fails.
+  // A link to a figure that takes a while: a click shows the figure in place of the link. If that
+  // fails, the click follows the link.
   document.querySelectorAll("a[data-in-place]").forEach((link) => {
     const place = document.createElement("span");
     place.setAttribute("role", "status");
@@ -163,8 +165,8 @@
     });
   });
 
-  // The statement of the SQL page: Ctrl-Enter runs it, a click on a column puts its name in, and where it was
-  // refused the cursor is at the place.
+  // The statement of the SQL page: Ctrl-Enter runs it, a click on a column inserts its name, and
+  // after an error the cursor is at the place of the error.
   const statement = document.getElementById("statement");
   if (statement) {
     const form = statement.form;
@@ -186,7 +188,7 @@
       window.stop();
       ready();
     });
-    // Gone back to, a page is as it was left.
+    // On the way back in history, a page is restored as it was left.
     window.addEventListener("pageshow", ready);
     document.addEventListener("click", (event) => {
       const name = event.target instanceof Element && event.target.closest("[data-insert]");
@@ -202,8 +204,8 @@
     }
   }
 
-  // The bar of an archived page follows where the reader goes in it. The frame has no origin, so what it says is only an address to
-  // look at, and is taken from this frame alone.
+  // The bar of an archived page follows the reader's navigation in it. The frame has no origin, so
+  // its messages are only used as an address to show, and are accepted only from this frame.
   const replay = document.querySelector("iframe.replay");
   if (replay) {
     let shown;
@@ -215,7 +217,7 @@
       const plain = URL.canParse(url) ? new URL(url).href : "";
       if (!/^https?:\/\//.test(plain)) return;
       const here = "/replay/" + (time && time + "/") + plain.replace(/#.*/, "");
-      // The first is the page that this bar is of.
+      // The first is the page of this bar.
       shown ??= here;
       if (here !== shown) location.assign(here);
     });

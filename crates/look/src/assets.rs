@@ -1,18 +1,18 @@
-//! Styles, script and icon, which are part of the program. Their addresses contain a digest of the content, so that browsers may
-//! cache them for good.
+//! Styles, script and icon, which are part of the program. Their addresses contain a digest of the
+//! content, so that browsers may cache them permanently.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::LazyLock;
 
-/// A file of the pages.
+/// A static file of the pages.
 #[derive(Debug, Clone, Copy)]
 pub struct Asset {
     /// Path of its address.
     pub path: &'static str,
-    /// Its media type.
+    /// Media type.
     pub media: &'static str,
-    /// Its content.
+    /// Content.
     pub content: &'static str,
 }
 
@@ -32,7 +32,7 @@ const ICON: Asset = Asset {
     content: include_str!("../assets/weft.svg"),
 };
 
-/// All files. Browsers may keep them: [`CACHE_CONTROL`].
+/// All files. Browsers may cache them: [`CACHE_CONTROL`].
 pub const ASSETS: [Asset; 4] = [
     STYLES,
     SCRIPT,
@@ -43,7 +43,7 @@ pub const ASSETS: [Asset; 4] = [
     },
 ];
 
-/// How long browsers may keep the files: their addresses change with their content.
+/// `Cache-Control` of the files. Their addresses change with their content.
 pub const CACHE_CONTROL: &str = "public, max-age=31536000, immutable";
 
 /// Addresses of the three files, with a digest of all of them.

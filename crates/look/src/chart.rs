@@ -1,5 +1,5 @@
-//! Small charts, drawn here as SVG. They stretch with their place, so words are beside them and not in them,
-//! and colours come from the styles.
+//! Small charts, drawn as SVG. They stretch to fit, so text is outside of them, and colours come
+//! from the styles.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ pub(crate) const HEIGHT: f64 = 80.0;
 /// How the end of an axis is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
-    /// It ends at 1, 2 or 5 times a power of ten.
+    /// The end is 1, 2 or 5 times a power of ten.
     Decimal,
-    /// For bytes: it ends at a power of two, or halfway to the next one.
+    /// For bytes: the end is a power of two, or halfway to the next one.
     Binary,
 }
 
-/// A line over time with its axes: values from 0 up, and how long ago. `every` is the time between two
-/// values; the last value is of now.
+/// Draws a line over time with its axes: values from 0 up, and their age. `every` is the time
+/// between two values. The last value is the current one.
 pub fn line(
     name: &str,
     values: &[f64],
@@ -57,13 +57,13 @@ pub fn line(
 /// A value and its name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
-    /// What it is of.
+    /// Name of the value.
     pub name: String,
-    /// From 0 up.
+    /// The value, 0 or more.
     pub value: f64,
 }
 
-/// Values side by side, one below the other, each with its name.
+/// Draws horizontal bars below each other, each with its name.
 pub fn bars(name: &str, bars: &[Bar]) -> Markup {
     let top = highest(bars);
     html! {
@@ -82,7 +82,7 @@ pub fn bars(name: &str, bars: &[Bar]) -> Markup {
     }
 }
 
-/// Values over time, in this order from left to right.
+/// Draws values over time as columns, in this order from left to right.
 pub fn columns(name: &str, bars: &[Bar]) -> Markup {
     let top = Scale::Decimal.end(highest(bars));
     let width = WIDTH / bars.len().max(1) as f64;
@@ -110,18 +110,18 @@ pub fn columns(name: &str, bars: &[Bar]) -> Markup {
     }
 }
 
-/// A value and the day that it is of.
+/// A value and its day.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DayValue {
-    /// Number of the day, from any first one.
+    /// Number of the day, relative to any first day.
     pub day: u32,
-    /// The day as people read it.
+    /// The day for readers.
     pub name: String,
-    /// From 0 up.
+    /// The value, 0 or more.
     pub value: f64,
 }
 
-/// A line over days, which may be missing: days are as far apart as they are in time.
+/// Draws a line over days. Days may be missing: horizontal distances are proportional to time.
 pub fn days(name: &str, values: &[DayValue], scale: Scale, shown: impl Fn(f64) -> String) -> Markup {
     let now = values.last().map_or(0.0, |last| last.value);
     let top = scale.end(values.iter().map(|value| value.value).fold(0.0, f64::max));
@@ -166,7 +166,7 @@ fn day_paths(values: &[DayValue], top: f64) -> (String, String) {
             format!("{x:.1} {:.1}", y(value))
         })
         .collect();
-    // The value of one day alone is a level.
+    // A single value is drawn as a level line.
     if let [only] = values {
         points.push(format!("{WIDTH:.1} {:.1}", y(only)));
     }
@@ -175,10 +175,10 @@ fn day_paths(values: &[DayValue], top: f64) -> (String, String) {
     (line, area)
 }
 
-/// A bar for a cell of a table that says its value: how much of `most` the value is.
+/// Draws a bar for a cell of a table that contains the value. Its length is the share of `most`.
 pub fn bar(value: u64, most: u64) -> Markup {
     let share = value as f64 / most.max(1) as f64 * 100.0;
-    // What is there is seen.
+    // Any value above 0 is visible.
     let width = if value > 0 { share.max(0.6) } else { 0.0 };
     html! {
         svg.bar-in-cell viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true" focusable="false" {
@@ -188,7 +188,7 @@ pub fn bar(value: u64, most: u64) -> Markup {
     }
 }
 
-/// Longest name of a bar, in characters.
+/// Maximum length of a bar's name, in characters.
 const NAME_CHARS_MAX: usize = 80;
 
 fn highest(bars: &[Bar]) -> f64 {
@@ -196,7 +196,8 @@ fn highest(bars: &[Bar]) -> f64 {
     if highest > 0.0 { highest } else { 1.0 }
 }
 
-/// Whole numbers in groups of three, others with as many places as they need, at most three.
+/// Formats integers in groups of three digits, and others with as many decimals as they need, at
+/// most three.
 pub(crate) fn number(value: f64) -> String {
     if value.fract() == 0.0 && value < 1e15 {
         return format::number::count(value as u64);
@@ -213,7 +214,7 @@ fn ago(seconds: f64) -> String {
 }
 
 impl Scale {
-    /// The end of an axis that includes `highest`; 1 if there is no value above 0.
+    /// Returns the end of an axis that includes `highest`, or 1 if no value is above 0.
     pub(crate) fn end(self, highest: f64) -> f64 {
         let (base, steps): (f64, &[f64]) = match self {
             Scale::Decimal => (10.0, &[1.0, 2.0, 5.0, 10.0]),
@@ -228,7 +229,7 @@ impl Scale {
     }
 }
 
-/// The path of the line, and of the area below it. The newest value is at the right edge.
+/// Returns the paths of the line and of the area below it. The newest value is at the right edge.
 fn paths(values: &[f64], top: f64) -> (String, String) {
     let step = WIDTH / (values.len().max(2) - 1) as f64;
     let scale = (HEIGHT - 1.0) / top;

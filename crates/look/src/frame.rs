@@ -1,4 +1,4 @@
-//! What every page has: head, landmarks, navigation, the search box, and the epoch that it shows.
+//! The frame of every page: head, landmarks, navigation, search box, and epoch.
 
 use maud::{DOCTYPE, Markup, html};
 
@@ -9,11 +9,11 @@ use crate::text::{clean, cut};
 pub struct Frame<'a> {
     /// Title for the browser's tab and history.
     pub title: &'a str,
-    /// Where in the navigation the page belongs.
+    /// The page's section of the navigation.
     pub section: Section,
-    /// What the navigation leads to.
+    /// Parts of the navigation.
     pub parts: Parts,
-    /// As whom somebody looks at the page, where that can make a difference.
+    /// Identity of the viewer, if pages depend on it.
     pub viewer: Option<Viewer>,
     /// Text in the search box.
     pub query: &'a str,
@@ -21,31 +21,31 @@ pub struct Frame<'a> {
     pub epoch: Option<u64>,
 }
 
-/// As whom somebody looks at a page.
+/// Identity of the viewer of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Viewer {
     /// Their groups, or `the public`.
     pub name: String,
-    /// Whether people can sign in here.
+    /// Whether the server supports signing in.
     pub can_sign_in: bool,
-    /// Whether this one has.
+    /// Whether the viewer is signed in.
     pub is_signed_in: bool,
 }
 
-/// What a server shows, and so what its navigation leads to.
+/// Parts of a server, which its navigation leads to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// The pages of an archive.
+    /// Pages of an archive.
     pub archive: bool,
-    /// Those of its running: rights, loads and statistics.
+    /// Pages of its operation: rights, loads and statistics.
     pub running: bool,
-    /// Those of a store.
+    /// Pages of a store.
     pub store: bool,
-    /// That of SQL.
+    /// Page of SQL.
     pub sql: bool,
-    /// Those of a catalogue of files.
+    /// Pages of a catalogue of files.
     pub files: bool,
-    /// That of a cache.
+    /// Page of a cache.
     pub cache: bool,
 }
 
@@ -62,7 +62,7 @@ impl Parts {
     }
 }
 
-/// The entry of the navigation that the page belongs to.
+/// The entry of the navigation that a page belongs to.
 #[expect(missing_docs, reason = "each is the page of that name")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
@@ -102,7 +102,7 @@ const NAVIGATION: [(Section, &str, &str); 13] = [
 ];
 
 impl Frame<'_> {
-    /// The whole document around `content`.
+    /// Returns the whole document around `content`.
     pub fn around(&self, content: Markup) -> Markup {
         let title = match clean(self.title) {
             title if title.is_empty() => "Weft".to_owned(),
@@ -141,8 +141,8 @@ impl Frame<'_> {
                         (search_box(self.query, false))
                     }
                     nav aria-label="Main" {
-                        // On narrow screens the list below is folded until this element is open, so no script
-                        // is needed.
+                        // On narrow screens the list below is folded until this element is open, so
+                        // no script is needed.
                         details.menu { summary { "Menu" } }
                         ul {
                             @for (section, address, name) in NAVIGATION.into_iter().filter(|entry| self.parts.has(entry.0)) {
@@ -184,7 +184,7 @@ impl Frame<'_> {
     }
 }
 
-/// The search form; `large` on the home page.
+/// Returns the search form; `large` on the home page.
 pub fn search_box(query: &str, large: bool) -> Markup {
     html! {
         form.search.large[large] role="search" action="/search" method="get" {
@@ -197,7 +197,7 @@ pub fn search_box(query: &str, large: bool) -> Markup {
     }
 }
 
-/// Threads over and under each other.
+/// Draws the logo: interwoven threads.
 fn mark() -> Markup {
     html! {
         svg.mark viewBox="0 0 24 24" width="24" height="24" aria-hidden="true" focusable="false" {

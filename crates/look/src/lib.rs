@@ -1,8 +1,8 @@
-//! What all pages have in common: styles and script ([`ASSETS`]), the frame with its navigation ([`Frame`]), charts, and text of
-//! strangers made safe to show ([`clean`]).
+//! Common parts of all pages: styles and script ([`ASSETS`]), the frame with its navigation
+//! ([`Frame`]), charts, and functions that make untrusted text safe to show ([`clean`]).
 //!
-//! The pages of the archive and of the store, and that of SQL, are served by two programs and look alike. This crate knows nothing of
-//! HTTP: it makes texts.
+//! Two programs use it: one serves the pages of the archive and of the store, the other the SQL
+//! page. All pages look alike. This crate produces text and does not depend on HTTP.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -19,13 +19,15 @@ pub use assets::{ASSETS, Asset, CACHE_CONTROL};
 pub use frame::{Frame, Parts, Section, Viewer, search_box};
 pub use text::{clean, clean_lines, cut};
 
-/// The Content-Security-Policy of pages: a page may use its own styles, script and images, ask this server, and show archived content
-/// in a frame. Inline script and styles, and anything from other servers, are forbidden.
+/// The Content-Security-Policy of pages: a page may use its own styles, script and images, send
+/// requests to this server, and show archived content in a frame. Inline scripts and styles, and
+/// anything from other servers, are forbidden.
 pub const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
     connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// Headers of every answer of either program, unless an answer has its own. They keep browsers from guessing types, from sending
-/// addresses of this server to other sites, and from sharing its answers or windows with other sites.
+/// Default headers of every response of either program. They keep browsers from guessing types,
+/// from sending addresses of this server to other sites, and from sharing its responses or windows
+/// with other sites.
 pub const HEADERS: [(&str, &str); 4] = [
     ("x-content-type-options", "nosniff"),
     ("referrer-policy", "no-referrer"),

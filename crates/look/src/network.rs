@@ -1,11 +1,14 @@
-//! A network: nodes, larger ones for larger values, and lines between them, laid out and drawn here as SVG.
+//! A network diagram: nodes, larger ones for larger values, and lines between them, laid out and
+//! drawn as SVG.
 //!
 //! Invariants:
-//! - the same network gives the same drawing: nothing is left to chance;
-//! - the work is bounded: [`NODES_MAX`] nodes, each beside all others, [`ROUNDS`] times;
-//! - every node is within the drawing.
+//! - The same network gives the same drawing: the layout is deterministic.
+//! - The work is bounded: at most [`NODES_MAX`] nodes, each compared with all others, in [`ROUNDS`]
+//!   rounds.
+//! - Every node is within the drawing.
 //!
-//! Words are in the drawing, so it is made for two widths, of which the styles show one. It needs no script: nodes are links.
+//! The drawing contains text, so it is made for two widths, and the styles show one of them. It
+//! needs no script: nodes are links.
 
 use std::f64::consts::PI;
 
@@ -13,43 +16,43 @@ use maud::{Markup, html};
 
 use crate::text::{clean, cut};
 
-/// Most nodes that are drawn. More of them would cover each other.
+/// Maximum number of nodes that are drawn. More of them would overlap.
 pub const NODES_MAX: usize = 120;
 
-/// Most lines that are drawn, the heaviest first.
+/// Maximum number of lines that are drawn, heaviest first.
 const LINES_MAX: usize = 600;
 
-/// Rounds in which nodes move.
+/// Number of rounds in which nodes move.
 const ROUNDS: usize = 240;
 
-/// Names in the drawing for wide screens and in that for narrow ones: those of the largest nodes.
+/// Number of names in the wide and in the narrow drawing. The largest nodes are named.
 const NAMES_WIDE: usize = 45;
 const NAMES_NARROW: usize = 14;
 
-/// Longest name in the drawing, in characters.
+/// Maximum length of a name in the drawing, in characters.
 const NAME_CHARS_MAX: usize = 28;
 
 /// A node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
-    /// What its area stands for; from 0 up.
+    /// Weight, shown as its area; 0 or more.
     pub weight: f64,
-    /// All that is to be said of it.
+    /// Full description.
     pub title: String,
-    /// Where it leads.
+    /// Address of its link.
     pub link: Option<String>,
 }
 
 /// A line from one node to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Line {
-    /// Place of the one in the list of nodes.
+    /// Index of the first node.
     pub from: usize,
-    /// Place of the other.
+    /// Index of the second node.
     pub to: usize,
-    /// What its width stands for; above 0.
+    /// Weight, shown as its width; above 0.
     pub weight: f64,
 }
 
@@ -61,7 +64,7 @@ struct Size {
     radius_max: f64,
 }
 
-/// About the pixels that there are, so that words are of their size.
+/// Approximately the number of pixels on screen, so that text has its nominal size.
 const WIDE: Size = Size {
     width: 1160.0,
     height: 720.0,
@@ -73,7 +76,8 @@ const NARROW: Size = Size {
     radius_max: 15.0,
 };
 
-/// Draws nodes, the largest first, and the lines between them. `label` says what they are.
+/// Draws nodes, which must be sorted by falling size, and the lines between them. `label` describes
+/// them.
 pub fn network(label: &str, nodes: &[Node], lines: &[Line]) -> Markup {
     let nodes = &nodes[..nodes.len().min(NODES_MAX)];
     let is_drawn = |line: &Line| line.from.max(line.to) < nodes.len() && line.from != line.to;
@@ -92,18 +96,19 @@ pub fn network(label: &str, nodes: &[Node], lines: &[Line]) -> Markup {
     }
 }
 
-/// A point, or a move.
+/// A point, or a displacement.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Point {
     x: f64,
     y: f64,
 }
 
-/// Places in no unit: nodes push each other away, and lines pull their ends together, in steps that become smaller (Fruchterman and
-/// Reingold, "Graph Drawing by Force-directed Placement", 1991). They begin on a spiral, the largest in its middle. A weak pull to the
-/// middle keeps parts together that no line joins.
+/// Returns places without a unit. Nodes repel each other and lines pull their ends together, in
+/// decreasing steps (Fruchterman and Reingold, "Graph Drawing by Force-directed Placement", 1991).
+/// Nodes begin on a spiral with the largest in its centre. A weak pull to the centre keeps
+/// unconnected parts together.
 fn laid_out(nodes: &[Node], lines: &[Line]) -> Vec<Point> {
-    // The angle at which seeds of a sunflower follow each other: no two begin at the same place.
+    // The golden angle, as in the seeds of a sunflower: no two nodes begin at the same place.
     let golden_angle = PI * (3.0 - 5.0_f64.sqrt());
     let begin = |index: usize| {
         let (radius, angle) = ((index as f64 + 0.5).sqrt(), index as f64 * golden_angle);
@@ -121,7 +126,7 @@ fn laid_out(nodes: &[Node], lines: &[Line]) -> Vec<Point> {
             let (from, to) = (places[line.from], places[line.to]);
             let (x, y) = (to.x - from.x, to.y - from.y);
             let length = x.hypot(y);
-            // A heavy line pulls more, but a thousand links are no thousand lines.
+            // The pull grows with the logarithm of the weight, so that heavy lines do not dominate.
             let pull = length * (0.2 + 0.8 * (1.0 + line.weight).ln() / (1.0 + heaviest).ln());
             moves[line.from].x += x * pull;
             moves[line.from].y += y * pull;
@@ -140,7 +145,7 @@ fn laid_out(nodes: &[Node], lines: &[Line]) -> Vec<Point> {
     places
 }
 
-/// How nodes push each other away.
+/// Returns the displacements by which nodes repel each other.
 fn pushed(places: &[Point]) -> Vec<Point> {
     let mut moves = vec![Point::default(); places.len()];
     for (index, one) in places.iter().enumerate() {
@@ -156,7 +161,7 @@ fn pushed(places: &[Point]) -> Vec<Point> {
     moves
 }
 
-/// Places in the units of a drawing, whatever their extent: with room around them for the largest node and for words.
+/// Scales places to a drawing, with a margin for the largest node and for text.
 fn fitted(places: &[Point], size: Size) -> Vec<Point> {
     let extent = |of: fn(&Point) -> f64| {
         let least = places.iter().map(of).fold(f64::INFINITY, f64::min);
@@ -190,7 +195,7 @@ fn drawing(
     let radius = |node: &Node| size.radius_max * (node.weight / largest).sqrt().max(0.2);
     html! {
         svg class=(class) viewBox=(format!("0 0 {} {}", size.width, size.height)) role="group" aria-label=(clean(label)) {
-            // The heaviest last, over the others.
+            // The heaviest last, on top of the others.
             @for line in lines.iter().rev() {
                 @let (from, to) = (places[line.from], places[line.to]);
                 line.tie x1=(one(from.x)) y1=(one(from.y)) x2=(one(to.x)) y2=(one(to.y))
@@ -213,10 +218,10 @@ fn drawing(
     }
 }
 
-/// Width of a letter, about, with the size of words that the styles give.
+/// Approximate width of a letter, at the text size of the styles.
 const LETTER: f64 = 6.6;
 
-/// A name below its node, moved to where it is whole.
+/// Draws a name below its node, moved so that it is fully visible.
 fn name(node: &Node, place: Point, radius: f64, size: Size) -> Markup {
     let name = clean(&node.name);
     let (shown, is_cut) = cut(&name, NAME_CHARS_MAX);
@@ -244,7 +249,7 @@ mod tests {
         }
     }
 
-    /// A ring of as many nodes, and lines from the first to all others.
+    /// Returns a ring of this many nodes, and lines from the first to all others.
     fn made(count: usize) -> (Vec<Node>, Vec<Line>) {
         let nodes = (0..count).map(node).collect();
         let line = |from, to| Line {
@@ -259,7 +264,7 @@ mod tests {
         )
     }
 
-    /// Values of an attribute in a drawing.
+    /// Returns the values of an attribute in a drawing.
     fn numbers(drawn: &str, name: &str) -> Vec<f64> {
         let begin = format!(" {name}=\"");
         let parts = drawn.split(&begin).skip(1);

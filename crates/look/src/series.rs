@@ -1,29 +1,30 @@
-//! Several lines over the same years, to be compared.
+//! Several lines over the same years, for comparison.
 
 use maud::{Markup, html};
 
 use crate::chart::{HEIGHT, Scale, WIDTH, number};
 use crate::text::{clean, cut};
 
-/// Lines that styles tell apart, by colour and by dashes.
+/// Maximum number of lines, which styles distinguish by colour and by dashes.
 pub const SERIES_MAX: usize = 5;
 
 /// Width of a value between gaps.
 const DOT: f64 = 8.0;
 
-/// Longest name in the legend, in characters.
+/// Maximum length of a name in the legend, in characters.
 const NAME_CHARS_MAX: usize = 60;
 
 /// Values of successive years.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// What they are of.
+    /// Name of the values.
     pub name: String,
-    /// From 0 up, as many as there are years; `None` where a year has none, and the line a gap.
+    /// One value for each year, 0 or more. `None` is drawn as a gap.
     pub values: Vec<Option<f64>>,
 }
 
-/// Lines over the years from `first` on, at most [`SERIES_MAX`], with a legend. Values are beside it, in a table: the drawing says none.
+/// Draws lines over the years from `first` on, at most [`SERIES_MAX`], with a legend. The drawing
+/// shows no numbers; the page has them in a table.
 pub fn years(name: &str, first: u64, series: &[Series]) -> Markup {
     let highest = series
         .iter()
@@ -64,7 +65,7 @@ pub fn years(name: &str, first: u64, series: &[Series]) -> Markup {
     }
 }
 
-/// The path of a line. A value between gaps is a short level.
+/// Returns the path of a line. A value between gaps is a short level line.
 fn path(values: &[Option<f64>], top: f64) -> String {
     let y = |value: f64| HEIGHT - 1.0 - value / top * (HEIGHT - 1.0);
     let step = WIDTH / values.len().saturating_sub(1).max(1) as f64;
@@ -84,7 +85,7 @@ fn path(values: &[Option<f64>], top: f64) -> String {
                 ));
             }
         }
-        // The gap is one more.
+        // The gap counts as one more value.
         place += run.len() + 1;
     }
     path

@@ -1,10 +1,10 @@
-//! Text of strangers in the form that readers see.
+//! Formats untrusted text for readers.
 
 use std::borrow::Cow;
 
-/// Archived text without characters that a page must not show. Control characters become the replacement
-/// character (white space becomes a blank), and marks that change the direction of the text after them are
-/// removed.
+/// Returns archived text without characters that a page must not show. Control characters become
+/// the replacement character (white space becomes a space), and marks that change the direction of
+/// the text after them are removed.
 pub fn clean(text: &str) -> Cow<'_, str> {
     let odd = |c: char| c.is_control() || is_direction_mark(c);
     if !text.contains(odd) {
@@ -30,14 +30,16 @@ fn shown_control(c: char, blank: char) -> char {
     }
 }
 
-/// Embeddings, overrides and isolates: marks whose effect may reach beyond their own text.
+/// Returns whether a character is an embedding, override or isolate: a mark whose effect may reach
+/// beyond its own text.
 fn is_direction_mark(c: char) -> bool {
-    // Not U+200E and U+200F: those act like a letter of no width, so their effect ends with their neighbours, and
-    // right-to-left text needs them.
+    // U+200E and U+200F are kept: they act like letters of zero width, so they affect only their
+    // neighbours, and right-to-left text needs them.
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Cuts `text` to at most `max` characters, at the end of a word if one is near. Returns whether it was cut.
+/// Cuts `text` to at most `max` characters, at the end of a word if one is near. Returns whether it
+/// was cut.
 pub fn cut(text: &str, max: usize) -> (&str, bool) {
     let Some((end, _)) = text.char_indices().nth(max) else {
         return (text, false);
@@ -45,8 +47,8 @@ pub fn cut(text: &str, max: usize) -> (&str, bool) {
     let head = &text[..end];
     let end = head
         .rfind(char::is_whitespace)
-        // A text without spaces, or with one near its start, is cut in the middle of a word: half a line says
-        // more than none.
+        // A text without spaces, or with one only near its start, is cut in the middle of a word,
+        // because half a line says more than an empty one.
         .filter(|at| *at > end / 2)
         .unwrap_or(end);
     (&text[..end], true)

@@ -1,7 +1,7 @@
-//! A treemap: rectangles whose areas are shares of a whole, drawn here as SVG.
+//! A treemap: rectangles with areas proportional to their weights, drawn as SVG.
 //!
-//! Words are in the drawing, so it is made for two widths, of which the styles show one. It needs no script: rectangles are
-//! links, and say in their title what does not fit.
+//! The drawing contains text, so it is made for two widths, and the styles show one of them. It
+//! needs no script: rectangles are links, and their titles contain text that does not fit.
 
 use maud::{Markup, html};
 
@@ -10,28 +10,28 @@ use crate::text::{clean, cut};
 /// A rectangle.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tile {
-    /// What it stands for.
+    /// Name of the item.
     pub name: String,
-    /// Its share, relative to the others; above 0.
+    /// Weight relative to the others; above 0.
     pub weight: f64,
-    /// The weight as people read it.
+    /// The weight for readers.
     pub amount: String,
-    /// All that is to be said of it.
+    /// Full description.
     pub title: String,
-    /// Where it leads.
+    /// Address of its link.
     pub link: Option<String>,
-    /// How it looks.
+    /// Appearance.
     pub tint: Tint,
 }
 
-/// How a rectangle looks.
+/// Appearance of a rectangle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tint {
-    /// It has something in it.
+    /// An item with children.
     Inner,
-    /// It has nothing in it.
+    /// An item without children.
     Leaf,
-    /// It stands for many.
+    /// Many items together.
     Rest,
 }
 
@@ -45,7 +45,7 @@ impl Tint {
     }
 }
 
-/// Place of a rectangle.
+/// Position and size of a rectangle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Place {
     x: f64,
@@ -54,12 +54,13 @@ struct Place {
     height: f64,
 }
 
-/// Width and height for wide screens and for narrow ones, about the pixels that there are, so that words are of their size.
+/// Width and height for wide and for narrow screens. Approximately the number of pixels on screen,
+/// so that text has its nominal size.
 const WIDE: (f64, f64) = (1160.0, 520.0);
 const NARROW: (f64, f64) = (358.0, 440.0);
 
-/// Draws tiles, the heaviest first: those for wide screens, and those for narrow ones, which should be fewer. `label` says what they
-/// are parts of.
+/// Draws tiles, heaviest first: one set for wide screens, and one for narrow screens, which should
+/// have fewer. `label` describes the whole.
 pub fn treemap(label: &str, wide: &[Tile], narrow: &[Tile]) -> Markup {
     html! {
         div.treemap {
@@ -95,7 +96,7 @@ const GAP: f64 = 2.0;
 fn drawn(tile: &Tile, place: Place) -> Markup {
     let (width, height) = ((place.width - GAP).max(0.5), (place.height - GAP).max(0.5));
     let one = |number: f64| format!("{number:.1}");
-    // An inner drawing cuts off what an estimate of the width of letters let through.
+    // The inner `svg` element clips text whose width was underestimated.
     html! {
         title { (clean(&tile.title)) }
         svg x=(one(place.x)) y=(one(place.y)) width=(one(width)) height=(one(height)) {
@@ -110,22 +111,22 @@ fn drawn(tile: &Tile, place: Place) -> Markup {
     }
 }
 
-/// Width of a letter of a name and of an amount, about, with the sizes of words that the styles give.
+/// Approximate width of a letter of a name and of an amount, at the text sizes of the styles.
 const LETTER: f64 = 7.4;
 const AMOUNT_LETTER: f64 = 6.4;
 const MARGIN: f64 = 7.0;
 const LINE_MIN: f64 = 25.0;
 const LINES_2_MIN: f64 = 43.0;
 
-/// Fewer letters than that say nothing.
+/// Minimum number of letters of a name that is shown.
 const LETTERS_MIN: f64 = 4.0;
 
-/// Letters of the Latin alphabet count as one, others may be twice as wide.
+/// Returns the width of a text in letters. ASCII letters count as one, others as two.
 fn letters(text: &str) -> f64 {
     text.chars().map(|c| if c.is_ascii() { 1.0 } else { 2.0 }).sum()
 }
 
-/// As much of a name as fits, if that is enough.
+/// Returns as much of a name as fits, or `None` if that is too little.
 fn fitting(name: &str, width: f64, height: f64) -> Option<String> {
     let name = clean(name);
     let room = ((width - 2.0 * MARGIN) / LETTER).floor();
@@ -144,9 +145,10 @@ fn fitting(name: &str, width: f64, height: f64) -> Option<String> {
     Some(format!("{}\u{2026}", cut(&name, count).0))
 }
 
-/// Places of rectangles with areas in proportion to `weights`, as near to squares as this finds them: rows are laid along the
-/// shorter side of what is left, and each takes weights as long as that makes its worst rectangle less oblong (Bruls, Huizing and
-/// van Wijk, "Squarified Treemaps", 2000). Weights must be above 0 and come in falling order.
+/// Returns places of rectangles with areas in proportion to `weights`, as close to squares as
+/// possible. Rows are laid along the shorter side of the remaining space, and each row takes
+/// weights while that does not worsen its worst aspect ratio (Bruls, Huizing and van Wijk,
+/// "Squarified Treemaps", 2000). Weights must be above 0 and in falling order.
 fn squarified(weights: &[f64], whole: Place) -> Vec<Place> {
     let sum: f64 = weights.iter().sum();
     let scale = whole.width * whole.height / sum.max(f64::MIN_POSITIVE);
@@ -166,7 +168,7 @@ fn squarified(weights: &[f64], whole: Place) -> Vec<Place> {
     places
 }
 
-/// The largest ratio of sides in a row of areas along a side.
+/// Returns the largest aspect ratio in a row of areas along a side.
 fn worst(row: &[f64], side: f64) -> f64 {
     let depth = row.iter().sum::<f64>() / side;
     let ratios = row.iter().map(|area| {
@@ -176,7 +178,7 @@ fn worst(row: &[f64], side: f64) -> f64 {
     ratios.fold(0.0, f64::max)
 }
 
-/// Lays a row along the shorter side, and returns what is left.
+/// Lays a row along the shorter side, and returns the remaining space.
 fn lay(row: &[f64], left: Place, places: &mut Vec<Place>) -> Place {
     let side = left.width.min(left.height).max(f64::MIN_POSITIVE);
     let depth = row.iter().sum::<f64>() / side;

@@ -1,10 +1,12 @@
-//! Makes web-archive files: of a generated web ([`synth`]), of a folder ([`pack`]), and of the crates whose
-//! sources are on this machine ([`demo`]).
+//! Creates web-archive files: from a generated web ([`synth`]), from a folder ([`pack`]), and from
+//! the crates whose sources are on this machine ([`demo`]).
 //!
-//! Invariant: the same settings and the same sources give the same bytes, on any machine and with any number
-//! of threads. So a file that is made again has the same digest, and adds nothing to an archive that has it.
+//! Invariant: the same settings and sources give the same bytes, on any machine and with any number
+//! of threads. A file that is created again therefore has the same digest, and adds nothing to an
+//! archive that already contains it.
 //!
-//! This crate prints nothing and knows no archive: flags, progress bars and messages belong to the program.
+//! This crate prints nothing and does not use an archive: flags, progress bars and messages belong
+//! to the program.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,10 +1,10 @@
-//! Writes a folder of HTML, Markdown, text and related files as a WARC (`weft pack`): one `response` record
-//! per file, as if a server had sent the folder.
+//! Writes a folder of HTML, Markdown, text and related files as a WARC (`weft pack`): one
+//! `response` record per file, as if a server had sent the folder.
 //!
 //! Invariants:
-//! - The same folder gives the same bytes: files are in the order of their URLs, dates are those of the files
-//!   or a given one, and ids follow from the content.
-//! - Every file that is not hidden is in the WARC or in the list of skipped files in the report.
+//! - The same folder gives the same bytes: files are sorted by URL, dates are those of the files or
+//!   a given one, and ids are derived from the content.
+//! - Every file that is not hidden is in the WARC or in the report's list of skipped files.
 
 use std::io;
 use std::path::Path;
@@ -25,7 +25,8 @@ mod tests;
 pub struct Settings {
     /// URL of the folder, http or https.
     pub url_prefix: String,
-    /// Date of all records, in milliseconds since 1970; `None` uses the time when each file was last changed.
+    /// Date of all records, in milliseconds since 1970; `None` uses the modification time of each
+    /// file.
     pub date_ms: Option<i64>,
 }
 
@@ -40,7 +41,7 @@ pub struct Report {
     pub skipped: Vec<Skipped>,
 }
 
-/// Why nothing, or not everything, was packed.
+/// Why packing failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The prefix is not the URL of a folder.
@@ -51,7 +52,7 @@ pub enum Error {
     Read {
         /// The folder.
         path: String,
-        /// What the system said.
+        /// The I/O error.
         source: io::Error,
     },
     /// The WARC cannot be written.
@@ -59,16 +60,17 @@ pub enum Error {
     Write {
         /// The WARC.
         path: String,
-        /// What the system said.
+        /// The I/O error.
         source: io::Error,
     },
 }
 
-/// Packs the files under `folder` into the WARC `out`: gzip, or plain if its name ends in `.warc`.
+/// Packs the files under `folder` into the WARC `out`: gzip, or uncompressed if its name ends in
+/// `.warc`.
 ///
 /// # Errors
-/// [`Error`] if the prefix is no URL, the folder cannot be read or the WARC cannot be written. A file inside
-/// the folder that cannot be read is no error: the report names it.
+/// [`Error`] if the prefix is not a URL, the folder cannot be read or the WARC cannot be written.
+/// An unreadable file inside the folder is not an error: the report names it.
 pub fn write(folder: &Path, out: &Path, settings: &Settings) -> Result<Report, Error> {
     let prefix = prefix(&settings.url_prefix)?;
     let mut report = Report::default();
@@ -89,7 +91,7 @@ pub fn write(folder: &Path, out: &Path, settings: &Settings) -> Result<Report, E
         Compression::GZIP
     };
     let mut writer = Writer::create(out, compression).map_err(written)?;
-    // The WARC may be in the folder; it must not contain itself.
+    // The WARC may be in the folder, but must not contain itself.
     let own = std::fs::canonicalize(out).map_err(written)?;
     files.retain(|file| std::fs::canonicalize(&file.path).map_or(true, |path| path != own));
     writer.write(&warcinfo(&files, settings)).map_err(written)?;
@@ -99,7 +101,7 @@ pub fn write(folder: &Path, out: &Path, settings: &Settings) -> Result<Report, E
                 writer.write(&draft).map_err(written)?;
                 report.files += 1;
             }
-            // One unreadable file does not end the pack: the report names it.
+            // An unreadable file does not end the pack: the report names it.
             Err(error) => {
                 report.skipped.push(Skipped {
                     path: file.path,
@@ -113,7 +115,7 @@ pub fn write(folder: &Path, out: &Path, settings: &Settings) -> Result<Report, E
     Ok(report)
 }
 
-/// Returns the prefix with a slash at its end.
+/// Returns the prefix with a trailing slash.
 fn prefix(url: &str) -> Result<String, Error> {
     if urlkey::host_of_url(url).is_none() || url.contains(['?', '#']) {
         return Err(Error::Prefix(url.to_owned()));
@@ -122,7 +124,7 @@ fn prefix(url: &str) -> Result<String, Error> {
 }
 
 fn warcinfo(files: &[folder::File], settings: &Settings) -> Draft {
-    // The clock is not used: the same folder must give the same bytes.
+    // The clock is not used, because the same folder must give the same bytes.
     let newest_ms = files.iter().map(|file| file.changed_ms).max().unwrap_or_default();
     let fields = [
         ("software", concat!("weft/", env!("CARGO_PKG_VERSION"))),

@@ -1,15 +1,17 @@
-//! Writes a generated web of any size (`weft synth`), as WARC or WAT files like those of a real crawl.
+//! Writes a generated web of any size (`weft synth`), as WARC or WAT files like those of a real
+//! crawl.
 //!
-//! It has sites of all sizes, in-degrees by Zipf's law, about 13 links to other sites and some tens within
-//! the site on each page, text in an invented language, and a share of pages that are crawled again with some
-//! links changed. A visit is three records (request, response, metadata), in WAT about 9.6 KB compressed.
+//! It has sites of all sizes, and in-degrees follow Zipf's law. Each page has about 13 links to
+//! other sites, some tens of links within its site, and text in an invented language. A share of
+//! the pages is crawled again with some links changed. A visit is three records (request, response,
+//! metadata), in WAT about 9.6 KB compressed.
 //!
 //! Invariants:
-//! - The settings `seed`, `pages` and `recrawls_permille` decide everything: the bytes are the same on any
-//!   machine, with any number of threads.
+//! - The settings `seed`, `pages` and `recrawls_permille` determine the content of the web. The
+//!   same settings give the same bytes on any machine, with any number of threads.
 //! - The page, date and links of a visit are the same in WARC and in WAT.
-//! - Any visit can be computed alone ([`Crawl::page`]); only the list of chunks takes memory that grows with
-//!   the web.
+//! - Any visit can be computed separately ([`Crawl::page`]); only the list of chunks uses memory
+//!   that grows with the web.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -38,22 +40,22 @@ mod agreement;
 #[cfg(test)]
 mod tests;
 
-/// Number of visits that a thread makes at a time: about 600 KB of WAT.
+/// Number of visits that a thread generates at a time: about 600 KB of WAT.
 const CHUNK_VISITS: u64 = 64;
 
 /// Number of chunks that a thread may be ahead of the file.
 const CHUNKS_AHEAD: usize = 2;
 
-/// Largest number of pages: their numbers have 32 bits.
+/// Most pages: page numbers have 32 bits.
 const PAGES_MAX: u64 = 1 << 32;
 
-/// Form of the files.
+/// Format of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
     /// Requests and responses with HTML.
     Warc,
-    /// Their metadata as JSON, as Common Crawl writes it.
+    /// Metadata of the records as JSON, in Common Crawl's format.
     Wat,
 }
 
@@ -62,26 +64,26 @@ pub enum Format {
 pub struct Settings {
     /// Number of visits, including re-crawls: 1 to 2^32.
     pub pages: u64,
-    /// Decides everything that looks random.
+    /// Seed of all pseudorandom choices.
     pub seed: u64,
-    /// Form of the files.
+    /// Format of the files.
     pub format: Format,
-    /// Number of visits per thousand to a page that was crawled before: at most 900.
+    /// Number of visits per thousand that re-crawl a page: at most 900.
     pub recrawls_permille: u64,
-    /// Number of files: with 1 it is the named file, more files are numbered.
+    /// Number of files: one has the given name, several are numbered.
     pub files: u64,
-    /// Number of threads that make records.
+    /// Number of threads that generate records.
     pub threads: usize,
 }
 
-/// The result.
+/// The result of writing a web.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// The files, in order.
     pub files: Vec<PathBuf>,
     /// Number of visits written.
     pub pages: u64,
-    /// Number of these visits to pages crawled before.
+    /// Number of these visits that are re-crawls.
     pub recrawls: u64,
     /// Number of links on the written pages; each target counts once per page.
     pub links: u64,
@@ -91,17 +93,17 @@ pub struct Report {
     pub bytes: u64,
 }
 
-/// Why nothing, or not everything, was written.
+/// Why writing failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A setting is out of its bounds.
+    /// A setting is out of range.
     #[error("{name} is {found}, expected {expected}")]
     Setting {
         /// The name of the setting.
         name: &'static str,
         /// Its value.
         found: u64,
-        /// Its bounds, in words.
+        /// Its range in human-readable form.
         expected: &'static str,
     },
     /// A file could not be written.
@@ -109,15 +111,16 @@ pub enum Error {
     Write {
         /// The file.
         path: String,
-        /// What the system said.
+        /// The I/O error.
         source: std::io::Error,
     },
 }
 
-/// Writes the web of `settings` to `out`. After each step `progress` gets the number of pages written.
+/// Writes the web of `settings` to `out`. Calls `progress` with the number of pages written after
+/// each step.
 ///
 /// # Errors
-/// When a setting is out of its bounds (nothing is written then), or a file cannot be written to its end.
+/// If a setting is out of range (nothing is written then), or a file cannot be written completely.
 pub fn write(settings: &Settings, out: &Path, progress: &mut dyn FnMut(u64)) -> Result<Report, Error> {
     check(settings)?;
     let maker = Maker::new(settings);
@@ -163,7 +166,7 @@ fn check(settings: &Settings) -> Result<(), Error> {
     Ok(())
 }
 
-/// Some visits of one file.
+/// Consecutive visits in one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Chunk {
     file: u64,
@@ -172,11 +175,11 @@ struct Chunk {
     visits: Range<u64>,
 }
 
-/// Returns all chunks, in the order of the files.
+/// Returns all chunks, in file order.
 fn chunks(settings: &Settings) -> Vec<Chunk> {
     let mut chunks = Vec::new();
     for file in 0..settings.files {
-        // Computed in 128 bits, because pages times files may not fit into 64.
+        // Computed in 128 bits, because pages times files may exceed 64.
         let begin_of =
             |file: u64| (u128::from(settings.pages) * u128::from(file) / u128::from(settings.files)) as u64;
         let (begin, end) = (begin_of(file), begin_of(file + 1));
@@ -201,7 +204,7 @@ struct Made {
     report: Report,
 }
 
-/// Makes visits in one of the two forms.
+/// Generates visits in one of the two formats.
 #[derive(Debug)]
 struct Maker {
     crawl: Crawl,
@@ -233,12 +236,12 @@ impl Maker {
         }
     }
 
-    /// Makes each `step`th chunk from `first` on, until nobody receives them any more.
+    /// Generates every `step`th chunk from `first` on, until the receiver is dropped.
     fn make_every(&self, step: usize, first: usize, chunks: &[Chunk], out: &Path, sender: &SyncSender<Made>) {
         let mut members = Members::new();
         for chunk in chunks.iter().skip(first).step_by(step) {
-            // Sending blocks when the thread is `CHUNKS_AHEAD` chunks ahead of the file, which bounds the
-            // memory.
+            // Sending blocks when the thread is `CHUNKS_AHEAD` chunks ahead of the file, which
+            // bounds memory.
             if sender.send(self.make(chunk, out, &mut members)).is_err() {
                 return;
             }
@@ -260,7 +263,7 @@ impl Maker {
 
     fn make_visit(&self, index: u64, members: &mut Members, made: &mut Made) {
         let visit = self.crawl.visit(index);
-        // Only the WARC form needs the text of the page.
+        // Only WARC needs the text of the page.
         let page = self.crawl.page(visit, matches!(self.form, Form::Warc(_)));
         match &self.form {
             Form::Warc(form) => form.append(&self.crawl, visit, &page, members, &mut made.bytes),
@@ -283,9 +286,9 @@ fn write_files(
 ) -> Result<Report, Error> {
     let mut report = Report::default();
     let mut file: Option<Output> = None;
-    // Chunk n is made by thread n modulo the number of threads, so taking turns gives the order of the file.
+    // Chunk n comes from thread n modulo the number of threads, so taking turns gives file order.
     for (chunk, receiver) in chunks.iter().zip(made.iter().cycle()) {
-        // A thread ends early only by a panic, which the scope raises again.
+        // A thread ends early only by a panic, which the scope propagates.
         let Ok(part) = receiver.recv() else { break };
         if chunk.first {
             file.take().map_or(Ok(()), Output::finish)?;
@@ -307,7 +310,7 @@ fn write_files(
     Ok(report)
 }
 
-/// A file that is being written. Errors contain its name.
+/// A file being written. Errors contain its name.
 #[derive(Debug)]
 struct Output {
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! What a process answers: the requests under way, and those that ended, by operation.
+//! Counters of a process: requests in progress, and finished requests by operation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -6,17 +6,17 @@ use std::time::Instant;
 
 use crate::{Operation, Operations, RequestCount};
 
-/// Counters of one process. Relaxed: they are read for people.
+/// Counters of one process. Their ordering is relaxed, because only people read them.
 #[derive(Debug, Default)]
 pub struct Counters {
     operations: Operations,
     in_flight: AtomicUsize,
 }
 
-/// A request under way; it ends when this is dropped.
+/// A request in progress, until this is dropped.
 pub struct InFlight(Arc<Counters>);
 
-/// A request under way; it is counted when this is dropped.
+/// A request in progress. It is counted when this is dropped.
 pub struct Counted {
     _in_flight: InFlight,
     operation: Arc<Operation>,
@@ -25,8 +25,8 @@ pub struct Counted {
 }
 
 impl Counters {
-    /// Notes that a request begins whose operation is counted elsewhere. Only the background workers, which
-    /// make way for requests, look at it.
+    /// Notes that a request begins whose operation is counted elsewhere. Only the background
+    /// workers, which yield to requests, read this number.
     pub fn in_flight_now(self: &Arc<Self>) -> InFlight {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         InFlight(self.clone())
@@ -42,29 +42,29 @@ impl Counters {
         }
     }
 
-    /// Number of requests that are under way now.
+    /// Returns the number of requests in progress.
     pub fn in_flight(&self) -> usize {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    /// All operations counted so far, sorted by name.
+    /// Returns all operations counted so far, sorted by name.
     pub fn counts(&self) -> Vec<RequestCount> {
         self.operations.counts()
     }
 }
 
 impl Counted {
-    /// Adds content bytes that came in.
+    /// Adds received content bytes.
     pub fn received(&self, bytes: u64) {
         self.operation.received(bytes);
     }
 
-    /// Adds content bytes that went out.
+    /// Adds sent content bytes.
     pub fn sent(&self, bytes: u64) {
         self.operation.sent(bytes);
     }
 
-    /// Notes that the request failed for a reason that is not the client's.
+    /// Notes that the request failed for a reason other than the client's.
     pub fn failed(&self) {
         self.failed.store(true, Ordering::Relaxed);
     }

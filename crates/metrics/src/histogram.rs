@@ -1,24 +1,24 @@
 //! A histogram of times.
 //!
-//! Invariant: there is one bucket for each bound and one for all longer times; every time is counted in
-//! exactly one.
+//! Invariant: there is one bucket for each bound and one for all longer times; every time is
+//! counted in exactly one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A histogram of times. Its atomics are relaxed: a reader may see a time in the buckets that is not yet in
-/// the sum.
+/// A histogram of times. Its atomics are relaxed: a reader may see a time in the buckets that is
+/// not yet in the sum.
 #[derive(Debug)]
 pub struct Histogram {
-    /// Upper ends of the buckets in microseconds, ascending. A time equal to a bound is in that bound's
-    /// bucket.
+    /// Upper bounds of the buckets in microseconds, ascending. A time equal to a bound is in that
+    /// bound's bucket.
     bounds_us: &'static [u64],
     counts: Box<[AtomicU64]>,
     sum_us: AtomicU64,
 }
 
 impl Histogram {
-    /// An empty histogram with these bounds in microseconds. They must ascend.
+    /// Creates an empty histogram with these bounds in microseconds. They must ascend.
     pub fn new(bounds_us: &'static [u64]) -> Histogram {
         debug_assert!(bounds_us.is_sorted(), "bounds ascend");
         Histogram {
@@ -38,12 +38,13 @@ impl Histogram {
         self.sum_us.fetch_add(time_us, Ordering::Relaxed);
     }
 
-    /// Upper ends of the buckets in microseconds.
+    /// Returns the upper bounds of the buckets in microseconds.
     pub fn bounds_us(&self) -> &'static [u64] {
         self.bounds_us
     }
 
-    /// Number of times in each bucket alone, not cumulative. The last number is for times beyond all bounds.
+    /// Returns the number of times in each bucket, not cumulative. The last bucket is for times
+    /// beyond all bounds.
     pub fn counts(&self) -> Vec<u64> {
         self.counts
             .iter()
@@ -51,7 +52,7 @@ impl Histogram {
             .collect()
     }
 
-    /// Sum of all times in microseconds.
+    /// Returns the sum of all times in microseconds.
     pub fn sum_us(&self) -> u64 {
         self.sum_us.load(Ordering::Relaxed)
     }

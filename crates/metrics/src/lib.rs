@@ -1,12 +1,14 @@
-//! Counters for operations and their times, and the text format that Prometheus reads.
+//! Counters for operations and their durations, and the Prometheus text format.
 //!
-//! - [`Metric`] declares a metric once: its name with the unit, its kind, its help. [`Text`] writes its lines.
+//! - [`Metric`] declares a metric once: its name with the unit, its kind, its help. [`Text`] writes
+//!   its lines.
 //! - [`Histogram`] counts times in buckets.
-//! - [`Operations`] counts requests by operation. A [`RequestCount`] holds what it has counted; nodes send it
-//!   to each other. [`Counters`] also knows the requests under way.
+//! - [`Operations`] counts requests by operation. A [`RequestCount`] is a snapshot of one
+//!   operation; nodes send it to each other. [`Counters`] also counts the requests in progress.
 //!
-//! Counting never fails and never waits, except at an operation's first request. Only people read the
-//! numbers; no decision depends on them.
+//! Counting never fails and never waits, except at an operation's first request. Only people read
+//! the counts. The one decision that depends on a number is that background workers yield while
+//! requests are in progress.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

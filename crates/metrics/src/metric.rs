@@ -1,6 +1,7 @@
 //! The declaration of a metric.
 
-/// Name, kind and help of a metric. A test compares all metrics with the list in docs/operations.md.
+/// Name, kind and help of a metric. A test compares all metrics with the list in
+/// docs/operations.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metric {
     /// Name with its unit, most significant word first. The name of a counter ends with `_total`.
@@ -16,9 +17,10 @@ pub struct Metric {
 pub enum Kind {
     /// It only grows while the process lives, so rates make sense.
     Counter,
-    /// It describes the present moment.
+    /// A current value.
     Gauge,
-    /// Times in seconds. Each bucket includes all shorter times; the sum and the number of all times follow.
+    /// Times in seconds. Each bucket includes all shorter times; the sum and the number of all
+    /// times follow.
     Histogram,
 }
 
@@ -43,7 +45,7 @@ impl Metric {
 }
 
 impl Kind {
-    /// The word that Prometheus uses.
+    /// Returns the name used by Prometheus.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Counter => "counter",

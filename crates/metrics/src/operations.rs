@@ -15,7 +15,8 @@ pub struct Operations {
     by_name: RwLock<BTreeMap<String, Arc<Operation>>>,
 }
 
-/// Counters of one operation. They are relaxed: a reader may see a request whose bytes are not counted yet.
+/// Counters of one operation. Their ordering is relaxed: a reader may see a request whose bytes are
+/// not counted yet.
 #[derive(Debug)]
 pub struct Operation {
     failures: AtomicU64,
@@ -25,18 +26,18 @@ pub struct Operation {
 }
 
 impl Operations {
-    /// The counters of an operation. Its name must come from a fixed list, never from a request, because
-    /// every name is kept.
+    /// Returns the counters of an operation. Its name must come from a fixed list, never from a
+    /// request, because every name is kept.
     pub fn of(&self, operation: &str) -> Arc<Operation> {
         if let Some(counters) = self.by_name.read().get(operation) {
             return Arc::clone(counters);
         }
-        // Another thread may have added it since; `entry` looks again.
+        // Another thread may have added it meanwhile; `entry` checks again.
         let mut by_name = self.by_name.write();
         Arc::clone(by_name.entry(operation.to_owned()).or_default())
     }
 
-    /// All operations counted so far, sorted by name.
+    /// Returns all operations counted so far, sorted by name.
     pub fn counts(&self) -> Vec<RequestCount> {
         let by_name = self.by_name.read();
         by_name
@@ -58,17 +59,17 @@ impl Default for Operation {
 }
 
 impl Operation {
-    /// Adds content bytes that came in.
+    /// Adds received content bytes.
     pub fn received(&self, bytes: u64) {
         self.bytes_in.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Adds content bytes that went out.
+    /// Adds sent content bytes.
     pub fn sent(&self, bytes: u64) {
         self.bytes_out.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Counts a request that took `time`. `failed` means that it failed for a reason that is not the
+    /// Counts a request that took `time`. `failed` means that it failed for a reason other than the
     /// client's.
     pub fn ended(&self, time: Duration, failed: bool) {
         self.failures.fetch_add(u64::from(failed), Ordering::Relaxed);
@@ -79,7 +80,7 @@ impl Operation {
         let buckets = self.times.counts();
         RequestCount {
             operation: operation.to_owned(),
-            // Every request that ended has a time.
+            // Every finished request has a time.
             count: buckets.iter().sum(),
             failures: self.failures.load(Ordering::Relaxed),
             bytes_in: self.bytes_in.load(Ordering::Relaxed),

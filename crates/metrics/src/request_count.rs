@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Upper ends of the buckets of answer times, in microseconds: 1, 2 and 5 of each decade from 100 us to 50 s.
+/// Upper bounds of the buckets of response times, in microseconds: 1, 2 and 5 of each decade from
+/// 100 us to 50 s.
 pub const LATENCY_MICROS: [u64; 18] = [
     100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000,
     2_000_000, 5_000_000, 10_000_000, 20_000_000, 50_000_000,
@@ -16,23 +17,24 @@ pub struct RequestCount {
     pub operation: String,
     /// Number of requests answered.
     pub count: u64,
-    /// Number of requests that failed for a reason of the server's ("no such key" is none).
+    /// Number of requests that failed because of the server. "No such key" does not count.
     pub failures: u64,
     /// Content received, in bytes.
     pub bytes_in: u64,
     /// Content sent, in bytes.
     pub bytes_out: u64,
-    /// Sum of all answer times, in microseconds.
+    /// Sum of all response times, in microseconds.
     pub micros: u64,
-    /// Number of answers by time: each bucket counts those that took at most its bound and more than the bound
-    /// before. The bounds are 100, 200, 500 µs and so on up to 50 s ([`LATENCY_MICROS`]); the last bucket counts
-    /// all slower ones. Empty if a node does not report them.
+    /// Number of responses by time: each bucket counts those that took at most its bound and more
+    /// than the bound before. The bounds are 100, 200, 500 µs and so on up to 50 s
+    /// ([`LATENCY_MICROS`]); the last bucket counts all slower ones. Empty if a node does not
+    /// report them.
     #[serde(default)]
     pub buckets: Vec<u64>,
 }
 
 impl RequestCount {
-    /// Adds the counts that another process has of the same operation.
+    /// Adds the counts of the same operation in another process.
     pub fn add(&mut self, other: &RequestCount) {
         self.count += other.count;
         self.failures += other.failures;
@@ -48,8 +50,9 @@ impl RequestCount {
         }
     }
 
-    /// The answer time in microseconds within which this share of the answers (0 to 1) stayed, rounded up to
-    /// the end of its bucket. `None` without answers, `u64::MAX` if it is in the last bucket.
+    /// Returns the response time in microseconds that this share of the responses (0 to 1) did not
+    /// exceed, rounded up to the bound of its bucket. `None` without responses, `u64::MAX` if it is
+    /// in the last bucket.
     pub fn quantile_micros(&self, share: f64) -> Option<u64> {
         let total: u64 = self.buckets.iter().sum();
         let wanted = (total as f64 * share).ceil() as u64;

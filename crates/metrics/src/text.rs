@@ -11,8 +11,8 @@ type Labels<'a> = &'a [(&'a str, &'a str)];
 #[derive(Debug, Default)]
 pub struct Text(String);
 
-/// Writes the lines of one metric. Begin every metric only once: Prometheus refuses a text that declares one
-/// twice.
+/// Writes the lines of one metric. Each metric must begin only once: Prometheus refuses a text that
+/// declares one twice.
 pub struct Lines<'a> {
     text: &'a mut String,
     metric: &'a Metric,
@@ -22,7 +22,7 @@ impl Text {
     /// Value of `Content-Type` for the text.
     pub const MEDIA_TYPE: &'static str = "text/plain; version=0.0.4; charset=utf-8";
 
-    /// An empty text.
+    /// Creates an empty text.
     pub fn new() -> Text {
         Text(String::with_capacity(8192))
     }
@@ -61,12 +61,13 @@ impl Lines<'_> {
         self.buckets(labels, times.bounds_us(), &times.counts(), times.sum_us());
     }
 
-    /// Writes the lines of a histogram that was counted elsewhere: `counts` has each bucket alone, the last
-    /// one for times beyond all `bounds_us`, and `sum_us` their sum in microseconds.
+    /// Writes the lines of a histogram that was counted elsewhere: `counts` has the count of each
+    /// bucket, not cumulative. The last one is for times beyond all `bounds_us`, and `sum_us` is
+    /// their sum in microseconds.
     pub fn buckets(&mut self, labels: Labels<'_>, bounds_us: &[u64], counts: &[u64], sum_us: u64) {
         let Metric { name, kind, .. } = *self.metric;
         debug_assert!(kind == Kind::Histogram, "{name}");
-        // In this format each bucket also counts all shorter times, unlike `counts`.
+        // In this format buckets are cumulative, unlike `counts`.
         let mut within = 0;
         for (bound_us, count) in bounds_us.iter().zip(counts) {
             within += count;

@@ -1,12 +1,13 @@
 //! Opens databases without writing to their directories.
 //!
-//! The engines of index, search index and catalogue of files write when they open: locks, journals, lists of their
-//! files, sometimes a new format. So they get a folder of their own (an overlay). Small files are copied there. Tables
-//! and segments never change once they are written, so they are links. If an engine deletes a file there, it deletes a
-//! link; what it adds is removed with the overlay.
+//! The engines of the index, the search index and the catalogue of files write when they open a
+//! database: locks, journals, lists of their files, sometimes a new format. So they get a separate
+//! temporary directory (an overlay). Small files are copied to it. Tables and segments never change
+//! after they are written, so they are linked. Deleting a file there deletes only a link, and added
+//! files are removed with the overlay.
 //!
-//! Invariant: nothing in the directory is written, created or removed. The links stay valid while its caller holds a
-//! lock that is shared with other readers and keeps owners out.
+//! Invariant: nothing in the original directory is written, created or removed. The links stay
+//! valid while the caller holds a lock that is shared with other readers and excludes owners.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -23,24 +24,25 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// Folders of the index whose files never change.
+/// Directories of the index whose files never change.
 const UNCHANGING: [&str; 2] = ["tables", "blobs"];
 
-/// Hexadecimal digits at the beginning of the name of a search segment's file. Such files never change.
+/// Hexadecimal digits at the beginning of the name of a search segment's file. Such files never
+/// change.
 const SEGMENT_DIGITS: usize = 32;
 
-/// The folder that replaces index and search index while an archive is open. Dropping it removes the folder.
+/// The directory that replaces index and search index while an archive is open. Dropping it removes
+/// the directory.
 #[derive(Debug)]
 pub struct Overlay {
     folder: TempDir,
 }
 
 impl Overlay {
-    /// Makes an overlay over those folders `names` that exist in the archive at `dir`.
+    /// Creates an overlay for those directories `names` that exist in the archive at `dir`.
     ///
     /// # Errors
-    /// The system's error if the archive cannot be read, or if the folder for temporary files cannot be
-    /// written.
+    /// If the archive cannot be read, or the directory for temporary files cannot be written.
     pub fn over(dir: &Path, names: &[&str]) -> io::Result<Overlay> {
         let folder = tempfile::Builder::new().prefix("weft-read-only-").tempdir()?;
         for name in names {
@@ -52,7 +54,7 @@ impl Overlay {
         Ok(Overlay { folder })
     }
 
-    /// The folder: it has the folders that it lies over, by their names.
+    /// The path of the overlay, which contains the overlaid directories by name.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -83,7 +85,7 @@ fn is_of_segment(name: &OsStr) -> bool {
         && name[SEGMENT_DIGITS] == b'.'
 }
 
-/// The error with its file, and with what can be done where that may not be read.
+/// Adds the file to the error, and a remedy if the file is not readable.
 fn named(file: &Path, error: &io::Error) -> io::Error {
     let remedy = match error.kind() {
         io::ErrorKind::PermissionDenied => {

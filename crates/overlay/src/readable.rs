@@ -1,21 +1,21 @@
-//! Lets whoever may list a folder of a database read the files in it.
+//! Makes the files of a database readable for everyone who may list their directory.
 //!
-//! The engines write some of their files through temporary ones, which only their owner may read whatever the
-//! umask says; everything else follows the umask. Done when the engines are closed and the lock is still held, so
-//! that nothing changes meanwhile.
+//! The engines write some of their files through temporary ones, which only their owner may read
+//! whatever the umask is; other files follow the umask. This runs when the engines are closed and
+//! the lock is still held, so nothing changes meanwhile.
 
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// Bits of reading for the group and for others.
+/// Read permission of the group and of others.
 const OTHERS_READ: u32 = 0o044;
 
-/// Gives files below `dir` that only their owner may read the rights to read of the folder they are in.
+/// Adds the read permissions of the directory to files below `dir` that only their owner may read.
 ///
 /// # Errors
-/// The first error of the system. What comes after it is left as it is.
+/// The first error of the system. Later files are left unchanged.
 pub fn make_readable(dir: &Path) -> io::Result<()> {
     let folder = fs::metadata(dir)?.permissions().mode();
     for entry in fs::read_dir(dir)? {

@@ -1,11 +1,11 @@
-//! Alternatives in braces.
+//! Expands alternatives in braces.
 
-/// A pattern whose braces make too many alternatives.
+/// The error for a pattern whose braces expand to too many alternatives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyAlternatives;
 
 impl TooManyAlternatives {
-    /// Most alternatives of a pattern. Each is compared with every name.
+    /// Maximum number of alternatives of a pattern. Each is compared with every name.
     pub const MAX: usize = 1000;
 }
 
@@ -17,11 +17,11 @@ impl std::fmt::Display for TooManyAlternatives {
 
 impl std::error::Error for TooManyAlternatives {}
 
-/// The patterns without braces that a pattern stands for, in order. As in the shell, braces without a comma stand for
-/// themselves.
+/// Returns the patterns without braces that a pattern expands to, in order. As in the shell, braces
+/// without a comma are literal.
 pub(super) fn alternatives(text: &[u8]) -> Result<Vec<Vec<u8>>, TooManyAlternatives> {
     let mut done = Vec::new();
-    // Of each the bytes before `from` have no braces left.
+    // In each text, the bytes before `from` have no braces left.
     let mut open = vec![(text.to_vec(), 0)];
     while let Some((text, from)) = open.pop() {
         let Some(braces) = Braces::find(&text, from) else {
@@ -35,7 +35,7 @@ pub(super) fn alternatives(text: &[u8]) -> Result<Vec<Vec<u8>>, TooManyAlternati
             let mut one = text[..braces.start].to_vec();
             one.extend_from_slice(&text[part.clone()]);
             one.extend_from_slice(&text[braces.end..]);
-            // A part may have braces of its own.
+            // A part may contain braces.
             open.push((one, braces.start));
         }
     }
@@ -44,15 +44,15 @@ pub(super) fn alternatives(text: &[u8]) -> Result<Vec<Vec<u8>>, TooManyAlternati
 
 /// A pair of braces with a comma.
 struct Braces {
-    /// Where the opening brace is.
+    /// Position of the opening brace.
     start: usize,
-    /// Behind the closing brace.
+    /// Position after the closing brace.
     end: usize,
     parts: Vec<std::ops::Range<usize>>,
 }
 
 impl Braces {
-    /// The first pair at `from` or behind.
+    /// Returns the first pair at or after `from`.
     fn find(text: &[u8], from: usize) -> Option<Self> {
         let mut at = from;
         while at < text.len() {
@@ -68,7 +68,7 @@ impl Braces {
         None
     }
 
-    /// The pair that begins at `start`; `None` if it is not closed or has no comma.
+    /// Returns the pair that begins at `start`; `None` if it is not closed or has no comma.
     fn at(text: &[u8], start: usize) -> Option<Self> {
         let mut parts = Vec::new();
         let (mut depth, mut part, mut at) = (0, start + 1, start + 1);

@@ -1,6 +1,6 @@
-//! Classes of characters in brackets, as POSIX names them.
+//! The named character classes of POSIX, for brackets.
 
-/// A class.
+/// A character class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Alnum,
@@ -19,7 +19,7 @@ pub(super) enum Class {
     Xdigit,
 }
 
-/// The classes by their names.
+/// The classes by name.
 const NAMES: [(&str, Class); 14] = [
     ("alnum", Class::Alnum),
     ("alpha", Class::Alpha),
@@ -38,13 +38,13 @@ const NAMES: [(&str, Class); 14] = [
 ];
 
 impl Class {
-    /// The class of this name.
+    /// Returns the class with this name.
     pub(super) fn named(name: &[u32]) -> Option<Self> {
         let is = |known: &str| known.bytes().map(u32::from).eq(name.iter().copied());
         NAMES.iter().find(|(known, _)| is(known)).map(|(_, class)| *class)
     }
 
-    /// Whether a character is in it.
+    /// Returns whether the class contains a character.
     pub(super) fn contains(self, c: char) -> bool {
         let is_printed = !c.is_control();
         match self {

@@ -1,12 +1,12 @@
-//! A pattern without braces, taken apart, and its walk along a name.
+//! A parsed pattern without braces, and how it matches a name.
 
 use crate::set::Set;
 
-/// A character, or a byte where bytes are compared. Bytes above 0x7F are numbered above all characters, which no class
-/// has.
+/// A character, or a byte if bytes are compared. Bytes above 0x7F have numbers above all
+/// characters, so no class contains them.
 pub(super) type Unit = u32;
 
-/// What stands in a pattern.
+/// An element of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Element {
     /// `*`
@@ -41,7 +41,7 @@ impl Elements {
                     Some((set, length)) => (Element::Set(set), length),
                     None => (Element::Unit(first), 1),
                 },
-                // One at the end stands for itself.
+                // A backslash at the end is literal.
                 Some('\\') => match pattern.get(at + 1) {
                     Some(&escaped) => (Element::Unit(escaped), 2),
                     None => (Element::Unit(first), 1),
@@ -73,11 +73,12 @@ impl Elements {
         self.walk(at, ignores_case)
     }
 
-    /// Walks along a name, whose unit at an offset `at` returns with its length. It goes back to the last `*` only.
+    /// Matches a name. `at` returns the unit at an offset, with its length. Backtracks only to the
+    /// last `*`.
     fn walk(&self, at: impl Fn(usize) -> Option<(Unit, usize)>, ignores_case: bool) -> bool {
         let elements = &self.0;
         let (mut element, mut offset) = (0, 0);
-        // The last `*`, and the end of what it takes.
+        // The last `*`, and the end of the text that it matches.
         let mut star: Option<(usize, usize)> = None;
         while let Some((unit, length)) = at(offset) {
             match elements.get(element) {
@@ -91,7 +92,7 @@ impl Elements {
                 }
                 _ => {
                     let Some((any, taken)) = star else { return false };
-                    // There is one: the walk has been there.
+                    // The walk has been there, so there is a unit.
                     let taken = taken + at(taken).map_or(1, |(_, length)| length);
                     star = Some((any, taken));
                     (element, offset) = (any + 1, taken);
@@ -120,7 +121,8 @@ fn unit_of(byte: u8) -> Unit {
     }
 }
 
-/// A character in lower case, in upper case, and as it is. Where another case is several characters, it has none.
+/// Returns a character in lower case, in upper case, and unchanged. A case that needs several
+/// characters is replaced by the character itself.
 pub(super) fn variants(unit: Unit) -> [Unit; 3] {
     let Some(c) = char::from_u32(unit) else {
         return [unit; 3];

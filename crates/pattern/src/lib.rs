@@ -1,12 +1,14 @@
-//! Patterns of names: `*`, `?`, `[a-z]`, `{a,b}` and `\`, as the shell reads them. Inputs, `files find` and policies
-//! take patterns of this one kind.
+//! Patterns of names: `*`, `?`, `[a-z]`, `{a,b}` and `\`, with the meaning they have in the shell.
+//! Inputs, `files find` and policies use these patterns.
 //!
 //! Invariants:
-//!  - a pattern and a name are compared by characters; if one of the two is not valid UTF-8, both are by bytes;
-//!  - every text is a pattern: a bracket or brace that is not closed stands for itself;
-//!  - a match takes time in the product of both lengths at most.
+//! - A pattern and a name are compared by characters. If either is not valid UTF-8, they are
+//!   compared by bytes.
+//! - Every text is a valid pattern: a bracket or brace that is not closed is literal.
+//! - Matching takes time at most proportional to the product of both lengths.
 //!
-//! It knows no folders: `*` and `?` match a slash, too. Who walks through folders takes a pattern for each name.
+//! Patterns do not know about folders: `*` and `?` match a slash, too. A caller that walks through
+//! folders uses one pattern for each name.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -23,7 +25,7 @@ pub use braces::TooManyAlternatives;
 /// A pattern.
 #[derive(Debug, Clone)]
 pub struct Pattern {
-    /// One for each way through the braces.
+    /// One for each expansion of the braces.
     alternatives: Vec<Alternative>,
     ignores_case: bool,
 }
@@ -31,21 +33,21 @@ pub struct Pattern {
 /// A pattern without braces.
 #[derive(Debug, Clone)]
 struct Alternative {
-    /// By characters; `None` if it is not valid UTF-8.
+    /// For comparison by characters; `None` if it is not valid UTF-8.
     characters: Option<Elements>,
     bytes: Elements,
 }
 
 impl Pattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// If its braces make more alternatives than [`TooManyAlternatives::MAX`].
+    /// If its braces expand to more alternatives than [`TooManyAlternatives::MAX`].
     pub fn new(text: impl AsRef<[u8]>) -> Result<Self, TooManyAlternatives> {
         Self::read(text.as_ref(), false)
     }
 
-    /// Reads a pattern that matches without regard to case.
+    /// Parses a pattern that ignores case.
     ///
     /// # Errors
     /// As [`Pattern::new`].
@@ -65,13 +67,13 @@ impl Pattern {
         })
     }
 
-    /// Whether it matches the whole name.
+    /// Returns whether the pattern matches the whole name.
     pub fn matches(&self, name: impl AsRef<[u8]>) -> bool {
         self.any(name.as_ref(), |_| true)
     }
 
-    /// As [`Pattern::matches`], but a name that begins with a dot is matched only by a pattern that does: so the shell
-    /// chooses among the files of a folder.
+    /// Like [`Pattern::matches`], but a name that begins with a dot matches only a pattern that
+    /// begins with one. The shell matches the files of a folder in this way.
     pub fn matches_file(&self, name: impl AsRef<[u8]>) -> bool {
         let name = name.as_ref();
         self.any(name, |elements| {
@@ -92,7 +94,7 @@ impl Pattern {
     }
 }
 
-/// Whether a text has a wildcard outside of braces: `*`, `?` or `[`.
+/// Returns whether a text contains `*`, `?` or `[`. Braces do not count as wildcards.
 pub fn has_wildcard(text: impl AsRef<[u8]>) -> bool {
     text.as_ref().iter().any(|byte| b"*?[".contains(byte))
 }

@@ -1,13 +1,13 @@
-//! A `[...]` in a pattern.
+//! A bracket expression `[...]` in a pattern.
 
 use crate::class::Class;
 use crate::elements::{Unit, variants};
 
-/// The characters that a bracket names.
+/// The characters of a bracket expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Set {
     is_negated: bool,
-    /// First and last of each range.
+    /// First and last character of each range.
     ranges: Vec<(Unit, Unit)>,
     classes: Vec<Class>,
 }
@@ -17,7 +17,8 @@ const fn unit(c: char) -> Unit {
 }
 
 impl Set {
-    /// Reads a bracket, and says how long it is. `None` if it is not closed; it stands for itself then.
+    /// Parses a bracket expression and returns its length. `None` if it is not closed and therefore
+    /// literal.
     pub(super) fn read(pattern: &[Unit]) -> Option<(Self, usize)> {
         let is_negated = pattern.get(1).is_some_and(|c| [unit('!'), unit('^')].contains(c));
         let start = if is_negated { 2 } else { 1 };
@@ -29,7 +30,7 @@ impl Set {
         let mut at = start;
         loop {
             let first = *pattern.get(at)?;
-            // A closing bracket right at the start is a member.
+            // A closing bracket at the start is a member.
             if first == unit(']') && at > start {
                 return Some((set, at + 1));
             }
@@ -49,7 +50,7 @@ impl Set {
         }
     }
 
-    /// Reads `[:name:]`, and returns what is behind it. A class that nobody knows has no member.
+    /// Parses `[:name:]` and returns the position after it. An unknown class has no members.
     fn take_class(&mut self, pattern: &[Unit], at: usize) -> usize {
         let name = &pattern[at + 2..];
         match name.windows(2).position(|two| two == [unit(':'), unit(']')]) {
@@ -61,7 +62,7 @@ impl Set {
         }
     }
 
-    /// Whether a character is named, or a byte of a name that has none.
+    /// Returns whether the set contains a character, or a byte if bytes are compared.
     pub(super) fn contains(&self, c: Unit, ignores_case: bool) -> bool {
         let has = |c: Unit| {
             self.ranges
@@ -77,7 +78,8 @@ impl Set {
     }
 }
 
-/// One member: a character, `\` and a character, or `[.c.]` and `[=c=]`. Also returns what is behind it.
+/// Parses one member: a character, `\` and a character, or `[.c.]` and `[=c=]`. Returns it with the
+/// position after it.
 fn member(pattern: &[Unit], at: usize) -> Option<(Unit, usize)> {
     let first = *pattern.get(at)?;
     if first == unit('\\') {

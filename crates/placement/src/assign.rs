@@ -1,11 +1,11 @@
 //! The assignment: which volumes get a copy of each partition.
 //!
-//! Every volume has a price. A partition goes to the volumes with the least sums of score and price, as far
-//! as the bounds of their groups allow. Prices are tuned until the quotas are nearly met; then single copies
-//! are moved (`settle.rs`) until they are met exactly.
+//! Every volume has a price. A partition goes to the volumes with the lowest sums of score and
+//! price, as far as the bounds of their groups allow. Prices are tuned until the quotas are nearly
+//! met; then single copies are moved (`settle.rs`) until they are met exactly.
 //!
-//! Invariants: after any step every partition has `tree.copies` different volumes and every group between
-//! `lo` and `hi` copies of it; in the end every volume has exactly its quota.
+//! Invariants: after any step every partition has `tree.copies` different volumes, and every group
+//! has between `lo` and `hi` copies of it; in the end every volume has exactly its quota.
 
 use crate::capacity::{ALL, Tree};
 use crate::draw::{Draw, log2_score};
@@ -14,11 +14,11 @@ use crate::pick::Picker;
 /// Most rounds of tuning. Part of the placement rule: another value would give other tables.
 const ROUNDS_MAX: u32 = 32;
 
-/// Most rounds of tuning in a row that improve the best by less than an eighth. Part of the placement rule:
-/// another value would give other tables.
+/// Most rounds of tuning in a row that improve the best result by less than an eighth. Part of the
+/// placement rule: another value would give other tables.
 const IDLE_ROUNDS_MAX: u32 = 2;
 
-/// Volumes by partition.
+/// The volumes of every partition.
 #[derive(Clone)]
 pub(super) struct Assignment<'a> {
     pub(super) tree: &'a Tree,
@@ -32,7 +32,7 @@ pub(super) struct Assignment<'a> {
 }
 
 impl<'a> Assignment<'a> {
-    /// The finished assignment; `draws` are by partition, then by member.
+    /// Computes the assignment. `draws` are ordered by partition, then by member.
     pub(super) fn new(tree: &'a Tree, draws: &'a [Draw]) -> Self {
         let leaves = &tree.groups[tree.first_leaf..];
         let price = |quota: u32| -log2_score(2 * u64::from(quota) + 1);
@@ -48,12 +48,12 @@ impl<'a> Assignment<'a> {
         assignment
     }
 
-    /// Prices by member, and the volumes of all partitions.
+    /// Returns the prices by member, and the volumes of all partitions.
     pub(super) fn into_parts(self) -> (Vec<i64>, Vec<u32>) {
         (self.prices, self.picks)
     }
 
-    /// Changes prices until that does not help any more, and keeps the best result.
+    /// Changes prices until that no longer helps, and keeps the best result.
     fn tune(&mut self) {
         let mut picker = Picker::new(self.tree);
         self.pick(&mut picker);
@@ -90,7 +90,7 @@ impl<'a> Assignment<'a> {
         }
     }
 
-    /// Number of copies above the quotas of their volumes.
+    /// Returns the number of copies above the quotas of their volumes.
     fn wrong(&self) -> u32 {
         let leaves = self.tree.first_leaf..self.tree.groups.len();
         leaves
@@ -98,8 +98,8 @@ impl<'a> Assignment<'a> {
             .sum()
     }
 
-    /// Raises the prices of groups with too many copies and lowers those of the others, relative to their
-    /// parent.
+    /// Raises the prices of groups with too many copies and lowers those of the others, relative to
+    /// their parent.
     fn reprice(&mut self) {
         let groups = &self.tree.groups;
         let mut change = vec![0; groups.len()];
@@ -111,8 +111,8 @@ impl<'a> Assignment<'a> {
         }
     }
 
-    /// Half of the price change (a logarithm) that would bring a group from its rate of copies to the wanted
-    /// one if all other groups stayed as they are.
+    /// Returns half of the price change (a logarithm) that would bring a group from its rate of
+    /// copies to the wanted one if all other groups stayed the same.
     fn step(&self, group: usize) -> i64 {
         let groups = &self.tree.groups;
         let this = &groups[group];
@@ -130,8 +130,9 @@ impl<'a> Assignment<'a> {
         let most = 256 * all_found.min(u64::from(ALL));
         let found = 256 * u64::from(self.counts[group] - this.lo * ALL);
         let wanted = (256 * u64::from(this.quota - this.lo * ALL) * all_found / all_wanted).min(most);
-        // A volume passed over with probability q is passed over with probability q * q at twice the rate. So
-        // the logarithm of q (here with half a copy to spare) is proportional to the rate.
+        // A volume passed over with probability q is passed over with probability q * q at twice
+        // the rate. So the logarithm of q (here with half a copy to spare) is proportional to the
+        // rate.
         let passed_over = |n: u64| log2_score(most + 256) - log2_score(most - n + 128);
         let rate = |n: u64| log2_score(passed_over(n).unsigned_abs());
         (rate(found) - rate(wanted)) / 2

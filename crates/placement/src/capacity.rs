@@ -1,14 +1,14 @@
 //! Capacities: how many copies every zone, node and volume takes, in total and of one partition.
 //!
-//! Volumes form a tree: all, zones, nodes within zones, volumes within nodes. For every group of the tree
-//! this module computes:
+//! Volumes form a tree: all, zones, nodes within zones, volumes within nodes. For every group of
+//! the tree this module computes:
 //!  - `lo` and `hi`, the bounds of copies of any one partition in it: equal, or one apart;
 //!  - `quota`, the number of copies of all partitions in it.
 //!
-//! Invariants: `lo * 4096 <= quota <= hi * 4096`; quotas of children add up to their parent's; `lo` of
-//! children add up to at most their parent's, `hi` to at least. So R copies of every partition can always be
-//! placed, and exact quotas can always be met. A node whose volumes are in several zones counts as one node
-//! in each of them.
+//! Invariants: `lo * 4096 <= quota <= hi * 4096`; the quotas of children add up to their parent's;
+//! their `lo` add up to at most the parent's, their `hi` to at least the parent's. So R copies of
+//! every partition can always be placed, and exact quotas can always be met. A node whose volumes
+//! are in several zones counts as one node in each of them.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use crate::ids::{NodeId, VolumeId};
 use crate::layout::Roles;
 use crate::partition::PARTITIONS;
 
-/// The number of partitions: one copy of each.
+/// The number of partitions, as the number of copies when each has one.
 pub(super) const ALL: u32 = PARTITIONS as u32;
 
 /// Most copies of an object.
@@ -40,11 +40,11 @@ pub(super) struct Group {
     pub children: Range<usize>,
     /// Sum of the weights of its volumes.
     weight: u64,
-    /// Fewest copies of one partition.
+    /// Fewest copies of any one partition.
     pub lo: u32,
-    /// Most copies of one partition: `lo` or `lo + 1`.
+    /// Most copies of any one partition: `lo` or `lo + 1`.
     pub hi: u32,
-    /// Copies of all partitions.
+    /// Number of copies of all partitions.
     pub quota: u32,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Tree {
     pub first_leaf: usize,
     /// The volumes, in order of zone, node and name.
     pub members: Vec<Member>,
-    /// Copies of every partition: R, or all volumes if they are fewer.
+    /// Number of copies of every partition: R, or the number of volumes if there are fewer.
     pub copies: usize,
 }
 
@@ -113,7 +113,7 @@ impl Tree {
         }
     }
 
-    /// Bounds of the children of a group whose own capacities are known.
+    /// Returns the bounds of the children of a group whose own capacities are known.
     fn bounds(&self, parent: usize) -> Vec<Bounds> {
         let Group { lo, hi, quota, .. } = self.groups[parent];
         let with_more = u64::from(quota - lo * ALL);
@@ -131,8 +131,8 @@ impl Tree {
         .collect()
     }
 
-    /// Spreads `copies` of one partition over the children of a group, as evenly as possible. Zones come
-    /// before nodes, but no node gets a second copy while a node of any zone has none.
+    /// Spreads `copies` of one partition over the children of a group, as evenly as possible. Zones
+    /// come before nodes, but no node gets a second copy while a node in any zone has no copy.
     fn spread(&self, parent: usize, copies: u32) -> Vec<(u32, u32)> {
         let children = self.groups[parent].children.clone();
         let volumes: Vec<u32> = children.clone().map(|child| self.volumes(child)).collect();
@@ -150,7 +150,7 @@ impl Tree {
         }
     }
 
-    /// Volumes in a group.
+    /// Returns the number of volumes in a group.
     fn volumes(&self, group: usize) -> u32 {
         if group >= self.first_leaf {
             return 1;
@@ -162,13 +162,14 @@ impl Tree {
             .sum()
     }
 
-    /// The node and the zone of a volume, as indices of groups.
+    /// Returns the node and the zone of a volume, as indices of groups.
     pub(super) fn above(&self, leaf: usize) -> (usize, usize) {
         let node = self.groups[leaf].parent;
         (node, self.groups[node].parent)
     }
 
-    /// Copies in a group beyond the `lo` of its children: the children compete for them.
+    /// Returns the number of copies in a group beyond the `lo` of its children, for which the
+    /// children compete.
     pub(super) fn free(&self, group: usize) -> usize {
         let Group { lo, ref children, .. } = self.groups[group];
         let fixed: u32 = self.groups[children.clone()].iter().map(|child| child.lo).sum();
@@ -185,7 +186,7 @@ fn member(volume: &crate::layout::VolumeRole) -> Member {
     }
 }
 
-/// The tree of sorted members, with weights only, and the index of its first leaf.
+/// Returns the tree of sorted members, with weights only, and the index of its first leaf.
 fn groups(members: &[Member]) -> (Vec<Group>, usize) {
     let zone_of = |i: usize| &members[i].zone;
     let node_of = |i: usize| (&members[i].zone, &members[i].node);
@@ -227,7 +228,7 @@ fn groups(members: &[Member]) -> (Vec<Group>, usize) {
     (groups, first_leaf)
 }
 
-/// Ranges of equal neighbours.
+/// Returns the ranges of equal neighbours.
 fn runs(len: usize, same: impl Fn(usize, usize) -> bool) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for i in 0..len {
@@ -239,8 +240,9 @@ fn runs(len: usize, same: impl Fn(usize, usize) -> bool) -> Vec<Range<usize>> {
     runs
 }
 
-/// Fewest and most of `total` that each part gets: at least its floor, at most its cap, and otherwise equal
-/// or one apart. The floors must add up to at most `total`, the caps to at least `total`.
+/// Returns the fewest and most of `total` that each part gets: at least its floor, at most its cap,
+/// and otherwise equal or one apart. The floors must add up to at most `total`, the caps to at
+/// least `total`.
 fn level(total: u32, floors: &[u32], caps: &[u32]) -> Vec<(u32, u32)> {
     let at = |level: u32| {
         floors
@@ -260,8 +262,8 @@ fn level(total: u32, floors: &[u32], caps: &[u32]) -> Vec<(u32, u32)> {
     at(height).zip(at(more)).collect()
 }
 
-/// Divides `total` by weights within bounds. What a bound cuts off or adds is shared by the others by weight.
-/// Fractions go to the largest remainders, the first of equal ones.
+/// Divides `total` by weights within bounds. The amount that a bound cuts off or adds is shared
+/// among the others by weight. Fractions go to the largest remainders, the first of equal ones.
 fn divide(total: u64, weights: &[u64], bounds: &[Bounds]) -> Vec<u64> {
     let mut shares: Vec<Option<u64>> = vec![None; weights.len()];
     loop {

@@ -1,8 +1,8 @@
 //! Deciders: which of a partition's volumes comes first and decides conditions.
 //!
-//! Every volume decides its quota divided by R, rounded up or down. Such a choice always exists: the exact
-//! quotients are a fractional flow, and a flow between integer bounds can be made integral. A path of changes
-//! leads to it.
+//! Every volume decides for its quota divided by R, rounded up or down. Such a choice always
+//! exists: the exact quotients are a fractional flow, and a flow between integer bounds can be made
+//! integral. A path of changes leads to it.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ struct Deciders<'a> {
     bounds: Vec<(u32, u32)>,
 }
 
-/// Orders the volumes of every partition: by turn, but with the decider first.
+/// Orders the volumes of every partition by turn, but with the decider first.
 pub(super) fn order(tree: &Tree, draws: &[Draw], picks: &mut [u32]) {
     let members = tree.members.len();
     for (row, draws) in picks
@@ -47,7 +47,7 @@ pub(super) fn order(tree: &Tree, draws: &[Draw], picks: &mut [u32]) {
 }
 
 impl Deciders<'_> {
-    /// Goes through all partitions in order and changes deciders where that helps at once. Returns whether
+    /// Scans all partitions in order and changes deciders where that helps at once. Returns whether
     /// anything changed.
     fn sweep(&mut self) -> bool {
         let mut changed = false;
@@ -62,14 +62,15 @@ impl Deciders<'_> {
         changed
     }
 
-    /// Whether moving one partition from `from` to `to` brings the numbers closer to the bounds.
+    /// Returns whether moving one partition from `from` to `to` brings the numbers closer to the
+    /// bounds.
     fn helps(&self, from: u32, to: u32) -> bool {
         let (from, to) = (from as usize, to as usize);
         self.decided[from] > self.bounds[from].1 && self.decided[to] < self.bounds[to].1
             || self.decided[from] > self.bounds[from].0 && self.decided[to] < self.bounds[to].0
     }
 
-    /// Makes the volume at `place` the decider; the others keep their order.
+    /// Makes the volume at `place` the decider. The others keep their order.
     fn give(&mut self, partition: usize, place: usize) {
         let row = &mut self.picks[partition * self.copies..][..self.copies];
         self.decided[row[0] as usize] -= 1;
@@ -96,8 +97,8 @@ impl Deciders<'_> {
         }
     }
 
-    /// Moves one decided partition along a shortest path of members, where each decides a partition that the next
-    /// one holds.
+    /// Moves one decided partition along a shortest path of members, each of which decides a
+    /// partition that the next one holds.
     fn shift(&mut self, from: Vec<usize>, target: impl Fn(&Self, usize) -> bool) -> bool {
         let mut seen = vec![false; self.decided.len()];
         from.iter().for_each(|member| seen[*member] = true);

@@ -1,10 +1,10 @@
-//! Failure domains: on how many different volumes, nodes and zones copies are.
+//! Failure domains: how many different volumes, nodes and zones copies are on.
 //!
-//! Every acknowledged version is on at least as many different volumes, nodes and zones as the home volumes
-//! of its partition (`store::Topology::wanted`), including hand-offs. So a reader that lacks the answers of
-//! some volumes still sees every version if those volumes are fewer, or on fewer nodes, or in fewer zones: a
-//! node with two disks is one failure, not two. On a single machine, where all volumes are on one node, the
-//! volumes themselves are counted.
+//! Every acknowledged version is on at least as many different volumes, nodes and zones as the home
+//! volumes of its partition (`store::Topology::wanted`), including hand-offs. So a reader that
+//! lacks the answers of some volumes still sees every version if those volumes are fewer, or on
+//! fewer nodes, or in fewer zones: a node with two disks is one failure, not two. On a single
+//! machine, where all volumes are on one node, the volumes themselves are counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,18 +27,18 @@ pub struct Width {
 pub struct Domains(BTreeMap<VolumeId, (NodeId, String)>);
 
 impl Width {
-    /// Whether no number is less than in `wanted`.
+    /// Returns whether no number is less than in `wanted`.
     pub fn reaches(&self, wanted: &Self) -> bool {
         self.volumes >= wanted.volumes && self.nodes >= wanted.nodes && self.zones >= wanted.zones
     }
 
-    /// Whether copies of this width cannot all be on volumes of width `unknown`, so that one of them was
-    /// heard. The most favourable of the three numbers decides.
+    /// Returns whether copies of this width cannot all be on volumes of width `unknown`, so that at
+    /// least one of them was seen. The most favourable of the three numbers decides.
     pub fn is_seen_without(&self, unknown: &Self) -> bool {
         unknown.volumes < self.volumes || unknown.nodes < self.nodes || unknown.zones < self.zones
     }
 
-    /// The smaller of each number.
+    /// Returns the smaller of each number.
     #[must_use]
     pub fn min(&self, other: &Self) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl Width {
         }
     }
 
-    /// Whether the volumes that are still missing could reach `wanted` if each were in a new domain.
+    /// Returns whether the missing volumes could reach `wanted` if each were in a new domain.
     fn may_reach(&self, wanted: &Self) -> bool {
         let left = wanted.volumes.saturating_sub(self.volumes);
         self.nodes + left >= wanted.nodes && self.zones + left >= wanted.zones
@@ -56,7 +56,8 @@ impl Width {
 }
 
 impl Domains {
-    /// The domains of these layouts' volumes. If layouts differ about a volume, the first one counts.
+    /// Returns the domains of these layouts' volumes. If layouts differ about a volume, the first
+    /// one counts.
     pub fn of<'a>(layouts: impl Iterator<Item = &'a Layout>) -> Self {
         let mut domains = BTreeMap::new();
         for volume in layouts.flat_map(|layout| &layout.roles.volumes) {
@@ -67,12 +68,12 @@ impl Domains {
         Self(domains)
     }
 
-    /// The node of a volume; `None` if no layout in force has the volume.
+    /// Returns the node of a volume, or `None` if no layout in force has the volume.
     pub fn node(&self, volume: &VolumeId) -> Option<&NodeId> {
         self.0.get(volume).map(|(node, _)| node)
     }
 
-    /// The width of some volumes.
+    /// Returns the width of some volumes.
     pub fn width<'a>(&self, volumes: impl IntoIterator<Item = &'a VolumeId>) -> Width {
         let (mut all, mut nodes, mut zones) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for volume in volumes {
@@ -89,8 +90,9 @@ impl Domains {
         }
     }
 
-    /// Whether a copy on `next` helps copies on `held` to reach `wanted`: either `wanted` can still be
-    /// reached with it, or it could not be reached before and `next` is in a new domain.
+    /// Returns whether a copy on `next` helps copies on `held` to reach `wanted`: either `wanted`
+    /// can still be reached with it, or it could not be reached before and `next` is in a new
+    /// domain.
     pub fn helps(&self, held: &[VolumeId], next: &VolumeId, wanted: &Width) -> bool {
         let before = self.width(held);
         let after = self.width(held.iter().chain([next]));
@@ -115,7 +117,7 @@ mod tests {
         VolumeId::from(name.to_owned())
     }
 
-    /// Volumes `a/1`, `a/2`, ... of node `a` and so on; nodes a and b are in one zone.
+    /// Returns volumes `a/1`, `a/2`, ... of node `a` and so on. Nodes a and b are in one zone.
     fn domains() -> Domains {
         let of = |name: &str| {
             let (node, _) = name.split_once('/').unwrap();
@@ -136,7 +138,7 @@ mod tests {
         let acknowledged = width(2, 2, 2);
         assert!(acknowledged.is_seen_without(&domains.width(&["c/1", "c/2"].map(volume))));
         assert!(!acknowledged.is_seen_without(&domains.width(&["b/1", "c/2"].map(volume))));
-        // A zone is one failure where copies lie in two.
+        // A zone is one failure if the copies are in two zones.
         assert!(acknowledged.is_seen_without(&domains.width(&["a/1", "a/2", "b/1"].map(volume))));
         assert!(!width(2, 2, 1).is_seen_without(&domains.width(&["a/1", "b/1"].map(volume))));
         assert!(!width(0, 0, 0).is_seen_without(&width(0, 0, 0)));

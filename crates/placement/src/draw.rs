@@ -1,12 +1,13 @@
 //! Draws: one number for every pair of partition and volume, the only randomness of a placement.
 //!
-//! A volume's numbers depend on the seed and its name alone, so a change of other volumes never changes them.
-//! Everything is integer arithmetic: the same on every machine. `docs/format-layout.md` is the exact rule.
+//! A volume's numbers depend only on the seed and its name, so a change of other volumes never
+//! changes them. All arithmetic is on integers, with the same result on every machine.
+//! `docs/format-layout.md` has the exact rule.
 
 use crate::ids::VolumeId;
 use crate::partition::PARTITIONS;
 
-/// Prefix of the hash: another placement rule would use another text.
+/// Prefix of the hash. Another placement rule would use another text.
 const DOMAIN: &[u8] = b"weft layout 1\0";
 
 /// Fractional bits of a score and a price.
@@ -29,13 +30,15 @@ static LOG2: [u64; 257] = {
 /// A volume's draw for one partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Draw {
-    /// log2 of an exponentially distributed number, in units of 2^-26. The lowest scores are chosen.
+    /// log2 of an exponentially distributed number, in units of 2^-26. The lowest scores are
+    /// chosen.
     pub score: u32,
     /// Order among the chosen volumes.
     pub turn: u32,
 }
 
-/// `log2(x)` in units of 2^-32, by table and linear interpolation, rounded down; 0 counts as 1.
+/// Returns `log2(x)` in units of 2^-32, by table and linear interpolation, rounded down. 0 counts
+/// as 1.
 fn log2(x: u64) -> u64 {
     let x = x.max(1);
     let whole = x.ilog2();
@@ -46,7 +49,7 @@ fn log2(x: u64) -> u64 {
     (u64::from(whole) << LOG_BITS) + LOG2[i] + ((step * rest) >> 32)
 }
 
-/// `log2(x)` in units of a score.
+/// Returns `log2(x)` in units of a score.
 pub(super) fn log2_score(x: u64) -> i64 {
     // At most 64 * 2^26.
     (log2(x) >> (LOG_BITS - SCORE_BITS)).cast_signed()
@@ -64,7 +67,7 @@ fn draw(bytes: [u8; 8]) -> Draw {
     }
 }
 
-/// `floor(2^32 * log2(1 + i/256))`, bit by bit: squaring doubles a logarithm.
+/// Returns `floor(2^32 * log2(1 + i/256))`, computed bit by bit: squaring doubles a logarithm.
 const fn fraction(i: u64) -> u64 {
     if i == 256 {
         return 1 << LOG_BITS;
@@ -82,7 +85,7 @@ const fn fraction(i: u64) -> u64 {
     bits
 }
 
-/// The endless stream of bytes of a volume.
+/// Returns the endless byte stream of a volume.
 fn stream(seed: u64, volume: &VolumeId) -> blake3::OutputReader {
     let mut hasher = blake3::Hasher::new();
     hasher.update(DOMAIN);
@@ -91,7 +94,7 @@ fn stream(seed: u64, volume: &VolumeId) -> blake3::OutputReader {
     hasher.finalize_xof()
 }
 
-/// A volume's draws for all partitions, in their order.
+/// Returns a volume's draws for all partitions, in order.
 pub(super) fn all(seed: u64, volume: &VolumeId) -> Vec<Draw> {
     let mut bytes = vec![0; 8 * usize::from(PARTITIONS)];
     stream(seed, volume).fill(&mut bytes);
@@ -99,7 +102,7 @@ pub(super) fn all(seed: u64, volume: &VolumeId) -> Vec<Draw> {
     numbers.iter().map(|number| draw(*number)).collect()
 }
 
-/// A volume's draw for one partition.
+/// Returns a volume's draw for one partition.
 pub(super) fn one(seed: u64, volume: &VolumeId, partition: u16) -> Draw {
     let mut stream = stream(seed, volume);
     stream.set_position(8 * u64::from(partition));

@@ -30,7 +30,7 @@ pub struct Figure {
 type Disks = BTreeMap<String, (String, u32)>;
 
 impl Figure {
-    /// Whether the measured value is within its limit.
+    /// Returns whether the measured value is within its limit.
     pub fn holds(&self) -> bool {
         (self.found_percent - self.best_percent).abs() <= self.limit_points
     }
@@ -52,7 +52,7 @@ impl fmt::Display for Figure {
     }
 }
 
-/// All figures, with two copies of every partition.
+/// Computes all figures, with two copies of every partition.
 pub fn figures() -> Vec<Figure> {
     let even = grid(5);
     let mut figures = evenness(&even);
@@ -71,7 +71,7 @@ pub fn figures() -> Vec<Figure> {
     figures
 }
 
-/// Shares of 5 zones of 3 equal volumes.
+/// Returns the shares of 5 zones of 3 equal volumes.
 fn evenness(disks: &Disks) -> Vec<Figure> {
     let shares = shares(disks);
     let best = 100.0 / disks.len() as f64;
@@ -87,7 +87,7 @@ fn evenness(disks: &Disks) -> Vec<Figure> {
     ]
 }
 
-/// The share of copies that a change moves.
+/// Returns the share of copies that a change moves.
 fn movement(what: &str, before: &Disks, after: &Disks) -> Figure {
     let plan = plan(&layout(before), &layout(after), Sizes::Unknown);
     let percent = |copies: u32| 100.0 * f64::from(copies) / f64::from(plan.copies);
@@ -99,7 +99,7 @@ fn movement(what: &str, before: &Disks, after: &Disks) -> Figure {
     }
 }
 
-/// Shares of volumes of weights 4, 2, 1 and 1.
+/// Returns the shares of volumes with weights 4, 2, 1 and 1.
 fn weights() -> Vec<Figure> {
     let weights = [4, 2, 1, 1];
     let disk = |(i, weight): (usize, u32)| (format!("z{i}-v0"), (format!("z{i}"), weight));
@@ -113,7 +113,7 @@ fn weights() -> Vec<Figure> {
     figures.collect()
 }
 
-/// Per cent of all copies by volume.
+/// Returns each volume's percentage of all copies.
 fn shares(disks: &Disks) -> BTreeMap<crate::ids::VolumeId, f64> {
     let copies = Placement::compute(&layout(disks)).copies();
     let all: u32 = copies.values().sum();
@@ -123,7 +123,7 @@ fn shares(disks: &Disks) -> BTreeMap<crate::ids::VolumeId, f64> {
         .collect()
 }
 
-/// Zones of three volumes of weight 1.
+/// Returns zones of three volumes of weight 1.
 fn grid(zones: usize) -> Disks {
     let all = (0..zones).flat_map(|zone| (0..3).map(move |volume| (zone, volume)));
     all.map(|(zone, volume)| (format!("z{zone}-v{volume}"), (format!("z{zone}"), 1)))

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{NodeId, VolumeId};
 
-/// The nodes and volumes of a cluster, as a person decides. Everything else follows from them.
+/// The nodes and volumes of a cluster, as decided by an operator. Everything else follows from
+/// them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Roles {
     /// Copies of every object (R), 1 to 8.
@@ -15,8 +16,8 @@ pub struct Roles {
     pub nodes: Vec<NodeRole>,
     /// Places for replicas, in order of id.
     pub volumes: Vec<VolumeRole>,
-    /// Volumes of earlier layouts. Their names are never used again: an old disk must not bring deleted
-    /// objects back.
+    /// Volumes of earlier layouts. Their names are never used again, so that an old disk does not
+    /// bring deleted objects back.
     #[serde(default)]
     pub retired: BTreeSet<VolumeId>,
 }
@@ -39,13 +40,13 @@ pub struct VolumeRole {
     pub id: VolumeId,
     /// The node that serves it.
     pub node: NodeId,
-    /// Its failure domain, usually its node's. On one machine, disks may be zones.
+    /// Its failure domain, usually that of its node. On one machine, disks may be zones.
     pub zone: String,
     /// Its capacity relative to the other volumes; 0 while it is drained.
     pub weight: u32,
 }
 
-/// Roles with a number and a seed, which determine the table from partitions to volumes.
+/// Roles with a number and a seed, which together determine the table from partitions to volumes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     /// Its number, from 1. Two layouts never share one.
@@ -56,7 +57,7 @@ pub struct Layout {
     pub roles: Roles,
 }
 
-/// The layouts in force: the current one, and older ones from which data may not have moved yet.
+/// The layouts in force: the current one, and older ones from which data may still have to move.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layouts {
     /// The layout for writes.

@@ -1,18 +1,18 @@
 //! Placement: which volumes a partition's replicas belong on.
 //!
-//! A person decides [`Roles`]; a [`Layout`] is roles with a number and a seed; [`Placement::compute`] makes
-//! its table, which is the same on every machine and in every version (`docs/format-layout.md`). [`Domains`]
-//! counts the different volumes, nodes and zones that copies are on.
+//! An operator decides [`Roles`]. A [`Layout`] is roles with a number and a seed.
+//! [`Placement::compute`] makes its table, which is the same on every machine and in every version
+//! (`docs/format-layout.md`). [`Domains`] counts the different volumes, nodes and zones that copies
+//! are on.
 //!
 //! Invariants of a table:
-//!  - every partition has R different volumes (all, if they are fewer), in as many zones as possible, then
-//!    nodes;
-//!  - every volume has exactly its quota of copies: by weight, a zone and a volume at most one copy of each
-//!    partition while there are R of them;
+//!  - every partition has R different volumes (all, if there are fewer), in as many zones as
+//!    possible, then nodes;
+//!  - every volume has exactly its quota of copies: by weight, with at most one copy of each
+//!    partition per zone and volume while there are R of them;
 //!  - each volume is the decider of one in R of its copies.
 //!
-//! Everything here is integer arithmetic on plain values. This crate does not know objects, disks, or who
-//! moves data.
+//! Everything is integer arithmetic on plain values, without objects, disks or moves of data.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

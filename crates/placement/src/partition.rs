@@ -2,15 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Number of slices of the hash space. It can never change: paths on disk and layouts depend on it.
+/// Number of slices of the hash space. It must never change, because paths on disk and layouts
+/// depend on it.
 pub const PARTITIONS: u16 = 4096;
 
-/// The slice of the hash space that a key belongs to: below [`PARTITIONS`].
+/// The slice of the hash space that a key belongs to, below [`PARTITIONS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u16")]
 pub struct Partition(pub u16);
 
-/// A number that comes from outside and is no partition.
+/// A number from outside that is not a partition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("partition {0}: expected a number below {PARTITIONS}")]
 pub struct PartitionError(u16);
@@ -26,7 +27,7 @@ impl TryFrom<u16> for Partition {
 }
 
 impl Partition {
-    /// The partition of a key with this hash: its first 12 bits.
+    /// Returns the partition of a key with this hash: its first 12 bits.
     pub fn of(hash: &[u8; 32]) -> Self {
         Self(u16::from_be_bytes([hash[0], hash[1]]) >> 4)
     }

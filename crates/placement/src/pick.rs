@@ -6,7 +6,7 @@ use crate::draw::Draw;
 /// Score plus price, and the member's index.
 type Item = (i64, u32);
 
-/// The candidates with the least sums so far, in order; of equal ones the first offered.
+/// The candidates with the lowest sums so far, in order. Among equal ones the first offered wins.
 struct Least {
     items: [Item; REPLICAS_MAX + 1],
     len: usize,
@@ -22,7 +22,7 @@ impl Least {
         }
     }
 
-    /// Empties it, with room for `free` candidates and, if `more`, one in addition.
+    /// Clears the list, with room for `free` candidates and, if `more`, one in addition.
     fn clear(&mut self, (free, more): (usize, bool)) {
         self.len = 0;
         self.room = free + usize::from(more);
@@ -42,7 +42,7 @@ impl Least {
         self.items[at] = item;
     }
 
-    /// Picks the `free` least and offers the next one to the group above.
+    /// Picks the `free` lowest and offers the next one to the group above.
     fn pass(&self, free: usize, picks: &mut Vec<u32>, above: &mut Self) {
         let free = free.min(self.len);
         picks.extend(self.items[..free].iter().map(|item| item.1));
@@ -52,10 +52,11 @@ impl Least {
     }
 }
 
-/// Picks partition by partition; holds what does not change between them.
+/// Picks volumes partition by partition, and holds the data that stays the same between them.
 pub(super) struct Picker<'a> {
     tree: &'a Tree,
-    /// By group: the copies that its children compete for, and whether it may have one more.
+    /// By group: the number of copies that its children compete for, and whether it may have one
+    /// more.
     free: Vec<(usize, bool)>,
     of_all: Least,
     of_zone: Least,
@@ -74,9 +75,9 @@ impl<'a> Picker<'a> {
         }
     }
 
-    /// Picks the volumes of one partition. Within a node the first `free` are picked, the next one competes
-    /// within its zone, and the next of a zone competes among all. The result equals taking all volumes in
-    /// order of score within the bounds.
+    /// Picks the volumes of one partition. Within a node the first `free` are picked, the next one
+    /// competes within its zone, and the next of a zone competes among all. The result equals
+    /// taking all volumes in order of score within the bounds.
     pub(super) fn pick(&mut self, draws: &[Draw], prices: &[i64], picks: &mut Vec<u32>) {
         let Tree {
             groups, first_leaf, ..
@@ -87,8 +88,8 @@ impl<'a> Picker<'a> {
             self.of_zone.clear(self.free[zone]);
             for node in groups[zone].children.clone() {
                 let leaves = groups[node].children.clone();
-                // The only volume of a node is offered to the zone directly: the result is the same, and
-                // faster.
+                // The only volume of a node is offered to the zone directly, which is faster and
+                // gives the same result.
                 let single = leaves.len() == 1;
                 let rivals = if single {
                     &mut self.of_zone

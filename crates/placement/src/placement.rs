@@ -9,11 +9,11 @@ use crate::layout::Layout;
 use crate::partition::{PARTITIONS, Partition};
 use crate::{deciders, draw};
 
-/// The computed table of one layout: a pure function of its seed and roles, in whatever order they are
-/// listed.
+/// The computed table of one layout: a pure function of its seed and roles, independent of their
+/// order.
 pub struct Placement {
     seed: u64,
-    /// R, or the number of volumes with a weight if they are fewer.
+    /// R, or the number of volumes with a weight if there are fewer.
     copies: usize,
     /// `copies` volumes for every partition, its decider first.
     table: Vec<VolumeId>,
@@ -22,7 +22,8 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Computes the table. It takes milliseconds for some dozen volumes; callers keep it beside the layout.
+    /// Computes the table. It takes milliseconds for some dozen volumes; callers store it with the
+    /// layout.
     pub fn compute(layout: &Layout) -> Self {
         let tree = Tree::new(&layout.roles);
         let members = tree.members.len();
@@ -63,14 +64,16 @@ impl Placement {
         }
     }
 
-    /// The R volumes of a partition (fewer if there are fewer volumes with a weight), the decider first.
+    /// Returns the R volumes of a partition (fewer if there are fewer volumes with a weight), the
+    /// decider first.
     pub fn replicas(&self, partition: Partition) -> &[VolumeId] {
         let begin = usize::from(partition.0) * self.copies;
         self.table.get(begin..begin + self.copies).unwrap_or(&[])
     }
 
-    /// All other volumes with a weight, in the order in which a write uses them when one of the R fails:
-    /// zones without a replica first, then nodes without one, each by score plus price.
+    /// Returns all other volumes with a weight, in the order in which a write uses them if one of
+    /// the R fails: zones without a replica first, then nodes without one, each by score plus
+    /// price.
     pub fn fallbacks(&self, partition: Partition) -> Vec<VolumeId> {
         let replicas = self.replicas(partition);
         let (homes, others): (Vec<_>, Vec<_>) = self
@@ -90,12 +93,12 @@ impl Placement {
         others.into_iter().map(|(member, _)| member.id.clone()).collect()
     }
 
-    /// Number of copies by volume; volumes without a weight are left out.
+    /// Returns the number of copies by volume. Volumes without a weight are left out.
     pub fn copies(&self) -> BTreeMap<VolumeId, u32> {
         self.count(&self.table)
     }
 
-    /// Number of decided partitions by volume; volumes without a weight are left out.
+    /// Returns the number of decided partitions by volume. Volumes without a weight are left out.
     pub fn decided(&self) -> BTreeMap<VolumeId, u32> {
         self.count(self.table.iter().step_by(self.copies.max(1)))
     }
@@ -112,8 +115,8 @@ impl Placement {
         counts
     }
 
-    /// BLAKE3 in hexadecimal of the whole table: for every partition its volumes in order, separated by
-    /// spaces, and a line feed.
+    /// Returns BLAKE3 in hexadecimal of the whole table: for every partition its volumes in order,
+    /// separated by spaces, and a line feed.
     pub fn digest(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         for partition in (0..PARTITIONS).map(Partition) {

@@ -1,4 +1,4 @@
-//! Plans: what a change of layout would move, before anything moves.
+//! Plans: what a change of layout would move, before data moves.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,15 @@ use crate::layout::Layout;
 use crate::partition::{PARTITIONS, Partition};
 use crate::placement::Placement;
 
-/// What is known about the amount of data.
+/// The known amounts of data.
 #[derive(Debug, Clone, Copy)]
 pub enum Sizes<'a> {
-    /// Nothing: all bytes are 0.
+    /// Unknown: all bytes are 0.
     Unknown,
-    /// Bytes of content in one copy of each partition, by number; missing ones count as 0.
+    /// Bytes of content in one copy of each partition, by number. Missing ones count as 0.
     Partitions(&'a [u64]),
-    /// Bytes of content on each volume: each partition is estimated as the mean of its volumes' partitions.
+    /// Bytes of content on each volume. Each partition is estimated as the mean of its volumes'
+    /// partitions.
     Volumes(&'a BTreeMap<VolumeId, u64>),
 }
 
@@ -31,7 +32,7 @@ pub struct Plan {
     pub copies: u32,
     /// Copies made on a volume that did not have the partition.
     pub moved: u32,
-    /// Fewest copies that the change of capacities forces to move; `moved` is never less.
+    /// Fewest copies that the change of capacities forces to move. `moved` is never less.
     pub moved_least: u32,
     /// Estimated bytes copied.
     pub moved_bytes: u64,
@@ -46,7 +47,7 @@ pub struct Plan {
 pub struct Share {
     /// Copies of partitions.
     pub copies: u32,
-    /// Estimated bytes in them.
+    /// Estimated bytes in these copies.
     pub bytes: u64,
 }
 
@@ -59,25 +60,25 @@ pub struct VolumePlan {
     pub before: Share,
     /// Its share after everything has moved.
     pub after: Share,
-    /// What it receives.
+    /// The share that it receives.
     pub received: Share,
-    /// What it drops after the new copies were verified.
+    /// The share that it drops once the new copies are verified.
     pub dropped: Share,
 }
 
-/// Copies from one volume to another. The source is the volume that loses the partition, or its old decider if
-/// there will be more copies; any other replica may be read instead.
+/// Copies from one volume to another. The source is the volume that loses the partition, or its old
+/// decider if the number of copies grows. Any other replica may be read instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Move {
     /// The volume that has the copies.
     pub from: VolumeId,
     /// The volume that will have them.
     pub to: VolumeId,
-    /// How many, and the bytes in them.
+    /// The number of copies, and the bytes in them.
     pub share: Share,
 }
 
-/// What would move between two layouts. Their numbers must differ.
+/// Returns what would move between two layouts. Their numbers must differ.
 pub fn plan(old: &Layout, new: &Layout, sizes: Sizes<'_>) -> Plan {
     let (before, after) = (Placement::compute(old), Placement::compute(new));
     let bytes = partition_bytes(&before, sizes);
@@ -138,7 +139,7 @@ fn entry<'a>(volumes: &'a mut BTreeMap<VolumeId, VolumePlan>, id: &VolumeId) -> 
     })
 }
 
-/// Bytes in one copy of each partition.
+/// Returns the bytes in one copy of each partition.
 fn partition_bytes(placement: &Placement, sizes: Sizes<'_>) -> Vec<u64> {
     let copies = placement.copies();
     let of_volume = |bytes: &BTreeMap<VolumeId, u64>, id: &VolumeId| {

@@ -1,43 +1,43 @@
-//! Rules for roles: checked before a layout is made of them, and when a layout is received from elsewhere.
+//! Rules for roles, checked before a layout is made of them, and when a layout is received.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ids::{NodeId, VolumeId};
 use crate::layout::{Layout, Roles};
 
-/// Most copies of an object.
+/// Highest number of copies of an object.
 pub const REPLICAS_MAX: u8 = crate::capacity::REPLICAS_MAX as u8;
 
-/// Most volumes in a layout: the table takes 32 KiB of memory for each while it is computed, and there are no
-/// more partitions to share.
+/// Most volumes in a layout. The table takes 32 KiB of memory per volume while it is computed, and
+/// there are only this many partitions to share.
 pub const VOLUMES_MAX: usize = 4096;
 
 /// Why roles cannot form a layout.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RolesError {
-    /// R out of range.
+    /// R has a value out of range.
     #[error("{0} replicas: expected 1 to {REPLICAS_MAX}")]
     Replicas(u8),
-    /// No volume.
+    /// There is no volume.
     #[error("no volumes: give at least one")]
     NoVolumes,
-    /// Too many volumes.
+    /// There are too many volumes.
     #[error("{0} volumes: expected at most {VOLUMES_MAX}")]
     Volumes(usize),
     /// No volume has a weight.
     #[error("no volume has a weight: data has nowhere to go, give at least one a weight above 0")]
     NoWeight,
-    /// More copies than volumes that may hold them.
+    /// More copies are requested than there are volumes that may hold them.
     #[error(
         "{replicas} copies of every object need as many volumes with a weight above 0, and there are {volumes}: give more volumes a weight, or ask for fewer copies"
     )]
     Copies {
-        /// Copies asked for.
+        /// Requested copies.
         replicas: u8,
         /// Volumes with a weight.
         volumes: usize,
     },
-    /// A name that is empty, or has white space or control characters.
+    /// A name is empty, or has white space or control characters.
     #[error(
         "{what} {name:?} is no name: expected one or more characters, none of them white space or control"
     )]
@@ -47,26 +47,27 @@ pub enum RolesError {
         /// The invalid name.
         name: String,
     },
-    /// A node named twice.
+    /// A node is listed twice.
     #[error("node {0} is there twice: give each its own name")]
     NodeTwice(NodeId),
-    /// A volume named twice.
+    /// A volume is listed twice.
     #[error("volume {0} is there twice: give each its own name")]
     VolumeTwice(VolumeId),
-    /// A volume whose node is not in the roles.
+    /// A volume names a node that is not in the roles.
     #[error("volume {volume} is of node {node}, which is not in the list of nodes")]
     UnknownNode {
         /// The volume.
         volume: VolumeId,
-        /// The node it names.
+        /// The node that it names.
         node: NodeId,
     },
-    /// A volume with the name of a retired one.
+    /// A volume has the name of a retired one.
     #[error(
         "volume {0} was in the cluster once and is retired: an old disk must not bring deleted objects back, give it another name"
     )]
     Retired(VolumeId),
-    /// A node over several zones beside other nodes: copies in two zones could be lost with one node.
+    /// One of several nodes has volumes in more than one zone: copies in two zones could be lost
+    /// with one node.
     #[error(
         "node {node} has volumes in zones {one:?} and {other:?}: with several nodes, each must be in one zone"
     )]
@@ -75,23 +76,23 @@ pub enum RolesError {
         node: NodeId,
         /// The zone of one of its volumes.
         one: String,
-        /// The zone of another.
+        /// The zone of another one.
         other: String,
     },
-    /// The number is 0; layouts count from 1.
+    /// The number is 0. Layouts count from 1.
     #[error("layout number 0: expected 1 or more")]
     Number,
 }
 
 impl Roles {
-    /// Copies that every object can have: those asked for, or one on each volume with a weight if those are
-    /// fewer.
+    /// Returns the number of copies that every object can have: those requested, or one on each
+    /// volume with a weight if those are fewer.
     pub fn copies(&self) -> u8 {
         u8::try_from(self.weighted()).map_or(self.replicas, |volumes| self.replicas.min(volumes))
     }
 
-    /// Checks whether all copies asked for can be placed. Required of every layout that is made; a layout from
-    /// elsewhere may be older than this rule.
+    /// Checks whether all requested copies can be placed. Required of every layout that is made. A
+    /// received layout may be older than this rule.
     ///
     /// # Errors
     /// [`RolesError::Copies`] if fewer volumes have a weight.
@@ -184,7 +185,7 @@ impl Roles {
 }
 
 impl Layout {
-    /// Checks whether a layout from elsewhere follows the rules.
+    /// Checks whether a received layout follows the rules.
     ///
     /// # Errors
     /// [`RolesError`]: the first broken rule.

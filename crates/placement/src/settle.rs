@@ -1,8 +1,9 @@
-//! Settling: single copies are moved until every volume has its quota, the cheapest change first.
+//! Settling: moves single copies until every volume has its quota, the cheapest change first.
 //!
-//! A solution is always reachable: the sets of volumes that the bounds allow for a partition can be changed
-//! into one another by single exchanges (nested bounds, as in a matroid), and so can sums of them. The number
-//! of paths is still bounded: a table that is not quite even is better than a node that does not start.
+//! A solution is always reachable: the sets of volumes that the bounds allow for a partition can be
+//! changed into one another by single exchanges (nested bounds, as in a matroid), and so can sums
+//! of them. The number of paths is still bounded, because a table that is not quite even is better
+//! than a node that does not start.
 
 use std::collections::VecDeque;
 
@@ -26,20 +27,20 @@ impl Assignment<'_> {
                 Some(change) => vec![change],
                 None => self.detour(from),
             };
-            // `all` stops at a change that an earlier one on the path has made impossible; the next path
-            // continues from there.
+            // `all` stops at a change that an earlier one on the path has made impossible. The next
+            // path continues from there.
             let _ = path.into_iter().all(|change| self.apply(change));
         }
     }
 
-    /// The volume furthest above its quota; of equal ones the first.
+    /// Returns the volume furthest above its quota, the first among equal ones.
     fn fullest(&self) -> Option<usize> {
         let leaves = self.tree.first_leaf..self.tree.groups.len();
         let over = |leaf: &usize| self.counts[*leaf].saturating_sub(self.tree.groups[*leaf].quota);
         leaves.rev().max_by_key(over).filter(|leaf| over(leaf) > 0)
     }
 
-    /// The cheapest change from a volume to one below its quota.
+    /// Returns the cheapest change from a volume to one below its quota.
     fn cheapest(&self, from: usize) -> Option<Change> {
         let leaves = self.tree.first_leaf..self.tree.groups.len();
         let below: Vec<usize> = leaves
@@ -53,7 +54,7 @@ impl Assignment<'_> {
             .min()
     }
 
-    /// The shortest path of changes from a volume to one below its quota.
+    /// Returns the shortest path of changes from a volume to one below its quota.
     fn detour(&self, from: usize) -> Vec<Change> {
         let mut came: Vec<Option<Change>> = vec![None; self.tree.groups.len()];
         let mut queue = VecDeque::from([from]);
@@ -74,7 +75,7 @@ impl Assignment<'_> {
         Vec::new()
     }
 
-    /// Partitions that a volume holds.
+    /// Returns the partitions that a volume holds.
     fn holding(&self, leaf: usize) -> impl Iterator<Item = usize> {
         let pick = (leaf - self.tree.first_leaf) as u32;
         let rows = self.picks.chunks_exact(self.tree.copies).enumerate();
@@ -82,7 +83,7 @@ impl Assignment<'_> {
             .map(|(partition, _)| partition)
     }
 
-    /// The volumes of a partition, as groups.
+    /// Returns the volumes of a partition, as groups.
     fn row(&self, partition: usize) -> impl Iterator<Item = usize> {
         let begin = partition * self.tree.copies;
         self.picks[begin..begin + self.tree.copies]
@@ -90,7 +91,7 @@ impl Assignment<'_> {
             .map(|pick| self.tree.first_leaf + *pick as usize)
     }
 
-    /// Whether a partition's copy on `from` may move to `to`.
+    /// Returns whether a partition's copy on `from` may move to `to`.
     fn allowed(&self, partition: usize, from: usize, to: usize) -> bool {
         let groups = &self.tree.groups;
         if groups[from].lo == 1 || groups[to].hi == 0 || self.row(partition).any(|leaf| leaf == to) {
@@ -126,7 +127,7 @@ impl Assignment<'_> {
         }
     }
 
-    /// Makes a change if it is allowed. Returns whether it was.
+    /// Makes a change if it is allowed. Returns whether it was allowed.
     fn apply(&mut self, change: Change) -> bool {
         let Change {
             partition, from, to, ..
@@ -148,7 +149,7 @@ impl Assignment<'_> {
     }
 }
 
-/// The path of changes that leads to `to`, in order.
+/// Returns the path of changes that leads to `to`, in order.
 fn way(came: &[Option<Change>], mut to: usize) -> Vec<Change> {
     let mut way = Vec::new();
     while let Some(change) = came[to] {

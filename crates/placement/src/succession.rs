@@ -1,13 +1,14 @@
 //! Succession: how one layout follows another, and how two are distinguished.
 //!
-//! Invariants: numbers go up by one; the seed never changes; a volume that left is never used again.
+//! Invariants: numbers increase by one; the seed never changes; a volume that left is never used
+//! again.
 
 use crate::ids::VolumeId;
 use crate::layout::{Layout, Layouts, Roles};
 use crate::rules::RolesError;
 
 impl Layouts {
-    /// The first layout of a cluster.
+    /// Returns the first layouts of a cluster.
     ///
     /// # Errors
     /// [`RolesError`] if the roles break a rule.
@@ -20,8 +21,8 @@ impl Layouts {
         })
     }
 
-    /// The layouts after a change of roles: reads continue to use the previous ones. Volumes that are not in
-    /// `roles` any more are retired, in addition to all retired before.
+    /// Returns the layouts after a change of roles. Reads continue to use the previous ones.
+    /// Volumes that are no longer in `roles` are retired, in addition to all retired before.
     ///
     /// # Errors
     /// [`RolesError`] if the roles break a rule, for example if they use a retired volume again.
@@ -50,7 +51,7 @@ impl Layouts {
 }
 
 impl Layout {
-    /// A layout of these roles, sorted by name.
+    /// Makes a layout of these roles, sorted by name.
     ///
     /// # Errors
     /// [`RolesError`] if the roles break a rule.
@@ -62,8 +63,8 @@ impl Layout {
         Ok(layout)
     }
 
-    /// BLAKE3 in hexadecimal of the layout's content, as `docs/format-layout.md` says: equal only for equal
-    /// layouts.
+    /// Returns BLAKE3 in hexadecimal of the layout's content, as defined in
+    /// `docs/format-layout.md`. It is equal only for equal layouts.
     pub fn digest(&self) -> String {
         let mut bytes = Vec::new();
         let Self { number, seed, roles } = self;

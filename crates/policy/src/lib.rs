@@ -1,8 +1,9 @@
-//! Policies over the file catalogue: which files, what is done with them, when, and how much at a time.
+//! Policies over the file catalogue: which files, which action, when, and how much at a time.
 //!
-//! [`Rules::read`] reads a file of rules and names the line and column of what is wrong. [`plan`] lists what a policy would do,
-//! and changes nothing. [`run`] does it: each file is looked at again right before, what is done is written down before and
-//! after, and what was moved, deleted or released can be taken back ([`undo`]). `docs/policies.md` describes all of it.
+//! [`Rules::read`] reads a rules file and reports the line and column of errors. [`plan`] lists the
+//! files that a policy would act on, without changing anything. [`run`] acts on them: it checks
+//! each file again immediately before acting, logs the action before and after, and [`undo`] can
+//! restore moved, deleted and released files. `docs/policies.md` describes all of this.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,32 +1,34 @@
-//! Where copies are kept: what policies need of a store.
+//! The interface of a store to policies: where copies are kept.
 
 use std::fs::File;
 
-/// An object as it was found.
+/// The state of an object in a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shelved {
     /// SHA-256 of its content.
     pub sha256: [u8; 32],
-    /// Replicas of it that were read whole now, and are right.
+    /// Number of replicas that were just read completely and found intact.
     pub replicas: u32,
 }
 
-/// A store of copies. Errors are said in words; they end up in the log.
+/// A store of copies. Errors are messages, which are logged.
 pub trait Shelf: Sync {
-    /// The digest that an object was written with; `None` if there is no such object.
+    /// Returns the digest that an object was written with; `None` if it does not exist.
     ///
     /// # Errors
     /// The store does not answer, or refuses.
     fn find(&self, address: &str) -> Result<Option<[u8; 32]>, String>;
 
-    /// Writes an object where there is none; returns when it is safe, with the digest of what was read from the file.
+    /// Writes a new object. Returns the digest of the bytes read from the file, once the object is
+    /// durable.
     ///
     /// # Errors
-    /// The file cannot be read, the store refuses, or there is an object by now. Also if the file has changed between its first
-    /// and its last byte: then there must be no object, because what was read never was in the file at one time.
+    /// The file cannot be read, the store refuses, or the object exists. Also if the file changed
+    /// while it was read: no object must be created then, because the bytes read were never the
+    /// content of the file at any one time.
     fn put(&self, address: &str, file: File) -> Result<[u8; 32], String>;
 
-    /// Reads every replica of an object whole; `None` if there is no such object.
+    /// Reads every replica of an object completely; `None` if there is no such object.
     ///
     /// # Errors
     /// The store does not answer.
@@ -35,6 +37,6 @@ pub trait Shelf: Sync {
     /// Writes an object into a file.
     ///
     /// # Errors
-    /// There is none, it cannot be read whole, or the file cannot be written.
+    /// The object does not exist or cannot be read completely, or the file cannot be written.
     fn get(&self, address: &str, into: File) -> Result<(), String>;
 }

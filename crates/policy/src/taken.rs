@@ -1,17 +1,20 @@
-//! Files that policies have taken away, also from the trash, and that the catalogue may still have: they are not planned again.
+//! Files that policies have taken away, from their place or from the trash, and that the catalogue
+//! may still list. They are not planned again.
 //!
-//! Of the log, only actions count that are newer than what the catalogue knows of their tree: its last whole scan, or how far a
-//! watch keeps it current. What was done before that the catalogue has seen; if such a file is there, it has come back.
+//! Only actions that are newer than the catalogue's knowledge of their tree count. That is the time
+//! of its last full scan, or the time up to which a watch keeps it current. The catalogue has seen
+//! the effect of earlier actions, so a file that it lists has come back.
 
 use files::{ActRow, ActState, Catalogue, CatalogueError, Root, Seen};
 use rustc_hash::FxHashMap;
 
 use crate::plan::is_below;
 
-/// Files by path, and as they were, with what was done.
+/// Actions by the path of their file and its state at that time.
 pub(crate) type Taken = FxHashMap<(Vec<u8>, Seen), ActRow>;
 
-/// Reads runs that wrote after the catalogue knew all of some of these trees, and no others.
+/// Returns the actions that are newer than the catalogue's knowledge of these trees. Reads only the
+/// runs that may have such actions.
 pub(crate) fn taken(catalogue: &Catalogue, trees: &[&Root]) -> Result<Taken, CatalogueError> {
     let known: Vec<(&[u8], i64)> = trees
         .iter()
@@ -26,7 +29,7 @@ pub(crate) fn taken(catalogue: &Catalogue, trees: &[&Root]) -> Result<Taken, Cat
         return Ok(taken);
     };
     for (run, row) in catalogue.runs()? {
-        // A run that was killed has written more than its row says.
+        // A run that was killed may have logged more actions than its row says.
         if row.ended_ms < first_ms && row.state != ActState::Begun {
             continue;
         }

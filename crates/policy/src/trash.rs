@@ -1,17 +1,20 @@
-//! The trash of a tree: `.weft-trash/RUN/ACT/NAME`, by the action that has put a file there.
+//! The trash of a tree: `.weft-trash/RUN/ACT/NAME`, named by the action that put the file there.
 //!
 //! Invariants:
-//!  - what lies in the trash has an action in the log that is done; when it is removed for good, that action is emptied;
-//!  - a run of which nothing is left in the trash, and something was removed for good, is emptied and not read again.
+//! - Each file in the trash has a completed action in the log. When the file is removed
+//!   permanently, that action becomes "emptied".
+//! - A run is "emptied" once the trash holds none of its files and at least one of them was removed
+//!   permanently. It is not read again.
 
 use files::{ActRow, ActState, Catalogue, CatalogueError, Notes, Place};
 
 use crate::run::is_there;
 
-/// The directory in a tree that holds what policies have deleted from it. No policy but one that empties it acts in it.
+/// The directory in a tree for the files that policies have deleted from it. Only policies that
+/// empty the trash act in it.
 pub const TRASH: &str = ".weft-trash";
 
-/// Where a file of a tree goes.
+/// Returns the path in the trash for a file of a tree.
 pub(crate) fn place_of(tree: &[u8], run: u64, act: u64, name: &[u8]) -> Vec<u8> {
     let mut path = tree.to_vec();
     for name in [
@@ -25,7 +28,7 @@ pub(crate) fn place_of(tree: &[u8], run: u64, act: u64, name: &[u8]) -> Vec<u8> 
     path
 }
 
-/// The tree of a path in the trash, and the run and action that have put it there; `None` if it is no such path.
+/// Returns the tree, run and action of a path in the trash; `None` for any other path.
 fn origin(path: &[u8]) -> Option<(&[u8], u64, u64)> {
     let mut parts = path.rsplitn(5, |&byte| byte == b'/');
     let _name = parts.next()?;
@@ -37,7 +40,8 @@ fn origin(path: &[u8]) -> Option<(&[u8], u64, u64)> {
     is_trash.then_some((tree, run, act))
 }
 
-/// Calls `each` with every action whose file lies in the trash, and its run. Runs that have nothing there are not read.
+/// Calls `each` with every action whose file is in the trash. Runs without files in the trash are
+/// not read.
 pub(crate) fn each_in_trash(
     catalogue: &Catalogue,
     mut each: impl FnMut(ActRow),
@@ -56,8 +60,8 @@ pub(crate) fn each_in_trash(
     Ok(())
 }
 
-/// The actions that had put files into the trash which are there no more: by what an `empty-trash` did just now, or because
-/// somebody has taken them out.
+/// Returns the actions whose files have left the trash: removed by the `empty-trash` actions in
+/// `ended`, or taken out by a user.
 pub(crate) fn emptied<'a>(
     catalogue: &Catalogue,
     ended: impl Iterator<Item = &'a ActRow>,
@@ -69,7 +73,7 @@ pub(crate) fn emptied<'a>(
         };
         let is_gone = match act.state {
             ActState::Done => true,
-            // In a tree that is not mounted nothing can be missing.
+            // If the tree is not mounted, its trash is not known to be empty.
             ActState::Skipped => {
                 is_tree_there(catalogue, tree)? && !is_there(catalogue, &act.path, &act.seen)
             }
@@ -79,7 +83,7 @@ pub(crate) fn emptied<'a>(
             && is_gone
             && row.to == act.path
         {
-            // Its time stays that at which the file left its place.
+            // Its time stays the one at which the file left its place.
             row.state = ActState::Emptied;
             emptied.push((run, number, row));
         }
@@ -87,7 +91,7 @@ pub(crate) fn emptied<'a>(
     Ok(emptied)
 }
 
-/// Whether the directory at the path of a tree is the one that was catalogued.
+/// Returns whether the directory at the path of a tree is the one that was catalogued.
 fn is_tree_there(catalogue: &Catalogue, tree: &[u8]) -> Result<bool, CatalogueError> {
     let Some(known) = catalogue.locate_exactly(tree)? else {
         return Ok(false);
@@ -96,7 +100,8 @@ fn is_tree_there(catalogue: &Catalogue, tree: &[u8]) -> Result<bool, CatalogueEr
     Ok(matches!(found, Ok(Some(found)) if found.id == known.attributes.id))
 }
 
-/// Notes of runs that all of what they had put into the trash was removed for good, if it was.
+/// Marks runs as emptied whose files have all left the trash, at least one of them by permanent
+/// removal.
 pub(crate) fn close_runs(catalogue: &std::sync::Arc<Catalogue>) -> Result<(), CatalogueError> {
     let mut notes = Notes::default();
     for (run, mut row) in catalogue.runs()? {

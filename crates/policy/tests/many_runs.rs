@@ -1,5 +1,6 @@
-//! The story: policies delete, empty the trash, and are taken back, again and again, with scans in between and people who fetch
-//! their files from the trash by hand. What is planned is always what a plain set of names says.
+//! Runs policies that delete files and empty the trash, and undoes them, many times, with scans in
+//! between and users who take their files out of the trash. Each plan must equal the one from a
+//! plain set of names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -116,7 +117,7 @@ fn names(plan: &Plan) -> BTreeSet<String> {
     plan.items.iter().map(|item| name(&item.path)).collect()
 }
 
-/// Names on the disk and in the catalogue, and where the log says that files lie in the trash.
+/// Names on the disk and in the catalogue, and the log's record of the files in the trash.
 #[derive(Default)]
 struct Model {
     disk: BTreeSet<String>,
@@ -133,7 +134,7 @@ fn what_is_planned_after_many_runs_is_what_a_set_of_names_says() {
         let mut model = Model::default();
         let mut state = seed;
         let mut dice = |end: u64| {
-            // A generator of Knuth's (MMIX): its high bits are good enough.
+            // Knuth's generator (MMIX). Its high bits are random enough.
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
@@ -192,7 +193,7 @@ fn what_is_planned_after_many_runs_is_what_a_set_of_names_says() {
             let trashed = names(&rig.plan(&rig.empty));
             assert_eq!(trashed, model.trash.keys().cloned().collect(), "step {step}");
         }
-        // A run of which something was removed for good has nothing left that is open.
+        // After the trash is emptied, such a run has no open actions left.
         rig.run(&rig.empty);
         for (run, row) in rig.catalogue.runs().unwrap() {
             let states = rig.states(run);
@@ -207,8 +208,9 @@ fn what_is_planned_after_many_runs_is_what_a_set_of_names_says() {
     }
 }
 
-/// A file that was deleted is fetched from the trash by hand, with all that the log remembers of it: the next scan sees it, and from
-/// then on it is a file as others are. The trash that lacks it is emptied all the same, and not tried for ever.
+/// A deleted file is moved out of the trash by hand, with the identity that the log has. The next
+/// scan finds it, and it is then treated like any other file. The trash can still be emptied, and
+/// the missing file is not tried again forever.
 #[test]
 fn a_file_that_came_back_by_hand_is_planned_again() {
     let rig = Rig::new();
@@ -234,7 +236,8 @@ fn a_file_that_came_back_by_hand_is_planned_again() {
     assert!(said.contains("removed for good"), "{said}");
 }
 
-/// While the tree is not mounted nothing of its trash can be missed: it is there when the tree is back.
+/// While the tree is not mounted, its trash is not considered empty. It is found again when the
+/// tree is back.
 #[test]
 fn the_trash_of_a_tree_that_is_away_is_not_forgotten() {
     let rig = Rig::new();
@@ -256,8 +259,8 @@ fn the_trash_of_a_tree_that_is_away_is_not_forgotten() {
     assert_eq!(rig.states(deleted.number), [ActState::Emptied]);
 }
 
-/// What lies in the trash will be free once that is emptied, and what was taken since the last scan is gone whatever the catalogue says:
-/// a policy that looks again, every minute or day, takes nothing more because of it.
+/// Files in the trash count as free, and so do files removed since the last scan. A policy that
+/// runs again, every minute or day, takes no further files because of them.
 #[test]
 fn a_trigger_by_usage_is_satisfied_by_what_was_taken_once() {
     let check = |policy: fn(&Rig) -> &Policy, size: usize, left: usize| {
@@ -291,7 +294,7 @@ fn a_trigger_by_usage_is_satisfied_by_what_was_taken_once() {
             );
         }
         assert_eq!(on_disk(), left, "{}", policy.name);
-        // More of them make it due again.
+        // Further files make it due again.
         for n in 20..40 {
             fs::write(rig.path().join(format!("{n}")), vec![b'x'; size]).unwrap();
         }
@@ -303,7 +306,7 @@ fn a_trigger_by_usage_is_satisfied_by_what_was_taken_once() {
     check(|rig| &rig.small, 10 << 10, 9);
 }
 
-/// Of a run that was taken back, the log says so; also when the process was killed in between.
+/// The log shows that a run was undone, even if the process was killed in between.
 #[test]
 fn the_log_after_an_undo_is_right() {
     let rig = Rig::new();
@@ -323,7 +326,7 @@ fn the_log_after_an_undo_is_right() {
         state(ran.number),
         (ActState::Done, "1 taken back, 2 not".to_owned())
     );
-    // A process that ended between the move and the log.
+    // As if a process was killed between the move and the log.
     let mut first = None;
     let find = |_, act, row: files::ActRow| {
         if act == 0 {
@@ -353,7 +356,7 @@ fn the_log_after_an_undo_is_right() {
     );
     policy::undo(&rig.catalogue, ran.number, None, None).unwrap();
     assert_eq!(state(ran.number), (ActState::Undone, String::new()));
-    // The undo undone: the policy runs anew, under a number of its own, and the old run stays as it was.
+    // The policy runs again as a new run, and the undone run stays unchanged.
     let again = rig.run(&rig.delete);
     assert_eq!((again.number, again.row.done.0), (ran.number + 1, 3));
     assert_eq!(state(ran.number), (ActState::Undone, String::new()));
@@ -366,7 +369,8 @@ fn commands(rig: &Rig, keys: &str) -> Policy {
     policy
 }
 
-/// The share of errors is looked at from the 20th file on, also within what is written down together.
+/// The percentage of failures is checked from the 20th file on, also among files that are logged
+/// together.
 #[test]
 fn a_run_ends_at_its_share_of_errors() {
     let rig = Rig::new();
@@ -378,7 +382,7 @@ fn a_run_ends_at_its_share_of_errors() {
     let ran = rig.run(&policy);
     assert_eq!((ran.row.done.0, ran.row.failed), (0, 20), "{}", ran.row.end);
     assert!(ran.row.end.contains("100% failed"), "{}", ran.row.end);
-    // One of three fails: that is allowed.
+    // One of three fails, which is within the limit.
     let policy = commands(
         &rig,
         "command = ['sh', '-c', 'test $(( 1{name} % 3 )) != 0']\nlimits = { errors = '50%' }",
@@ -387,7 +391,7 @@ fn a_run_ends_at_its_share_of_errors() {
     assert_eq!((ran.row.done.0, ran.row.failed, &*ran.row.end), (40, 20, ""));
 }
 
-/// A command that takes too long or prints too much is killed, with what it has started.
+/// A command that takes too long or prints too much is killed, with the processes it started.
 #[test]
 fn commands_have_limits() {
     let rig = Rig::new();
@@ -403,7 +407,7 @@ fn commands_have_limits() {
         why
     };
     let marker = rig.path().join("left");
-    // The command itself ends at once; what it leaves behind would write after a second.
+    // The command itself ends at once; its child process would write after a second.
     let script = format!("(sleep 1; touch {}) & echo begun >&2", marker.display());
     let policy = commands(
         &rig,
@@ -429,7 +433,8 @@ fn commands_have_limits() {
     assert!(!marker.exists());
 }
 
-/// Patterns are of characters: of bytes, `[é]*` would take every name that begins with a byte of it.
+/// Patterns match characters. Matching bytes, `[é]*` would match every name that begins with one of
+/// its bytes.
 #[test]
 fn a_policy_deletes_what_its_pattern_names() {
     let rig = Rig::new();

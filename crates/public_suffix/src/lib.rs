@@ -1,18 +1,20 @@
 //! The Public Suffix List, compiled once.
 //!
-//! The `psl` crate is ten thousand rules as generated functions that are generic over the labels they are asked
-//! about, so every kind of iterator that asks compiles all of them again. Here they are compiled for one kind, in a
-//! crate of its own, so that they are optimised as little as a table needs.
+//! The `psl` crate contains ten thousand rules as generated functions, generic over the iterator of
+//! labels. So every iterator type that calls them compiles all of them again. Here they are
+//! compiled for one type, in a separate crate with the low optimisation level that suffices for a
+//! table.
 //!
-//! This crate knows nothing of URLs or keys.
+//! This crate knows nothing about URLs or keys.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 use psl::Psl as _;
 
-/// Bytes of the public suffix of a host name, dots included; `labels` begin at the top (`uk`, `co`, `example`). A name
-/// under no known rule falls under the list's default rule: its last label.
+/// Returns the length in bytes of the public suffix of a host name, including dots. `labels` start
+/// at the top (`uk`, `co`, `example`). For a name without a matching rule the list's default rule
+/// applies: the last label.
 pub fn suffix_length(labels: &mut dyn Iterator<Item = &[u8]>) -> usize {
     psl::List.find(labels).len
 }

@@ -1,10 +1,12 @@
-// Maps what scripts of an archived page ask for to the archive. It runs before them, in a document without an origin of its own,
-// and trusts nothing that they may have changed since: what it uses of the browser it keeps beforehand.
+// Redirects requests of an archived page's scripts to the archive. It runs before them, in a
+// document with a unique origin, and does not trust anything that they may have changed: it saves
+// the browser functions that it uses beforehand.
 //
-// Written from the specifications of HTML, DOM, Fetch and XMLHttpRequest alone.
+// Written only from the specifications of HTML, DOM, Fetch and XMLHttpRequest.
 (function () {
   "use strict";
-  // First of all, whatever may fail below: an archive has nobody to connect to. Not every browser knows the header that says so.
+  // First, in case a later step fails: an archived page must not open connections. Not every
+  // browser supports the header that forbids them.
   for (const name of ["WebSocket", "WebSocketStream", "EventSource", "WebTransport", "RTCPeerConnection", "webkitRTCPeerConnection", "mozRTCPeerConnection"]) {
     if (name in self) {
       const value = class { constructor() { throw new DOMException("An archived page has no connection to " + name, "SecurityError"); } };
@@ -17,18 +19,18 @@
   const SHIM = own.src;
   own.remove();
   const PREFIX = "/replay/";
-  // What this document asks for is known by its key to come from it.
+  // The key identifies requests of this document.
   const KEYED = PREFIX + (own.dataset.key ? "~" + own.dataset.key + "/" : "");
   const FRAME = "weft-replay";
   const NativeURL = URL;
-  // A document of `srcdoc` has no address of its own, but this script has one.
+  // A document of `srcdoc` has no address, but this script has one.
   const here = new NativeURL(SHIM);
   const origin = here.protocol + "//" + here.host;
   const isWeb = /^https?:$/;
-  // An address of a capture, with or without the origin of this port before it.
+  // An address of a capture, with or without the origin of this port.
   const ADDRESS = /^\/replay\/(?:~\w+\/)?\d*(?:[a-z]{2}_)?\/(https?:\/\/?.*)$/;
 
-  // The URL of a capture's address; other text as it is.
+  // Returns the URL in the address of a capture. Other text is returned unchanged.
   function unmapped(text) {
     const path = text.startsWith(origin) ? text.slice(origin.length) : text;
     const found = ADDRESS.exec(path);
@@ -36,14 +38,14 @@
   }
 
   function base() {
-    // Not those of a drawing.
+    // Only HTML elements, not those of a drawing.
     const found = Array.prototype.find.call(document.getElementsByTagNameNS("http://www.w3.org/1999/xhtml", "base"), (base) => attributes.has.call(base, "href"));
     if (!found) return pageUrl;
     const href = attributes.get.call(found, "href");
     try { return new NativeURL(unmapped(href), pageUrl).href; } catch { return pageUrl; }
   }
 
-  // The address of the capture of what a script asks for.
+  // Returns the address of the capture of a URL that a script requests.
   function mapped(value, modifier) {
     let text;
     try { text = String(value).trim(); } catch { return value; }
@@ -52,7 +54,7 @@
     let url;
     try { url = new NativeURL(unmapped(text), base()); } catch { return value; }
     if (!isWeb.test(url.protocol)) return value;
-    // Scripts make addresses of the place that they find themselves at.
+    // Scripts also build addresses from the location that they see.
     if (url.host === here.host) {
       const inner = ADDRESS.exec(url.pathname + url.search);
       try { url = new NativeURL(inner ? unmapped(url.pathname + url.search) : url.pathname + url.search, base()); } catch { return value; }
@@ -70,7 +72,7 @@
     return String(value).replace(/url\(\s*(["']?)([^"')]+)\1\s*\)/gi, (all, mark, url) => "url(" + mark + mapped(url, "im_") + mark + ")");
   }
 
-  // Which attributes of which elements refer to what.
+  // Attributes with references, by element, and the modifiers of their addresses.
   const REFERS = {
     img: { src: "im_" }, script: { src: "js_" }, iframe: { src: "mp_" }, frame: { src: "mp_" }, embed: { src: "mp_" },
     object: { data: "mp_" }, video: { src: "im_", poster: "im_" }, audio: { src: "im_" }, source: { src: "im_" },
@@ -81,10 +83,11 @@
   const PRESENTS = /^(?:fill|stroke|filter|mask|clip-path|marker-(?:start|mid|end)|cursor)$/;
   const attributes = { get: Element.prototype.getAttribute, set: Element.prototype.setAttribute, has: Element.prototype.hasAttribute };
 
-  // What a frame shows must be a capture, or a document with this script in it. The script of a `javascript:` address would run
-  // in a document of its own without it, which could not reach this page either, because their origins differ.
+  // Returns the address for a frame: a capture, or a document that contains this script. The script
+  // of a `javascript:` address would run in a separate document without it, which could not reach
+  // this page either, because their origins differ.
   function framed(value) {
-    try { if (new NativeURL(String(value), pageUrl).protocol === "javascript:") return "about:blank"; } catch { /* It is no address. */ }
+    try { if (new NativeURL(String(value), pageUrl).protocol === "javascript:") return "about:blank"; } catch { /* Not an address. */ }
     return mapped(value, "mp_");
   }
 
@@ -94,12 +97,12 @@
   const parse = NativeParser.prototype.parseFromString;
   const outerHtml = Object.getOwnPropertyDescriptor(Element.prototype, "outerHTML");
 
-  // Without an address a script is its text.
+  // Without an address a script consists of its text.
   function isShim(src) {
     try { return !!src && new NativeURL(src, SHIM).href === SHIM; } catch { return false; }
   }
 
-  // The document of an `srcdoc`, with this script before everything else in it.
+  // Rewrites the document of a `srcdoc`, with this script before all other content.
   function mappedDocument(value) {
     const parsed = parse.call(new NativeParser(), String(value), "text/html");
     const first = parsed.querySelector(":not(html):not(head)");
@@ -122,7 +125,7 @@
     return modifier ? mapped(value, modifier) : value;
   }
 
-  // Attributes whose presence would be wrong for bytes that were rewritten, or opens connections.
+  // Attributes that would be wrong for rewritten bytes, or that open connections.
   const isLeftOut = (name) => name === "integrity" || name === "ping" || name === "nonce";
   const onlyConnects = (rel) => /\b(?:preconnect|dns-prefetch|prefetch|prerender)\b/i.test(rel);
 
@@ -147,7 +150,7 @@
   const templateOf = document.implementation.createHTMLDocument("");
   const innerHtml = Object.getOwnPropertyDescriptor(Element.prototype, "innerHTML");
 
-  // Rewrites markup that a script puts into the page. Nothing is fetched for a template.
+  // Rewrites markup that a script puts into the page. A template fetches nothing.
   function mappedHtml(value) {
     const html = String(value);
     if (!/<[a-z]/i.test(html) || !/(?:src|href|action|data|poster|background|url\(|target|integrity|rel)/i.test(html)) return value;
@@ -157,7 +160,7 @@
     return innerHtml.get.call(template);
   }
 
-  // What `document.write` gets may be half a tag, so it is text that is rewritten there.
+  // Rewrites the argument of `document.write` as text, because it may contain half a tag.
   function mappedWriting(html) {
     return String(html)
       .replace(/<link\b[^>]*\brel\s*=\s*["']?[^>"']*(?:preconnect|dns-prefetch)[^>]*>/gi, "")
@@ -169,7 +172,7 @@
   }
 
   function define(object, name, descriptor) {
-    try { Object.defineProperty(object, name, { configurable: true, enumerable: true, ...descriptor }); } catch { /* It stays as the browser has it. */ }
+    try { Object.defineProperty(object, name, { configurable: true, enumerable: true, ...descriptor }); } catch { /* The browser's own property is kept. */ }
   }
 
   function wrap(object, name, make) {
@@ -179,7 +182,7 @@
     }
   }
 
-  // Properties that stand for attributes.
+  // Properties that reflect attributes.
   function property(Class, name, map, read) {
     const native = Class && Object.getOwnPropertyDescriptor(Class.prototype, name);
     if (!native || !native.set) return;
@@ -227,7 +230,7 @@
   for (const name of ["background", "backgroundImage", "listStyle", "listStyleImage", "borderImage", "content", "cursor"]) property(CSSStyleDeclaration, name, mappedCss);
   wrap(CSSStyleSheet.prototype, "insertRule", (native) => function (rule, index) { return native.call(this, mappedCss(rule), index); });
 
-  // What scripts fetch.
+  // Requests of scripts.
   const NativeRequest = self.Request;
   wrap(self, "fetch", (native) => function (input, init) {
     if (input instanceof NativeRequest) return native.call(self, new NativeRequest(mapped(input.url, "mp_"), input), init);
@@ -239,14 +242,14 @@
     });
   }
   wrap(XMLHttpRequest.prototype, "open", (native) => function (method, url, ...rest) { return native.call(this, method, mapped(url, "mp_"), ...rest); });
-  // An archive has nobody to tell, and nothing that goes on.
+  // Beacons are dropped, workers load from the archive, and service workers are not available.
   wrap(Navigator.prototype, "sendBeacon", () => function () { return true; });
   for (const name of ["Worker", "SharedWorker"]) {
     if (self[name]) self[name] = new Proxy(self[name], { construct: (target, [url, options]) => new target(mapped(url, "js_"), options) });
   }
   define(Navigator.prototype, "serviceWorker", { get: () => undefined });
 
-  // Where scripts go.
+  // Navigation by scripts.
   wrap(self, "open", (native) => function (url) {
     const address = url ? mapped(url, "mp_") : "";
     if (String(address).startsWith(origin + PREFIX)) location.assign(address);
@@ -266,14 +269,15 @@
     if (!known) attributes.set.call(link, "target", FRAME);
   }, true);
 
-  // What the page says of itself.
+  // The page's own location.
   for (const name of ["URL", "documentURI"]) define(Document.prototype, name, { get: () => pageUrl });
   define(Document.prototype, "baseURI", { get: base });
   const referrer = unmapped(document.referrer);
   define(Document.prototype, "referrer", { get: () => referrer.startsWith(origin) ? "" : referrer });
-  define(Document.prototype, "domain", { get: () => new NativeURL(pageUrl).hostname, set() { /* There is no other to agree with. */ } });
+  define(Document.prototype, "domain", { get: () => new NativeURL(pageUrl).hostname, set() { /* Ignored: no other document can share the domain. */ } });
 
-  // Cookies and storage that end with the document: it has no origin that the browser would keep them for.
+  // Cookies and storage that end with the document. The browser keeps none, because the document
+  // has no origin.
   const cookies = new Map();
   define(Document.prototype, "cookie", {
     get: () => Array.from(cookies, ([name, value]) => name + "=" + value).join("; "),
@@ -306,7 +310,8 @@
     define(self, name, { get: () => storage });
   }
 
-  // What came into the page on other ways is mapped before the next frame is drawn, and before what a frame shows is loaded.
+  // Content that entered the page in other ways is rewritten before the next frame is drawn, and
+  // before the document of a frame is loaded.
   const observer = new MutationObserver((changes) => {
     for (const change of changes) {
       if (change.type === "attributes") { mapElement(change.target); continue; }
@@ -316,10 +321,10 @@
   const observe = MutationObserver.prototype.observe;
   const follow = (root) => observe.call(observer, root, { childList: true, subtree: true, attributes: true, attributeFilter: ["src", "srcdoc", "data", "rel"] });
   follow(document);
-  // A shadow tree is seen by observers of its own root alone.
+  // Only observers of its own root see a shadow tree.
   wrap(Element.prototype, "attachShadow", (native) => function (settings) { const root = native.call(this, settings); follow(root); return root; });
 
-  // The page around this one, if it is that of the archive, shows where the reader is.
+  // If the surrounding page is that of the archive, it shows the reader's location.
   if (parent !== self && self.name === FRAME) {
     const tell = () => parent.postMessage({ weft: "replay", url: pageUrl, time, title: document.title }, "*");
     addEventListener("DOMContentLoaded", tell);

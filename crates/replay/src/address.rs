@@ -1,30 +1,33 @@
-//! Addresses of captures: `/replay/20140126200624im_/http://example.com/a.png`, as pywb and the Wayback Machines have them.
+//! Addresses of captures, such as `/replay/20140126200624im_/http://example.com/a.png`, in the
+//! format of pywb and the Wayback Machine.
 
 use std::fmt;
 
-/// What all addresses begin with.
+/// Prefix of all addresses.
 pub const PREFIX: &str = "/replay/";
 
-/// What a key begins with, between the prefix and the time.
+/// Prefix of a key, which is between [`PREFIX`] and the time.
 const KEY_MARK: char = '~';
 
-/// Most digits of a time: to the millisecond.
+/// Maximum number of digits of a time, which includes milliseconds.
 const DIGITS_MAX: usize = 17;
 
-/// What a capture is shown as. The words are those of pywb's rewriting modifiers.
+/// Form in which a capture is shown. The names in addresses are those of pywb's rewriting
+/// modifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Modifier {
     /// No modifier: the capture, for a reader.
     None,
     /// `mp_`: a page in its frame.
     Page,
-    /// `id_`: the payload as it was captured, nothing rewritten.
+    /// `id_`: the unchanged payload.
     Raw,
-    /// `im_`: a picture, or something else that is not rewritten unless it is a page or a style.
+    /// `im_`: a picture, or other content that is not rewritten unless it is a page or a style
+    /// sheet.
     Image,
     /// `js_`: a script.
     Script,
-    /// `cs_`: a style.
+    /// `cs_`: a style sheet.
     Style,
 }
 
@@ -38,7 +41,7 @@ impl Modifier {
         Modifier::Style,
     ];
 
-    /// How it is written in addresses.
+    /// Returns its name in addresses.
     pub fn as_str(self) -> &'static str {
         match self {
             Modifier::None => "",
@@ -50,7 +53,8 @@ impl Modifier {
         }
     }
 
-    /// Reads a modifier. Those of other programs (`if_`, `oe_`, ...) are pages and things in pages.
+    /// Parses a modifier. Modifiers of other programs (`if_`, `oe_`, ...) mean pages and parts of
+    /// pages.
     fn parse(text: &str) -> Option<Modifier> {
         let known = Modifier::ALL.into_iter().find(|known| known.as_str() == text);
         known.or(match text {
@@ -64,17 +68,18 @@ impl Modifier {
 /// The address of a capture.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Address {
-    /// A word that the server gives to its own documents, so that what they ask for is known to come from them; empty without.
+    /// A key that the server puts into addresses in its own documents, so that it recognises their
+    /// requests. Empty if there is no key.
     pub key: String,
-    /// The time: 1 to 17 digits, or none for the newest capture.
+    /// The time: 1 to 17 digits, or empty for the newest capture.
     pub time: String,
-    /// What it is shown as.
+    /// Form in which it is shown.
     pub modifier: Modifier,
-    /// The URL that was captured.
+    /// The captured URL.
     pub url: String,
 }
 
-/// Why an address leads to nothing.
+/// An address that is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{found:?} is no address of a capture: {PREFIX}<14 digits>/<URL> is expected, as in {PREFIX}20140126200624/http://example.com/"
@@ -84,10 +89,10 @@ pub struct AddressError {
 }
 
 impl Address {
-    /// Reads an address from the path and the query of a request.
+    /// Parses an address from the path and the query of a request.
     ///
     /// # Errors
-    /// [`AddressError`] if it does not begin with [`PREFIX`], or has no URL of http or https.
+    /// [`AddressError`] if it does not begin with [`PREFIX`], or has no http or https URL.
     pub fn parse(path_and_query: &str) -> Result<Address, AddressError> {
         let failed = || AddressError {
             found: path_and_query.chars().take(200).collect(),
@@ -136,7 +141,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// What all addresses of a key and a time begin with.
+/// Returns the prefix of all addresses with a key and a time.
 pub(crate) fn beginning(key: &str, time: &str) -> String {
     match key {
         "" => format!("{PREFIX}{time}"),
@@ -144,7 +149,7 @@ pub(crate) fn beginning(key: &str, time: &str) -> String {
     }
 }
 
-/// Adds the rest of an address to its [`beginning`].
+/// Appends the rest of an address to its [`beginning`].
 pub(crate) fn push_rest(address: &mut String, time: &str, modifier: Modifier, url: &str) {
     address.push_str(modifier.as_str());
     if !time.is_empty() || modifier != Modifier::None {
@@ -153,7 +158,8 @@ pub(crate) fn push_rest(address: &mut String, time: &str, modifier: Modifier, ur
     address.push_str(url);
 }
 
-/// `text` as a URL of the web. Proxies and browsers on the way may have made one slash of two.
+/// Parses `text` as an http or https URL. Proxies and browsers may have merged its two slashes into
+/// one.
 fn web_url(text: &str) -> Option<String> {
     for scheme in ["http:/", "https:/"] {
         let head = text.get(..scheme.len());

@@ -1,20 +1,21 @@
-//! Text that is put together from parts and has an end.
+//! Text of bounded length that is built from parts.
 //!
-//! A few bytes of a page can stand for a long text, again and again: each of the pictures of a `srcset` grows to the length of the
-//! page's `<base>`. So the length is checked before each part is added.
+//! A few bytes of a page can repeatedly expand to a long text: each picture of a `srcset` can grow
+//! to the length of the page's `<base>`. So the length is checked before each part is added.
 
 use std::io;
 
-/// Most bytes that the attributes of one tag, one text or one document in them come to once they are rewritten: twice the longest
-/// style that is rewritten ([`CSS_BYTES_MAX`](crate::CSS_BYTES_MAX)). Ordinary references grow to two or three times their length, and
-/// an ordinary page has far less than a megabyte of them in one place.
+/// Maximum number of bytes of the attributes of one tag, of one text, or of one document in them
+/// after rewriting: twice the longest style sheet that is rewritten
+/// ([`CSS_BYTES_MAX`](crate::CSS_BYTES_MAX)). Ordinary references grow to two or three times their
+/// length, and an ordinary page has far less than a megabyte of them in one place.
 pub const REWRITTEN_BYTES_MAX: usize = 16 << 20;
 
-/// Text of [`REWRITTEN_BYTES_MAX`] bytes at most.
+/// Text of at most [`REWRITTEN_BYTES_MAX`] bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Bounded(String);
 
-/// There would be more than [`REWRITTEN_BYTES_MAX`] bytes.
+/// The result would have more than [`REWRITTEN_BYTES_MAX`] bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("more than {REWRITTEN_BYTES_MAX} bytes once it is rewritten")]
 pub(crate) struct TooLong;
@@ -31,7 +32,7 @@ impl Bounded {
     }
 }
 
-/// Whether so many bytes are not too many.
+/// Fails if this number of bytes exceeds the limit.
 pub(crate) fn check(bytes: usize) -> Result<(), TooLong> {
     match bytes <= REWRITTEN_BYTES_MAX {
         true => Ok(()),

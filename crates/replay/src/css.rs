@@ -1,4 +1,4 @@
-//! Rewrites the URLs of CSS: `url()`, `@import`, `image-set()`; everything else stays as it is.
+//! Rewrites the URLs of CSS: `url()`, `@import`, `image-set()`. Everything else is unchanged.
 
 use std::ops::Range;
 
@@ -9,22 +9,24 @@ use crate::bounded::{self, Bounded, TooLong};
 use crate::references::Role;
 use crate::scope::Scope;
 
-/// Longest style that is rewritten, in bytes. A longer one is shown as it is.
+/// Maximum size of a style sheet that is rewritten, in bytes. A longer one is sent unchanged.
 pub const CSS_BYTES_MAX: usize = 8 << 20;
 
-/// Most blocks in one another that are looked into. No style has so many; hostile ones would exhaust the stack.
+/// Maximum depth of nested blocks that are parsed. Real style sheets are shallower; hostile ones
+/// would exhaust the stack.
 const DEPTH_MAX: usize = 64;
 
-/// Rewrites a style. One that is too long, or would become so ([`REWRITTEN_BYTES_MAX`](crate::REWRITTEN_BYTES_MAX)), stays as it is:
-/// a browser asks the policy of the page before it loads anything for a style.
+/// Rewrites a style sheet. It is returned unchanged if it is too long before or after rewriting
+/// ([`REWRITTEN_BYTES_MAX`](crate::REWRITTEN_BYTES_MAX)). That is safe, because a browser checks
+/// the policy of the page before it loads anything for a style sheet.
 pub fn rewrite_css(css: &str, scope: &Scope) -> String {
     rewrite(css, scope).unwrap_or_else(|TooLong| css.to_owned())
 }
 
-/// Rewrites a style, or the value of an attribute `style`.
+/// Rewrites a style sheet, or the value of an attribute `style`.
 ///
 /// # Errors
-/// [`TooLong`] if it is, or would become so.
+/// [`TooLong`] if it is too long before or after rewriting.
 pub(crate) fn rewrite(css: &str, scope: &Scope) -> Result<String, TooLong> {
     if css.len() > CSS_BYTES_MAX {
         return Err(TooLong);
@@ -49,15 +51,16 @@ pub(crate) fn rewrite(css: &str, scope: &Scope) -> Result<String, TooLong> {
     Ok(rewritten.into_text())
 }
 
-/// What a block says of the URLs in it.
+/// Meaning of URLs and strings in a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Block {
     Plain,
-    /// `@font-face`: forms of a font, of which a browser loads one, and only for text that there is.
+    /// `@font-face`: formats of a font. A browser loads one of them, and only if the page has text
+    /// in that font.
     Font,
-    /// `url()` and the like: strings are URLs.
+    /// `url()` and similar: strings are URLs.
     Urls,
-    /// `image-set()`: strings are URLs, of which a browser loads one.
+    /// `image-set()`: strings are URLs, and a browser loads one of them.
     Set,
 }
 
@@ -76,20 +79,20 @@ impl Block {
 
 struct Found<'s> {
     scope: &'s Scope,
-    /// What is put where, in order.
+    /// Replacements, in order.
     edits: Vec<(Range<usize>, String)>,
-    /// Of the style and all that is put into it. No more is put where they are too many.
+    /// Bytes of the style sheet and of all replacements. Replacements stop if there are too many.
     bytes: usize,
 }
 
 impl Found<'_> {
     /// Walks over one block.
     fn walk(&mut self, parser: &mut Parser<'_, '_>, block: Block, depth: usize) {
-        // The next string is that of an `@import`.
+        // The next string belongs to an `@import`.
         let mut imports = false;
-        // The URL of an `@namespace` is a name and leads nowhere.
+        // The URL of an `@namespace` is a name and not a reference.
         let mut names = false;
-        // The next block is that of an `@font-face`.
+        // The next block belongs to an `@font-face`.
         let mut fonts = false;
         loop {
             let begin = parser.position().byte_index();
@@ -157,7 +160,7 @@ impl Found<'_> {
         if bounded::check(self.bytes).is_ok()
             && let Some(address) = self.scope.refer(url, used.0, used.1)
         {
-            // In an attribute a quotation mark would end the value; addresses have none of these marks.
+            // In an attribute a quotation mark would end the value, so it is escaped.
             let address = address
                 .replace('\'', "%27")
                 .replace('"', "%22")
@@ -169,7 +172,7 @@ impl Found<'_> {
     }
 }
 
-/// What strings in a function are (CSS Values 4, CSS Images 4).
+/// Returns the meaning of strings in a function (CSS Values 4, CSS Images 4).
 fn function(name: &str) -> Block {
     let is = |known: &[&str]| known.iter().any(|known| name.eq_ignore_ascii_case(known));
     match () {
@@ -275,7 +278,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the bytes, what is no URL stays, and a style without any is the same.
+        /// For any bytes, text other than URLs is unchanged, and so is a style sheet without URLs.
         #[test]
         fn any_text_is_taken(css in "[a-z(){};:'\"\\\\[im]/* \u{e4}]{0,80}") {
             let rewritten = rewrite_css(&css, &scope());

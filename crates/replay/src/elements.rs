@@ -1,41 +1,44 @@
-//! Which attributes refer to something, and as what (HTML, SVG 2, and what browsers still take of older versions).
+//! Attributes that contain references, and their use (HTML, SVG 2, and older versions that browsers
+//! still support).
 
 use crate::address::Modifier;
 use crate::references::Role;
 
-/// What a browser takes the value of an attribute for.
+/// How a browser uses the value of an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// It refers to something that is shown as the first, and needed for the second.
+    /// A reference. The modifier is the form in which its target is shown, and the role is its
+    /// purpose for the page.
     Refers(Modifier, Role),
-    /// Several pictures.
+    /// Several pictures (`srcset`).
     Pictures,
     /// CSS.
     Style,
     /// A script.
     Script,
-    /// A document of its own, in HTML.
+    /// A separate HTML document.
     Document,
     /// The frame or window that a link opens in.
     Target,
-    /// It is of no use in an archive, and left out: what it asks for is not captured, or not the same bytes.
+    /// Useless in an archive, and removed: its target is not captured, or it describes bytes that
+    /// rewriting changes.
     LeftOut,
 }
 
-/// How the attribute `name` of the element `tag` is used, both in lower case; `None` if it refers to nothing. `link` is how the
-/// element's `rel` is used.
+/// Returns how the attribute `name` of the element `tag` is used, both in lower case, or `None` if
+/// it contains no reference. `link` is the use of the element's `rel`.
 pub(crate) fn used(tag: &str, name: &str, link: Modifier) -> Option<Use> {
     let refers = |modifier| Some(Use::Refers(modifier, Role::Part));
     let leads = |modifier| Some(Use::Refers(modifier, Role::Link));
     match (tag, name) {
         (_, "style") => Some(Use::Style),
-        // Presentation attributes of drawings that take `url()` (SVG 2, section 6.6).
+        // Presentation attributes of drawings that accept `url()` (SVG 2, section 6.6).
         (
             _,
             "fill" | "stroke" | "filter" | "mask" | "clip-path" | "marker-start" | "marker-mid"
             | "marker-end" | "cursor",
         ) => Some(Use::Style),
-        // Handlers of events (HTML, section 8.1.8.1): no other attribute begins so.
+        // Event handlers (HTML, section 8.1.8.1). No other attribute has this prefix.
         (_, name) if name.starts_with("on") => Some(Use::Script),
         (_, "integrity" | "ping" | "nonce") | ("html", "manifest") => Some(Use::LeftOut),
         ("a" | "area" | "form" | "base", "target") | ("input" | "button", "formtarget") => Some(Use::Target),
@@ -47,7 +50,7 @@ pub(crate) fn used(tag: &str, name: &str, link: Modifier) -> Option<Use> {
         ("iframe", "srcdoc") => Some(Use::Document),
         ("form", "action") | ("input" | "button", "formaction") => leads(Modifier::Page),
         ("img", "longdesc") | ("object" | "applet", "codebase") => leads(Modifier::Image),
-        // One of several forms of a film or a picture.
+        // One of several formats of a film or a picture.
         ("source", "src") => Some(Use::Refers(Modifier::Image, Role::Alternative)),
         ("img" | "source", "srcset") | ("link", "imagesrcset") => Some(Use::Pictures),
         ("img" | "input" | "audio" | "video" | "track" | "bgsound", "src")
@@ -56,7 +59,8 @@ pub(crate) fn used(tag: &str, name: &str, link: Modifier) -> Option<Use> {
         | ("body" | "table" | "thead" | "tbody" | "tfoot" | "tr" | "td" | "th", "background") => {
             refers(Modifier::Image)
         }
-        // Of what is left only drawings have it: pictures, patterns, symbols of other files.
+        // Among the remaining elements only those of drawings have it: pictures, patterns, symbols
+        // of other files.
         (_, "xlink:href") => refers(Modifier::Image),
         (
             "image" | "use" | "feimage" | "pattern" | "lineargradient" | "radialgradient" | "mpath"
@@ -67,8 +71,9 @@ pub(crate) fn used(tag: &str, name: &str, link: Modifier) -> Option<Use> {
     }
 }
 
-/// What the words of a `rel` make of a link; `None` for those that only open connections or fetch ahead, which are left out: a
-/// browser does that without asking the policy of the page.
+/// Returns the modifier of a link, by its `rel` and its destination. Returns `None` for links that
+/// only open connections or prefetch. They are removed, because a browser follows them without
+/// checking the policy of the page.
 pub(crate) fn link(rel: &str, destination: &str) -> Option<Modifier> {
     let words = || rel.split_ascii_whitespace().map(str::to_ascii_lowercase);
     if words().any(|word| {
@@ -91,7 +96,7 @@ pub(crate) fn link(rel: &str, destination: &str) -> Option<Modifier> {
     })
 }
 
-/// Where the URL of a `meta` of kind `refresh` is (HTML, section 4.2.5.3): what comes before it, and the URL.
+/// Returns the URL of a `meta` with `refresh` (HTML, section 4.2.5.3), and the text before it.
 pub(crate) fn refresh(content: &str) -> Option<(&str, &str)> {
     let delay = content
         .find(|c: char| !(c.is_ascii_digit() || c == '.' || c.is_ascii_whitespace()))

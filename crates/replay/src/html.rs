@@ -1,4 +1,5 @@
-//! Rewrites HTML and other markup while it is sent. Tags that refer to nothing are passed on byte for byte.
+//! Rewrites HTML and other markup while it is sent. Tags without references are passed on byte for
+//! byte.
 
 use std::borrow::Cow;
 use std::io;
@@ -19,31 +20,32 @@ use crate::scope::Scope;
 use crate::xhtml::EmptyTags;
 use crate::{FRAME_NAME, MEMORY_BYTES_MAX, SHIM_PATH, css, instruction, script, srcset};
 
-/// Most documents in attributes and texts of one another that are rewritten.
+/// Maximum depth of documents nested in attributes and texts that are rewritten.
 const DEPTH_MAX: usize = 3;
 
-/// The namespace of the elements of HTML.
+/// The namespace of HTML elements.
 const HTML: &str = "http://www.w3.org/1999/xhtml";
 
-/// What the shim has in XML beside its own attributes: whatever namespace it stands in, it is a script of HTML.
+/// Additional attributes of the shim in XML. They make it an HTML script in any namespace.
 const XML_ATTRIBUTES: &str = " xmlns=\"http://www.w3.org/1999/xhtml\" type=\"text/javascript\"";
 
-/// Bytes that are handed on together.
+/// Number of bytes that are passed on together.
 const PIECE_BYTES: usize = 16 << 10;
 
-/// Bytes of a document that are rewritten before it is asked whether enough are ready. A tag of a few bytes can become one of
-/// 64 KiB, so a kilobyte becomes a few megabytes at most.
+/// Number of bytes of a document that are rewritten before the size of the output is checked. A tag
+/// of a few bytes can become one of 64 KiB, so a kilobyte becomes at most a few megabytes.
 const STEP_BYTES: usize = 1 << 10;
 
-/// Bytes that are enough to be taken.
+/// Number of output bytes at which rewriting pauses.
 const READY_BYTES: usize = 64 << 10;
 
-/// What kind of document is rewritten.
+/// Kind of document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Markup {
-    /// HTML: the shim is put before everything else.
+    /// HTML. The shim is put before all other content.
     Page,
-    /// XHTML: the same, every element can be empty, and declarations that would keep the shim from running are left out.
+    /// XHTML. As for HTML, but every element can be empty, and declarations that would keep the
+    /// shim from running are removed.
     Xhtml,
     /// A drawing or other XML.
     Xml,
@@ -54,7 +56,7 @@ pub enum Markup {
 pub enum Scripts {
     /// They run, after the shim.
     On,
-    /// They do not run, and there is no shim.
+    /// They do not run, and the shim is not added.
     Off,
 }
 
@@ -62,13 +64,13 @@ pub enum Scripts {
 pub struct Rewriter {
     inner: HtmlRewriter<'static, Pieces>,
     ready: Ready,
-    /// Of XHTML alone.
+    /// Only for XHTML.
     empty_tags: Option<EmptyTags>,
-    /// Of XHTML alone.
+    /// Only for XHTML.
     prolog: Option<Prolog>,
 }
 
-/// What is rewritten and not taken yet.
+/// Output that was not taken yet.
 #[derive(Clone, Default)]
 struct Ready(Arc<Mutex<Vec<u8>>>);
 
@@ -82,9 +84,9 @@ impl Ready {
     }
 }
 
-/// Collects the small chunks that the rewriter makes, many of them for each tag.
+/// Collects the small chunks that the rewriter emits, many of them for each tag.
 struct Pieces {
-    /// Less than [`PIECE_BYTES`] of them are kept back until the end.
+    /// Fewer than [`PIECE_BYTES`] bytes are held back until the end.
     chunks: Vec<u8>,
     ready: Ready,
 }
@@ -111,7 +113,8 @@ impl Drop for Pieces {
 }
 
 impl Rewriter {
-    /// Rewrites a document in the character set of `scope`; one that is no superset of ASCII must be converted before.
+    /// Creates a rewriter for a document in the character set of `scope`. A character set that is
+    /// no superset of ASCII must be converted before.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] for such a character set.
@@ -184,7 +187,8 @@ impl Rewriter {
                     Ok(())
                 }),
             ))
-            // What is shown where there are no scripts or frames is text to the tokenizer, and to browsers that have them.
+            // Browsers with scripts and frames treat the content of these elements as text, and so
+            // does the tokenizer.
             .append_element_content_handler((
                 selector("noscript, noframes, noembed")?,
                 ElementContentHandlers::default().text(move |chunk: &mut TextChunk<'_>| {
@@ -210,11 +214,13 @@ impl Rewriter {
         })
     }
 
-    /// Takes the next bytes of the document from the front of `rest`, and returns what is ready. Some of `rest` is left where they
-    /// become so many that they should be sent first: [`REWRITTEN_BYTES_MAX`](crate::REWRITTEN_BYTES_MAX) and a few megabytes at most.
+    /// Rewrites the next bytes of the document from the front of `rest`, and returns the output.
+    /// Part of `rest` is left if the output should be sent first. The output has at most
+    /// [`REWRITTEN_BYTES_MAX`](crate::REWRITTEN_BYTES_MAX) and a few megabytes.
     ///
     /// # Errors
-    /// If a tag or a style needs more memory than [`MEMORY_BYTES_MAX`]. The rewriter must not be used again.
+    /// If a tag or a style sheet needs more memory than [`MEMORY_BYTES_MAX`]. The rewriter must not
+    /// be used afterwards.
     pub fn write(&mut self, rest: &mut &[u8]) -> io::Result<Vec<u8>> {
         let mut ready = Vec::new();
         while !rest.is_empty() && ready.len() < READY_BYTES {
@@ -230,7 +236,7 @@ impl Rewriter {
         self.sent(ready)
     }
 
-    /// What is sent of what is ready.
+    /// Passes output through the prolog, if there is one.
     fn sent(&mut self, ready: Vec<u8>) -> io::Result<Vec<u8>> {
         match &mut self.prolog {
             Some(prolog) => prolog.sent(ready),
@@ -241,7 +247,7 @@ impl Rewriter {
     /// Ends the document, and returns the rest.
     ///
     /// # Errors
-    /// As [`Rewriter::write`].
+    /// As for [`Rewriter::write`].
     pub fn end(mut self) -> io::Result<Vec<u8>> {
         let rest = self.empty_tags.take().map_or(&b""[..], EmptyTags::end);
         self.inner.write(rest).map_err(failed)?;
@@ -254,7 +260,7 @@ impl Rewriter {
     }
 }
 
-/// Appends without a copy where there is nothing yet.
+/// Appends `more`. Avoids the copy if `all` is empty.
 fn append(all: &mut Vec<u8>, mut more: Vec<u8>) {
     match all.is_empty() {
         true => *all = more,
@@ -270,7 +276,7 @@ fn wrong(message: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, message)
 }
 
-/// The state of one document, which its handlers share.
+/// The state of one document, shared by its handlers.
 #[derive(Clone)]
 struct Document(Arc<Mutex<State>>);
 
@@ -283,27 +289,28 @@ impl Document {
 struct State {
     scope: Scope,
     scripts: Scripts,
-    /// In how many other documents this one stands.
+    /// Number of documents that this one is nested in.
     depth: usize,
-    /// Names of elements may have the prefix of a namespace, as in XML.
+    /// Whether names of elements may have a namespace prefix, as in XML.
     has_prefixes: bool,
     shim_due: bool,
-    /// There was a `base` with an address.
+    /// Whether a `base` with an address was seen.
     has_base: bool,
-    /// Elements `template` that are open: what is in them is no part of the document.
+    /// Number of open `template` elements. Their content is not part of the document.
     templates: Arc<AtomicUsize>,
-    /// What was read of the text at hand that is rewritten as a whole.
+    /// The current text so far, if it is rewritten as a whole.
     text: String,
-    /// The text at hand is longer than is rewritten, and passed on.
+    /// Whether the current text is too long to be rewritten.
     text_is_long: bool,
 }
 
-/// What becomes of a text that is too long, or would be once it is rewritten.
+/// What to do with a text that is too long before or after rewriting.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Beyond {
-    /// It is sent as it is: a browser asks the policy of the page before it loads what a style or a script names.
+    /// Send it unchanged: a browser checks the policy of the page before it loads the targets of a
+    /// style sheet or a script.
     Sent,
-    /// It is left out: there may be documents in it, which would have no shim, and connections may be opened for it.
+    /// Omit it: it may contain documents, which would lack the shim, or open connections.
     LeftOut,
 }
 
@@ -327,7 +334,7 @@ impl State {
             }
             _ => Modifier::Page,
         };
-        // Of most attributes only the name is looked at.
+        // For most attributes only the name is checked.
         let attributes: Vec<(String, Use, String)> = element
             .attributes()
             .iter()
@@ -344,15 +351,16 @@ impl State {
                 continue;
             }
             if let Err(TooLong) = self.attribute(element, (&name, used, &value), &mut bytes) {
-                // Nothing more is tried in this tag, which took long already. As it is the value could lead out of the archive; if the
-                // attribute was removed, another one of that name, which does not count now, would.
+                // The rest of this tag is not rewritten, because it already took long. The value is
+                // cleared, because unchanged it could lead out of the archive. The attribute is not
+                // removed, because then a duplicate of it, which is ignored now, would take effect.
                 bytes = usize::MAX;
                 set(element, &name, "");
             }
         }
     }
 
-    /// Rewrites an attribute. `bytes` are those of the attributes of its tag that were rewritten.
+    /// Rewrites an attribute. `bytes` counts the rewritten attributes of its tag.
     fn attribute(
         &self,
         element: &mut Element<'_, '_>,
@@ -368,7 +376,7 @@ impl State {
         Ok(())
     }
 
-    /// The name of an element without the prefix of its namespace.
+    /// Returns the name of an element without its namespace prefix.
     fn local_name(&self, tag: String) -> String {
         match tag.rsplit_once(':') {
             Some((_, name)) if self.has_prefixes => name.to_owned(),
@@ -376,7 +384,7 @@ impl State {
         }
     }
 
-    /// Puts the shim before the first script that there may be.
+    /// Puts the shim before the first possible script.
     fn shim(&mut self, tag: &str, element: &mut Element<'_, '_>) {
         if !self.shim_due || tag == "html" {
             return;
@@ -389,7 +397,7 @@ impl State {
         }
     }
 
-    /// Whether an element is one of HTML, and not in a template.
+    /// Returns whether an element is an HTML element, and not in a template.
     fn is_of_the_document(&self, element: &Element<'_, '_>) -> bool {
         element.namespace_uri() == HTML && self.templates.load(Ordering::Relaxed) == 0
     }
@@ -400,7 +408,7 @@ impl State {
             templates.fetch_sub(1, Ordering::Relaxed);
             Ok(())
         }));
-        // One that can have no end is of SVG, and empty.
+        // An element that cannot have an end tag is an empty one of SVG.
         if ends.is_ok() {
             self.templates.fetch_add(1, Ordering::Relaxed);
         }
@@ -410,12 +418,12 @@ impl State {
         let Some(href) = element.get_attribute("href") else {
             return;
         };
-        // The first one that has an address counts (HTML, section 4.2.3).
+        // Only the first one with an address counts (HTML, section 4.2.3).
         if std::mem::replace(&mut self.has_base, true) {
             return element.remove_attribute("href");
         }
         self.scope.take_base(&htmlize::unescape_attribute(href.as_str()));
-        // The address of a base is that of itself.
+        // The address of a base is its own.
         if let Some(address) = self.scope.base_address() {
             let _ = element.set_attribute("href", &address.replace('&', "&amp;"));
         }
@@ -444,19 +452,21 @@ impl State {
         }
     }
 
-    /// The new value of an attribute; `None` if it stays as it is.
+    /// Returns the new value of an attribute, or `None` if it is unchanged.
     fn rewritten(&self, used: Use, value: &str) -> Result<Option<String>, TooLong> {
         let rewritten = match used {
-            // Its script would run in a document of its own, before any shim. It could not reach this page either: their origins differ.
+            // Its script would run in a separate document without the shim. It could not reach this
+            // page either, because their origins differ.
             Use::Refers(_, Role::Part) if is_script(value) => Some("about:blank".to_owned()),
             Use::Refers(..) if is_script(value) => self.script(value)?,
             Use::Refers(modifier, role) => self.scope.refer(value, modifier, role),
             Use::Pictures => Some(srcset::rewrite(value, &self.scope)?),
-            // Without a function there is no URL, as in most.
+            // Most styles contain no function, and therefore no URL.
             Use::Style if !value.contains('(') => None,
             Use::Style => Some(css::rewrite(value, &self.scope)?),
             Use::Script => self.script(value)?,
-            // One that cannot be rewritten, for whatever reason, has no shim, so it must not be shown as it is.
+            // A document that cannot be rewritten would lack the shim, so it must not be shown
+            // unchanged.
             Use::Document => Some(
                 self.document(value, Markup::Page, self.scope.clone())
                     .map_err(|_| TooLong)?,
@@ -471,7 +481,7 @@ impl State {
         Ok(rewritten.filter(|rewritten| rewritten != value))
     }
 
-    /// A script that stands in the page; `None` if none runs.
+    /// Rewrites a script in the page. Returns `None` if scripts do not run.
     fn script(&self, text: &str) -> Result<Option<String>, TooLong> {
         match self.scripts {
             Scripts::On => script::rewrite(text, &self.scope).map(|text| Some(text.into_owned())),
@@ -479,7 +489,8 @@ impl State {
         }
     }
 
-    /// What is shown where there are no scripts or frames. Where there are no scripts, all of it is.
+    /// Rewrites content for browsers without scripts or frames. If scripts are off, it is shown and
+    /// is part of the page.
     fn unparsed(&self, html: &str) -> io::Result<String> {
         let scope = self.scope.clone();
         let scope = match self.scripts {
@@ -489,7 +500,7 @@ impl State {
         self.document(html, Markup::Xml, scope)
     }
 
-    /// A document in an attribute or in text.
+    /// Rewrites a document in an attribute or in text.
     fn document(&self, html: &str, markup: Markup, scope: Scope) -> io::Result<String> {
         if self.depth >= DEPTH_MAX {
             return Err(wrong("documents in one another".to_owned()));
@@ -507,7 +518,7 @@ impl State {
         String::from_utf8(rewritten).map_err(|error| wrong(error.to_string()))
     }
 
-    /// Takes a piece of a text that is rewritten as a whole, at its end.
+    /// Takes a piece of a text that is rewritten as a whole at its end.
     fn text(
         &mut self,
         chunk: &mut TextChunk<'_>,
@@ -540,7 +551,7 @@ impl State {
     }
 }
 
-/// The element of the shim, with more `attributes`.
+/// Returns the shim's element, with additional `attributes`.
 fn shim(scope: &Scope, attributes: &str) -> String {
     let value = |text: &str| htmlize::escape_all_quotes(text).into_owned();
     format!(
@@ -551,8 +562,8 @@ fn shim(scope: &Scope, attributes: &str) -> String {
     )
 }
 
-/// Whether what a link leads to is a script. Browsers pass over control characters before the scheme, and tabs and ends of lines in it
-/// (WHATWG URL, section 4.4).
+/// Returns whether a reference is a script. Browsers skip control characters before the scheme, and
+/// tabs and line ends in it (WHATWG URL, section 4.4).
 fn is_script(reference: &str) -> bool {
     let reference = reference.trim_start_matches(|c: char| c <= ' ');
     let mut letters = reference.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r'));
@@ -563,7 +574,7 @@ fn is_script(reference: &str) -> bool {
     })
 }
 
-/// Bytes of an attribute's value as [`set`] has it written.
+/// Returns the length of an attribute's value as [`set`] writes it.
 fn written_bytes(value: &str) -> usize {
     let escaped = |byte| match byte {
         b'&' => "&amp;".len(),
@@ -575,8 +586,9 @@ fn written_bytes(value: &str) -> usize {
 
 /// Sets an attribute to text.
 fn set(element: &mut Element<'_, '_>, name: &str, value: &str) {
-    // The writer escapes quotation marks; what would begin a character reference is escaped here. The name was read from the same
-    // tag; one that cannot be written again stays as it is.
+    // The writer escapes quotation marks; the beginnings of character references are escaped here.
+    // The name was read from the same tag. A name that cannot be written again leaves the attribute
+    // unchanged.
     let _ = match value.contains('&') {
         true => element.set_attribute(name, &value.replace('&', "&amp;")),
         false => element.set_attribute(name, value),

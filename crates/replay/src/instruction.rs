@@ -1,16 +1,18 @@
-//! `<?xml-stylesheet href="..." type="text/css"?>`: the styles of XHTML and of drawings (Associating Style Sheets with XML documents 1.0).
+//! `<?xml-stylesheet href="..." type="text/css"?>`: the styles of XHTML and of drawings
+//! (Associating Style Sheets with XML documents 1.0).
 //!
-//! To a tokenizer of HTML it is a comment.
+//! An HTML tokenizer reads it as a comment.
 
 use crate::address::Modifier;
 use crate::references::Role;
 use crate::scope::Scope;
 
-/// The instruction that stands between `<` and `>`, with its reference rewritten; `None` if it has none, or is a comment.
+/// Rewrites the reference of the instruction between `<` and `>`. Returns `None` if it has no
+/// reference, or is a comment.
 pub(crate) fn rewrite(text: &str, scope: &Scope) -> Option<String> {
     let data = text.strip_prefix("?xml-stylesheet")?.strip_suffix('?')?;
     let href = value(data, "href")?;
-    // Other sheets are programs (XSLT), which are no styles to be rewritten.
+    // Other style sheets are programs (XSLT), which are not rewritten as styles.
     let modifier = if is_css(data) {
         Modifier::Style
     } else {
@@ -26,8 +28,8 @@ pub(crate) fn rewrite(text: &str, scope: &Scope) -> Option<String> {
     Some(format!("<{before}{address}{after}>"))
 }
 
-/// Whether the data of an `xml-stylesheet` are surely those of a style, however a browser reads them: all of them are
-/// pseudo-attributes, and the only type, if there is one, is that of CSS.
+/// Returns whether all browsers read the data of an `xml-stylesheet` as a CSS style sheet: it
+/// consists only of pseudo-attributes, and has at most one type, which is CSS.
 pub(crate) fn is_css(data: &str) -> bool {
     let mut rest = data.trim_ascii();
     let mut has_type = false;
@@ -48,7 +50,8 @@ pub(crate) fn is_css(data: &str) -> bool {
     true
 }
 
-/// The first pseudo-attribute: its name, its value, and what stands behind it. The name may have more before it.
+/// Returns the first pseudo-attribute: its name, its value, and the text after it. The name may
+/// include other text before it.
 fn first_attribute(data: &str) -> Option<(&str, &str, &str)> {
     let (name, behind) = data.split_once('=')?;
     let behind = behind.trim_ascii_start();
@@ -60,7 +63,7 @@ fn first_attribute(data: &str) -> Option<(&str, &str, &str)> {
     Some((name.trim_ascii(), value, behind))
 }
 
-/// The value of a pseudo-attribute.
+/// Returns the value of a pseudo-attribute.
 fn value<'d>(data: &'d str, name: &str) -> Option<&'d str> {
     let mut rest = data;
     loop {

@@ -1,12 +1,15 @@
-//! Makes archived pages lead to captures: addresses of captures, and HTML, CSS and redirects whose references are rewritten to them.
+//! Rewrites archived pages so that their references lead to captures: addresses of captures, and
+//! references in HTML, CSS and redirects.
 //!
-//! Pure functions and streams, without input or output; who serves them and what is captured is not known here.
+//! The crate consists of pure functions and streams, without I/O. It does not know the captures or
+//! how they are served.
 //!
 //! Invariants:
-//! - what is no reference stays as it is, byte for byte: a document without references is only given the shim ([`SHIM`]);
-//! - a reference to the web leads to an [`Address`] of the archive or stays as it is; no rewritten document names more of the live
-//!   web than it did before;
-//! - no bytes cause a panic, and memory is bounded whatever they are ([`MEMORY_BYTES_MAX`],
+//! - Content other than references is unchanged, byte for byte. A document without references only
+//!   gets the shim ([`SHIM`]).
+//! - A reference to the web becomes an [`Address`] of the archive or is unchanged. Rewriting never
+//!   adds references to the live web.
+//! - No input causes a panic, and memory is bounded for any input ([`MEMORY_BYTES_MAX`],
 //!   [`REWRITTEN_BYTES_MAX`]).
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
@@ -34,17 +37,19 @@ pub use references::{Reference, References, Role};
 pub use scope::Scope;
 pub use xhtml::xml_markup;
 
-/// The script that stands before all others in a rewritten page. It maps what scripts ask for to the archive.
+/// The script that runs before all others in a rewritten page. It redirects requests of scripts to
+/// the archive.
 pub const SHIM: &str = include_str!("../assets/shim.js");
 
-/// Name of the frame that a page is shown in; links that would leave it or open a window open in it. [`SHIM`] has it, too.
+/// Name of the frame that shows a page. Links that would leave the frame or open a window open in
+/// it. [`SHIM`] contains the same name.
 pub const FRAME_NAME: &str = "weft-replay";
 
 /// Path of [`SHIM`] on the port that shows archived pages.
 pub const SHIM_PATH: &str = "/static/replay.js";
 
-/// Most bytes that a document being rewritten may need beside its pieces: a tag, or the text of a style, that is longer ends the
-/// rewriting with an error.
+/// Maximum memory of a document being rewritten, without its pieces, in bytes. A longer tag or text
+/// of a style sheet ends the rewriting with an error.
 pub const MEMORY_BYTES_MAX: usize = 64 << 20;
 
 #[cfg(test)]

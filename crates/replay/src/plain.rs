@@ -1,17 +1,19 @@
-//! Plain references, which most are, resolved without parsing a URL: those of which nothing has to be escaped, cut or lowered.
+//! Resolves plain references without parsing a URL. Most references are plain: no part of them is
+//! escaped, removed or lowercased.
 //!
-//! Invariant: what is resolved here is what [`Url::join`] makes of it; all else is left to that.
+//! Invariant: the result is the same as that of [`Url::join`]. All other references are left to
+//! that function.
 
 use url::Url;
 
-/// What plain references are relative to.
+/// Base of plain references.
 #[derive(Debug, Clone)]
 pub(crate) struct PlainBase {
-    /// `http:`
+    /// Such as `http:`.
     scheme: String,
-    /// `http://a.example`
+    /// Such as `http://a.example`.
     origin: String,
-    /// `http://a.example/b/`
+    /// Such as `http://a.example/b/`.
     folder: String,
 }
 
@@ -27,7 +29,7 @@ impl PlainBase {
         }
     }
 
-    /// The URL of `reference`; `None` if it is not plain.
+    /// Returns the URL of `reference`, or `None` if it is not plain.
     pub(crate) fn join(&self, reference: &str) -> Option<String> {
         if !is_plain(reference) {
             return None;
@@ -41,7 +43,7 @@ impl PlainBase {
         match reference.as_bytes() {
             [b'/', b'/', ..] => has_plain_host(&reference[2..]).then(|| joined(&self.scheme)),
             [b'/', ..] => Some(joined(&self.origin)),
-            // What comes before a colon may be a scheme.
+            // Text before a colon may be a scheme.
             [b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9', ..] if !reference.contains(':') => {
                 Some(joined(&self.folder))
             }
@@ -50,8 +52,8 @@ impl PlainBase {
     }
 }
 
-/// Whether a reference has nothing that is written otherwise in a URL: no character that is escaped, and no part of a path that
-/// begins with a dot, as those do that lead up (WHATWG URL, section 4.4).
+/// Returns whether a reference is the same in a URL: it has no character that is escaped, and no
+/// path segment that begins with a dot, as those that lead up do (WHATWG URL, section 4.4).
 fn is_plain(reference: &str) -> bool {
     let mut before = b'/';
     reference.bytes().all(|byte| {
@@ -61,7 +63,8 @@ fn is_plain(reference: &str) -> bool {
     })
 }
 
-/// The bytes that stand in paths and queries as they are. Each reference is looked at byte by byte.
+/// Bytes that are unchanged in paths and queries. A table, because each reference is checked byte
+/// by byte.
 const PLAIN: [bool; 256] = {
     let mut plain = [false; 256];
     let mut byte = 0;
@@ -76,8 +79,8 @@ const PLAIN: [bool; 256] = {
     plain
 };
 
-/// Whether a host stands before the first slash, and is written as hosts are: in lower case, without a port, not as a number, and
-/// not as what stands for letters of other scripts.
+/// Returns whether the text before the first slash is a host in normal form: in lower case, without
+/// a port, not a number, and not an encoded name with letters of other scripts.
 fn has_plain_host(rest: &str) -> bool {
     let Some((host, _)) = rest.split_once('/') else {
         return false;

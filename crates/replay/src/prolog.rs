@@ -1,40 +1,43 @@
-//! The beginning of XHTML as a browser gets it: the shim is the first thing in the outermost element, and nothing before it can keep
-//! it from running.
+//! The beginning of XHTML as a browser gets it: the shim is the first child of the root element,
+//! and nothing before it can keep it from running.
 //!
-//! A parser of XML sees other tags than the tokenizer of HTML that rewrites the page: `<!-->` begins a comment, and `>` does not end an
-//! instruction. So this reads what is sent, and as XML. Invariants of what it hands on:
-//! - of the declarations in a document type only entities that are plain text are left: `<!ATTLIST>` could give the shim attributes
-//!   that it has not (`async`, `nomodule`, `integrity`), parameter entities could make such a declaration, and an entity could hold
-//!   elements that no reference was rewritten in;
-//! - `<?xml-stylesheet?>` names CSS: a style sheet of another kind (XSLT) replaces the document;
-//! - what is no well-formed XML may come out as something else that is none. A browser runs nothing behind the place of the error.
+//! An XML parser sees other tags than the HTML tokenizer that rewrites the page: `<!-->` begins a
+//! comment, and `>` does not end an instruction. So this module parses the output, and as XML.
+//! Invariants of its result:
+//! - A document type contains only declarations of plain-text entities. `<!ATTLIST>` could add
+//!   attributes to the shim (`async`, `nomodule`, `integrity`), parameter entities could produce
+//!   such a declaration, and an entity could contain elements whose references were not rewritten.
+//! - `<?xml-stylesheet?>` refers only to CSS: another kind of style sheet (XSLT) replaces the
+//!   document.
+//! - Malformed XML may change but stays malformed. A browser runs nothing after the error.
 
 use std::io;
 
 use crate::instruction;
 
-/// Most bytes of a comment, an instruction or a document type that are held until its end has come. Real ones have a few kilobytes.
+/// Maximum number of bytes of a comment, an instruction or a document type that are held until its
+/// end. Real ones have a few kilobytes.
 const HELD_BYTES_MAX: usize = 1 << 20;
 
-/// Reads a document in XML up to the start tag of its outermost element.
+/// Reads an XML document up to the start tag of its root element.
 pub(crate) struct Prolog {
     shim: String,
-    /// The beginning of something whose end has not come.
+    /// An item whose end has not arrived.
     held: Vec<u8>,
     is_over: bool,
 }
 
-/// One thing in a prolog.
+/// An item of a prolog.
 struct Item {
-    /// Its bytes.
+    /// Number of its bytes.
     length: usize,
-    /// What is sent for it.
+    /// Bytes to send in place of it.
     sent: Vec<u8>,
     is_root: bool,
 }
 
 impl Prolog {
-    /// Puts `shim`, an element or nothing, into the outermost element.
+    /// Creates a reader that inserts `shim` (an element, or empty) into the root element.
     pub(crate) fn new(shim: String) -> Prolog {
         Prolog {
             shim,
@@ -46,7 +49,8 @@ impl Prolog {
     /// Takes the next piece of the document, and returns what can be sent.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] for more than [`HELD_BYTES_MAX`] bytes without an end.
+    /// [`io::ErrorKind::InvalidInput`] if an item has more than [`HELD_BYTES_MAX`] bytes without an
+    /// end.
     pub(crate) fn sent(&mut self, piece: Vec<u8>) -> io::Result<Vec<u8>> {
         if self.is_over {
             return Ok(piece);
@@ -75,7 +79,7 @@ impl Prolog {
     }
 }
 
-/// What `text` begins with; `None` if its end has not come.
+/// Returns the first item of `text`, or `None` if its end has not arrived.
 fn item(text: &[u8], shim: &str) -> Option<Item> {
     let kept = |length: usize| Item {
         length,
@@ -107,7 +111,7 @@ fn instruction_item(mut item: Item) -> Item {
     item
 }
 
-/// The start tag of the outermost element, and the shim if it has an inside.
+/// Returns the start tag of the root element, followed by the shim unless the element is empty.
 fn root(mut item: Item, shim: &str) -> Item {
     if !item.sent.ends_with(b"/>") {
         item.sent.extend(shim.as_bytes());
@@ -116,7 +120,7 @@ fn root(mut item: Item, shim: &str) -> Item {
     item
 }
 
-/// A document type, with no other declarations than [plain entities](is_plain_entity).
+/// Returns a document type with only its [plain entities](is_plain_entity).
 fn document_type(text: &[u8]) -> Option<Item> {
     let mut at = outside_quotes(text, 0, b"[>")? + 1;
     let mut sent = text[..at].to_vec();
@@ -129,7 +133,7 @@ fn document_type(text: &[u8]) -> Option<Item> {
                 [b'<', b'?', ..] => end_of(rest, 2, b"?>")?,
                 [b'<', b'!', b'-', b'-', ..] => end_of(rest, 4, b"-->")?,
                 [b'<', ..] => outside_quotes(rest, 0, b">")? + 1,
-                // Spaces, and references to parameter entities.
+                // White space, and references to parameter entities.
                 _ => 1,
             };
             if is_plain_entity(&rest[..length]) {
@@ -147,7 +151,8 @@ fn document_type(text: &[u8]) -> Option<Item> {
     })
 }
 
-/// Whether a declaration is that of a general entity whose text is written out and has no elements in it: `<!ENTITY name "text">`.
+/// Returns whether a declaration is that of a general entity with a literal text without elements:
+/// `<!ENTITY name "text">`.
 fn is_plain_entity(declaration: &[u8]) -> bool {
     let text = String::from_utf8_lossy(declaration);
     let Some((name, value)) = text
@@ -167,7 +172,8 @@ fn is_plain_entity(declaration: &[u8]) -> bool {
     has_name && literal.is_some_and(|literal| !has_elements(literal))
 }
 
-/// Whether the text of an entity has a `<`, also as a reference to that character: it would begin an element.
+/// Returns whether the text of an entity contains a `<`, directly or as a character reference,
+/// which would begin an element.
 fn has_elements(literal: &str) -> bool {
     let is_less_than = |reference: &str| {
         let digits = reference.split(';').next().unwrap_or("");
@@ -180,13 +186,13 @@ fn has_elements(literal: &str) -> bool {
     literal.contains('<') || literal.split("&#").skip(1).any(is_less_than)
 }
 
-/// The place behind the first `end` from `from` on.
+/// Returns the place after the first `end` at or after `from`.
 fn end_of(text: &[u8], from: usize, end: &[u8]) -> Option<usize> {
     let found = text[from..].windows(end.len()).position(|found| found == end)?;
     Some(from + found + end.len())
 }
 
-/// The place of the first of `wanted` from `from` on that stands in no quotes.
+/// Returns the place of the first of `wanted` at or after `from` that is not in quotes.
 fn outside_quotes(text: &[u8], from: usize, wanted: &[u8]) -> Option<usize> {
     let mut quote = None;
     let found = text[from..].iter().position(|byte| {

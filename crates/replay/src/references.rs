@@ -1,31 +1,33 @@
-//! What a document refers to, listed while it is rewritten.
+//! Lists the references of a document while it is rewritten.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::address::Modifier;
 
-/// Most bytes of URLs in one list. A few bytes of a document may refer to a very long URL, again and again.
+/// Maximum number of bytes of URLs in one list. A few bytes of a document may refer repeatedly to a
+/// very long URL.
 const BYTES_MAX: usize = 16 << 20;
 
-/// Something that a page refers to.
+/// A reference of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
     /// The URL, without its fragment.
     pub url: String,
-    /// What it is shown as.
+    /// Form in which the target is shown.
     pub modifier: Modifier,
-    /// What the page needs it for.
+    /// Purpose of the target for the page.
     pub role: Role,
 }
 
-/// What a page needs something for that it refers to.
+/// Purpose of a reference for the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// A browser loads it to show the page: a picture, a style, a script, a frame.
+    /// A browser loads it to show the page: a picture, a style sheet, a script, a frame.
     Part,
-    /// A browser loads it or another one, or only without scripts: sizes of a picture, forms of a font, `<noscript>`.
+    /// A browser loads it or another one, or only without scripts: sizes of a picture, formats of a
+    /// font, `<noscript>`.
     Alternative,
-    /// It is where a reader may go.
+    /// A link that a reader may follow.
     Link,
 }
 
@@ -41,7 +43,7 @@ struct Listed {
 }
 
 impl References {
-    /// Adds one, unless the list is full.
+    /// Adds a reference, unless the list is full.
     pub(crate) fn push(&self, reference: Reference) {
         let mut listed = self.lock();
         let bytes = listed.bytes + reference.url.len();
@@ -53,7 +55,7 @@ impl References {
         listed.references.push(reference);
     }
 
-    /// Takes what is listed, and whether the list was too short for all of it.
+    /// Takes the references, and whether some did not fit into the list.
     pub fn take(&self) -> (Vec<Reference>, bool) {
         let listed = std::mem::take(&mut *self.lock());
         (listed.references, listed.is_cut)
@@ -68,7 +70,7 @@ impl References {
 mod tests {
     use super::*;
 
-    /// A base of 60,000 bytes and a million pictures need no 60 GB.
+    /// A base of 60,000 bytes and a million pictures do not need 60 GB.
     #[test]
     fn a_list_has_an_end() {
         let references = References::default();

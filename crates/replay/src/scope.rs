@@ -1,4 +1,4 @@
-//! Where references stand: the page that they are of, and what they lead to.
+//! The context of references: the page that contains them, and the addresses that they become.
 
 use std::borrow::Cow;
 
@@ -9,28 +9,29 @@ use crate::address::{self, Modifier};
 use crate::plain::PlainBase;
 use crate::references::{Reference, References, Role};
 
-/// Most bytes of a reference that are read. No request has a longer address, so nothing is found at one that is cut here; a page could
-/// refer to all of it with a few bytes, again and again.
+/// Maximum number of bytes of a reference that are read. No request has a longer address, so a
+/// truncated one finds nothing. Without the limit a few bytes of a page could refer repeatedly to a
+/// very long URL.
 const REFERENCE_BYTES_MAX: usize = 64 << 10;
 
-/// The page that references stand in. All of them lead to the captures nearest to its own time.
+/// The page that contains references. All of them lead to the captures nearest to its own time.
 #[derive(Clone)]
 pub struct Scope {
     key: String,
     time: String,
-    /// Of all addresses here ([`address::beginning`]).
+    /// Prefix of all addresses here ([`address::beginning`]).
     beginning: String,
     url: Url,
     base: Url,
     plain: PlainBase,
     encoding: &'static Encoding,
-    /// Nothing here is loaded for sure.
+    /// Whether the references are alternatives: none is certain to be loaded.
     is_alternative: bool,
     seen: Option<References>,
 }
 
 impl Scope {
-    /// A page that was captured at `time` (digits) from `url`.
+    /// Returns the scope of a page that was captured at `time` (digits) from `url`.
     pub fn new(time: &str, url: Url) -> Scope {
         Scope {
             key: String::new(),
@@ -45,7 +46,7 @@ impl Scope {
         }
     }
 
-    /// The same with a key in the addresses of its references ([`Address::key`]).
+    /// Adds a key to the addresses of its references ([`Address::key`]).
     #[must_use]
     pub fn with_key(self, key: &str) -> Scope {
         Scope {
@@ -55,13 +56,13 @@ impl Scope {
         }
     }
 
-    /// The same in another character set: queries of its references are written in it (WHATWG URL, section 4.4).
+    /// Sets the character set. Queries of references are encoded in it (WHATWG URL, section 4.4).
     #[must_use]
     pub fn in_encoding(self, encoding: &'static Encoding) -> Scope {
         Scope { encoding, ..self }
     }
 
-    /// The same, listing each reference.
+    /// Lists each reference in `seen`.
     #[must_use]
     pub fn seen_in(self, seen: References) -> Scope {
         Scope {
@@ -70,7 +71,8 @@ impl Scope {
         }
     }
 
-    /// The same for a part of the page that is shown only where the rest of it cannot be: its parts are [`Role::Alternative`].
+    /// Marks content that is shown only if other content cannot be: its parts become
+    /// [`Role::Alternative`].
     #[must_use]
     pub(crate) fn into_alternative(self) -> Scope {
         Scope {
@@ -79,27 +81,27 @@ impl Scope {
         }
     }
 
-    /// Key in the addresses of its references; empty without.
+    /// Returns the key in the addresses of its references, or an empty string.
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// Character set of the page.
+    /// Returns the character set of the page.
     pub fn encoding(&self) -> &'static Encoding {
         self.encoding
     }
 
-    /// URL of the page.
+    /// Returns the URL of the page.
     pub fn url(&self) -> &Url {
         &self.url
     }
 
-    /// Time of the page, in digits.
+    /// Returns the time of the page, in digits.
     pub fn time(&self) -> &str {
         &self.time
     }
 
-    /// Takes the `base` of a page; references after it are relative to it.
+    /// Sets the `base` of a page. References after it are relative to it.
     pub(crate) fn take_base(&mut self, base: &str) {
         if let Ok(base) = self.url.join(cut(base.trim_ascii()))
             && is_web(&base)
@@ -109,8 +111,8 @@ impl Scope {
         }
     }
 
-    /// The address of what `target` is the beginning of: an absolute URL, or one relative to a scheme (`//host`) or to the root of
-    /// the site (`/path`). It is taken as it is written.
+    /// Returns the address of `target`, which may be the prefix of a URL: absolute, or relative to
+    /// a scheme (`//host`) or to the root of the site (`/path`). It is not normalised.
     pub(crate) fn lead(&self, target: &str, modifier: Modifier) -> String {
         let scheme = self.base.scheme();
         let url = match target {
@@ -121,7 +123,7 @@ impl Scope {
         self.address(modifier, &url, "")
     }
 
-    /// The address of a URL, and what follows it.
+    /// Returns the address of a URL, with its fragment.
     fn address(&self, modifier: Modifier, url: &str, fragment: &str) -> String {
         let length = self.beginning.len() + 4 + url.len() + fragment.len();
         let mut address = String::with_capacity(length);
@@ -131,7 +133,8 @@ impl Scope {
         address
     }
 
-    /// The address that `reference` leads to; `None` if it does not lead to the web, or stays in the page.
+    /// Returns the address that `reference` leads to, or `None` if it is not an http or https URL,
+    /// or stays in the page.
     pub fn refer(&self, reference: &str, modifier: Modifier, role: Role) -> Option<String> {
         let (url, fragment) = self.resolve(reference)?;
         let address = self.address(modifier, &url, &fragment);
@@ -145,13 +148,13 @@ impl Scope {
         Some(address)
     }
 
-    /// The address of the place that references are relative to.
+    /// Returns the address of the base of references.
     pub(crate) fn base_address(&self) -> Option<String> {
         let (url, _) = self.resolve(".")?;
         Some(self.address(Modifier::Page, &url, ""))
     }
 
-    /// The URL that `reference` leads to, and its fragment with the mark before it.
+    /// Returns the URL of `reference`, and its fragment including the `#`.
     fn resolve(&self, reference: &str) -> Option<(String, String)> {
         let reference = cut(reference.trim_matches(|c: char| c <= ' '));
         if reference.is_empty() || reference.starts_with('#') {
@@ -177,12 +180,12 @@ impl Scope {
     }
 }
 
-/// The beginning of a reference, as much of it as is read.
+/// Truncates a reference to the maximum length.
 fn cut(reference: &str) -> &str {
     &reference[..reference.floor_char_boundary(REFERENCE_BYTES_MAX)]
 }
 
-/// Writes queries in a character set.
+/// Encodes queries in a character set.
 fn encoder(encoding: &'static Encoding) -> impl Fn(&str) -> Cow<'_, [u8]> {
     move |text| encoding.encode(text).0
 }

@@ -1,7 +1,7 @@
-//! Where scripts of a page lead the reader: `location = "http://..."` with an address that is written out.
+//! Navigation in scripts of a page: `location = "http://..."` with a literal address.
 //!
-//! `location` cannot be replaced by the shim (HTML, section 7.2.4: its properties are unforgeable), so an address in the text is led to
-//! the archive here. Nothing else in scripts is touched.
+//! The shim cannot replace `location` (HTML, section 7.2.4: its properties are unforgeable), so
+//! literal addresses are rewritten here. Other parts of scripts are unchanged.
 
 use std::borrow::Cow;
 
@@ -11,13 +11,14 @@ use crate::scope::Scope;
 
 const LOCATION: &str = "location";
 
-/// What `location` may be a property of.
+/// Objects that have the property `location`.
 const OWNERS: [&str; 3] = ["window", "document", "self"];
 
-/// Rewrites a script that stands in a page.
+/// Rewrites a script in a page.
 ///
 /// # Errors
-/// [`TooLong`] as soon as it is: a host can be long, and every address have it.
+/// [`TooLong`] as soon as the result exceeds the limit. Every address may contain the same long
+/// host.
 pub(crate) fn rewrite<'a>(script: &'a str, scope: &Scope) -> Result<Cow<'a, str>, TooLong> {
     let mut rewritten = Bounded::default();
     let mut written = 0;
@@ -30,7 +31,8 @@ pub(crate) fn rewrite<'a>(script: &'a str, scope: &Scope) -> Result<Cow<'a, str>
         };
         let begin = target.as_ptr() as usize - script.as_ptr() as usize;
         rewritten.push(&script[written..begin])?;
-        // What a script appends to it is then part of the captured URL, so it is not written anew in any other way.
+        // A script may append to the address, which then continues the captured URL. So the address
+        // is not normalised.
         rewritten.push(&scope.lead(target, Modifier::Page))?;
         written = begin + target.len();
     }
@@ -41,7 +43,8 @@ pub(crate) fn rewrite<'a>(script: &'a str, scope: &Scope) -> Result<Cow<'a, str>
     Ok(Cow::Owned(rewritten.into_text()))
 }
 
-/// Whether the word behind `before` is the `location` of the window, and not of something else, or a part of another word.
+/// Returns whether the word after `before` is the `location` of the window, and not that of another
+/// object or part of another word.
 fn is_the_location(mut before: &str) -> bool {
     while let Some(owner) = before.trim_end().strip_suffix('.') {
         let owner = owner.trim_end();
@@ -54,9 +57,11 @@ fn is_the_location(mut before: &str) -> bool {
     !before.chars().next_back().is_some_and(is_of_a_word)
 }
 
-/// The address that is assigned to `location` or its `href`, or that its `replace` or `assign` is called with, in the text behind the
-/// word. It must surely be one: absolute, or relative to a scheme or to the root of the site. Other relative addresses already
-/// resolve to captures. A literal with an escape ends before it, and so has no quotation mark behind it.
+/// Returns the literal address that is assigned to `location` or its `href`, or that its `replace`
+/// or `assign` is called with. `behind` is the text after the word. The literal must certainly be
+/// an address: absolute, or relative to a scheme or to the root of the site. Other relative
+/// addresses already resolve to captures. A literal with an escape does not match, because no
+/// quotation mark follows the part before the escape.
 fn target(behind: &str) -> Option<&str> {
     let behind = behind.trim_start();
     let value = match behind.strip_prefix('.').map(str::trim_start) {

@@ -1,14 +1,14 @@
-//! Rewrites `srcset`: several pictures with what each is for (HTML, section 4.8.4.2).
+//! Rewrites `srcset`: several pictures, each with a descriptor (HTML, section 4.8.4.2).
 
 use crate::address::Modifier;
 use crate::bounded::{Bounded, TooLong};
 use crate::references::Role;
 use crate::scope::Scope;
 
-/// Rewrites every picture of `value`; the rest stays.
+/// Rewrites every picture of `value`; the rest is unchanged.
 ///
 /// # Errors
-/// [`TooLong`] as soon as it is.
+/// [`TooLong`] as soon as the result exceeds the limit.
 pub(crate) fn rewrite(value: &str, scope: &Scope) -> Result<String, TooLong> {
     let mut rewritten = Bounded::default();
     let mut rest = value;
@@ -19,7 +19,7 @@ pub(crate) fn rewrite(value: &str, scope: &Scope) -> Result<String, TooLong> {
         rewritten.push(&rest[..begin])?;
         rest = &rest[begin..];
         let end = rest.find(|c: char| c.is_ascii_whitespace()).unwrap_or(rest.len());
-        // A comma at the end of a URL ends the picture; within it is part of the URL.
+        // A comma at the end of a URL ends the picture; a comma within it is part of the URL.
         let url = rest[..end].trim_end_matches(',');
         let ends_here = url.len() < end;
         match scope.refer(url, Modifier::Image, Role::Alternative) {
@@ -37,7 +37,7 @@ pub(crate) fn rewrite(value: &str, scope: &Scope) -> Result<String, TooLong> {
     Ok(rewritten.into_text())
 }
 
-/// Where the comma after the descriptors is. Commas in parentheses do not count.
+/// Returns the place of the comma after the descriptors. Commas in parentheses do not count.
 fn end_of_descriptors(text: &str) -> usize {
     let mut depth = 0_usize;
     for (at, byte) in text.bytes().enumerate() {

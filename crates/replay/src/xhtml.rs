@@ -1,16 +1,18 @@
-//! XHTML as a tokenizer of HTML can read it: `<script src="x"/>` gets an end tag.
+//! Makes XHTML readable for an HTML tokenizer: `<script src="x"/>` gets an end tag.
 //!
-//! To HTML such a tag is not closed, and all that follows is the text of the script; XML has no such elements. Only these tags are
-//! changed, and the element is the same for a browser that reads XML.
+//! In HTML such a tag is not closed, so all following content would be the text of the script. XML
+//! has no such elements. Only these tags are changed, and the element stays the same for an XML
+//! parser.
 
 use crate::html::Markup;
 
-/// What kind of markup a document in XML is, by its outermost element; `None` if that is neither XHTML nor a drawing. `start` is the
-/// beginning of the document, in a superset of ASCII.
+/// Returns the kind of markup of an XML document, by its root element, or `None` if it is neither
+/// XHTML nor a drawing. `start` is the beginning of the document, in a superset of ASCII.
 pub fn xml_markup(start: &[u8]) -> Option<Markup> {
     let text = String::from_utf8_lossy(start);
     let mut rest = text.trim_start_matches('\u{feff}').trim_start();
-    // What may stand before it: instructions, comments, a document type (with declarations in brackets).
+    // Skip items before the root element: instructions, comments, a document type (with
+    // declarations in brackets).
     loop {
         let end = match rest {
             _ if rest.starts_with("<?") => "?>",
@@ -33,7 +35,8 @@ pub fn xml_markup(start: &[u8]) -> Option<Markup> {
     }
 }
 
-/// Elements whose content is text to a tokenizer of HTML (HTML, section 13.2.6.2 and where elements are inserted).
+/// Elements whose content an HTML tokenizer reads as text (HTML, section 13.2.6.2, and the rules
+/// for inserting elements).
 const TEXT_ELEMENTS: [&[u8]; 10] = [
     b"script",
     b"style",
@@ -47,10 +50,10 @@ const TEXT_ELEMENTS: [&[u8]; 10] = [
     b"plaintext",
 ];
 
-/// Longest name that is looked at; none of these is longer.
+/// Maximum length of a name that is compared. None of these is longer.
 const NAME_BYTES_MAX: usize = 12;
 
-/// Closes empty text elements in a document that comes in pieces.
+/// Closes empty text elements in a document that arrives in pieces.
 #[derive(Debug, Default)]
 pub(crate) struct EmptyTags {
     place: Place,
@@ -60,21 +63,22 @@ pub(crate) struct EmptyTags {
 enum Place {
     #[default]
     Text,
-    /// Behind `<`, in a name so far.
+    /// After `<`, with the name so far.
     Name(Vec<u8>),
     /// In a tag that may have to be closed, or in another one (`None`).
     Tag {
         name: Option<Vec<u8>>,
         quote: Option<u8>,
-        /// A slash that is not written yet.
+        /// A slash that is held back.
         slash: bool,
     },
-    /// In a comment, CDATA section or processing instruction, up to `end`; `matched` bytes of that have come.
+    /// In a comment, CDATA section or processing instruction, up to `end`, of which `matched` bytes
+    /// have arrived.
     Until { end: &'static [u8], matched: usize },
 }
 
 impl EmptyTags {
-    /// Takes a piece.
+    /// Processes a piece.
     pub(crate) fn closed(&mut self, piece: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(piece.len() + 16);
         for byte in piece {
@@ -83,7 +87,7 @@ impl EmptyTags {
         out
     }
 
-    /// What is held back at the end of the document.
+    /// Returns the bytes held back at the end of the document.
     pub(crate) fn end(self) -> &'static [u8] {
         match self.place {
             Place::Tag { slash: true, .. } => b"/",
@@ -126,7 +130,7 @@ impl EmptyTags {
                         slash: false,
                     },
                 };
-                // The slash was not to be written yet.
+                // The slash must be held back.
                 if let Place::Tag {
                     name: Some(_), slash, ..
                 } = &mut self.place
@@ -164,7 +168,7 @@ impl EmptyTags {
                 out.push(byte);
                 *matched = match byte == end[*matched] {
                     true => *matched + 1,
-                    // The ends are runs of one byte and a `>`: a run that goes on still ends.
+                    // The ends are runs of one byte followed by `>`: a longer run still ends.
                     false if *matched > 0 && byte == end[*matched - 1] => *matched,
                     false => usize::from(byte == end[0]),
                 };

@@ -1,10 +1,10 @@
-//! Numbers from a seed.
+//! Pseudo-random numbers from a seed.
 
-/// Splitmix64: the same seed gives the same numbers for ever.
+/// Splitmix64: the same seed always gives the same numbers.
 pub struct Dice(pub u64);
 
 impl Dice {
-    /// A number below `sides`.
+    /// Returns a number below `sides`.
     pub fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

@@ -1,7 +1,7 @@
-//! Doubles for tests: volumes in memory with faults that can be switched, clusters of them in one process, the ways
-//! between their nodes, and a check of histories against a register.
+//! Test doubles: volumes in memory with switchable faults, clusters of them in one process, the
+//! network between their nodes, and a linearizability checker for histories.
 //!
-//! Used by tests alone. What the production crates do not know of each other, a rig joins.
+//! Used only by tests. A rig connects production crates that do not depend on each other.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![expect(

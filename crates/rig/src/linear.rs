@@ -1,15 +1,16 @@
-//! Whether a history of one object could have happened to a single register, one operation after the other.
+//! Checks whether a history of one object is linearizable to a single register.
 //!
-//! The search of Wing and Gong ("Testing and Verifying Concurrent Objects", 1993) with the memory of Lowe ("Testing for
-//! linearizability", 2017): operations are put in an order that keeps to real time and explains every answer; states
-//! reached before are not searched again. Objects are independent of each other, so each is checked alone.
+//! The search of Wing and Gong ("Testing and Verifying Concurrent Objects", 1993) with the memory
+//! of Lowe ("Testing for linearizability", 2017): operations are put in an order that respects real
+//! time and explains every response. States reached before are not searched again. Objects are
+//! independent of each other, so each is checked alone.
 
 use std::collections::HashSet;
 
-/// A content, by number; 0 is none. No two writes of a history are of the same.
+/// A content, by number; 0 means no object. No two writes of a history have the same value.
 pub type Value = u32;
 
-/// What must hold for a write to happen.
+/// The condition of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     Always,
@@ -17,37 +18,37 @@ pub enum When {
     Is(Value),
 }
 
-/// What was asked.
+/// The requested operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
     Read,
-    /// A deletion writes 0; of nothing it does nothing.
+    /// A deletion writes 0. If there is no object it does nothing.
     Write {
         value: Value,
         when: When,
     },
 }
 
-/// What was answered.
+/// The response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// Of a read.
+    /// The result of a read.
     Found(Value),
     Written,
-    /// The condition does not hold of this value.
+    /// The condition did not hold for this value.
     Refused(Value),
-    /// A deletion found nothing.
+    /// A deletion found no object.
     Nothing,
-    /// None, or that it is not known: it may happen at any time, or never.
+    /// No response, or an unknown outcome: the operation may happen at any time, or never.
     Unknown,
 }
 
-/// One operation and when it was under way.
+/// One operation and its time interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
     pub asked: Asked,
     pub answer: Answer,
-    /// Moments, in one order for all: when it was asked, and when it was answered.
+    /// Logical times, in one order for all operations: of the request, and of the response.
     pub begun: u64,
     pub ended: u64,
 }
@@ -57,7 +58,7 @@ impl Event {
         self.answer == Answer::Unknown
     }
 
-    /// The value afterwards, if it may happen at this value with this answer.
+    /// Returns the value afterwards, if the operation can happen at this value with this response.
     fn apply(&self, state: Value) -> Option<Value> {
         let Asked::Write { value, when } = self.asked else {
             return (self.answer == Answer::Found(state)).then_some(state);
@@ -77,9 +78,9 @@ impl Event {
     }
 }
 
-/// Whether the history of one object, which was absent at first, can be explained. At most 128 events.
+/// Returns whether the history of one object, absent at first, is linearizable. At most 128 events.
 pub fn is_linearizable(events: &[Event]) -> bool {
-    // An unanswered read says nothing.
+    // An unanswered read gives no information.
     let told = |event: &&Event| !(event.is_unknown() && event.asked == Asked::Read);
     let events: Vec<Event> = events.iter().filter(told).copied().collect();
     assert!(events.len() <= 128, "{} events are too many", events.len());
@@ -93,7 +94,7 @@ pub fn is_linearizable(events: &[Event]) -> bool {
         if left().all(|at| events[at].is_unknown()) {
             return true;
         }
-        // Nothing comes after something that begins when it has ended.
+        // An operation that begins after another has ended cannot come before it.
         let known = left().filter(|at| !events[*at].is_unknown());
         let first_end = known.map(|at| events[at].ended).min().unwrap_or(u64::MAX);
         for at in left().filter(|at| events[*at].begun <= first_end) {
@@ -136,10 +137,11 @@ mod tests {
         let good: [&[Event]; 8] = [
             &[],
             &[read(0, 1, 2), put(1, 3, 4), read(1, 5, 6)],
-            // Under way at the same time: either order.
+            // Concurrent, so either order is possible.
             &[put(1, 1, 10), put(2, 2, 9), read(1, 11, 12)],
             &[put(1, 1, 10), put(2, 2, 9), read(2, 11, 12)],
-            // One reader sees it before it is answered, nobody the old one afterwards.
+            // One reader sees the value before the write is answered, and no reader sees the old
+            // one afterwards.
             &[
                 put(1, 1, 2),
                 put(2, 3, 20),
@@ -147,7 +149,7 @@ mod tests {
                 read(2, 6, 7),
                 read(2, 8, 9),
             ],
-            // Nobody knows whether it has happened, until somebody sees it, late.
+            // It is unknown whether the write has happened, until a reader sees its value, late.
             &[
                 put(1, 1, 2),
                 unknown(2, 3),
@@ -156,7 +158,7 @@ mod tests {
                 read(2, 9, 10),
             ],
             &[put(1, 1, 2), unknown(2, 3), read(1, 9, 10)],
-            // Two create it, one is refused with the other's value.
+            // Two clients create the object, and one is refused with the other's value.
             &[
                 write(1, When::Absent, Answer::Written, 1, 5),
                 write(2, When::Absent, Answer::Refused(1), 2, 6),
@@ -175,9 +177,9 @@ mod tests {
         let bad: [&[Event]; 8] = [
             &[put(1, 1, 2), read(0, 3, 4)],
             &[put(1, 1, 2), put(2, 3, 4), read(1, 5, 6)],
-            // One has seen the new value, a later one sees the old.
+            // One reader has seen the new value, a later one sees the old.
             &[put(1, 1, 2), put(2, 3, 20), read(2, 4, 5), read(1, 6, 7)],
-            // A condition that held of what was overwritten already.
+            // A condition that held for a value already overwritten.
             &[
                 put(1, 1, 2),
                 put(2, 3, 4),
@@ -185,13 +187,13 @@ mod tests {
             ],
             // Created although it exists.
             &[put(1, 1, 2), write(2, When::Absent, Answer::Written, 3, 4)],
-            // There after it was deleted.
+            // Read after it was deleted.
             &[
                 put(1, 1, 2),
                 write(0, When::Always, Answer::Written, 3, 4),
                 read(1, 5, 6),
             ],
-            // What may have happened has happened twice.
+            // A write with unknown outcome has happened twice.
             &[
                 put(1, 1, 2),
                 write(2, When::Always, Answer::Unknown, 3, 4),
@@ -200,7 +202,7 @@ mod tests {
                 read(3, 9, 10),
                 read(2, 11, 12),
             ],
-            // Both won.
+            // Both created it.
             &[
                 write(1, When::Absent, Answer::Written, 1, 5),
                 write(2, When::Absent, Answer::Written, 2, 6),

@@ -1,8 +1,9 @@
-//! The ways between the nodes of a rig: processes that are killed, stopped and continued, and lines that are cut.
+//! The network between the nodes of a rig: processes that are killed, stopped and continued, and
+//! connections that are cut.
 //!
-//! Every question goes out from a process, in one of its lives, to a node. A process that is stopped sends nothing and
-//! answers nothing until it goes on, where it was; one that was killed never does anything again, and its successor
-//! begins anew. A question may be carried out although nobody hears of it any more.
+//! Every request goes from a process, in one of its lives, to a node. A stopped process sends and
+//! answers nothing until it continues where it was. A killed process never acts again, and its
+//! successor starts fresh. A request may be carried out although its response is lost.
 
 use std::collections::BTreeSet;
 use std::future::pending;
@@ -24,12 +25,12 @@ use rand::{RngExt, SeedableRng};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
-/// How long most answers are waited for.
+/// How long most callers wait for a response.
 const WAIT: Duration = Duration::from_millis(40);
 
-/// What may happen to processes and lines.
+/// The failures of processes and connections.
 pub struct Net {
-    /// Nothing has happened yet, and nothing takes time: the ways are as short as they can be.
+    /// No failure has happened yet, and requests take no time: they are called directly.
     quiet: AtomicBool,
     state: Watched,
     random: Mutex<StdRng>,
@@ -41,28 +42,28 @@ struct State {
     lives: Vec<u32>,
     down: BTreeSet<usize>,
     stopped: BTreeSet<usize>,
-    /// Both ways are in it.
+    /// A cut connection is listed in both directions.
     cut: BTreeSet<(usize, usize)>,
 }
 
-/// The way from one process to a node.
+/// The connection from one process to a node.
 #[derive(Clone)]
 pub struct Way {
     net: Arc<Net>,
     from: usize,
-    /// The life of the process that asks.
+    /// The life of the calling process.
     life: u32,
     to: usize,
-    /// How long an answer is waited for.
+    /// How long the caller waits for a response.
     wait: Duration,
 }
 
-/// Why there is no answer; whether the question may have arrived.
+/// There was no response. Says whether the request may have arrived.
 pub struct Lost {
     pub asked: bool,
 }
 
-/// The state, and who waits for it. Tokio's `watch` wakes those in an order that it draws by chance.
+/// The state, and the tasks that wait for changes. Tokio's `watch` wakes tasks in a random order.
 struct Watched {
     state: Mutex<State>,
     changed: Notify,
@@ -78,7 +79,7 @@ impl Watched {
         self.changed.notify_waiters();
     }
 
-    /// Returns once this holds.
+    /// Waits until the state satisfies `holds`.
     async fn until(&self, holds: impl Fn(&State) -> bool) {
         loop {
             let changed = self.changed.notified();
@@ -93,7 +94,7 @@ impl Watched {
 impl Net {
     pub fn new(nodes: usize) -> Arc<Self> {
         let state = State {
-            // One more, which is no node and never dies.
+            // One more process, which is not a node and never dies.
             lives: vec![0; nodes + 1],
             ..State::default()
         };
@@ -107,7 +108,7 @@ impl Net {
         })
     }
 
-    /// From now on questions take some time, by chance.
+    /// Delays requests by random times from now on.
     pub fn unquiet(&self, seed: u64) {
         self.quiet.store(false, Ordering::SeqCst);
         *self.random.lock() = StdRng::seed_from_u64(seed);
@@ -156,7 +157,7 @@ impl Net {
         self.state.lock().down.contains(&node)
     }
 
-    /// Returns when the process of this life has been killed.
+    /// Waits until the process of this life has been killed.
     pub async fn killed(&self, node: usize, life: u32) {
         self.state.until(|state| state.lives[node] > life).await;
     }
@@ -166,7 +167,7 @@ impl Net {
         sleep(Duration::from_micros(micros)).await;
     }
 
-    /// Returns when the process is not stopped; never for one that was killed.
+    /// Waits until the process is not stopped. Never returns for one that was killed.
     async fn awake(&self, node: usize, life: u32) {
         let is_awake = |state: &State| state.lives[node] > life || !state.stopped.contains(&node);
         self.state.until(is_awake).await;
@@ -187,13 +188,13 @@ impl Way {
         }
     }
 
-    /// The same, for questions that others are asked about in turn.
+    /// Like this connection, for requests for which the node asks other nodes in turn.
     pub fn patient(mut self) -> Self {
         self.wait = WAIT * 10;
         self
     }
 
-    /// Carries a question over, which is `work` there, and its answer back.
+    /// Sends a request, which runs as `work` on the other side, and returns its response.
     pub async fn call<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -247,7 +248,7 @@ impl Way {
     }
 }
 
-/// A volume at the end of a way.
+/// A volume behind a connection.
 pub struct Wired {
     pub way: Way,
     pub volume: Arc<dyn Volume>,
@@ -276,7 +277,7 @@ impl Volume for Wired {
     async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
         let volume = self.volume.clone();
         match ask {
-            // Upkeep: not part of the histories that a net is for.
+            // Upkeep is not part of the histories that a net is for.
             VolumeAsk::Survey { .. }
             | VolumeAsk::Verify { .. }
             | VolumeAsk::Remove { .. }
@@ -318,7 +319,7 @@ impl Volume for Wired {
     }
 }
 
-/// A node at the end of a way.
+/// A node behind a connection.
 pub struct WiredNode {
     pub way: Way,
     pub node: Arc<dyn Node>,

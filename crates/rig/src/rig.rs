@@ -17,7 +17,7 @@ use store::{Cluster, Connect, LayoutTag, Patience, Put, Store, StoreError, Topol
 use super::MemoryVolume;
 use super::net::{Net, Way, Wired, WiredNode};
 
-/// Short, so that tests of late volumes are quick.
+/// Short times, so that tests of late volumes are quick.
 pub const PATIENCE: Patience = Patience {
     hedge: Duration::from_millis(60),
     answer: Duration::from_secs(2),
@@ -26,21 +26,21 @@ pub const PATIENCE: Patience = Patience {
     probe: Duration::from_millis(100),
 };
 
-/// Views by layout, for their tables: thousands of rigs have one of a few layouts.
+/// Topologies by layout, to reuse their tables: thousands of rigs have one of a few layouts.
 static KNOWN: Mutex<BTreeMap<String, Arc<Topology>>> = Mutex::new(BTreeMap::new());
 
 /// Volumes, nodes and stores.
 pub struct Rig {
     pub volumes: Vec<Arc<MemoryVolume>>,
     pub nodes: Vec<Arc<MemoryNode>>,
-    /// One for each node.
+    /// One per node.
     pub stores: Vec<Store>,
     pub net: Arc<Net>,
     layouts: Layouts,
     patience: Patience,
 }
 
-/// A node that decides by its store.
+/// A node that decides through its store.
 pub struct MemoryNode {
     id: NodeId,
     store: Mutex<Option<Store>>,
@@ -48,7 +48,7 @@ pub struct MemoryNode {
     pub is_reachable: AtomicBool,
 }
 
-/// What one process reaches.
+/// The handles of one process.
 struct Handles {
     net: Arc<Net>,
     from: usize,
@@ -62,7 +62,7 @@ impl Rig {
         Self::growing(volumes, volumes, replicas)
     }
 
-    /// Volumes of which only the first take part at first; see [`Rig::grow`].
+    /// Makes a rig in which only the first volumes take part at first; see [`Rig::grow`].
     pub fn growing(first: usize, volumes: usize, replicas: u8) -> Self {
         Self::made(
             layout(1, first, 1, replicas),
@@ -70,7 +70,7 @@ impl Rig {
         )
     }
 
-    /// Nodes of so many volumes each, every node a zone.
+    /// Makes nodes with this many volumes each, every node in a separate zone.
     pub fn of_nodes(nodes: usize, each: usize, replicas: u8) -> Self {
         let layout = layout(1, nodes, each, replicas);
         let roles = layout.roles.clone();
@@ -104,7 +104,7 @@ impl Rig {
         rig
     }
 
-    /// The same, of other patience.
+    /// Returns the same rig with other time limits.
     pub fn with_patience(mut self, patience: Patience) -> Self {
         self.patience = patience;
         self.stores.clear();
@@ -116,7 +116,7 @@ impl Rig {
         self.stores = (0..self.nodes.len()).map(|node| self.process(node)).collect();
     }
 
-    /// A process of a node, in its present life.
+    /// Starts a process of a node, in its present life.
     fn process(&self, node: usize) -> Store {
         let handles = Handles {
             net: self.net.clone(),
@@ -140,24 +140,24 @@ impl Rig {
         store
     }
 
-    /// The store of a process that is no node.
+    /// Returns the store of a process that is not a node.
     pub fn client(&self) -> Store {
         self.process(self.nodes.len())
     }
 
-    /// The store of a node's process, as it is now.
+    /// Returns the store of a node's current process.
     pub fn store_of(&self, node: usize) -> Store {
         self.nodes[node].store.lock().clone().unwrap()
     }
 
-    /// The process of a node that was killed is started again.
+    /// Starts the process of a killed node again.
     pub fn restart(&self, node: usize) {
         self.volumes_of(node).for_each(|volume| volume.restart());
         self.process(node);
         self.net.start(node);
     }
 
-    /// The volumes of a node.
+    /// Returns the volumes of a node.
     pub fn volumes_of(&self, node: usize) -> impl Iterator<Item = &Arc<MemoryVolume>> {
         let name = format!("n{node}/");
         self.volumes
@@ -165,7 +165,8 @@ impl Rig {
             .filter(move |volume| volume.id().0.starts_with(&name))
     }
 
-    /// Takes the next layout into force, of so many volumes; the older ones are still looked into.
+    /// Puts the next layout, of this many volumes, into force. Reads still look into the older
+    /// ones.
     pub fn grow(&self, volumes: usize) {
         for store in &self.stores {
             let now = store.cluster().topology().layouts.clone();
@@ -175,12 +176,12 @@ impl Rig {
         }
     }
 
-    /// All keys that any volume holds.
+    /// Returns all keys that any volume holds.
     pub fn keys(&self) -> BTreeSet<Key> {
         self.volumes.iter().flat_map(|volume| volume.keys()).collect()
     }
 
-    /// The first node's store.
+    /// Returns the first node's store.
     pub fn store(&self) -> &Store {
         &self.stores[0]
     }
@@ -189,7 +190,7 @@ impl Rig {
         self.volumes.iter().find(|volume| volume.id() == id).unwrap()
     }
 
-    /// The volumes of a key's home, decider first.
+    /// Returns the home volumes of a key, decider first.
     pub fn home(&self, key: &Key) -> Vec<&Arc<MemoryVolume>> {
         let topology = self.store().cluster().topology();
         topology
@@ -199,7 +200,7 @@ impl Rig {
             .collect()
     }
 
-    /// The volumes that hold a key's newest version, live or tombstone.
+    /// Returns the volumes that hold a key's newest version, live or tombstone.
     pub fn holders(&self, key: &Key) -> Vec<&Arc<MemoryVolume>> {
         let version = |volume: &&Arc<MemoryVolume>| volume.held(key).map(|held| held.meta.version);
         let newest = self.volumes.iter().filter_map(|volume| version(&volume)).max();
@@ -207,7 +208,7 @@ impl Rig {
         self.volumes.iter().filter(holds).collect()
     }
 
-    /// Uploads neither committed nor given up.
+    /// Returns the number of uploads neither committed nor aborted.
     pub fn uploads(&self) -> usize {
         self.volumes.iter().map(|volume| volume.uploads()).sum()
     }
@@ -221,7 +222,7 @@ impl Rig {
     }
 }
 
-/// A layout of so many nodes of so many volumes, each node in a zone of its own.
+/// Returns a layout of this many nodes and volumes per node, each node in a separate zone.
 fn layout(number: u64, nodes: usize, each: usize, replicas: u8) -> Layout {
     let node = |i: usize| NodeRole {
         id: NodeId::from(format!("n{i}")),
@@ -229,7 +230,7 @@ fn layout(number: u64, nodes: usize, each: usize, replicas: u8) -> Layout {
         address: format!("127.0.0.1:{i}"),
     };
     let volume = |(i, j): (usize, usize)| VolumeRole {
-        // The first one's name is that of an only one.
+        // The first volume has the same name as the only volume of a node.
         id: VolumeId::from(format!(
             "n{i}/v{}",
             if j == 0 { String::new() } else { j.to_string() }
@@ -252,7 +253,7 @@ fn layout(number: u64, nodes: usize, each: usize, replicas: u8) -> Layout {
     }
 }
 
-/// A content in pieces of uneven lengths.
+/// Returns content in pieces of uneven lengths.
 pub fn body(content: &[u8]) -> ByteStream {
     let whole = Bytes::copy_from_slice(content);
     let lengths = [10_000usize, 1, 300_000, 70_000];

@@ -1,9 +1,11 @@
-//! Rules of a pywb: files `.aclj`, as its documentation of access control describes them.
+//! Imports access rules of pywb: `.aclj` files, as described in its documentation of access
+//! control.
 //!
-//! A line is `SURT - {"access": "allow|block|exclude|allow_ignore_embargo", "user": "name"}`; `###` behind the SURT means that one key
-//! alone. There, of the rules whose key a URL begins with the longest counts, and of those of one key the one for who
-//! asks before the one for everybody. Here deny wins, whatever is longer. So each rule that denies becomes one with what longer
-//! rules say otherwise left out of it, once for each user that any rule names and once for all others.
+//! A line is `SURT - {"access": "allow|block|exclude|allow_ignore_embargo", "user": "name"}`. `###`
+//! after the SURT means only that key. In pywb, the rule with the longest key that is a prefix of
+//! the URL counts, and for one key a rule for the user comes before a rule for everybody. Here deny
+//! wins, whatever its length. So each denying rule excludes the longer keys with other rules, once
+//! for each user named in any rule and once for all other users.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,25 +13,25 @@ use serde::Deserialize;
 
 use crate::rule::{Access, Condition, Rule};
 
-/// What stands behind a key that is meant alone.
+/// Follows a key that is meant exactly.
 pub(crate) const EXACT: &str = "###";
 
-/// Rules as they were found.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
     /// The rules.
     pub rules: Vec<Rule>,
-    /// Lines that say `exclude`, which a pywb tells apart from `block` and this does not: both are hidden.
+    /// Number of lines with `exclude`. pywb distinguishes it from `block`; here both are hidden.
     pub excluded: usize,
 }
 
-/// A line that cannot be read.
+/// An invalid line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}")]
 pub struct AcljError {
-    /// Which, from 1.
+    /// Number of the line, counted from 1.
     pub line: usize,
-    /// Why not.
+    /// The reason.
     pub why: String,
 }
 
@@ -40,13 +42,13 @@ struct Entry {
     user: Option<String>,
 }
 
-/// Access by key (with [`EXACT`] behind it where it is meant alone), for everybody or one user.
+/// Access by key (with [`EXACT`] appended if it is meant exactly), for everybody or one user.
 type Written = BTreeMap<Option<String>, BTreeMap<String, Access>>;
 
-/// Makes rules of the text of a file, for an archive with this default.
+/// Converts the text of a file to rules, for an archive with this default.
 ///
 /// # Errors
-/// [`AcljError`]: nothing is imported then.
+/// [`AcljError`]. Then no rule is imported.
 pub fn import(text: &str, default: Access) -> Result<Imported, AcljError> {
     let mut written = Written::new();
     let mut excluded = 0;
@@ -57,7 +59,7 @@ pub fn import(text: &str, default: Access) -> Result<Imported, AcljError> {
         }
         let (key, user, access, is_excluded) = entry(content).map_err(|why| AcljError { line, why })?;
         excluded += usize::from(is_excluded);
-        // Of two rules of one key and user a pywb finds the first.
+        // If two rules have the same key and user, pywb finds the first.
         written.entry(user).or_default().entry(key).or_insert(access);
     }
     let users: BTreeSet<&String> = written.keys().flatten().collect();
@@ -94,7 +96,8 @@ fn entry(content: &str) -> Result<(String, Option<String>, Access, bool), String
     Ok((key.to_owned(), user, access, entry.access == "exclude"))
 }
 
-/// Rules for what differs from the default: keys that say so, without longer ones.
+/// Returns rules for the keys whose access differs from the default, excluding longer keys with
+/// other rules.
 fn rules_for(
     effective: &BTreeMap<String, Access>,
     default: Access,
@@ -128,7 +131,7 @@ fn rules_for(
         .collect()
 }
 
-/// Keys that begin with a key and are longer, but for those that begin with another of them.
+/// Returns the longer keys with this prefix, except those that another of them covers.
 fn longer(effective: &BTreeMap<String, Access>, key: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for (other, _) in effective.range(key.to_owned()..) {

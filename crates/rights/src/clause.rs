@@ -1,32 +1,33 @@
-//! What a rule matches, made ready for millions of questions.
+//! The compiled condition of a rule, for millions of tests.
 
 use std::collections::BTreeSet;
 
 use crate::key_ranges::KeyRanges;
 use crate::sight::Subject;
 
-/// Captures that meet all of its conditions. Rules that differ in their keys alone, or in their digests alone, share one.
+/// Matches captures that meet all of its conditions. Rules that differ only in their keys, or only
+/// in their digests, share one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clause {
-    /// The label of the input is this one.
+    /// Required label of the input.
     pub collection: Option<String>,
-    /// The media type is this one, or of this kind.
+    /// Required media type, or kind of media type.
     pub mime: Option<MimePattern>,
-    /// The digest is among these.
+    /// Allowed digests.
     pub digests: Option<BTreeSet<String>>,
-    /// The time of capture is not before the first nor after the second.
+    /// First and last allowed time of capture, both inclusive.
     pub fetch_time_ms: (i64, i64),
-    /// The URL key is among these.
+    /// Allowed URL keys.
     pub keys: Option<KeyRanges>,
 }
 
 impl Clause {
-    /// Whether the URL key meets its condition.
+    /// Returns whether the URL key meets its condition.
     pub fn has_key(&self, url_key: &str) -> bool {
         self.keys.as_ref().is_none_or(|keys| keys.contains(url_key))
     }
 
-    /// Whether nothing but the URL key matters.
+    /// Returns whether only the URL key matters.
     pub fn is_of_keys_alone(&self) -> bool {
         self.collection.is_none()
             && self.mime.is_none()
@@ -34,32 +35,32 @@ impl Clause {
             && self.fetch_time_ms == (i64::MIN, i64::MAX)
     }
 
-    /// Whether a time of capture meets its condition.
+    /// Returns whether a time of capture meets its condition.
     pub fn has_time(&self, fetch_time_ms: i64) -> bool {
         let (first, last) = self.fetch_time_ms;
         first <= fetch_time_ms && fetch_time_ms <= last
     }
 
-    /// Whether a collection meets its condition.
+    /// Returns whether a collection meets its condition.
     pub fn has_collection(&self, collection: &str) -> bool {
         self.collection.as_ref().is_none_or(|wanted| wanted == collection)
     }
 
-    /// Whether a media type meets its condition.
+    /// Returns whether a media type meets its condition.
     pub fn has_mime(&self, mime: &str) -> bool {
         self.mime.as_ref().is_none_or(|pattern| pattern.matches(mime))
     }
 
-    /// Whether a digest meets its condition.
+    /// Returns whether a digest meets its condition.
     pub fn has_digest(&self, digest: &str) -> bool {
         self.digests
             .as_ref()
             .is_none_or(|digests| digests.contains(digest))
     }
 
-    /// Whether it matches a capture.
+    /// Returns whether the clause matches a capture.
     pub fn matches(&self, subject: &Subject<'_>) -> bool {
-        // The cheapest first; keys last.
+        // The cheapest tests first; keys last.
         self.has_time(subject.fetch_time_ms)
             && self.has_collection(subject.collection)
             && self.has_mime(subject.mime)
@@ -67,8 +68,8 @@ impl Clause {
             && self.has_key(subject.url_key)
     }
 
-    /// The same captures in fewer clauses. There may be thousands of rules that name a URL key or a digest each: together they
-    /// are one clause, and cost one binary search.
+    /// Joins clauses into fewer ones that match the same captures. There may be thousands of rules
+    /// with one URL key or digest each. Joined, they cost one binary search.
     pub(crate) fn joined(clauses: Vec<Clause>) -> Vec<Clause> {
         let mut joined: Vec<(Clause, Vec<KeyRanges>)> = Vec::new();
         for mut clause in clauses {
@@ -98,16 +99,16 @@ impl Clause {
     }
 }
 
-/// A media type, or all of a kind.
+/// A media type, or all types of a kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MimePattern {
-    /// Lower case; without the star.
+    /// Lower case, without the star.
     text: String,
     is_kind: bool,
 }
 
 impl MimePattern {
-    /// `application/pdf`, or `image/*`; `None` if there is nothing.
+    /// Parses `application/pdf` or `image/*`; `None` if the text is empty.
     pub fn new(text: &str) -> Option<MimePattern> {
         let text = text.trim().to_ascii_lowercase();
         let kind = text.strip_suffix('*').map(str::to_owned);
@@ -117,7 +118,7 @@ impl MimePattern {
         })
     }
 
-    /// Whether a media type (lower case, without parameters) is one of these.
+    /// Returns whether a media type (lower case, without parameters) matches.
     pub fn matches(&self, mime: &str) -> bool {
         match self.is_kind {
             true => mime.starts_with(&self.text),

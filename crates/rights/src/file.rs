@@ -1,4 +1,5 @@
-//! The rules' file: `rights.toml` in an archive's directory, which people and `weft rights` write.
+//! The file of access rules: `rights.toml` in an archive's directory, written by users and by `weft
+//! rights`.
 //!
 //! ```toml
 //! default = "allow"             # or "deny": what holds for captures that no rule matches
@@ -12,10 +13,10 @@
 //! ```
 //!
 //! Invariants:
-//! - the file is looked at each time it is asked for, so that what was changed holds for the next question;
-//! - it is replaced whole, under a lock: two who change it lose nothing, and nobody reads half of it;
-//! - what people wrote beside the rules stays where it is (`edit`);
-//! - a file that cannot be understood, in any of its rules, is an error, and no rules at all.
+//! - the file is checked for changes at every read, so a change applies to the next question;
+//! - it is replaced atomically under a lock, so concurrent changes and reads are safe;
+//! - comments and layout of users are kept (`edit`);
+//! - an invalid file, even in one rule only, is an error and gives no rules.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,63 +31,63 @@ use read::{Spans, line_of, spans};
 mod edit;
 mod read;
 
-/// Why there are no rules.
+/// Why the rules cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The disk failed.
     #[error("{action} {path}: {source}")]
     Io {
-        /// What was tried.
+        /// The attempted action.
         action: &'static str,
         /// The file.
         path: String,
-        /// Why it failed.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It is no TOML, or has what rules do not have.
+    /// The file is not TOML, or has unknown keys.
     #[error(
         "{path}:{line}: this cannot be understood, so nothing is shown to anybody but the owner of the archive until it is mended: {message}"
     )]
     Form {
         /// The file.
         path: String,
-        /// Which line, from 1.
+        /// Number of the line, counted from 1.
         line: usize,
-        /// Where and why.
+        /// Position and reason.
         message: String,
     },
-    /// A rule means nothing.
+    /// A rule is invalid.
     #[error(
         "{path}:{line}: rule {number} means nothing, so nothing is shown to anybody but the owner of the archive until it is mended: {why}"
     )]
     Rule {
         /// The file.
         path: String,
-        /// Where the rule begins, from 1.
+        /// Line at which the rule begins, counted from 1.
         line: usize,
-        /// Which, from 1.
+        /// Number of the rule, counted from 1.
         number: usize,
-        /// Why.
+        /// The reason.
         why: RuleError,
     },
 }
 
-/// The file; used from any number of threads.
+/// The file, for use from any number of threads.
 #[derive(Debug)]
 pub struct RightsFile(Stamped<Rules>);
 
 impl RightsFile {
-    /// The file at a path, where there need not be one.
+    /// Uses the file at a path, which need not exist.
     pub fn at(path: PathBuf) -> RightsFile {
         RightsFile(Stamped::at(path))
     }
 
-    /// Where it is.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// The rules as they are now; `None` where there is no file.
+    /// Returns the present rules; `None` if the file does not exist.
     ///
     /// # Errors
     /// [`FileError`].
@@ -98,11 +99,12 @@ impl RightsFile {
         })
     }
 
-    /// Changes the rules: `change` gets those that are there, or none. Other changes wait. What people wrote beside the
-    /// rules stays, unless the rules are in an order that adding and removing do not come to, or are laid out as inline tables.
+    /// Changes the rules. `change` gets the present rules, or an empty set. Concurrent changes
+    /// wait. Text that users wrote in addition to the rules is kept, unless the change does more
+    /// than add and remove rules, or the rules are inline tables.
     ///
     /// # Errors
-    /// [`FileError`], or what `change` returns; the file is as it was then.
+    /// [`FileError`], or the error of `change`. Then the file is unchanged.
     pub fn change<T, E: From<FileError>>(
         &self,
         change: impl FnOnce(&mut Rules) -> Result<T, E>,
@@ -112,7 +114,8 @@ impl RightsFile {
             let (known, spans) = self.parsed(text)?;
             let mut rules = known.clone();
             changed = Some(change(&mut rules)?);
-            // What an edit came to is read before it is written: it says what was wanted, or it is not used.
+            // An edited text is parsed before it is written. It is used only if it gives the wanted
+            // rules.
             let edited = edit::edited(text, &spans, &known, &rules).filter(|text| says(text, &rules));
             let edited = match edited {
                 Some(edited) => edited,
@@ -162,7 +165,7 @@ impl RightsFile {
     }
 }
 
-/// Whether a text says these rules.
+/// Returns whether a text gives these rules.
 fn says(text: &str, rules: &Rules) -> bool {
     spans(text).is_ok_and(|spans| spans.rules() == *rules)
 }

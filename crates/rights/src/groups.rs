@@ -1,44 +1,45 @@
-//! Who asks, as far as rules care: the groups that somebody is in.
+//! The groups of a client, which access rules refer to.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Who administers the archive over HTTP is in this group too, so that rules can name them.
+/// Clients that administer the archive over HTTP are in this group too, so that rules can name
+/// them.
 pub const ADMIN: &str = "admin";
 
-/// The groups of somebody who asks. In none: the public.
+/// The groups of a client. The public is in none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Groups(BTreeSet<String>);
 
 impl Groups {
-    /// Nobody in particular.
+    /// Returns an empty set of groups.
     pub fn public() -> Groups {
         Groups::default()
     }
 
-    /// Names with commas or white space between them, as headers and flags give them.
+    /// Parses names separated by commas or white space, as in headers and flags.
     pub fn listed(text: &str) -> Groups {
         let names = text.split(|c: char| c == ',' || c.is_whitespace());
         names.filter(|name| !name.is_empty()).collect()
     }
 
-    /// These, and the group of those who administer.
+    /// Adds the group of administrators.
     #[must_use]
     pub fn with_admin(mut self) -> Groups {
         self.0.insert(ADMIN.to_owned());
         self
     }
 
-    /// Whether one of `names` is among them.
+    /// Returns whether one of `names` is among them.
     pub fn has_any(&self, names: &[String]) -> bool {
         names.iter().any(|name| self.0.contains(name))
     }
 
-    /// Their names, sorted.
+    /// Returns the names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }

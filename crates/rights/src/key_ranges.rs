@@ -1,13 +1,13 @@
-//! Sets of URL keys, as ranges.
+//! Sets of URL keys, stored as ranges.
 
 use urlkey::KeyRange;
 
-/// A set of URL keys: ranges in ascending order, disjoint and not touching.
+/// A set of URL keys: ranges in ascending order, disjoint and not adjacent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyRanges(Vec<KeyRange>);
 
 impl KeyRanges {
-    /// The keys that are in any of `ranges`.
+    /// Returns the keys in any of `ranges`.
     pub fn any_of(mut ranges: Vec<KeyRange>) -> KeyRanges {
         ranges.sort_by(|a, b| a.start.cmp(&b.start));
         let mut merged: Vec<KeyRange> = Vec::with_capacity(ranges.len());
@@ -24,7 +24,7 @@ impl KeyRanges {
         KeyRanges(merged)
     }
 
-    /// These keys without `others`.
+    /// Returns these keys except `others`.
     pub fn without(self, others: &KeyRanges) -> KeyRanges {
         let mut left = Vec::new();
         for mut range in self.0 {
@@ -50,19 +50,20 @@ impl KeyRanges {
         KeyRanges(left)
     }
 
-    /// Whether a key is among them.
+    /// Returns whether a key is in the set.
     pub fn contains(&self, url_key: &str) -> bool {
         self.range_of(url_key).is_some()
     }
 
-    /// The range that holds a key.
+    /// Returns the range that contains a key.
     pub fn range_of(&self, url_key: &str) -> Option<&KeyRange> {
-        // Ranges that begin after the key cannot hold it, and of the others only the last can.
+        // A range that begins after the key cannot contain it, and of the others only the last can.
         let after = self.0.partition_point(|range| range.start.as_str() <= url_key);
         self.0[..after].last().filter(|range| range.contains(url_key))
     }
 
-    /// The end of the range before a key and the start of the one after it; `None` where the key is in a range.
+    /// Returns the end of the range before a key and the start of the one after it; `None` if the
+    /// key is in a range.
     pub fn gap_around(&self, url_key: &str) -> Option<(Option<&str>, Option<&str>)> {
         let after = self.0.partition_point(|range| range.start.as_str() <= url_key);
         let before = self.0[..after].last();
@@ -73,12 +74,12 @@ impl KeyRanges {
         Some((before.map(|range| range.end.as_str()), start))
     }
 
-    /// The ranges, ascending.
+    /// Returns the ranges in ascending order.
     pub fn ranges(&self) -> &[KeyRange] {
         &self.0
     }
 
-    /// The keys of all of these sets.
+    /// Returns the keys of all of these sets.
     pub(crate) fn union(sets: Vec<KeyRanges>) -> KeyRanges {
         KeyRanges::any_of(sets.into_iter().flat_map(|set| set.0).collect())
     }

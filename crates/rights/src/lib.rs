@@ -1,12 +1,15 @@
-//! Who may see which captures: rules, and what they come to for somebody who asks.
+//! Access rules, and the visibility of captures for clients.
 //!
 //! Invariants:
-//! - deny wins: a capture that a denying rule in force for the asker matches is hidden, whatever else allows it;
-//! - a group that no rule names changes nothing: who is in such groups alone sees what the public sees;
-//! - a [`Sight`] is a function of the rules, the groups and the time alone, and so is its id: what was computed under an id
-//!   holds for everybody with the same one.
+//! - deny wins: a capture is hidden if any rule in force for the client denies it, even if another
+//!   rule allows it;
+//! - a group that is named in no rule changes nothing: a client only in such groups sees what the
+//!   public sees;
+//! - a [`Sight`] depends only on the rules, the groups and the time, and so does its id. A result
+//!   computed under an id is valid for every client with the same id.
 //!
-//! It knows captures by what rules ask of them ([`Subject`]) and nothing of archives, indexes or HTTP.
+//! This crate knows only the properties of captures that rules test ([`Subject`]), and nothing
+//! about archives, indexes or HTTP.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

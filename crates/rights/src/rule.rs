@@ -1,4 +1,5 @@
-//! One rule as it is written: whom it is for, what it matches, and whether it allows or denies.
+//! An access rule in its written form: the clients to which it applies, the captures it matches,
+//! and whether it allows or denies.
 
 use serde::{Deserialize, Serialize};
 use urlkey::KeyRange;
@@ -9,71 +10,75 @@ use crate::groups::{ADMIN, Groups};
 use crate::key_ranges::KeyRanges;
 use crate::written::Written;
 
-/// Milliseconds of a day.
+/// Milliseconds per day.
 pub(crate) const DAY_MS: i64 = 86_400_000;
 
-/// Group name of those who are in no group that a rule names.
+/// Name of the group of clients that are in no group named in a rule.
 pub(crate) const PUBLIC: &str = "public";
 
-/// What a rule, or an archive without one, says.
+/// The effect of a rule, or the default of an archive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
-    /// To be seen.
+    /// Visible.
     #[default]
     Allow,
     /// Hidden.
     Deny,
 }
 
-/// A rule.
+/// An access rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "Written", into = "Written")]
 pub struct Rule {
     /// Whether it allows or denies.
     pub access: Access,
-    /// The groups it is for; everybody if there are none. `public` are those in no group that any rule names.
+    /// The groups to which it applies; everybody if the list is empty. `public` means clients in no
+    /// group that any rule names.
     pub groups: Vec<String>,
-    /// Groups it is not for, even if they are in one of `groups`.
+    /// Groups to which it does not apply, even if they are in one of `groups`.
     pub except: Vec<String>,
-    /// What it matches.
+    /// The captures that it matches.
     pub condition: Condition,
-    /// Why there is this rule, for people.
+    /// The reason for the rule, for people.
     pub note: String,
 }
 
-/// What a rule matches: captures that meet everything that is given. With nothing given it matches all.
+/// The condition of a rule. It matches captures that meet all given parts; without any, it matches
+/// all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Condition {
-    /// One URL key (`com,example)/a`), whole.
+    /// One complete URL key (`com,example)/a`).
     pub url: Option<String>,
-    /// What the URL key begins with (`com,example)/secret`).
+    /// Prefix of the URL key (`com,example)/secret`).
     pub prefix: Option<String>,
-    /// Beginnings of URL keys that are left out of `prefix`; with `###` behind it, that one key.
+    /// Prefixes of URL keys excluded from `prefix`; with `###` appended, exactly that key.
     pub but_not: Vec<String>,
-    /// A host name alone, without the hosts below it (`example.com`); at every port, with and without `www.`.
+    /// A host name without the hosts below it (`example.com`); at every port, with and without
+    /// `www.`.
     pub host: Option<String>,
     /// A host name, and every host below it (`example.com`).
     pub domain: Option<String>,
     /// Label of the input.
     pub collection: Option<String>,
-    /// Media type, or all of a kind (`image/*`).
+    /// Media type, or all types of a kind (`image/*`).
     pub mime: Option<String>,
-    /// Digest of the payload as in CDX.
+    /// Payload digest as in CDX.
     pub digest: Option<String>,
-    /// Captured at this date or later; a date or its beginning, UTC.
+    /// Captured at this date or later; a date or a prefix of one, UTC.
     pub from: Option<String>,
-    /// Captured at this date or earlier, the whole of it (`2014` is the year to its end).
+    /// Captured at this date or earlier, including the whole period (`2014` extends to the end of
+    /// that year).
     pub to: Option<String>,
-    /// Captured so many days ago or less. Days begin at midnight UTC.
+    /// Captured at most this many days ago. Days begin at midnight UTC.
     pub younger_than_days: Option<u32>,
-    /// The rule is in force before this date alone: an embargo that ends by itself.
+    /// The rule is in force only before this date: an embargo that expires.
     pub until: Option<String>,
 }
 
-/// Why a rule means nothing.
+/// Why a rule is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
     /// Not a date.
@@ -81,87 +86,87 @@ pub enum RuleError {
         "{field} = {text:?} is no date: digits of a year, month, day and time are expected, as in 2014-01-26"
     )]
     Date {
-        /// Which part of the rule.
+        /// The part of the rule.
         field: &'static str,
-        /// What was found.
+        /// The text found.
         text: String,
     },
     /// Not a host name.
     #[error("{field} = {name:?} is no host name: {why}")]
     Host {
-        /// Which part of the rule.
+        /// The part of the rule.
         field: &'static str,
-        /// What was found.
+        /// The text found.
         name: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
-    /// With `www.` in front, which URL keys leave out: the rule would be of the host without it, too.
+    /// A leading `www.`, which URL keys omit: the rule would also match the host without it.
     #[error(
         "{field} = {text:?} has www in front, which URL keys leave out, so no rule tells it from {without}: write {field} = \
          {without:?} for both"
     )]
     Www {
-        /// Which part of the rule.
+        /// The part of the rule.
         field: &'static str,
-        /// What was found.
+        /// The text found.
         text: String,
         /// The same without `www.`.
         without: String,
     },
-    /// Empty where something is expected.
+    /// An empty text.
     #[error("{field} is empty: leave it out where it does not matter")]
     Empty {
-        /// Which part of the rule.
+        /// The part of the rule.
         field: &'static str,
     },
-    /// No part of a URL key.
+    /// Not a URL key or a prefix of one.
     #[error(
         "{field} = {text:?} is no URL key: one has no scheme and ends its host with a bracket, as in com,example)/path"
     )]
     Key {
-        /// Which part of the rule.
+        /// The part of the rule.
         field: &'static str,
-        /// What was found.
+        /// The text found.
         text: String,
     },
-    /// No name of a group.
+    /// Not a valid group name.
     #[error(
         "{name:?} is no group: a name has no commas and no white space, because lists of groups are cut there"
     )]
     Group {
-        /// What was found.
+        /// The text found.
         name: String,
     },
-    /// A group of Weft's own in other letters.
+    /// A built-in group in another spelling.
     #[error("{name:?}: the groups public and admin are written in small letters")]
     Spelling {
-        /// What was found.
+        /// The text found.
         name: String,
     },
-    /// No media type.
+    /// Not a media type.
     #[error("mime = {text:?} is no media type: text/html, image/* or * are, and have no parameters")]
     Mime {
-        /// What was found.
+        /// The text found.
         text: String,
     },
-    /// Nothing can be captured then.
+    /// `from` is after `to`.
     #[error("from is later than to, so the rule would match nothing")]
     Backwards,
-    /// Keys are left out of nothing.
+    /// `but_not` without a prefix.
     #[error("but_not needs a prefix that it is left out of")]
     ButNotAlone,
 }
 
 impl Rule {
-    /// What it matches at a time; `None` where it is not in force any more.
+    /// Returns the compiled condition at a time; `None` if the rule has expired.
     ///
     /// # Errors
     /// [`RuleError`].
     pub fn clause(&self, now_ms: i64) -> Result<Option<Clause>, RuleError> {
         let is_bad =
             |name: &&String| name.is_empty() || name.contains(|c: char| c == ',' || c.is_whitespace());
-        // Nobody could ever be in such a group, so a rule that denies would hide nothing.
+        // No client could ever be in such a group, so a denying rule would hide nothing.
         if let Some(name) = self.groups.iter().chain(&self.except).find(is_bad) {
             return Err(RuleError::Group { name: name.clone() });
         }
@@ -176,7 +181,8 @@ impl Rule {
         self.condition.clause(now_ms)
     }
 
-    /// Whether the rule is for somebody in `groups`, who is of the public if `is_public`.
+    /// Returns whether the rule applies to a client in `groups`, who belongs to the public if
+    /// `is_public`.
     pub(crate) fn is_for(&self, groups: &Groups, is_public: bool) -> bool {
         let is_any =
             |names: &[String]| groups.has_any(names) || is_public && names.iter().any(|name| name == PUBLIC);
@@ -185,7 +191,7 @@ impl Rule {
 }
 
 impl Condition {
-    /// What it comes to at a time; `None` where the rule is not in force any more.
+    /// Returns the compiled condition at a time; `None` if the rule has expired.
     ///
     /// # Errors
     /// [`RuleError`].
@@ -199,7 +205,7 @@ impl Condition {
                 .as_deref()
                 .map(digest)
                 .transpose()?
-                // Base32 is written in capitals, in declared digests and CDX, but not by everybody.
+                // Base32 is in capitals in declared digests and CDX, but not everywhere.
                 .map(|one| [one.to_ascii_uppercase(), one].into()),
             fetch_time_ms: self.times(now_ms)?,
             keys: self.keys()?,
@@ -210,7 +216,7 @@ impl Condition {
         }
     }
 
-    /// When it comes to something else than at `now_ms`, if it ever does.
+    /// Returns when the compiled condition next differs from that of `now_ms`, if ever.
     pub(crate) fn changes_at_ms(&self, now_ms: i64) -> Option<i64> {
         let until = self.until.as_deref().and_then(|text| bound("until", text).ok());
         let ends = until.map(|(from_ms, _)| from_ms).filter(|&ends| ends > now_ms);
@@ -220,7 +226,7 @@ impl Condition {
             .min()
     }
 
-    /// The first and the last time of capture.
+    /// Returns the first and the last time of capture.
     fn times(&self, now_ms: i64) -> Result<(i64, i64), RuleError> {
         let mut first = i64::MIN;
         let mut last = i64::MAX;
@@ -234,7 +240,7 @@ impl Condition {
             return Err(RuleError::Backwards);
         }
         if let Some(days) = self.younger_than_days {
-            // Whole days, so that what somebody sees changes once a day and can be kept for as long.
+            // Whole days, so that visibility changes once a day and can be cached until then.
             let today_ms = now_ms.div_euclid(DAY_MS) * DAY_MS;
             first = first.max(today_ms - i64::from(days) * DAY_MS);
         }
@@ -268,13 +274,14 @@ impl Condition {
     }
 }
 
-/// Keys in both sets.
+/// Returns the keys in both sets.
 fn both(some: KeyRanges, others: KeyRanges) -> KeyRanges {
     let outside = some.clone().without(&others);
     some.without(&outside)
 }
 
-/// A beginning of URL keys: a host may be cut (`com,exam`), but nothing else can begin one.
+/// Returns the range of a prefix of URL keys. A host may be cut (`com,exam`), but other text is not
+/// a prefix of a key.
 fn range_of(field: &'static str, prefix: &str) -> Result<KeyRange, RuleError> {
     Ok(match prefix.strip_suffix(EXACT) {
         Some(exact) => alone(url_key(field, exact)?),
@@ -282,11 +289,11 @@ fn range_of(field: &'static str, prefix: &str) -> Result<KeyRange, RuleError> {
     })
 }
 
-/// The range of one key.
+/// Returns the range of one key.
 fn alone(url_key: &str) -> KeyRange {
     KeyRange {
         start: url_key.to_owned(),
-        // The next text after it.
+        // The next string after it.
         end: format!("{url_key}\0"),
     }
 }
@@ -297,7 +304,7 @@ fn url_key<'t>(field: &'static str, text: &'t str) -> Result<&'t str, RuleError>
         return Err(RuleError::Empty { field });
     }
     let host = text.split(')').next().unwrap_or_default();
-    // A host as people write it begins no key, so the rule would silently do nothing.
+    // A host in its usual form is not a prefix of any key, so the rule would silently do nothing.
     let name = host.split(':').next().unwrap_or_default();
     let is_name = name.contains('.') && name.contains(|c: char| c.is_ascii_alphabetic());
     let is_upper = !host.contains(':') && host.contains(|c: char| c.is_ascii_uppercase());
@@ -330,7 +337,7 @@ fn mime(text: &str) -> Result<MimePattern, RuleError> {
     Ok(pattern)
 }
 
-/// The keys that `ranges` gives of a host name.
+/// Returns the keys that `ranges` gives for a host name.
 fn host_keys(
     field: &'static str,
     text: &str,
@@ -379,7 +386,8 @@ fn host_keys(
     ranges(name).map_err(|error| failed(&error.to_string()))
 }
 
-/// The key without the `www` that no key has in front of its host; `None` where the text has none, or the host may go on.
+/// Returns the key without a leading `www` of the host, which keys omit; `None` if there is no such
+/// label, or the host may continue.
 fn without_www(text: &str) -> Option<String> {
     let end = text.find([')', ':'])?;
     let (host, rest) = text.split_at(end);
@@ -390,7 +398,7 @@ fn without_www(text: &str) -> Option<String> {
 
 fn digest(text: &str) -> Result<String, RuleError> {
     let text = text.trim();
-    // Captures have digests without the algorithm's name (docs/views.md).
+    // Digests of captures do not contain the name of the algorithm (docs/views.md).
     let text = text.strip_prefix("sha1:").unwrap_or(text);
     match text.is_empty() {
         true => Err(RuleError::Empty { field: "digest" }),
@@ -398,12 +406,12 @@ fn digest(text: &str) -> Result<String, RuleError> {
     }
 }
 
-/// First millisecond of a date; `None` where it is none.
+/// Returns the first millisecond of a date; `None` if the text is not a date.
 pub(crate) fn first_ms_of(text: &str) -> Option<i64> {
     bound("until", text).ok().map(|(first_ms, _)| first_ms)
 }
 
-/// First and last millisecond of a year, a month, a day, an hour, a minute or a second.
+/// Returns first and last millisecond of a year, a month, a day, an hour, a minute or a second.
 fn bound(field: &'static str, text: &str) -> Result<(i64, i64), RuleError> {
     let no_date = || RuleError::Date {
         field,

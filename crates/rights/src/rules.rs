@@ -1,4 +1,4 @@
-//! All rules of an archive.
+//! All access rules of an archive.
 
 use serde::Serialize;
 
@@ -6,12 +6,13 @@ use crate::groups::Groups;
 use crate::rule::{Access, PUBLIC, Rule, RuleError};
 use crate::sight::{Sight, Subject};
 
-/// The rules of an archive. Their order means nothing.
+/// The rules of an archive. Their order has no meaning.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Rules {
-    /// What holds for captures that no rule matches.
+    /// Access to captures that no rule matches.
     pub default: Access,
-    /// Whether term statistics and other signs of hidden captures are kept from scores too.
+    /// Whether scores must not depend on hidden captures either, for example through term
+    /// statistics.
     pub strict: bool,
     /// The rules.
     #[serde(rename = "rule")]
@@ -19,16 +20,17 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// What somebody in `groups` sees at a time.
+    /// Returns what a client in `groups` may see at a time.
     ///
     /// # Errors
-    /// The number of the first rule that means nothing, from 1, and why.
+    /// The number of the first invalid rule, counted from 1, and the reason.
     pub fn sight(&self, groups: &Groups, now_ms: i64) -> Result<Sight, (usize, RuleError)> {
         let is_public = !self.names_any(groups);
         let (mut deny, mut allow) = (Vec::new(), Vec::new());
         for (number, rule) in (1..).zip(&self.rules) {
             let clause = rule.clause(now_ms).map_err(|error| (number, error))?;
-            // Rules for others are looked at too: a rule that means nothing is told of whoever asks.
+            // Rules for other clients are checked too, so that an invalid rule is an error for
+            // every client.
             if !rule.is_for(groups, is_public) {
                 continue;
             }
@@ -40,7 +42,8 @@ impl Rules {
         Ok(Sight::new(self.default, self.strict, deny, allow))
     }
 
-    /// Numbers, from 1, of the rules that match a capture and are for somebody in `groups`.
+    /// Returns the numbers, counted from 1, of the rules that match a capture and apply to a client
+    /// in `groups`.
     pub fn matching(&self, groups: &Groups, subject: &Subject<'_>, now_ms: i64) -> Vec<usize> {
         let is_public = !self.names_any(groups);
         let matches = |rule: &Rule| {
@@ -54,14 +57,15 @@ impl Rules {
             .collect()
     }
 
-    /// Until when a sight of `now_ms` holds if the rules stay: to the end of an embargo, or to midnight where a rule counts days.
-    /// `i64::MAX` where no rule knows the time.
+    /// Returns until when a sight made at `now_ms` is valid if the rules do not change: the end of
+    /// an embargo, or midnight if a rule counts days. Returns `i64::MAX` if no rule depends on the
+    /// time.
     pub fn holds_until_ms(&self, now_ms: i64) -> i64 {
         let of_rule = |rule: &Rule| rule.condition.changes_at_ms(now_ms);
         self.rules.iter().filter_map(of_rule).min().unwrap_or(i64::MAX)
     }
 
-    /// Whether a rule names one of `groups`.
+    /// Returns whether a rule names one of `groups`.
     fn names_any(&self, groups: &Groups) -> bool {
         let names = |rule: &Rule| {
             let named = rule.groups.iter().chain(&rule.except);

@@ -1,12 +1,12 @@
-//! What somebody sees: the rules that are for their groups, at a time.
+//! The visibility of captures for a client: the rules that apply to its groups at a time.
 
 use crate::clause::Clause;
 use crate::rule::Access;
 
-/// What rules ask of a capture.
+/// The properties of a capture that rules test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Subject<'s> {
-    /// Its URL key.
+    /// URL key of the capture.
     pub url_key: &'s str,
     /// Label of its input; empty if it has none.
     pub collection: &'s str,
@@ -18,26 +18,26 @@ pub struct Subject<'s> {
     pub fetch_time_ms: i64,
 }
 
-/// Two sights of one id see the same of every archive.
+/// The identity of a sight. Two sights with the same id show the same captures of every archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SightId([u8; 32]);
 
-/// What somebody sees.
+/// The visibility of captures for a client.
 ///
-/// Hidden is what a clause of `deny` matches; of the rest, everything is seen, or if the archive is closed what a clause of
-/// `allow` matches.
+/// A capture is hidden if a clause of `deny` matches. Other captures are visible if the default is
+/// to allow, or if a clause of `allow` matches.
 #[derive(Debug, Clone)]
 pub struct Sight {
     id: SightId,
     default: Access,
     strict: bool,
     deny: Vec<Clause>,
-    /// Empty where the archive is not closed.
+    /// Empty if the default is to allow.
     allow: Vec<Clause>,
 }
 
 impl Sight {
-    /// Of who sees everything, such as the owner at the command line.
+    /// Returns the sight of a client that sees everything, such as the owner on the command line.
     pub fn everything() -> Sight {
         Sight::new(Access::Allow, false, Vec::new(), Vec::new())
     }
@@ -55,50 +55,52 @@ impl Sight {
             deny,
             allow,
         };
-        // `Debug` of plain values names each of them, in one order: two sights have one text only if they are the same.
+        // `Debug` of these values prints every field in a fixed order, so two sights have the same
+        // text only if they are equal.
         let text = format!("{default:?} {strict} {:?} {:?}", sight.deny, sight.allow);
         sight.id = SightId(*blake3::hash(text.as_bytes()).as_bytes());
         sight
     }
 
-    /// Its id.
+    /// Returns the id.
     pub fn id(&self) -> SightId {
         self.id
     }
 
-    /// Whether nothing is hidden, now or of what will be loaded.
+    /// Returns whether nothing is hidden, now or after future loads.
     pub fn sees_everything(&self) -> bool {
         let is_all = |clause: &Clause| clause.is_of_keys_alone() && clause.keys.is_none();
         self.deny.is_empty() && (self.default == Access::Allow || self.allow.iter().any(is_all))
     }
 
-    /// Whether the captures of a URL key are all seen or all hidden, whatever the key.
+    /// Returns whether every URL key alone decides if its captures are visible.
     pub fn goes_by_keys(&self) -> bool {
         let mut clauses = self.deny.iter().chain(&self.allow);
         self.sees_everything() || clauses.all(Clause::is_of_keys_alone)
     }
 
-    /// Whether nothing that depends on hidden captures may show in an answer, the statistics behind scores included.
+    /// Returns whether answers must not depend on hidden captures at all, including the statistics
+    /// behind scores.
     pub fn is_strict(&self) -> bool {
         self.strict
     }
 
-    /// What is said of captures that no clause matches.
+    /// Returns the access to captures that no clause matches.
     pub fn default(&self) -> Access {
         self.default
     }
 
-    /// What hides.
+    /// Returns the clauses that hide captures.
     pub fn deny(&self) -> &[Clause] {
         &self.deny
     }
 
-    /// What shows in a closed archive.
+    /// Returns the clauses that show captures if the default is to deny.
     pub fn allow(&self) -> &[Clause] {
         &self.allow
     }
 
-    /// Whether a capture is seen.
+    /// Returns whether a capture is visible.
     pub fn sees(&self, subject: &Subject<'_>) -> bool {
         if self.deny.iter().any(|clause| clause.matches(subject)) {
             return false;
@@ -106,8 +108,9 @@ impl Sight {
         self.default == Access::Allow || self.allow.iter().any(|clause| clause.matches(subject))
     }
 
-    /// A range of keys around a key of which nothing is seen, whatever the captures are; `None` where there is no such range. It begins
-    /// at or before the key, from the first key there is if it has no beginning, and ends before its end, if it has one.
+    /// Returns the range of keys around `url_key` that the rules hide completely, if any. The range
+    /// begins at or before the key, or at the first of all keys if it has no start. Its end is
+    /// exclusive; without an end it extends to the last key.
     pub fn hidden_around(&self, url_key: &str) -> Option<(Option<&str>, Option<&str>)> {
         let of_keys = |clause: &&Clause| clause.is_of_keys_alone();
         for clause in self.deny.iter().filter(of_keys) {
@@ -123,7 +126,7 @@ impl Sight {
         if self.default == Access::Allow {
             return None;
         }
-        // Between the keys of which something may be allowed.
+        // The gap between the keys that may be allowed.
         let (mut from, mut to) = (None, None);
         for clause in &self.allow {
             let (after, before) = clause.keys.as_ref()?.gap_around(url_key)?;
@@ -136,7 +139,8 @@ impl Sight {
         Some((from, to))
     }
 
-    /// Whether the captures of a URL key are seen, where the key alone says so; `None` where more of each has to be known.
+    /// Returns whether the captures of a URL key are visible, if the key alone decides it; `None`
+    /// if other properties matter.
     pub fn sees_key(&self, url_key: &str) -> Option<bool> {
         let found = |clauses: &[Clause]| {
             let mut clauses = clauses.iter().filter(|clause| clause.has_key(url_key)).peekable();

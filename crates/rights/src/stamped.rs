@@ -1,8 +1,9 @@
-//! A file that is read again when it has changed, and replaced whole.
+//! A file that is read again when it has changed, and replaced atomically.
 //!
 //! Invariants:
-//! - it is looked at each time it is asked for, so that what was changed holds for the next question;
-//! - changes follow one another under a lock beside it, and appear by a rename: none is lost, and none is read by half.
+//! - it is checked at each access, so a change applies to the next question;
+//! - changes are serialised by a lock file next to it, and appear by a rename: none is lost or read
+//!   in part.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
@@ -12,14 +13,14 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// A file that changed this recently is read again at the next question: within one tick of the file system's clock it could
-/// change once more and look the same.
+/// A file that changed this recently is read again at the next access: within one tick of the file
+/// system's clock it could change again with the same stamp.
 const SETTLED_AFTER_MS: i64 = 2000;
 
 /// Mode of a new file that others may read.
 const FILE_MODE: u32 = 0o644;
 
-/// What a file was when it was read. A file that is changed differs in one of these.
+/// The identity of a file when it was read. A change alters one of these values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     device: u64,
@@ -40,7 +41,7 @@ impl Stamp {
         }
     }
 
-    /// Whether a later change certainly shows in the stamp.
+    /// Returns whether any later change will alter the stamp.
     fn is_settled(&self) -> bool {
         let now_ms = i64::try_from(system::wall_ms()).unwrap_or(i64::MAX);
         let changed_ms = self.changed_ns.0.saturating_mul(1000);
@@ -48,11 +49,11 @@ impl Stamp {
     }
 }
 
-/// Why a file was not read, or not changed.
+/// Why a file could not be read or changed.
 pub(crate) enum Unread<E> {
     /// The disk failed.
     Io { action: &'static str, source: io::Error },
-    /// Its text is not what it should be, or was not to become what was asked for.
+    /// The text is invalid, or the edit was refused.
     Text(E),
 }
 
@@ -62,18 +63,18 @@ impl<E> Unread<E> {
     }
 }
 
-/// The file, and what was read of it last.
+/// The file, and its content when last read.
 #[derive(Debug)]
 pub(crate) struct Stamped<T> {
     path: PathBuf,
-    /// Whether others than the owner of the file must not read it.
+    /// Whether only the owner of the file may read it.
     is_private: bool,
     read: Mutex<Option<Known<T>>>,
 }
 
 #[derive(Debug)]
 struct Known<T> {
-    /// Absent where the file could change once more after this and look the same.
+    /// Absent if the file could change again with the same stamp.
     stamp: Option<Stamp>,
     text: String,
     value: Arc<T>,
@@ -88,7 +89,7 @@ impl<T> Stamped<T> {
         }
     }
 
-    /// As [`Stamped::at`], of a file that only its owner reads.
+    /// Like [`Stamped::at`], for a file that only its owner may read.
     pub(crate) fn private_at(path: PathBuf) -> Stamped<T> {
         Stamped {
             is_private: true,
@@ -100,20 +101,20 @@ impl<T> Stamped<T> {
         &self.path
     }
 
-    /// What is in the file now, as `parse` makes it of its text; `None` where there is no file. The same value while the text is
-    /// the same.
+    /// Returns the content of the file, parsed by `parse`; `None` if the file does not exist.
+    /// Returns the same value while the text is unchanged.
     pub(crate) fn read<E>(
         &self,
         parse: impl FnOnce(&str) -> Result<T, E>,
     ) -> Result<Option<Arc<T>>, Unread<E>> {
-        // To open a pipe would wait for somebody who writes into it.
+        // Opening a pipe would wait for a writer.
         if self.path.metadata().is_ok_and(|found| !found.is_file()) {
             let source = io::Error::new(ErrorKind::InvalidInput, "it is no regular file");
             return Err(Unread::io("read")(source));
         }
         let mut file = match File::open(&self.path) {
             Ok(file) => file,
-            // A link that leads nowhere was meant to lead to a file: that is no archive without rules.
+            // A broken link is an error, not a missing file: it was meant to lead to one.
             Err(error) if error.kind() == ErrorKind::NotFound && self.path.symlink_metadata().is_err() => {
                 return Ok(None);
             }
@@ -128,7 +129,7 @@ impl<T> Stamped<T> {
         }
         let text = io::read_to_string(&mut file).map_err(Unread::io("read"))?;
         let value = match &*read {
-            // To parse it again costs more than to read it, and others go by the value being the same.
+            // Parsing costs more than reading, and callers rely on the value being the same.
             Some(known) if known.text == text => Arc::clone(&known.value),
             _ => Arc::new(parse(&text).map_err(Unread::Text)?),
         };
@@ -140,8 +141,8 @@ impl<T> Stamped<T> {
         Ok(Some(value))
     }
 
-    /// Replaces the text, or puts a file where there is none; `edit` gets what is there. Other changes wait, and nobody reads half
-    /// of one.
+    /// Replaces the text, or creates the file. `edit` gets the present text. Concurrent changes
+    /// wait, and readers never see a part of one.
     pub(crate) fn change<E>(&self, edit: impl FnOnce(&str) -> Result<String, E>) -> Result<(), Unread<E>> {
         let lock = self.options().truncate(false).open(beside(&self.path, ".lock"));
         let lock = lock.map_err(Unread::io("lock"))?;
@@ -156,7 +157,7 @@ impl<T> Stamped<T> {
     }
 
     fn replace(&self, text: &str) -> io::Result<()> {
-        // What a link leads to is replaced, not the link.
+        // Replace the target of a link instead of the link.
         let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let aside = beside(&path, ".new");
         let mut file = self.options().truncate(true).open(&aside)?;
@@ -164,7 +165,7 @@ impl<T> Stamped<T> {
             file.set_permissions(known.permissions())?;
         }
         file.write_all(text.as_bytes())?;
-        // Content before name: after a crash there is the old text or the new one.
+        // Content before name: after a crash the file has the old text or the new one.
         file.sync_all()?;
         fs::rename(&aside, &path)?;
         match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
@@ -178,7 +179,7 @@ impl<T> Stamped<T> {
             true => system::private::file(),
             false => OpenOptions::new(),
         };
-        // Nobody but the owner writes a new one, whatever the mask of the process is.
+        // Only the owner may write a new file, whatever the umask of the process is.
         if !self.is_private {
             options.mode(FILE_MODE);
         }
@@ -187,7 +188,7 @@ impl<T> Stamped<T> {
     }
 }
 
-/// The path with something behind its name.
+/// Returns the path with `ending` appended to its name.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(ending);

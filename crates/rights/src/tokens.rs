@@ -1,4 +1,4 @@
-//! The tokens' file: who comes with which token, and so in which groups.
+//! The file of tokens: the groups of the clients that present them.
 //!
 //! ```toml
 //! [tokens.reading-room]
@@ -8,8 +8,9 @@
 //! until = "2030-01-01"          # from then on it is no token any more; optional
 //! ```
 //!
-//! A token is 256 bits from the system's source of chance, so its hash tells nothing of it, and no slow hash is needed. What is
-//! compared are hashes: how long that takes says nothing of the token.
+//! A token is 256 random bits from the system, so its hash reveals nothing and a slow hash is
+//! unnecessary. Only hashes are compared, so the time of a comparison reveals nothing about the
+//! token.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,11 +27,11 @@ use crate::stamped::{Stamped, Unread};
 pub struct TokensError {
     /// The file.
     pub path: String,
-    /// Why not, and what to do.
+    /// The reason, and what to do.
     pub why: String,
 }
 
-/// Tokens by the names that people gave them.
+/// Tokens by name, given by users.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Tokens {
@@ -50,34 +51,34 @@ struct Token {
     until: Option<String>,
 }
 
-/// Who comes with a token.
+/// A client that presented a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bearer {
-    /// Their groups.
+    /// Groups of the client.
     pub groups: Groups,
-    /// Whether they administer the archive.
+    /// Whether the client may administer the archive.
     pub is_admin: bool,
 }
 
-/// The file; used from any number of threads.
+/// The file, for use from any number of threads.
 #[derive(Debug)]
 pub struct TokensFile(Stamped<Tokens>);
 
 impl TokensFile {
-    /// The file at a path.
+    /// Uses the file at a path.
     pub fn at(path: PathBuf) -> TokensFile {
         TokensFile(Stamped::private_at(path))
     }
 
-    /// Where it is.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// Who comes with a token; `None` where it is unknown, revoked or expired.
+    /// Returns the client of a token; `None` if the token is unknown, revoked or expired.
     ///
     /// # Errors
-    /// [`TokensError`]: there is no file, or it cannot be understood.
+    /// [`TokensError`]: the file does not exist, or is invalid.
     pub fn bearer(&self, token: &str, now_ms: i64) -> Result<Option<Bearer>, TokensError> {
         let tokens = self.0.read(parsed).map_err(|unread| self.unread(unread))?;
         let tokens = tokens.ok_or_else(|| self.error("there is no such file".to_owned()))?;
@@ -93,19 +94,20 @@ impl TokensFile {
         }))
     }
 
-    /// Makes a token for `groups`, which replaces one of the same name, and returns it: it is kept nowhere else.
+    /// Makes and returns a token for `groups`, which replaces one of the same name. The token
+    /// itself is not stored.
     ///
     /// # Errors
-    /// [`TokensError`]; the file is as it was then.
+    /// [`TokensError`]. Then the file is unchanged.
     pub fn make(&self, name: &str, groups: Groups, until: Option<String>) -> Result<String, TokensError> {
         let is_admin = false;
         self.make_for(name, Bearer { groups, is_admin }, until)
     }
 
-    /// The same for `bearer`, who may administer the archive.
+    /// Like [`TokensFile::make`], for a `bearer` who may administer the archive.
     ///
     /// # Errors
-    /// [`TokensError`]; the file is as it was then.
+    /// [`TokensError`]. Then the file is unchanged.
     pub fn make_for(&self, name: &str, bearer: Bearer, until: Option<String>) -> Result<String, TokensError> {
         if let Some(text) = until.as_deref().filter(|text| rule::first_ms_of(text).is_none()) {
             return Err(self.error(format!("{text:?} is no date, as 2030-01-01 is")));
@@ -125,10 +127,10 @@ impl TokensFile {
         Ok(token)
     }
 
-    /// Takes a token away.
+    /// Revokes a token.
     ///
     /// # Errors
-    /// [`TokensError`]: there is none of that name, or the file cannot be written.
+    /// [`TokensError`]: there is no token with this name, or the file cannot be written.
     pub fn withdraw(&self, name: &str) -> Result<(), TokensError> {
         self.change(|tokens| match tokens.remove(name) {
             Some(_) => Ok(()),

@@ -1,39 +1,40 @@
-//! A rule as a file or an answer has it: one flat table.
+//! A rule in a file or an answer: one flat table.
 //!
-//! A key that is not one of these is an error: a misspelt condition would match everything, and a misspelt group let everybody
-//! in.
+//! An unknown key is an error: a misspelt condition would match everything, and a misspelt group
+//! would let everybody in.
 
 use serde::{Deserialize, Serialize};
 
 use crate::rule::{Access, Condition, Rule};
 
-/// [`Rule`], flat.
+/// [`Rule`] as a flat table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Written {
     /// Whether it allows or denies.
     access: Access,
-    /// The groups it is for; absent where it is for everybody. `public` are those in no group that any rule names.
+    /// The groups to which it applies; absent for everybody. `public` means clients in no group
+    /// that any rule names.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "some_groups"
     )]
     groups: Vec<String>,
-    /// Groups it is not for, even if they are in one of `groups`.
+    /// Groups to which it does not apply, even if they are in one of `groups`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     except: Vec<String>,
-    /// One URL key, whole.
+    /// One complete URL key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     url: Option<String>,
-    /// What the URL key begins with.
+    /// Prefix of the URL key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     prefix: Option<String>,
-    /// Beginnings of URL keys that are left out of `prefix`; with `###` behind it, that one key.
+    /// Prefixes of URL keys excluded from `prefix`; with `###` appended, exactly that key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     but_not: Vec<String>,
-    /// A host name alone, without the hosts below it.
+    /// A host name without the hosts below it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     host: Option<String>,
     /// A host name, and every host below it.
@@ -42,30 +43,31 @@ pub(crate) struct Written {
     /// Label of the input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     collection: Option<String>,
-    /// Media type, or all of a kind (`image/*`).
+    /// Media type, or all types of a kind (`image/*`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mime: Option<String>,
-    /// Digest of the payload as in CDX.
+    /// Payload digest as in CDX.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
     /// Captured at this date or later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from: Option<String>,
-    /// Captured at this date or earlier, the whole of it.
+    /// Captured at this date or earlier, including the whole period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     to: Option<String>,
-    /// Captured so many days ago or less.
+    /// Captured at most this many days ago.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     younger_than_days: Option<u32>,
-    /// The rule is in force before this date alone.
+    /// The rule is in force only before this date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     until: Option<String>,
-    /// Why there is this rule, for people.
+    /// The reason for the rule, for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     note: String,
 }
 
-/// Groups, at least one: who empties the list means nobody, and without it the rule is for everybody.
+/// Parses a list of at least one group. An empty list would mean nobody, but an absent one means
+/// everybody.
 fn some_groups<'de, D: serde::Deserializer<'de>>(list: D) -> Result<Vec<String>, D::Error> {
     let groups = Vec::deserialize(list)?;
     match groups.is_empty() {

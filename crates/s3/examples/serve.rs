@@ -1,7 +1,6 @@
-//! An S3 server over volumes, for trying clients by hand: `serve LISTEN KEYS-FILE VOLUME...`
+//! An S3 server on volumes, for manual tests with clients: `serve LISTEN KEYS-FILE VOLUME...`
 //!
-//! `weft serve --s3` does the same with everything around it; this is the shortest program that embeds the
-//! server.
+//! `weft serve --s3` is the complete server; this is the shortest program that embeds it.
 
 use std::path::PathBuf;
 
@@ -15,7 +14,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let node = cluster::start(NodeSettings::of_volumes(words.map(VolumeSettings::at).collect())).await?;
     let settings = s3::Settings {
-        // Ceph's tests need it: they sign their forms by version 2.
+        // Ceph's tests sign their forms with version 2.
         version_2: std::env::var_os("WEFT_S3_VERSION_2").is_some(),
         ..s3::Settings::at(listen.parse()?, PathBuf::from(keys))
     };

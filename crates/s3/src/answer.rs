@@ -1,8 +1,8 @@
-//! Answering a request: checks before s3s sees it, and what every response has in common.
+//! Answers a request: runs the checks that precede s3s, and completes every response.
 //!
-//! Every response names its request (`x-amz-request-id`, and `RequestId` in the XML of errors). It says
-//! `Connection: close` if an unread body is too long to be drained. Its XML is well formed, whatever a key
-//! contains.
+//! Every response carries the request id (`x-amz-request-id`, and `RequestId` in the XML of
+//! errors). It carries `Connection: close` if the unread body is too long to be drained. Its XML is
+//! well formed, even if a key contains characters that XML cannot express.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -29,10 +29,10 @@ use crate::options::Limits;
 use crate::refusal::Refusal;
 use crate::serve::XML_BYTES_MAX;
 
-/// Name of CORS preflights among the counted operations.
+/// Operation name under which CORS preflights are counted.
 const PREFLIGHT: &str = "Preflight";
 
-/// Header with the request's id, also used in logs.
+/// Header with the request id, which is also logged.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
 
 /// Characters of request ids.
@@ -41,7 +41,8 @@ const ID_ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /// Shared state for answering requests.
 pub(crate) struct Serving {
     pub(crate) service: S3Service,
-    /// The store whose buckets have rules for web pages. A gateway has none: its upstream applies its own.
+    /// The store with the CORS rules of its buckets. `None` for a gateway: its upstream applies its
+    /// own rules.
     pub(crate) store: Option<Store>,
     pub(crate) limits: Limits,
     pub(crate) hosts: Hosts,
@@ -51,7 +52,7 @@ pub(crate) struct Serving {
     pub(crate) log: Option<Log>,
 }
 
-/// Answers one request of a connection.
+/// Answers one request on a connection.
 pub(crate) async fn answer(
     request: Request<hyper::body::Incoming>,
     connection: Arc<Connection>,
@@ -75,7 +76,7 @@ pub(crate) async fn answer(
         entry,
     );
     let expects = request.headers().contains_key(header::EXPECT);
-    // From here on the body is tracked: a holder that drops it unread leaves it to `finish`.
+    // From here on the body is tracked: if a holder drops it unread, `finish` drains the rest.
     let request = receive(request, &serving, &exchange);
     let peer = Peer {
         address: connection.peer().ip(),
@@ -83,14 +84,14 @@ pub(crate) async fn answer(
     };
     let mut response = respond(request, peer, &serving, &exchange).await;
     if expects && !exchange.has_received() {
-        // The client has had no response about its body, and may or may not send it: the next bytes on this
-        // connection could be the body or another request.
+        // The client asked (`Expect`) whether to send its body and got no reply, so it may or may
+        // not send it. The next bytes on this connection could be the body or another request.
         close(&mut response);
     } else if !exchange.body.finish().await {
         connection.leave_unread();
         close(&mut response);
     }
-    // What a gateway's upstream says is not ours to mend.
+    // Responses of a gateway's upstream are passed on uncorrected.
     let is_ours = response.extensions().get::<FromUpstream>().is_none();
     let is_xml = is_ours && mend::is_xml(&response);
     if is_ours {
@@ -99,7 +100,7 @@ pub(crate) async fn answer(
         exchange.note(|entry| entry.error = error);
     }
     if let Ok(value) = HeaderValue::try_from(id) {
-        // The upstream's own id stays: its log knows the request by it.
+        // The upstream's own id is kept, because its log has the request under that id.
         response.headers_mut().entry(REQUEST_ID).or_insert(value);
     }
     exchange.note(|entry| entry.object_bytes = object_bytes(&response));
@@ -107,14 +108,14 @@ pub(crate) async fn answer(
     Ok(response.map(|body| Outgoing::new(body, exchange, is_xml)))
 }
 
-/// Wraps the request's body to count and limit it.
+/// Wraps the request's body, to count it and to enforce the limits.
 fn receive(
     request: Request<hyper::body::Incoming>,
     serving: &Serving,
     exchange: &Arc<Exchange>,
 ) -> Request<Incoming> {
     let limits = &serving.limits;
-    // The limit allows for framing (chunks with signatures), which does not count as content.
+    // Adds an allowance for the framing (chunks with signatures), which is not content.
     let bytes_max = limits
         .body_bytes_max
         .saturating_add(limits.body_bytes_max / 16)
@@ -139,8 +140,8 @@ async fn respond(
         Err(refusal) => return refusal.response(),
     };
     exchange.note(|entry| entry.way = way);
-    // A web page whose name was pointed here (DNS rebinding) has no key to sign with; and with TLS it has no
-    // certificate.
+    // After DNS rebinding a web page sends requests here under its own host name. It has no key to
+    // sign with, and over TLS no certificate for that name.
     if way.version.is_none()
         && !peer.secure
         && let Err(why) = serving.hosts.admit(request.version(), head.uri, head.headers)
@@ -159,7 +160,7 @@ async fn respond(
         Ok(()) => dispatch(request, peer, serving, exchange).await,
         Err(refusal) => refusal.response(),
     };
-    // s3s reports a body that could not be read as an internal error.
+    // s3s reports a body that it cannot read as an internal error.
     if let Some(refusal) = exchange.body.refusal() {
         response = refusal.response();
     } else if exchange.too_large() && response.status() == StatusCode::INTERNAL_SERVER_ERROR {
@@ -172,8 +173,8 @@ async fn respond(
     response
 }
 
-/// Refuses a request for an operation that is not here, before anything reads it as another one, or with a document
-/// that is too long.
+/// Refuses an operation that is not implemented, before s3s parses the request as a different one.
+/// Also refuses an XML body that is too long.
 fn operation_of(head: Head<'_>) -> Result<(), Refusal> {
     let Some(named) = head.operation() else {
         return Ok(());
@@ -181,7 +182,7 @@ fn operation_of(head: Head<'_>) -> Result<(), Refusal> {
     let carries_content = matches!(named?.name, "PutObject" | "UploadPart" | "PostObject");
     let length = head.headers.get(header::CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    // s3s reports a document that is too long as an internal error.
+    // s3s reports an XML body that is too long as an internal error.
     match !carries_content && length > Some(XML_BYTES_MAX as u64) {
         true => Err(Refusal::bad(
             "MaxMessageLengthExceeded",
@@ -233,10 +234,10 @@ fn close(response: &mut Response<Body>) {
     response.headers_mut().insert(header::CONNECTION, close);
 }
 
-/// The size of the whole object that a response returns, in bytes.
+/// Returns the size in bytes of the whole object that a response is about.
 fn object_bytes(response: &Response<Body>) -> Option<u64> {
     let headers = response.headers();
-    // Only responses about objects have this header.
+    // Only responses about objects carry this header.
     headers.get(header::ACCEPT_RANGES)?;
     let text = |name| headers.get(name)?.to_str().ok();
     match text(header::CONTENT_RANGE) {

@@ -1,4 +1,4 @@
-//! The headers stored with an object as attributes: names in lower case, as HTTP sends them.
+//! HTTP headers stored with an object as attributes, under lower-case names.
 
 use std::collections::BTreeMap;
 
@@ -11,33 +11,33 @@ use crate::error::{fault, not_implemented};
 /// Prefix of user metadata.
 const USER_PREFIX: &str = "x-amz-meta-";
 
-/// Most bytes of names and values of user metadata together, as in S3.
+/// Limit on the total bytes of names and values of user metadata, as in S3.
 const USER_BYTES_MAX: usize = 2 * 1024;
 
 /// Default content type of an object, as in S3.
 pub(crate) const TYPE_DEFAULT: &str = "binary/octet-stream";
 
-/// Tags of an object, in the form of a query string.
+/// Tags of an object, as a query string.
 pub(crate) const TAGGING: &str = "x-amz-tagging";
 
-/// Id of the multipart upload that the object was made from.
+/// Id of the multipart upload that created the object.
 pub(crate) const UPLOAD: &str = "weft-upload";
 
-/// Sizes of the parts that the object was made from; see [`crate::part_sizes`].
+/// Sizes of the object's uploaded parts; see [`crate::part_sizes`].
 pub(crate) const PARTS: &str = "weft-parts";
 
-/// Base64 checksums of the parts that the object was made from, separated by commas; absent if there are too
-/// many.
+/// Base64 checksums of the object's uploaded parts, separated by commas. Absent if there are too
+/// many parts.
 pub(crate) const PART_SUMS: &str = "weft-part-sums";
 
-/// Owner of a bucket, an object or an upload. An object without it belongs to its bucket's owner.
+/// Owner of a bucket, an object or an upload. Without it, the owner of the bucket owns the object.
 pub(crate) const OWNER: &str = "weft-owner";
 
-/// When an object was written, in milliseconds since 1970, if its version is newer because only its
-/// attributes changed.
+/// When the content was written, in milliseconds since 1970. Set if a newer version differs only in
+/// its attributes.
 pub(crate) const MADE: &str = "weft-made";
 
-/// The id of a version, which the store writes.
+/// Version id, written by the store.
 pub(crate) const VERSION: &str = "weft-version-id";
 
 /// Headers stored with an object.
@@ -54,8 +54,8 @@ pub(crate) struct Headers {
     pub(crate) metadata: Option<Metadata>,
 }
 
-/// The stored headers from any s3s input that has them. Encryption and storage classes that this store
-/// lacks are refused, so that no client relies on them.
+/// Collects the stored headers from any s3s input that has them. Refuses encryption and storage
+/// classes that the store lacks, so that no client relies on them.
 macro_rules! headers_of {
     ($input:expr) => {{
         let input = &$input;
@@ -81,7 +81,7 @@ macro_rules! headers_of {
 
 pub(crate) use headers_of;
 
-/// Refuses encryption and storage classes that this store does not have.
+/// Refuses encryption and storage classes that the store does not support.
 pub(crate) fn refuse(encrypted: bool, class: Option<&str>) -> S3Result<()> {
     if encrypted {
         return Err(not_implemented("server-side encryption"));
@@ -96,7 +96,7 @@ pub(crate) fn refuse(encrypted: bool, class: Option<&str>) -> S3Result<()> {
 }
 
 impl Headers {
-    /// The headers as attributes.
+    /// Converts the headers to attributes.
     pub(crate) fn into_attributes(self) -> S3Result<BTreeMap<String, String>> {
         let expires = self.expires.as_ref().map(http_date).transpose()?;
         let content_encoding = self.content_encoding.as_deref().and_then(without_chunked);
@@ -125,7 +125,7 @@ impl Headers {
         }
         for (name, value) in metadata {
             let name = format!("{USER_PREFIX}{}", name.to_lowercase());
-            // A form's field can have a name that is not valid for a header.
+            // A field of a browser's form can have a name that is not a valid header name.
             let wrong = |_| fault("InvalidArgument", format!("{name:?} cannot be a header"));
             http::HeaderName::from_bytes(name.as_bytes()).map_err(wrong)?;
             attributes.insert(name, value);
@@ -133,7 +133,7 @@ impl Headers {
         Ok(attributes)
     }
 
-    /// The headers from attributes.
+    /// Reads the headers from attributes.
     pub(crate) fn from_attributes(attributes: &BTreeMap<String, String>) -> Self {
         let get = |name: &str| attributes.get(name).cloned();
         let user = attributes.iter().filter_map(|(name, value)| {
@@ -155,7 +155,7 @@ impl Headers {
     }
 }
 
-/// When an object was written.
+/// Returns when an object's content was written.
 pub(crate) fn modified(meta: &Meta) -> Timestamp {
     let written = meta.attributes.get(MADE).and_then(|text| text.parse().ok());
     at(written.unwrap_or(meta.version.millis))
@@ -177,7 +177,8 @@ pub(crate) fn http_date(time: &Timestamp) -> S3Result<String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The encodings without `aws-chunked`, which describes the transfer and not the object.
+/// Returns the encodings without `aws-chunked`, which describes the transfer and not the object.
+/// `None` if no other encoding is left.
 fn without_chunked(encodings: &str) -> Option<String> {
     let kept: Vec<_> = encodings
         .split(',')

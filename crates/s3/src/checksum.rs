@@ -1,8 +1,8 @@
-//! The checksums that clients send and ask for: CRC-32, CRC-32C, CRC-64/NVME, SHA-1, SHA-256.
+//! The checksums that S3 clients send and request: CRC-32, CRC-32C, CRC-64/NVME, SHA-1, SHA-256.
 //!
-//! A checksum is stored as the attribute `x-amz-checksum-NAME`, in Base64 as in HTTP, with
-//! `x-amz-checksum-type` beside it. It is always computed here from the received bytes, never taken from the
-//! client.
+//! A checksum is stored in Base64, as in HTTP, in the attribute `x-amz-checksum-NAME`. The
+//! attribute `x-amz-checksum-type` says what it covers. Stored checksums are always computed here
+//! from the received bytes, never taken from the client.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use s3s::{S3Result, TrailingHeaders};
 use crate::attributes::PART_SUMS;
 use crate::error::{fault, not_implemented};
 
-/// Attribute that says whether a checksum covers the content or the parts' checksums.
+/// Attribute that says whether a checksum covers the content or the checksums of the parts.
 pub(crate) const TYPE: &str = "x-amz-checksum-type";
 
-/// Value of [`TYPE`]: covers the content.
+/// Value of [`TYPE`]: the checksum covers the content.
 pub(crate) const FULL_OBJECT: &str = "FULL_OBJECT";
 
-/// Value of [`TYPE`]: covers the checksums of the parts.
+/// Value of [`TYPE`]: the checksum covers the checksums of the parts.
 pub(crate) const COMPOSITE: &str = "COMPOSITE";
 
 /// A checksum algorithm.
@@ -46,7 +46,7 @@ pub(crate) const ALL: [Algorithm; 5] = [
 ];
 
 impl Algorithm {
-    /// S3's name.
+    /// Returns the algorithm's name in S3.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Crc32 => "CRC32",
@@ -57,7 +57,7 @@ impl Algorithm {
         }
     }
 
-    /// The header and attribute of the checksum.
+    /// Returns the header, and attribute, that holds the checksum.
     pub(crate) fn header(self) -> &'static str {
         match self {
             Self::Crc32 => "x-amz-checksum-crc32",
@@ -77,7 +77,7 @@ impl Algorithm {
         }
     }
 
-    /// Parses S3's name.
+    /// Parses an algorithm's name in S3.
     pub(crate) fn by_name(name: &str) -> S3Result<Self> {
         let found = ALL.into_iter().find(|algorithm| algorithm.name() == name);
         found.ok_or_else(|| match name {
@@ -88,13 +88,13 @@ impl Algorithm {
         })
     }
 
-    /// The algorithm whose checksum an object's attributes hold, and the value.
+    /// Returns the algorithm and the value of the checksum in an object's attributes.
     pub(crate) fn of(attributes: &BTreeMap<String, String>) -> Option<(Self, &str)> {
         ALL.into_iter()
             .find_map(|algorithm| Some((algorithm, attributes.get(algorithm.header())?.as_str())))
     }
 
-    /// The field of this algorithm.
+    /// Returns this algorithm's field.
     pub(crate) fn value(self, sums: &Checksum) -> Option<&str> {
         match self {
             Self::Crc32 => sums.checksum_crc32.as_deref(),
@@ -106,7 +106,7 @@ impl Algorithm {
     }
 }
 
-/// The five checksum fields of any s3s input, as one value.
+/// Collects the five checksum fields of any s3s input.
 macro_rules! sums_of {
     ($input:expr) => {
         s3s::dto::Checksum {
@@ -134,7 +134,7 @@ macro_rules! set_sums {
 
 pub(crate) use {set_sums, sums_of};
 
-/// The checksum stored with an object.
+/// Returns the checksum stored with an object.
 pub(crate) fn kept(attributes: &BTreeMap<String, String>) -> Checksum {
     let get = |algorithm: Algorithm| attributes.get(algorithm.header()).cloned();
     Checksum {
@@ -147,7 +147,7 @@ pub(crate) fn kept(attributes: &BTreeMap<String, String>) -> Checksum {
     }
 }
 
-/// The stored checksum of part `number` (from 1) of an object; `None` if it was not stored.
+/// Returns the stored checksum of part `number` (from 1) of an object; `None` if it was not stored.
 pub(crate) fn of_part(attributes: &BTreeMap<String, String>, number: usize) -> Option<Checksum> {
     let (algorithm, _) = Algorithm::of(attributes)?;
     let sum = attributes
@@ -161,11 +161,11 @@ pub(crate) fn of_part(attributes: &BTreeMap<String, String>, number: usize) -> O
     })
 }
 
-/// The checksum that a client declares.
+/// A checksum declared by the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Declared {
     pub(crate) algorithm: Algorithm,
-    /// Value in Base64 if it is known before the content; otherwise it comes in the trailer.
+    /// Value in Base64 if it precedes the content. `None` if it follows in the trailer.
     pub(crate) value: Option<String>,
 }
 
@@ -176,7 +176,7 @@ impl Declared {
             .into_iter()
             .filter_map(|algorithm| Some((algorithm, algorithm.value(sums)?)));
         let first = given.next();
-        // An object keeps one checksum, so a second one would be accepted and never compared.
+        // An object stores one checksum. A second one would be accepted but never compared.
         if given.next().is_some() {
             let detail = "expecting a single x-amz-checksum- header";
             return Err(fault("InvalidRequest", detail));
@@ -223,7 +223,7 @@ fn check_form(algorithm: Algorithm, value: &str) -> S3Result<()> {
     }
 }
 
-/// Computes a checksum while content passes.
+/// A checksum computed incrementally.
 pub(crate) enum Hasher {
     Crc32(Crc32),
     Crc32c(Crc32c),
@@ -253,7 +253,7 @@ impl Hasher {
         }
     }
 
-    /// The checksum in Base64.
+    /// Returns the checksum in Base64.
     pub(crate) fn finish(self) -> String {
         match self {
             Self::Crc32(hasher) => BASE64.encode(&hasher.finalize()),
@@ -265,7 +265,7 @@ impl Hasher {
     }
 }
 
-/// The checksum of a list of checksums, as for multipart uploads: `BASE64-COUNT`.
+/// Returns the checksum of the parts' checksums, as for multipart uploads: `BASE64-COUNT`.
 pub(crate) fn composite(algorithm: Algorithm, parts: &[String]) -> S3Result<String> {
     let mut hasher = Hasher::new(algorithm);
     for part in parts {
@@ -276,7 +276,8 @@ pub(crate) fn composite(algorithm: Algorithm, parts: &[String]) -> S3Result<Stri
     Ok(format!("{}-{}", hasher.finish(), parts.len()))
 }
 
-/// The CRC of a content from the CRCs of its parts and their lengths in bytes.
+/// Combines the CRCs of the parts, given with their lengths in bytes, into the CRC of the whole
+/// content.
 pub(crate) fn combined(algorithm: Algorithm, parts: &[(String, u64)]) -> S3Result<String> {
     let (crc, bytes) = match algorithm {
         Algorithm::Crc32 => (CrcAlgorithm::Crc32IsoHdlc, 4),
@@ -304,13 +305,13 @@ pub(crate) fn combined(algorithm: Algorithm, parts: &[(String, u64)]) -> S3Resul
             crc_fast::checksum_combine(crc, before, value, *length)
         }));
     }
-    // S3 writes a CRC with its highest byte first.
+    // S3 writes a CRC in big-endian order.
     let value = joined.unwrap_or(0).to_be_bytes();
     Ok(BASE64.encode(&value[8 - bytes..]))
 }
 
-/// A checksum computed while content passes, shared by the stream and the check at its end. SHA-256 is not
-/// computed here, because the store computes it in any case.
+/// A checksum computed while content is streamed. It is shared by the stream and the check at its
+/// end. For SHA-256 it holds no hasher, because the store computes that digest anyway.
 #[derive(Clone)]
 pub(crate) struct Summing {
     algorithm: Algorithm,
@@ -318,7 +319,7 @@ pub(crate) struct Summing {
 }
 
 impl Summing {
-    /// For SHA-256 nothing is computed here: [`Summing::finish`] receives the store's.
+    /// Creates a hasher, except for SHA-256: there [`Summing::finish`] receives the store's digest.
     pub(crate) fn new(algorithm: Algorithm) -> Self {
         let hasher = (algorithm != Algorithm::Sha256).then(|| Hasher::new(algorithm));
         Self {
@@ -337,21 +338,21 @@ impl Summing {
         self.algorithm
     }
 
-    /// The checksum in Base64; for SHA-256 the given one of the store.
+    /// Returns the checksum in Base64. For SHA-256 this is `sha256`, which the store computed.
     pub(crate) fn finish(&self, sha256: &[u8; 32]) -> String {
         let hasher = self.hasher.lock().take();
         hasher.map_or_else(|| BASE64.encode(sha256), Hasher::finish)
     }
 }
 
-/// Compares a computed checksum with the one declared before the content or in the trailer.
+/// Compares a computed checksum with the declared one, from the header or the trailer.
 pub(crate) fn compare(declared: &Declared, trailers: Option<&TrailingHeaders>, found: &str) -> S3Result<()> {
     let header = declared.algorithm.header();
     let in_trailer = || {
         let value = trailers?.read(|headers| headers.get(header)?.to_str().ok().map(str::to_owned));
         value.flatten()
     };
-    // The trailer can be read only now: it follows the last byte of the content.
+    // The trailer follows the last byte of the content, so it can be read only now.
     let Some(expected) = declared.value.clone().or_else(in_trailer) else {
         return Err(fault(
             "MalformedTrailerError",
@@ -372,7 +373,7 @@ pub(crate) fn compare(declared: &Declared, trailers: Option<&TrailingHeaders>, f
 mod tests {
     use super::*;
 
-    /// The published check values of the algorithms, for the content `123456789`.
+    /// The published check values of the algorithms, for the input `123456789`.
     #[test]
     fn known_values() {
         for (algorithm, hex) in [
@@ -394,7 +395,7 @@ mod tests {
         assert_eq!(summing.finish(&[7; 32]), BASE64.encode(&[7; 32]));
     }
 
-    /// The joined CRC is that of the whole, wherever it is cut.
+    /// The combined CRC equals the CRC of the whole, wherever the content is split.
     #[test]
     fn parts_are_joined() {
         let content: Vec<u8> = (0..10_000u32).map(|n| (n * 7 % 251) as u8).collect();

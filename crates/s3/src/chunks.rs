@@ -1,53 +1,55 @@
-//! The framing of a body in chunks (`aws-chunked`), followed as the body passes.
+//! Follows the framing of a chunked body (`aws-chunked`) while the body is streamed.
 //!
-//! s3s verifies the chunks; this is for what it does not do:
-//!  - it accepts a body that ends after any chunk. Each chunk's signature covers only the chunks before it, so an
-//!    attacker could cut a body off: here the last, empty chunk is missed;
-//!  - it holds a chunk in memory until it is whole, and a chunk may be as long as the object. So a signed chunk has a
-//!    longest length, and a body of unsigned chunks is handed on in chunks as long as the pieces that arrive.
+//! s3s verifies the chunks. This module closes two gaps in s3s:
+//!  - s3s accepts a body that ends after any chunk. A chunk's signature does not cover the chunks
+//!    after it, so an attacker could truncate a body. Here a body must end with the empty chunk.
+//!  - s3s holds each chunk in memory until it is complete, and a chunk may be as long as the
+//!    object. Here the length of a signed chunk is limited. Unsigned chunks are split: each piece
+//!    of the body is passed on as a chunk when it arrives.
 //!
-//! A size is read exactly as s3s reads it, or refused: the two must never disagree on where a chunk ends.
+//! Chunk sizes are parsed exactly as s3s parses them, or refused: both parsers must agree on where
+//! a chunk ends.
 
 use std::io::Write as _;
 
 use bytes::Bytes;
 
-/// Longest signed chunk in bytes. Clients send 64 KiB to 1 MiB. s3s holds a chunk until its signature is
-/// checked, so a client can make a request take this much memory.
+/// Longest signed chunk in bytes; clients send 64 KiB to 1 MiB. s3s holds a chunk until its
+/// signature is checked, so each request can use this much memory.
 const SIGNED_BYTES_MAX: u32 = 16 << 20;
 
-/// Digits of a size; s3s ignores more.
+/// Most digits of a chunk size; s3s ignores further digits.
 const DIGITS_MAX: u8 = 8;
 
-/// Why a framing is refused.
+/// Why a chunked body is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ChunkError {
-    /// It cannot be read.
+    /// The framing cannot be parsed.
     #[error("a chunk is malformed")]
     Malformed,
-    /// A signed chunk would have to be held in memory.
+    /// A signed chunk is too long to be held in memory.
     #[error("a signed chunk has {0} bytes, at most {SIGNED_BYTES_MAX} are possible")]
     TooLong(u32),
 }
 
-/// Position in the framing.
+/// Parser state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
-    /// In the size of a chunk: the value so far, and how many digits it has.
+    /// In the size of a chunk: the value so far, and its number of digits.
     Size(u32, u8),
-    /// In the rest of the size's line; the chunk's size.
+    /// In the rest of the size line; holds the chunk's size.
     Line(u32),
-    /// In the chunk's bytes; the number left.
+    /// In the chunk's bytes; holds the number left.
     Bytes(u32),
     /// Before the CR LF after a chunk's bytes.
     End,
-    /// Within that CR LF.
+    /// Between that CR and LF.
     EndLine,
-    /// After the line of the empty chunk: trailers.
+    /// After the line of the empty chunk, in the trailers.
     Last,
 }
 
-/// Follows the framing of one body.
+/// A parser that follows the framing of one body.
 #[derive(Debug)]
 pub(crate) struct Chunks {
     at: At,
@@ -55,13 +57,13 @@ pub(crate) struct Chunks {
 }
 
 impl Chunks {
-    /// Starts at the beginning of a body, whose chunks are signed or not.
+    /// Creates a parser at the beginning of a body with signed or unsigned chunks.
     pub(crate) fn new(signed: bool) -> Self {
         let at = At::Size(0, 0);
         Self { at, signed }
     }
 
-    /// Follows more of the body and returns what is handed on in its place.
+    /// Parses more of the body and returns the bytes to pass on instead.
     pub(crate) fn pass(&mut self, bytes: Bytes) -> Result<Bytes, ChunkError> {
         let mut framed = Vec::with_capacity(if self.signed { 0 } else { bytes.len() + 32 });
         let mut rest = &bytes[..];
@@ -85,7 +87,7 @@ impl Chunks {
                 at => {
                     self.at = at.after(*first, self.signed)?;
                     if self.at == At::Last && !self.signed {
-                        // The empty chunk ends the content; trailers follow as they came.
+                        // The empty chunk ends the content; the trailers are passed on unchanged.
                         framed.extend_from_slice(b"0\r\n");
                     }
                     rest.len() - after.len()
@@ -96,14 +98,14 @@ impl Chunks {
         Ok(if self.signed { bytes } else { framed.into() })
     }
 
-    /// Whether the last chunk has arrived.
+    /// Reports whether the last chunk has arrived.
     pub(crate) fn has_ended(&self) -> bool {
         self.at == At::Last
     }
 }
 
 impl At {
-    /// After a byte that is not content.
+    /// Returns the state after a framing byte.
     fn after(self, byte: u8, signed: bool) -> Result<Self, ChunkError> {
         let digit = char::from(byte).to_digit(16);
         match (self, byte) {
@@ -123,7 +125,7 @@ impl At {
     }
 }
 
-/// A chunk of its own, without signature.
+/// Appends a chunk without signature.
 fn frame(framed: &mut Vec<u8>, content: &[u8]) {
     // Writing into memory does not fail.
     let _ = write!(framed, "{:x}\r\n", content.len());
@@ -160,7 +162,7 @@ mod tests {
         }
     }
 
-    /// Otherwise a chunk as long as an object would be held in memory.
+    /// Without this, s3s would hold a chunk as long as an object in memory.
     #[test]
     fn unsigned_chunks_are_handed_on_as_they_arrive() {
         let trailer = "x-amz-checksum-crc32:AAAAAA==\r\n\r\n";
@@ -187,7 +189,7 @@ mod tests {
         assert_eq!(refused, Err(ChunkError::TooLong(SIGNED_BYTES_MAX + 1)));
     }
 
-    /// Of `000000005` s3s reads the first eight digits: an empty chunk.
+    /// s3s reads only the first eight digits of `000000005`: an empty chunk.
     #[test]
     fn sizes_that_s3s_reads_otherwise_are_refused() {
         for signed in [true, false] {

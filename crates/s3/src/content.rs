@@ -1,5 +1,5 @@
-//! Content for the store with everything that a client declared about it: length, MD5, a checksum before or
-//! after it.
+//! Content for the store, with the client's declarations about it: length, MD5, and a checksum in a
+//! header or trailer.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::checksum::{self, Algorithm, Declared, Summing};
 use crate::error::{fault, from_store};
 use crate::exchange::Exchange;
 
-/// The parts of a request that carry or describe content.
+/// The parts of a request that hold or describe content.
 pub(crate) struct Carried<'a> {
     pub(crate) body: Option<StreamingBlob>,
     pub(crate) length: Option<i64>,
@@ -26,18 +26,18 @@ pub(crate) struct Carried<'a> {
     pub(crate) extensions: &'a Extensions,
 }
 
-/// Content on its way to the store.
+/// Content to be written to the store.
 pub(crate) struct Content {
-    /// The bytes.
+    /// The content's bytes.
     pub(crate) stream: ByteStream,
-    /// The declarations that the store must check.
+    /// The declarations that the store checks.
     pub(crate) put: Put,
     faults: Faults,
 }
 
 impl Content {
-    /// The content of a request. With `algorithm`, that checksum is computed even if the client declared
-    /// none, and no other may be declared.
+    /// Returns the content of a request. With `algorithm`, that checksum is computed even if the
+    /// client declared none; declaring a different algorithm is an error.
     pub(crate) fn of_request(
         carried: Carried<'_>,
         algorithm: Option<Algorithm>,
@@ -52,7 +52,7 @@ impl Content {
             return Err(fault("InvalidRequest", detail));
         }
         let size = length(&carried)?;
-        // Refused by the declared length, before any content is received.
+        // The declared length is checked before any content is received.
         if size > bytes_max {
             let detail = format!("the body has {size} bytes, at most {bytes_max} are possible");
             return Err(fault("EntityTooLarge", detail));
@@ -75,7 +75,7 @@ impl Content {
         Ok(Self { stream, put, faults })
     }
 
-    /// The content of a part of an object in the store, with a checksum computed on the way.
+    /// Returns content read from an object in the store, with a checksum computed on the way.
     pub(crate) fn of_store(stream: ByteStream, size: u64, algorithm: Option<Algorithm>) -> Self {
         let faults = Faults::default();
         let summing = algorithm.map(Summing::new);
@@ -88,17 +88,19 @@ impl Content {
         Self { stream, put, faults }
     }
 
-    /// The bytes, the declarations, and a function that converts the store's errors to S3's.
+    /// Returns the bytes, the declarations, and a function that converts errors of the store to
+    /// S3's.
     pub(crate) fn into_parts(self) -> (ByteStream, Put, impl FnOnce(StoreError) -> S3Error) {
         let faults = self.faults;
         (self.stream, self.put, move |error| {
-            // What the stream noted is the cause: the store saw only that the content broke off.
+            // An error noted by the stream is the cause: the store saw only that the content broke
+            // off.
             faults.take().unwrap_or_else(|| from_store(error))
         })
     }
 }
 
-/// The finisher: compares the checksum and stores it.
+/// Returns the store's finisher, which compares the checksum and stores it.
 fn finisher(
     summing: Summing,
     declared: Option<Declared>,
@@ -120,7 +122,7 @@ fn finisher(
     })
 }
 
-/// The content's length. S3 requires one.
+/// Returns the content's length, which S3 requires.
 fn length(carried: &Carried<'_>) -> S3Result<u64> {
     let of_body = || match &carried.body {
         Some(body) => body.remaining_length().exact().map(|length| length as u64),

@@ -1,10 +1,10 @@
-//! Which web pages may request a bucket's objects (CORS): the rules stored with a bucket, and the headers for
+//! Cross-origin requests (CORS): the rules stored with a bucket, and the response headers for
 //! browsers.
 //!
-//! The first rule that allows a request's origin and method (for a preflight also all its headers) decides.
-//! Rules give no rights: a page needs a key or a public bucket like any client. They are applied before
-//! signatures are checked, because browsers send preflights unsigned. A page that no rule allows learns
-//! nothing, not even whether the bucket exists.
+//! The first rule that allows a request's origin and method (for a preflight also all its headers)
+//! applies. Rules grant no permissions: a page needs a key or a public bucket like any client. They
+//! are applied before signatures are checked, because browsers send preflights unsigned. A page
+//! that no rule allows learns nothing, not even whether the bucket exists.
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
@@ -15,27 +15,27 @@ use store::bucket::Bucket;
 
 use crate::refusal::Refusal;
 
-/// Attribute of a bucket: its rules, as JSON.
+/// Attribute of a bucket: its CORS rules as JSON.
 pub(crate) const CORS: &str = "weft-cors";
 
 /// Methods that a rule may allow.
 pub(crate) const METHODS: [&str; 5] = ["GET", "PUT", "POST", "DELETE", "HEAD"];
 
-/// The headers that the response depends on, for caches.
+/// Request headers that the response depends on, for caches.
 const VARY: &str = "Origin, Access-Control-Request-Headers, Access-Control-Request-Method";
 
-/// One rule. Origins and headers may contain one `*`, which matches any text.
+/// A CORS rule. Origins and headers may contain one `*`, which matches any text.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Rule {
-    /// A label for people.
+    /// A label for operators.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) id: Option<String>,
     /// Origins that the rule allows.
     pub(crate) origins: Vec<String>,
-    /// Methods that the rule allows; some of [`METHODS`].
+    /// Methods that the rule allows, out of [`METHODS`].
     pub(crate) methods: Vec<String>,
-    /// Request headers that the rule allows, besides those that are always allowed.
+    /// Request headers that the rule allows, in addition to those that browsers always allow.
     pub(crate) headers: Vec<String>,
     /// Response headers that the page may read.
     pub(crate) exposed: Vec<String>,
@@ -44,7 +44,7 @@ pub(crate) struct Rule {
     pub(crate) max_age_seconds: Option<i32>,
 }
 
-/// What a browser asks for.
+/// What a browser requests.
 struct Asked {
     bucket: String,
     origin: String,
@@ -53,14 +53,14 @@ struct Asked {
     headers: Vec<String>,
 }
 
-/// The rules of a bucket; none if they cannot be read.
+/// Returns the rules of a bucket; empty if they cannot be parsed.
 pub(crate) fn rules(bucket: &Bucket) -> Vec<Rule> {
     let text = bucket.attributes.get(CORS);
     let rules = text.map(|text| serde_json::from_str(text));
     rules.and_then(Result::ok).unwrap_or_default()
 }
 
-/// The response to a preflight (`OPTIONS`); `None` if the request is not one.
+/// Returns the response to a preflight (`OPTIONS`); `None` if the request is not one.
 pub(crate) async fn preflight<B>(store: &Store, request: &Request<B>) -> Option<Response<Body>> {
     if request.method() != Method::OPTIONS {
         return None;
@@ -79,7 +79,7 @@ pub(crate) async fn preflight<B>(store: &Store, request: &Request<B>) -> Option<
     Some(response)
 }
 
-/// Headers to add to the response to a request of a web page.
+/// Returns the headers to add to the response to a web page's request.
 pub(crate) async fn told<B>(store: &Store, request: &Request<B>) -> HeaderMap {
     match Asked::of(request) {
         None => HeaderMap::new(),
@@ -110,14 +110,14 @@ impl Asked {
         })
     }
 
-    /// The bucket's first rule that allows the request.
+    /// Returns the bucket's first rule that allows the request.
     async fn rule(&self, store: &Store) -> Option<Rule> {
         store::bucket::check_name(&self.bucket).ok()?;
         let bucket = store.bucket_as_known(&self.bucket).await.ok()??;
         rules(&bucket).into_iter().find(|rule| rule.allows(self))
     }
 
-    /// The response headers by the rule.
+    /// Returns the response headers under `rule`.
     fn told(&self, rule: &Rule) -> HeaderMap {
         let anybody = rule.origins.iter().any(|origin| origin == "*");
         let age = rule.max_age_seconds.map(|seconds| seconds.to_string());
@@ -133,12 +133,12 @@ impl Asked {
             ),
             (
                 header::ACCESS_CONTROL_ALLOW_CREDENTIALS,
-                // The Fetch standard refuses credentials together with the origin `*`.
+                // The Fetch standard rejects credentials together with the origin `*`.
                 (!anybody).then(|| "true".to_owned()),
             ),
             (header::ACCESS_CONTROL_ALLOW_METHODS, list(&rule.methods)),
-            // The headers asked for, not the rule's patterns: with credentials a browser takes `*` for a
-            // name.
+            // Returns the requested headers, not the rule's patterns: in a response with
+            // credentials, browsers take `*` for a literal name.
             (header::ACCESS_CONTROL_ALLOW_HEADERS, list(&self.headers)),
             (header::ACCESS_CONTROL_EXPOSE_HEADERS, list(&rule.exposed)),
             (header::ACCESS_CONTROL_MAX_AGE, age),
@@ -163,7 +163,7 @@ impl Rule {
     }
 }
 
-/// Whether a text matches a pattern in which one `*` matches any text.
+/// Reports whether a text matches a pattern, in which one `*` matches any text.
 fn fits(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,

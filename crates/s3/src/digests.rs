@@ -1,7 +1,9 @@
-//! The digests that a client declares for a small body (XML, or a policy), compared with the bytes received.
+//! Compares the digests that a client declares for a small body (XML, or a policy) with the
+//! received bytes.
 //!
-//! The store compares those of objects ([`crate::content`]). Here the comparison happens while the body is
-//! read, before anything acts on it: a damaged body must not delete, open or replace anything.
+//! The store compares the digests of objects ([`crate::content`]). Here the comparison happens when
+//! the body has been read and before it is acted upon: a damaged body must not delete, publish or
+//! replace anything.
 
 use data_encoding::BASE64;
 use http::HeaderMap;
@@ -12,18 +14,19 @@ use crate::checksum::{ALL, Declared, Hasher};
 use crate::error::fault;
 use crate::refusal::Refusal;
 
-/// Header of the MD5.
+/// Header with the MD5.
 const MD5: &str = "content-md5";
 
 /// The declared digests of a body, and those computed so far.
 pub(crate) struct Digests {
     md5: Option<(Md5, Vec<u8>)>,
-    /// The hasher, its header and the header's value.
+    /// The hasher, its header, and the header's value.
     sum: Option<(Hasher, &'static str, String)>,
 }
 
 impl Digests {
-    /// The digests of a request; `None` if its body has none to compare, or is the content of an object.
+    /// Returns the digests of a request; `None` if no digest is declared or required, or if the
+    /// body is the content of an object.
     ///
     /// # Errors
     /// If a digest is malformed, or is required and missing.
@@ -38,7 +41,7 @@ impl Digests {
             Some(Some(bytes)) => Some((Md5::new(), bytes)),
             None => None,
         };
-        // In that operation the headers describe the object made from the parts, not the body.
+        // The headers of this operation describe the object made from the parts, not the body.
         let of_object = operation == "CompleteMultipartUpload";
         let declared = if of_object { None } else { declared(headers)? };
         let sum = declared.and_then(|declared| {
@@ -67,7 +70,7 @@ impl Digests {
         }
     }
 
-    /// Compares after the whole body has arrived.
+    /// Compares the digests, after the whole body has arrived.
     ///
     /// # Errors
     /// If a digest differs from the declared one.
@@ -108,7 +111,7 @@ fn carries_content(operation: &str) -> bool {
     matches!(operation, "PutObject" | "PostObject" | "UploadPart")
 }
 
-/// Operations for which S3 requires a digest of the body.
+/// Reports whether S3 requires a digest of the operation's body.
 fn needs_digest(operation: &str) -> bool {
     matches!(
         operation,

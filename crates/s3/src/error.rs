@@ -5,7 +5,7 @@ use s3s::{S3Error, S3ErrorCode};
 use store::StoreError;
 use store::bucket::BucketError;
 
-/// An error by its code. Its status is the code's own, or 400 for a code that is not S3's.
+/// Returns an S3 error by its code. The status is that of the code, or 400 if S3 has no such code.
 pub(crate) fn fault(code: &str, message: impl Into<String>) -> S3Error {
     let code = S3ErrorCode::from_bytes(code.as_bytes()).unwrap_or(S3ErrorCode::InvalidRequest);
     let mut error = S3Error::with_message(code, message.into());
@@ -15,7 +15,7 @@ pub(crate) fn fault(code: &str, message: impl Into<String>) -> S3Error {
     error
 }
 
-/// The error for an operation, or a part of one, that is not implemented.
+/// Returns the error for an operation, or a part of one, that is not implemented.
 pub(crate) fn not_implemented(what: &str) -> S3Error {
     fault("NotImplemented", format!("{what} is not implemented"))
 }
@@ -53,7 +53,7 @@ pub(crate) fn from_store(error: StoreError) -> S3Error {
     }
 }
 
-/// Converts an error about making, changing or removing a bucket.
+/// Converts an error from creating, changing or removing a bucket.
 pub(crate) fn from_bucket(error: BucketError) -> S3Error {
     match error {
         BucketError::Name(_) => fault("InvalidBucketName", error.to_string()),

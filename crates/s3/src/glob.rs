@@ -1,12 +1,12 @@
 //! Patterns with wildcards.
 
-/// Whether a text matches a pattern, as in policies: `*` matches any text and `?` any one character.
+/// Reports whether a text matches a policy pattern: `*` matches any text and `?` any one character.
 pub(crate) fn fits(pattern: &str, text: &str) -> bool {
     walk(pattern, text, Some('?'))
 }
 
-/// Whether a text matches a pattern, as in the keys file: `*` matches any text. `?` is literal there and
-/// matches no bucket, so that a keys file never gives more than it did when it was written.
+/// Reports whether a text matches a pattern of the keys file: `*` matches any text. `?` is literal
+/// here and occurs in no bucket name, so a keys file never grants more than when it was written.
 pub(crate) fn fits_stars(pattern: &str, text: &str) -> bool {
     walk(pattern, text, None)
 }
@@ -15,8 +15,8 @@ fn walk(pattern: &str, text: &str, any_one: Option<char>) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let text: Vec<char> = text.chars().collect();
     let (mut p, mut t) = (0, 0);
-    // Where to resume if the text after the last star does not match: the star, and the text position it
-    // extends to.
+    // Where to resume if the text after the last star does not match: the position of the star, and
+    // the end of the text that the star matches.
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
         match pattern.get(p) {
@@ -47,7 +47,7 @@ mod tests {
 
     use super::*;
 
-    /// The definition, word for word.
+    /// The definition of the patterns, written as a recursive function.
     fn model(pattern: &[char], text: &[char], any_one: Option<char>) -> bool {
         match pattern.split_first() {
             None => text.is_empty(),

@@ -1,25 +1,25 @@
-//! Who may do what: the keys file.
+//! Access keys and their rights: the keys file.
 //!
 //! ```toml
 //! [keys.WEFT0123456789ABCDEF]
 //! secret = "..."
-//! user = "archive"                          # owner's name of what it makes; the key itself if not given
+//! user = "archive"                          # owner name of its objects; defaults to the key
 //! email = "archive@example.org"             # another name for the user, in ACLs
-//! rights = { "*" = ["read", "write", "list", "delete"], "public-*" = ["read"], "archive-*" = ["own"] }
+//! rights = { "*" = ["read", "write", "list", "delete"], "archive-*" = ["own"] }
 //!
 //! [buckets.public-data]
 //! anonymous = ["read"]                      # without a signature
 //!
 //! [buckets."archive-*"]
-//! block_public = true                       # no ACL or policy of these opens anything to everybody
+//! block_public = true                       # no ACL or policy makes anything here public
 //! ```
 //!
-//! Patterns of bucket names may have `*` for any text; the rights of all patterns that match add up. What no
-//! pattern gives is refused. The file is read again when it changes; a file that cannot be read or understood leaves the
-//! keys as they were, and the log says so.
+//! Patterns of bucket names may contain `*`, which matches any text. The rights of all matching
+//! patterns add up; anything else is refused. The file is read again when it changes. If it cannot
+//! be read or parsed, the old keys remain valid and an error is logged.
 //!
-//! `own` hands the rights in a bucket to the user who made it: see [`crate::access`]. Where no user has it, ACLs and
-//! policies mean nothing.
+//! `own` gives a user who creates a bucket all rights in it: see [`crate::access`]. In buckets
+//! where no user has `own`, ACLs and policies are ignored.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -34,8 +34,8 @@ use serde::Deserialize;
 
 use crate::glob::fits_stars;
 
-/// Shortest interval between checks of the file. Shorter would cost every request a look at the disk; for as
-/// long as this a withdrawn key still works.
+/// Shortest interval between checks of the file. A shorter one would stat the file with every
+/// request. A revoked key works for at most this long.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Characters of generated access keys.
@@ -50,14 +50,14 @@ const SECRET_ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstu
 pub enum Right {
     /// Get objects.
     Read,
-    /// Put objects, upload in parts, make the bucket.
+    /// Put objects, upload in parts, create the bucket.
     Write,
     /// List objects and uploads, read the bucket's settings.
     List,
     /// Delete objects and the bucket.
     Delete,
-    /// Make the bucket. A user who made it may do everything in it and with own objects in it, and may give
-    /// rights to others through ACLs and policies.
+    /// Create the bucket. The user who created it may do everything in it and with the user's own
+    /// objects in it, and may grant rights to others through ACLs and policies.
     Own,
 }
 
@@ -70,13 +70,13 @@ type Rights = BTreeMap<String, Vec<Right>>;
 /// An access key with its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyPair {
-    /// The access key, public.
+    /// The access key id, which is public.
     pub id: String,
     /// The secret.
     pub secret: String,
 }
 
-/// Why the keys could not be read or made.
+/// Why the keys could not be read or created.
 #[derive(Debug, thiserror::Error)]
 pub enum KeysError {
     /// The file cannot be read or written.
@@ -86,7 +86,7 @@ pub enum KeysError {
         verb: &'static str,
         /// The file.
         path: PathBuf,
-        /// The system's error.
+        /// The I/O error.
         source: io::Error,
     },
     /// The file was read, but its content is invalid.
@@ -94,12 +94,12 @@ pub enum KeysError {
     Content {
         /// The file.
         path: PathBuf,
-        /// The line and the error in it.
+        /// The parser's message, without the line, which may contain a secret.
         detail: String,
     },
 }
 
-/// The file's content.
+/// The content of the keys file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KeysFile {
@@ -110,7 +110,7 @@ struct KeysFile {
 }
 
 impl KeysFile {
-    /// The keys of `user`.
+    /// Returns the keys of `user`.
     fn of_user<'a>(&'a self, user: &'a str) -> impl Iterator<Item = &'a Entry> {
         let of_user =
             move |(id, entry): &(&'a String, &'a Entry)| entry.user.as_deref().unwrap_or(id.as_str()) == user;
@@ -143,7 +143,7 @@ struct Open {
     block_public: bool,
 }
 
-/// Identifies a state of the file: it changes when the file does.
+/// Identity of a version of the file: inode, modification time and length.
 type Stamp = (u64, i64, i64, u64);
 
 /// The current keys, shared by all requests.
@@ -159,11 +159,11 @@ struct State {
 }
 
 impl Keys {
-    /// Reads the file. If there is none, makes it with one key pair that has every right, and returns that
-    /// pair.
+    /// Reads the file. If it does not exist, creates it with one key pair that has every right, and
+    /// returns that pair.
     pub(crate) fn open(path: &Path) -> Result<(Self, Option<KeyPair>), KeysError> {
         let made = if path.exists() { None } else { Some(make(path)?) };
-        // The stamp is read first: if the file changes in between, the next check sees it.
+        // The stamp is read before the file, so the next check detects a change in between.
         let stamp = stamp(path);
         let file = read(path)?;
         warn_if_others_may_read(path);
@@ -179,24 +179,24 @@ impl Keys {
         Ok((keys, made))
     }
 
-    /// The secret of an access key.
+    /// Returns the secret of an access key.
     pub(crate) fn secret(&self, id: &str) -> Option<String> {
         self.current().keys.get(id).map(|entry| entry.secret.clone())
     }
 
-    /// The user of an access key.
+    /// Returns the user of an access key.
     pub(crate) fn user(&self, id: &str) -> String {
         let file = self.current();
         let user = file.keys.get(id).and_then(|entry| entry.user.clone());
         user.unwrap_or_else(|| id.to_owned())
     }
 
-    /// Whether any key belongs to this user.
+    /// Reports whether any key belongs to this user.
     pub(crate) fn is_user(&self, user: &str) -> bool {
         self.current().of_user(user).next().is_some()
     }
 
-    /// The user with this email address.
+    /// Returns the user with this email address.
     pub(crate) fn user_of_email(&self, email: &str) -> Option<String> {
         let file = self.current();
         let mut keys = file.keys.iter();
@@ -204,8 +204,8 @@ impl Keys {
         Some(entry.user.clone().unwrap_or_else(|| id.clone()))
     }
 
-    /// Whether an access key, or an unsigned request if `None`, has this right in a bucket. Unsigned requests
-    /// never own.
+    /// Reports whether an access key, or an unsigned request if `None`, has this right in a bucket.
+    /// Unsigned requests never own a bucket.
     pub(crate) fn may(&self, id: Option<&str>, bucket: &str, right: Right) -> bool {
         let file = self.current();
         let anybody = right != Right::Own
@@ -217,7 +217,8 @@ impl Keys {
         anybody || own.is_some_and(|entry| entry.has(right, bucket))
     }
 
-    /// Whether an access key may learn that a bucket exists: it has a right in it, or owns it.
+    /// Reports whether an access key may learn that a bucket exists: it has a right in it, or owns
+    /// it.
     pub(crate) fn may_see(&self, id: &str, bucket: &str, owner: Option<&str>) -> bool {
         let mine = || owner == Some(self.user(id).as_str());
         ALL_RIGHTS
@@ -225,7 +226,7 @@ impl Keys {
             .any(|right| self.may(Some(id), bucket, right) && (right != Right::Own || mine()))
     }
 
-    /// Whether any key may own anything. Otherwise this file alone decides.
+    /// Reports whether any key may own anything. If not, the keys file alone decides.
     pub(crate) fn anybody_owns(&self) -> bool {
         let file = self.current();
         file.keys
@@ -233,22 +234,22 @@ impl Keys {
             .any(|entry| entry.rights.values().any(|rights| rights.contains(&Right::Own)))
     }
 
-    /// Whether any key may own this bucket or objects in it. Otherwise lists and policies stored with them
-    /// are ignored.
+    /// Reports whether any key may own this bucket or objects in it. If not, ACLs and policies
+    /// stored with them are ignored.
     pub(crate) fn anybody_owns_in(&self, bucket: &str) -> bool {
         let file = self.current();
         file.keys.values().any(|entry| entry.has(Right::Own, bucket))
     }
 
-    /// Whether a user may own this bucket or objects in it. A bucket that no client made has an owner without
-    /// a name, for whom this is false.
+    /// Reports whether a user may own this bucket or objects in it. The owner of a bucket that no
+    /// client created has an empty name, for which this is false.
     pub(crate) fn owns(&self, user: &str, bucket: &str) -> bool {
         let file = self.current();
         let mut keys = file.of_user(user);
         !user.is_empty() && keys.any(|entry| entry.has(Right::Own, bucket))
     }
 
-    /// Whether ACLs and policies in this bucket may not open anything to everybody.
+    /// Reports whether ACLs and policies in this bucket must not grant anything to everybody.
     pub(crate) fn blocks_public(&self, bucket: &str) -> bool {
         let file = self.current();
         file.buckets
@@ -256,7 +257,7 @@ impl Keys {
             .any(|(pattern, open)| open.block_public && fits_stars(pattern, bucket))
     }
 
-    /// The keys, read again if the file has changed.
+    /// Returns the keys, read again if the file has changed.
     fn current(&self) -> Arc<KeysFile> {
         let mut state = self.state.lock();
         if system::since(state.looked) >= LOOK_INTERVAL {
@@ -271,7 +272,8 @@ impl Keys {
         if stamp == state.stamp {
             return;
         }
-        // Noted even if the file cannot be read, so that an error is logged once and not with every check.
+        // Recorded even if the file cannot be read, so that an error is logged once and not with
+        // every check.
         state.stamp = stamp;
         match read(&self.path) {
             Ok(file) => {
@@ -279,12 +281,12 @@ impl Keys {
                 warn_if_others_may_read(&self.path);
                 state.file = Arc::new(file);
             }
-            // A typing error in the file must not lock everybody out.
+            // A typing error in the file must not lock out all clients.
             Err(error) => tracing::error!(%error, "the keys stay as they were"),
         }
     }
 
-    /// Checks the file again at once.
+    /// Checks the file again immediately.
     #[cfg(test)]
     fn look_now(&self) {
         let mut state = self.state.lock();
@@ -292,7 +294,7 @@ impl Keys {
     }
 }
 
-/// Writes a file with one new key pair that has every right.
+/// Creates the file with one new key pair that has every right.
 fn make(path: &Path) -> Result<KeyPair, KeysError> {
     let pair = KeyPair {
         id: format!("WEFT{}", random(ID_ALPHABET, 16)),
@@ -312,7 +314,7 @@ fn make(path: &Path) -> Result<KeyPair, KeysError> {
     Ok(pair)
 }
 
-/// Writes a new file that only its owner can read.
+/// Writes a new file with mode 0600.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut file = OpenOptions::new()
         .write(true)
@@ -331,7 +333,7 @@ fn read(path: &Path) -> Result<KeysFile, KeysError> {
     })?;
     toml::from_str(&text).map_err(|error| KeysError::Content {
         path: path.to_owned(),
-        // Only the message: the error's full text would quote the line, and with it the secret.
+        // Only the message: the error's full text quotes the line, and with it the secret.
         detail: error.message().to_owned(),
     })
 }
@@ -347,7 +349,8 @@ fn warn_if_others_may_read(path: &Path) {
     }
 }
 
-/// Characters for access keys and their secrets, so chance must be that of `ambient`, fit for secrets.
+/// Returns random characters for access keys and secrets. Randomness must come from `ambient`,
+/// which is suitable for secrets.
 fn random(alphabet: &[u8], length: usize) -> String {
     (0..length)
         .map(|_| char::from(alphabet[system::random_range(0..alphabet.len())]))

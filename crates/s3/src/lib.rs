@@ -1,19 +1,18 @@
-//! The S3 interface of the store: buckets and objects over HTTP, for clients that speak Amazon's S3.
+//! The S3 interface of the store: buckets and objects over HTTP, for clients of Amazon's S3.
 //!
-//! [`serve`] puts a [`store::Store`] on a socket. s3s parses requests, checks signatures and writes
-//! responses; this crate implements the operations on the store, decides who may call them, and limits what a
-//! client can make the process do.
+//! [`serve`] makes a [`store::Store`] available on a socket. s3s parses requests, checks signatures
+//! and writes responses. This crate implements the operations, checks permissions, and limits the
+//! resources that a client can use.
 //!
 //! Invariants:
 //!  - every digest that a client declares is compared with the bytes before the object is visible;
-//!  - no request makes the process hold an object in memory: content passes in pieces, in both directions;
-//!  - every operation needs a right: from the keys file, or from an ACL or policy of an owner whom the file
-//!    lets own;
-//!  - requests for what is not implemented (encryption) are refused, never ignored;
-//!  - what a signature does not cover is not obeyed.
+//!  - content is streamed; only an object in a browser's form (at most 8 MiB) is held in memory;
+//!  - every operation needs a permission from the keys file, an ACL or a policy (see `access`);
+//!  - requests for unimplemented features (encryption) are refused, never ignored;
+//!  - a signed request with an `x-amz-` header outside of its signature is refused.
 //!
-//! Modules: `face` has the operations; `access`, `keys`, `acl`, `policy` the rights; `serve`, `answer`,
-//! `body` the port and its traffic.
+//! Modules: `face` (operations); `access`, `keys`, `acl`, `policy` (permissions); `serve`,
+//! `answer`, `body` (HTTP server).
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

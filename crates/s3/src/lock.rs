@@ -1,4 +1,4 @@
-//! Object lock of a bucket: whether it has it, and how long what is put there is kept if nobody says.
+//! Object lock of a bucket: whether it is enabled, and the default retention of new objects.
 
 use s3s::S3Result;
 use s3s::dto::{DefaultRetention as Asked, Timestamp};
@@ -19,15 +19,15 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 const DAYS_MAX: u32 = 36_500;
 const YEARS_MAX: u32 = 100;
 
-/// Object lock of a bucket. It is never taken away.
+/// Object lock of a bucket. Once enabled, it cannot be disabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct ObjectLock {
-    /// The retention of what is put without one.
+    /// Retention of objects that are put without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) default: Option<DefaultRetention>,
 }
 
-/// The retention of what is put without one.
+/// Retention of objects that are put without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DefaultRetention {
     pub(crate) mode: RetentionMode,
@@ -35,23 +35,23 @@ pub(crate) struct DefaultRetention {
     pub(crate) span: Span,
 }
 
-/// How long, from the moment of the write.
+/// The length of a retention, from the moment of the write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Span {
     Days(u32),
-    /// Years of the calendar.
+    /// Calendar years.
     Years(u32),
 }
 
-/// The protection that a request asks for, for what it writes.
+/// The protection that a request asks for, for the object that it writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct AskedLock {
     pub(crate) retention: Option<Retention>,
     pub(crate) hold: Option<bool>,
 }
 
-/// The protection that any s3s input with these headers asks for.
+/// Reads the requested protection from any s3s input with these headers.
 macro_rules! lock_of {
     ($input:expr) => {{
         let input = &$input;
@@ -69,7 +69,7 @@ macro_rules! lock_of {
 pub(crate) use lock_of;
 
 impl ObjectLock {
-    /// That of a bucket, if it has any.
+    /// Reads the object lock of a bucket, if it has one.
     pub(crate) fn of(record: &Bucket) -> S3Result<Option<Self>> {
         let lock = record
             .attributes
@@ -79,10 +79,10 @@ impl ObjectLock {
         lock.transpose().map_err(wrong)
     }
 
-    /// That of a bucket.
+    /// Reads the object lock of a bucket.
     ///
     /// # Errors
-    /// `InvalidRequest` if it has none.
+    /// `InvalidRequest` if the bucket has no object lock.
     pub(crate) fn of_bucket(record: &Bucket) -> S3Result<Self> {
         let missing = || {
             fault(
@@ -93,7 +93,7 @@ impl ObjectLock {
         Self::of(record)?.ok_or_else(missing)
     }
 
-    /// The attribute of a bucket, and its value.
+    /// Returns the bucket attribute and its value.
     pub(crate) fn attribute(self) -> (String, String) {
         // A mode and a number always serialize to JSON.
         let text = serde_json::to_string(&self).unwrap_or_default();
@@ -102,7 +102,7 @@ impl ObjectLock {
 }
 
 impl DefaultRetention {
-    /// What a client asks for.
+    /// Reads a client's default retention.
     pub(crate) fn of(asked: &Asked) -> S3Result<Self> {
         let mode = read_mode(asked.mode.as_ref().map_or("", |mode| mode.as_str()))?;
         let positive = |number: i32, max: u32| {
@@ -125,7 +125,7 @@ impl DefaultRetention {
         Ok(Self { mode, span })
     }
 
-    /// The retention of what is written at a moment.
+    /// Returns the retention of an object written at `now_ms`.
     fn from(self, now_ms: u64) -> Retention {
         let until_ms = match self.span {
             Span::Days(days) => now_ms.saturating_add(u64::from(days) * DAY_MS),
@@ -155,10 +155,10 @@ impl AskedLock {
         })
     }
 
-    /// The protection for a new object in this bucket.
+    /// Returns the protection for a new object in this bucket.
     ///
     /// # Errors
-    /// `InvalidRequest` if there is one asked for and the bucket has no object lock.
+    /// `InvalidRequest` if protection is requested and the bucket has no object lock.
     pub(crate) fn resolve(self, record: &Bucket) -> S3Result<Protect> {
         let lock = match self == Self::default() {
             true => ObjectLock::of(record)?,
@@ -175,7 +175,7 @@ impl AskedLock {
         })
     }
 
-    /// What was asked for when an upload began, from its attributes.
+    /// Returns the protection requested when an upload began, from the upload's attributes.
     pub(crate) fn of_upload(protection: Protection) -> Self {
         Self {
             retention: protection.retention,
@@ -183,7 +183,7 @@ impl AskedLock {
         }
     }
 
-    /// As attributes of an upload, until it is completed.
+    /// Returns the protection as attributes of an upload, which hold it until completion.
     pub(crate) fn protection(self) -> Protection {
         Protection {
             retention: self.retention,
@@ -192,7 +192,7 @@ impl AskedLock {
     }
 }
 
-/// A retention that a client asks for.
+/// Reads a retention that a client requests.
 pub(crate) fn retention(mode: &str, until: &Timestamp) -> S3Result<Retention> {
     let until = OffsetDateTime::from(until.clone()).unix_timestamp_nanos() / 1_000_000;
     let retention = Retention {
@@ -205,7 +205,7 @@ pub(crate) fn retention(mode: &str, until: &Timestamp) -> S3Result<Retention> {
     }
 }
 
-/// S3's spelling of a mode.
+/// Returns S3's spelling of a mode.
 pub(crate) fn mode_name(mode: RetentionMode) -> &'static str {
     match mode {
         RetentionMode::Governance => "GOVERNANCE",
@@ -224,7 +224,7 @@ fn read_mode(name: &str) -> S3Result<RetentionMode> {
     }
 }
 
-/// Reads the status of a legal hold.
+/// Parses the status of a legal hold.
 pub(crate) fn read_hold(status: &str) -> S3Result<bool> {
     match status {
         "ON" => Ok(true),
@@ -233,7 +233,8 @@ pub(crate) fn read_hold(status: &str) -> S3Result<bool> {
     }
 }
 
-/// The same day and time so many years later; the 28th of February for the 29th where there is none.
+/// Returns the same day and time `years` later; 29 February becomes 28 February if that year has no
+/// leap day.
 fn years_later(from_ms: u64, years: u32) -> u64 {
     let later = || {
         let from = OffsetDateTime::from_unix_timestamp_nanos(i128::from(from_ms) * 1_000_000).ok()?;
@@ -244,7 +245,7 @@ fn years_later(from_ms: u64, years: u32) -> u64 {
             .ok()?;
         u64::try_from(to.unix_timestamp_nanos() / 1_000_000).ok()
     };
-    // No clock is so late that this is no date; if one is, the retention does not end.
+    // A date beyond the supported calendar means that the retention never ends.
     later().unwrap_or(u64::MAX)
 }
 

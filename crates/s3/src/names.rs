@@ -1,14 +1,14 @@
-//! Object names that S3 allows.
+//! Object names as S3 allows them.
 
 use s3s::S3Result;
 use store::{Key, bucket};
 
 use crate::error::fault;
 
-/// Longest name of an object in bytes, as in S3.
+/// Longest object name in bytes, as in S3.
 pub(crate) const NAME_BYTES_MAX: usize = 1024;
 
-/// The key of a client's object. Clients cannot name the store's hidden buckets.
+/// Returns the key of a client's object. Clients cannot name the store's hidden buckets.
 pub(crate) fn object(bucket: &str, name: &str) -> S3Result<Key> {
     bucket::check_name(bucket).map_err(|error| fault("InvalidBucketName", error.to_string()))?;
     if name.len() > NAME_BYTES_MAX {
@@ -37,7 +37,7 @@ mod tests {
     }
 
     proptest! {
-        /// The store's rule for bucket names equals the one by which s3s parses requests.
+        /// The store accepts the same bucket names as s3s's request parser.
         #[test]
         fn buckets_are_called_as_s3s_allows(
             name in prop_oneof![

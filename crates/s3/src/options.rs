@@ -1,4 +1,4 @@
-//! Settings of the S3 server, and errors of its start.
+//! Settings of the S3 server, and its startup errors.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,27 +16,28 @@ use crate::log::LogSettings;
 /// Settings of the S3 server.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Address to listen on; port 0 for a free one.
+    /// Address to listen on; port 0 picks a free one.
     pub listen: SocketAddr,
     /// Certificate chain and private key as PEM files; plain HTTP if `None`.
     pub tls: Option<TlsFiles>,
-    /// The keys file; made if it does not exist.
+    /// The keys file; created if it does not exist.
     pub keys: PathBuf,
     /// Limits on clients.
     pub limits: Limits,
-    /// Counters of the node, whose background workers wait while requests are in flight here.
+    /// Counters of the node. Its background workers wait while this server has requests in flight.
     pub node: Option<Arc<Counters>>,
-    /// Host names allowed in unsigned requests over plain HTTP, besides `listen` and this machine's names for
-    /// itself. Other names are refused, against web pages whose own name points here (DNS rebinding).
+    /// Host names allowed in unsigned requests over plain HTTP, besides `listen` and the local
+    /// names of this machine. Other names are refused, which prevents DNS rebinding by web pages.
     pub hosts: Vec<String>,
-    /// Whether signatures of version 2 are accepted: HMAC-SHA1 over only part of a request.
+    /// Whether to accept version 2 signatures: HMAC-SHA1 over only part of a request.
     pub version_2: bool,
-    /// The access log; none if `None`.
+    /// The access log; `None` for no log.
     pub log: Option<LogSettings>,
 }
 
 impl Settings {
-    /// Defaults for everything else: plain HTTP, no log, only signatures of version 4.
+    /// Returns settings with defaults for everything else: plain HTTP, no log, only version 4
+    /// signatures.
     pub fn at(listen: SocketAddr, keys: PathBuf) -> Self {
         Self {
             listen,
@@ -54,28 +55,29 @@ impl Settings {
 /// Limits on clients.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Most connections at a time; others wait in the system's queue.
+    /// Most concurrent connections; others wait in the kernel's queue.
     pub connections_max: usize,
-    /// Most connections of one address (for IPv6: of one /64 network) that have sent no signed request; more
-    /// are closed at once.
+    /// Most connections from one address (for IPv6: one /64 network) that have sent no signed
+    /// request. Further ones are closed immediately.
     pub per_address_max: usize,
-    /// How many of `connections_max` are reserved for networks that have sent signed requests recently.
+    /// How many of `connections_max` are reserved for networks that sent signed requests recently.
     pub reserve: usize,
-    /// How long a connection without a signed request may be idle: before its first request (with TLS, before
-    /// the handshake ends) and between requests.
+    /// How long a connection without a signed request may be idle: before its first request (with
+    /// TLS, before the handshake ends) and between requests.
     pub stranger_time_max: Duration,
-    /// Most bytes of request line and headers together.
+    /// Most bytes of the request line and headers together.
     pub header_bytes_max: usize,
     /// Most bytes of a request's content.
     pub body_bytes_max: u64,
     /// How long a connection may take to send its headers, or stay idle between requests.
     pub header_time_max: Duration,
-    /// How long a client may stop sending its body or reading its response.
+    /// How long a client may pause sending its body or reading its response.
     pub idle_time_max: Duration,
 }
 
 impl Default for Limits {
-    /// 5 GiB is S3's own limit for one put. S3 allows 8 KB of headers; presigned addresses need some more.
+    /// 5 GiB is S3's own limit of one put. S3 allows 8 KB of headers; presigned URLs need some
+    /// more.
     fn default() -> Self {
         Self {
             connections_max: 1024,
@@ -93,12 +95,12 @@ impl Default for Limits {
 /// Why the server does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The address is in use or not this machine's.
+    /// The address is in use or does not belong to this machine.
     #[error("listen on {address}: {source}")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// The system's error.
+        /// The I/O error.
         source: io::Error,
     },
     /// The keys file is invalid or cannot be read.
@@ -110,7 +112,7 @@ pub enum ServeError {
     /// The file of the access log cannot be opened.
     #[error("open the access log: {0}")]
     Log(io::Error),
-    /// The upstream of a gateway cannot be asked.
+    /// The connection of a gateway to its upstream cannot be set up.
     #[error(transparent)]
     Gateway(#[from] GatewayError),
 }

@@ -1,6 +1,6 @@
-//! The sizes of the parts in which an object was uploaded, so that clients can read a part by its number.
+//! The sizes of an object's uploaded parts, so that clients can read a part by its number.
 //!
-//! Stored as an attribute with runs of equal sizes: `5242880*19,1234` means 20 parts.
+//! Stored as an attribute with runs of equal sizes: `5242880*19,1234` is 20 parts.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub(crate) fn encode(sizes: &[u64]) -> String {
     runs.collect::<Vec<_>>().join(",")
 }
 
-/// Decodes the result of [`encode`]: at most 10,000 sizes, which is S3's limit of parts.
+/// Decodes the result of [`encode`]: at most 10,000 sizes, S3's limit of parts.
 pub(crate) fn decode(text: &str) -> S3Result<Vec<u64>> {
     let wrong = || fault("InternalError", format!("{text:?} was kept as sizes of parts"));
     let mut sizes = Vec::new();
@@ -33,7 +33,7 @@ pub(crate) fn decode(text: &str) -> S3Result<Vec<u64>> {
     Ok(sizes)
 }
 
-/// The byte range of a part, and the number of parts.
+/// Returns the byte range of part `number` (from 1), and the number of parts.
 pub(crate) fn range(text: &str, number: i32) -> S3Result<(Range<u64>, usize)> {
     let sizes = decode(text)?;
     let index = usize::try_from(number)

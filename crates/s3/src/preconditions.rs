@@ -1,5 +1,5 @@
-//! `If-Match`, `If-None-Match`, `If-Modified-Since`, `If-Unmodified-Since`: checked here for reads, by the
-//! store for writes.
+//! `If-Match`, `If-None-Match`, `If-Modified-Since`, `If-Unmodified-Since`: checked here for reads
+//! and by the store for writes.
 
 use http::{HeaderMap, HeaderValue};
 use s3s::dto::{ETag, ETagCondition, Timestamp, TimestampFormat};
@@ -10,7 +10,7 @@ use time::OffsetDateTime;
 use crate::attributes;
 use crate::error::{fault, from_store};
 
-/// A reader's conditions.
+/// The conditions of a read.
 #[derive(Debug, Default)]
 pub(crate) struct Reading<'a> {
     pub(crate) if_match: Option<&'a ETagCondition>,
@@ -20,7 +20,8 @@ pub(crate) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Compares in the order of RFC 9110, section 13.2.2: an entity tag overrides the date of its kind.
+    /// Checks in the order of RFC 9110, section 13.2.2: an entity tag overrides the date of its
+    /// kind.
     pub(crate) fn check(&self, meta: &Meta) -> S3Result<()> {
         let later = |time: &Timestamp| seconds(&attributes::modified(meta)) > seconds(time);
         let as_it_was = match self.if_match {
@@ -37,14 +38,15 @@ impl Reading<'_> {
         if changed { Ok(()) } else { Err(not_modified(meta)) }
     }
 
-    /// Like [`Reading::check`], for the source of a copy: the error is always 412, never "not modified".
+    /// Like [`Reading::check`], for the source of a copy: failure is always 412, never "not
+    /// modified".
     pub(crate) fn check_source(&self, meta: &Meta) -> S3Result<()> {
         self.check(meta).map_err(|_| failed())
     }
 }
 
-/// Whether a client that asks for a range has a part of this version already (`If-Range`; RFC 9110, section 13.1.5):
-/// otherwise it gets the whole. It has if it says nothing.
+/// Reports whether `If-Range` (RFC 9110, section 13.1.5) names this version, or is absent. If not,
+/// the client gets the whole object instead of the range.
 pub(crate) fn continues(asked: &HeaderMap, etag: &str, modified: Option<i64>) -> bool {
     let mut values = asked.get_all(http::header::IF_RANGE).iter();
     let Some(value) = values.next() else { return true };
@@ -54,7 +56,7 @@ pub(crate) fn continues(asked: &HeaderMap, etag: &str, modified: Option<i64>) ->
     if let Some(since) = http_seconds(value) {
         return modified == Some(since);
     }
-    // Weak tags do not say that bytes are the same. Clients of S3 may leave the quotes out.
+    // Weak tags do not imply equal bytes. S3 clients may omit the quotes.
     let strong = |tag: &str| {
         let tag = tag.trim();
         (!tag.starts_with("W/")).then(|| tag.trim_matches('"').to_owned())
@@ -62,13 +64,13 @@ pub(crate) fn continues(asked: &HeaderMap, etag: &str, modified: Option<i64>) ->
     strong(value).is_some_and(|tag| !tag.is_empty() && Some(tag) == strong(etag))
 }
 
-/// Seconds since 1970 of a date as HTTP writes it; `None` for anything else, which is then no condition.
+/// Parses an HTTP date to seconds since 1970; `None` for anything else, which is then no condition.
 pub(crate) fn http_seconds(text: &str) -> Option<i64> {
     let time = Timestamp::parse(TimestampFormat::HttpDate, text).ok()?;
     Some(seconds(&time))
 }
 
-/// A writer's conditions on the object to be replaced.
+/// The conditions of a write, on the object to be replaced.
 #[derive(Debug, Default)]
 pub(crate) struct Writing {
     pub(crate) if_match: Option<ETagCondition>,
@@ -91,9 +93,10 @@ impl Writing {
         })
     }
 
-    /// The condition for the store, which decides it when the content is safe. A condition that fails now is
-    /// refused now, before content is sent in vain. `If-Match: *` and `If-None-Match` with a tag become a
-    /// condition on the current version: if another writer comes in between, the write is refused, too.
+    /// Returns the condition for the store, which checks it once the content is durable. A
+    /// condition that already fails is refused here, before content is sent in vain. `If-Match: *`
+    /// and `If-None-Match` with a tag become a condition on the current version: if another write
+    /// intervenes, this one is refused as well.
     pub(crate) async fn resolve(&self, store: &Store, key: &Key) -> S3Result<Condition> {
         if self.if_match.is_none() && self.if_none_match.is_none() {
             return Ok(Condition::Always);
@@ -119,7 +122,8 @@ impl Writing {
     }
 }
 
-/// Converts the store's refusal of a write: a missing object under `If-Match` becomes "no such key".
+/// Converts the store's refusal of a write: a missing object under `If-Match` becomes "no such
+/// key".
 pub(crate) fn refused(condition: &Condition, error: StoreError) -> S3Error {
     match (condition, &error) {
         (Condition::Etag(_), StoreError::Condition { current: None, .. }) => {
@@ -129,7 +133,7 @@ pub(crate) fn refused(condition: &Condition, error: StoreError) -> S3Error {
     }
 }
 
-/// Status 412.
+/// Returns the error with status 412.
 pub(crate) fn failed() -> S3Error {
     fault(
         "PreconditionFailed",
@@ -137,7 +141,7 @@ pub(crate) fn failed() -> S3Error {
     )
 }
 
-/// Status 304, with the headers that caches need.
+/// Returns the error with status 304, with the headers that caches need.
 fn not_modified(meta: &Meta) -> S3Error {
     let mut error = fault("NotModified", "not modified");
     let mut headers = HeaderMap::new();
@@ -153,12 +157,12 @@ fn not_modified(meta: &Meta) -> S3Error {
     error
 }
 
-/// Whether a condition names this entity tag.
+/// Reports whether a condition names this entity tag.
 pub(crate) fn holds(condition: &ETagCondition, etag: &str) -> bool {
     condition.is_any() || condition.as_etag().is_some_and(|wanted| wanted.value() == etag)
 }
 
-/// Seconds since 1970, because HTTP's dates have no finer unit.
+/// Returns seconds since 1970, because HTTP dates have no finer unit.
 pub(crate) fn seconds(time: &Timestamp) -> i64 {
     OffsetDateTime::from(time.clone()).unix_timestamp()
 }

@@ -1,19 +1,20 @@
-//! The query of a request: read as s3s reads it, and written as a signature wants it.
+//! The query of a request: parsed as s3s parses it, and encoded as signatures require.
 
 use http::Uri;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// Characters that a signature leaves as they are (RFC 3986, 2.3).
+/// Characters that signatures leave unescaped (RFC 3986, section 2.3).
 const KEPT: AsciiSet = NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
     .remove(b'~');
 
-/// The same in a path.
+/// The same, for a path.
 const KEPT_IN_PATH: AsciiSet = KEPT.remove(b'/');
 
-/// Parameters of a signature, in lower case. The upstream gets a signature of its own.
+/// Parameters of a signature, in lower case. They are removed, because the upstream gets a new
+/// signature.
 const OF_SIGNATURES: [&str; 11] = [
     "x-amz-algorithm",
     "x-amz-credential",
@@ -28,12 +29,12 @@ const OF_SIGNATURES: [&str; 11] = [
     "expires",
 ];
 
-/// Names and values, decoded, in their order; without those of a signature.
+/// Decoded names and values in their order, without those of a signature.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Query(Vec<(String, Option<String>)>);
 
 impl Query {
-    /// The query of a request.
+    /// Parses the query of a request.
     pub(crate) fn of(uri: &Uri) -> Self {
         let pairs = uri.query().unwrap_or_default().split('&');
         let pairs = pairs
@@ -46,17 +47,17 @@ impl Query {
         Self(pairs.filter(ours).collect())
     }
 
-    /// All names.
+    /// Returns all names.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Whether a name is there.
+    /// Reports whether a name is present.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.names().any(|found| found == name)
     }
 
-    /// The first value of a name; empty if the name has none.
+    /// Returns the first value of a name; an empty string if the name has no value.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(found, _)| found == name);
         found.map(|(_, value)| value.as_deref().unwrap_or_default())
@@ -71,7 +72,7 @@ impl Query {
         }
     }
 
-    /// As it is sent: without the question mark.
+    /// Encodes the query for sending, without the question mark.
     pub(crate) fn encoded(&self) -> String {
         let pairs = self.0.iter().map(|(name, value)| match value {
             Some(value) => format!("{}={}", encode(name), encode(value)),
@@ -80,7 +81,7 @@ impl Query {
         pairs.collect::<Vec<_>>().join("&")
     }
 
-    /// As it is signed: sorted, each with a value.
+    /// Encodes the query for signing: sorted, with `=` after each name.
     pub(crate) fn canonical(&self) -> String {
         let pairs = self.0.iter();
         let mut pairs: Vec<_> = pairs
@@ -95,7 +96,7 @@ impl Query {
     }
 }
 
-/// Encodes a path, whose slashes stay.
+/// Encodes a path and keeps its slashes.
 pub(crate) fn encode_path(path: &str) -> String {
     utf8_percent_encode(path, &KEPT_IN_PATH).to_string()
 }

@@ -1,4 +1,5 @@
-//! A refusal: a response made before s3s sees the request, or in place of the one that s3s made.
+//! A response that refuses a request, made before s3s sees the request or in place of s3s's
+//! response.
 
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
@@ -11,16 +12,16 @@ use crate::xml;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
-    /// S3's name of the error.
+    /// S3's error code.
     pub(crate) code: &'static str,
-    /// Text for people.
+    /// Human-readable message.
     pub(crate) message: String,
-    /// An additional element: its name and text.
+    /// An additional element of the document: its name and text.
     pub(crate) more: Option<(&'static str, String)>,
 }
 
 impl Refusal {
-    /// A refusal without an additional element.
+    /// Creates a refusal without an additional element.
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self {
             status,
@@ -30,23 +31,23 @@ impl Refusal {
         }
     }
 
-    /// A refusal with status 400.
+    /// Creates a refusal with status 400.
     pub(crate) fn bad(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, message)
     }
 
-    /// A refusal with status 403.
+    /// Creates a refusal with status 403.
     pub(crate) fn denied(message: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, "AccessDenied", message)
     }
 
-    /// Adds an element.
+    /// Adds an element to the document.
     pub(crate) fn and(mut self, name: &'static str, text: impl Into<String>) -> Self {
         self.more = Some((name, text.into()));
         self
     }
 
-    /// The error as XML.
+    /// Returns the error as XML.
     pub(crate) fn document(&self) -> String {
         let more = self.more.as_ref();
         let more = more.map(|(name, text)| format!("<{name}>{}</{name}>", xml::escape(text)));
@@ -58,14 +59,14 @@ impl Refusal {
         )
     }
 
-    /// The error for s3s, without its additional element.
+    /// Converts to an error for s3s, without the additional element.
     pub(crate) fn into_error(self) -> S3Error {
         let mut error = fault(self.code, self.message);
         error.set_status_code(self.status);
         error
     }
 
-    /// The HTTP response.
+    /// Returns the HTTP response.
     pub(crate) fn response(&self) -> Response<Body> {
         let mut response = Response::new(Body::from(self.document()));
         *response.status_mut() = self.status;

@@ -1,4 +1,5 @@
-//! The S3 server on a port: start, rules for connections, shutdown. What answers is a face or a gateway.
+//! The S3 server on a port: startup, connection rules, shutdown. A [`Face`] or a [`Gateway`]
+//! answers requests.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,24 +23,25 @@ use crate::keys::{KeyPair, Keys};
 use crate::log::RunningLog;
 use crate::options::{Limits, ServeError, Settings};
 
-/// How long connections may finish their requests at shutdown. Shorter would break off uploads; longer, and a
-/// client that has stalled holds up a restart.
+/// How long connections may take to finish their requests at shutdown. A shorter time would break
+/// off uploads; with a longer one, a stalled client delays a restart.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
-/// Longest XML body in bytes: deletes a thousand keys of a thousand bytes, each byte escaped.
+/// Longest XML body in bytes: fits deletion of a thousand keys of a thousand bytes, each byte
+/// escaped.
 pub(crate) const XML_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// Longest object in a browser's form in bytes, because s3s holds it in memory.
+/// Longest object in bytes in a browser's form, because s3s holds it in memory.
 const FORM_FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
-/// Longest field of a browser's form in bytes, and most bytes of all its fields. S3 allows 20 KB for all
-/// fields before the file.
+/// Longest field of a browser's form in bytes, and most bytes of all its fields. S3 allows 20 KB
+/// for all fields before the file.
 const FORM_FIELD_BYTES_MAX: usize = 64 * 1024;
 
-/// Most fields of a browser's form. S3 has some thirty fields of its own; the others are the user's metadata.
+/// Most fields of a browser's form. S3 defines about thirty; the others are the user's metadata.
 const FORM_PARTS_MAX: usize = 100;
 
-/// The running server.
+/// A running server.
 pub struct Running {
     address: SocketAddr,
     new_key: Option<KeyPair>,
@@ -51,29 +53,29 @@ pub struct Running {
 }
 
 impl Running {
-    /// The address it listens on, with the real port.
+    /// Returns the address it listens on, with the actual port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The key pair generated if there was no keys file; show it once.
+    /// Returns the key pair generated if there was no keys file. The caller should show it once.
     pub fn new_key(&self) -> Option<&KeyPair> {
         self.new_key.as_ref()
     }
 
-    /// Counters by S3's name of the operation: `Preflight` for CORS preflights, `Unknown` for requests
-    /// refused before the operation was known. A failure is a 5xx response; a broken connection counts as a
-    /// request but not as a failure.
+    /// Returns counters by S3's operation name. `Preflight` counts CORS preflights, and `Unknown`
+    /// counts requests refused before the operation was known. A failure is a 5xx response; a
+    /// broken connection counts as a request but not as a failure.
     pub fn requests(&self) -> Arc<Operations> {
         self.requests.clone()
     }
 
-    /// The open connections.
+    /// Returns the open connections.
     pub fn door(&self) -> Arc<Door> {
         self.door.clone()
     }
 
-    /// Stops listening and lets requests in progress finish, for some seconds at most.
+    /// Stops listening, and waits some seconds for requests in progress.
     pub async fn shutdown(self) {
         self.stop.send_replace(true);
         // The task ends by itself; a panic in it would change nothing here.
@@ -87,7 +89,7 @@ impl Running {
 /// Serves a store.
 ///
 /// # Errors
-/// [`ServeError`]; nothing is left running then.
+/// [`ServeError`]; no task is left running then.
 pub async fn serve(settings: Settings, store: Store) -> Result<Running, ServeError> {
     let (body_bytes_max, version_2) = (settings.limits.body_bytes_max, settings.version_2);
     let of_store = store.clone();
@@ -95,10 +97,10 @@ pub async fn serve(settings: Settings, store: Store) -> Result<Running, ServeErr
     start(settings, Some(store), service).await
 }
 
-/// Serves what a store elsewhere has: a gateway before its S3 interface, which reads through `cache`.
+/// Serves a remote store: runs a gateway to its S3 interface, which reads through `cache`.
 ///
 /// # Errors
-/// [`ServeError`]; nothing is left running then.
+/// [`ServeError`]; no task is left running then.
 pub async fn serve_gateway(
     settings: Settings,
     gateway: GatewaySettings,
@@ -107,7 +109,8 @@ pub async fn serve_gateway(
     start(settings, None, move |keys| of_gateway(&gateway, cache, keys)).await
 }
 
-/// Starts to serve what answers with the given keys. CORS follows the rules of the buckets of `store`, if there is one.
+/// Starts the server with the service that `service` creates from the keys. CORS follows the rules
+/// of the buckets of `store`, if given.
 async fn start(
     settings: Settings,
     store: Option<Store>,
@@ -151,7 +154,8 @@ async fn start(
         log: log.as_ref().map(|log| log.log.clone()),
     });
     let (stop, mut stopped) = watch::channel(false);
-    // An error means that the sender is gone, and with it everybody who could ask for shutdown: stop as well.
+    // An error means that the sender is dropped, so that shutdown can no longer be requested: stop
+    // as well.
     let stopped = async move { drop(stopped.wait_for(|stop| *stop).await) };
     let answer = move |request, connection| answer(request, connection, serving.clone());
     let serving = tokio::spawn(port.serve(terms, answer, stopped));
@@ -203,19 +207,19 @@ fn built(mut builder: S3ServiceBuilder, keys: Arc<Keys>) -> S3Service {
     builder.build()
 }
 
-/// The rules for connections.
+/// Returns the rules for connections.
 fn terms(security: Security, limits: &Limits) -> Terms {
     Terms {
         security,
-        // The handshake comes first, so it gets a stranger's limit.
+        // The handshake comes before any signed request, so it has the same limit as strangers.
         handshake_time_max: limits.stranger_time_max,
         head_bytes_max: limits.header_bytes_max,
         head_time_max: limits.header_time_max,
-        // Objects pass through: a smaller buffer means more system calls for each.
+        // Objects are streamed: a smaller buffer means more system calls for each.
         buffer_bytes_max: None,
         write_idle_max: Some(limits.idle_time_max),
-        // Objects may be public, so a connection without a signature may send requests, and a long response
-        // to it must not be cut: the limit applies to idle time only.
+        // Objects may be public, so connections without a signature may send requests, and a long
+        // response must not be cut. The limit therefore applies to idle time only.
         patience: Patience::IdleStranger(limits.stranger_time_max),
         grace: SHUTDOWN_GRACE,
     }

@@ -1,6 +1,7 @@
-//! Settings stored with a bucket: its owner, and who may do what in it.
+//! Access settings stored with a bucket: its owner and its permissions.
 //!
-//! They are attributes of the store's bucket ([`store::bucket`]). Concurrent changes are all applied.
+//! They are attributes of the store's bucket ([`store::bucket`]). Concurrent changes do not
+//! overwrite each other.
 
 use std::collections::BTreeMap;
 
@@ -13,28 +14,29 @@ use crate::acl::{ACL, Acl};
 use crate::attributes::OWNER;
 use crate::error::{fault, from_bucket};
 
-/// Attribute: who owns the objects in a bucket.
+/// Attribute: object ownership in a bucket.
 const OWNERSHIP: &str = "weft-object-ownership";
 
 /// Attribute: the public access block.
 const BLOCK: &str = "weft-public-access-block";
 
-/// Attribute: the policy as it was put.
+/// Attribute: the policy document as the client sent it.
 pub(crate) const POLICY: &str = "weft-policy";
 
-/// Who owns an object.
+/// The rule that decides who owns an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ownership {
-    /// Its writer. The default of a bucket.
+    /// Its writer owns it. This is a bucket's default.
     ObjectWriter,
-    /// Its writer, unless the canned list `bucket-owner-full-control` transfers it to the bucket's owner.
+    /// Its writer owns it, unless the canned ACL `bucket-owner-full-control` transfers it to the
+    /// bucket's owner.
     BucketOwnerPreferred,
-    /// The bucket's owner; access lists are disabled.
+    /// The bucket's owner owns it; ACLs are disabled.
     BucketOwnerEnforced,
 }
 
 impl Ownership {
-    /// The name in S3's spelling.
+    /// Returns the name in S3's spelling.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ObjectWriter => "ObjectWriter",
@@ -61,22 +63,22 @@ impl Ownership {
     }
 }
 
-/// Public access that is blocked, as S3's four switches.
+/// A public access block, with S3's four switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Block {
-    /// Refuse lists that grant to everybody.
+    /// Refuse ACLs that grant to everybody.
     pub(crate) public_acls: bool,
     /// Ignore grants to everybody.
     pub(crate) ignore_acls: bool,
     /// Refuse policies that allow everybody.
     pub(crate) public_policy: bool,
-    /// A policy that allows everybody allows nobody but the owner.
+    /// Let a policy that allows everybody apply to the owner only.
     pub(crate) restrict: bool,
 }
 
 impl Block {
-    /// All four switches on.
+    /// A block with all four switches on.
     pub(crate) const ALL: Self = Self {
         public_acls: true,
         ignore_acls: true,
@@ -88,20 +90,20 @@ impl Block {
 /// The access settings of a bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BucketSettings {
-    /// The user who made it.
+    /// The user who created the bucket.
     pub(crate) owner: String,
-    /// The bucket's own list.
+    /// The bucket's own ACL.
     pub(crate) acl: Acl,
-    /// Who owns its objects; `None` if never set.
+    /// Object ownership; `None` if never set.
     pub(crate) ownership: Option<Ownership>,
-    /// Its public access block; `None` if never set.
+    /// The public access block; `None` if never set.
     pub(crate) block: Option<Block>,
-    /// The policy as it was put.
+    /// The policy document as the client sent it.
     pub(crate) policy: Option<String>,
 }
 
 impl BucketSettings {
-    /// The settings in a bucket's record.
+    /// Reads the settings from a bucket's record.
     pub(crate) fn of(record: &Bucket) -> S3Result<Self> {
         let attributes = &record.attributes;
         let owner = attributes.get(OWNER).cloned().unwrap_or_default();
@@ -119,7 +121,7 @@ impl BucketSettings {
         })
     }
 
-    /// Replaces the record's attributes for these settings.
+    /// Replaces the record's attributes that hold these settings.
     pub(crate) fn write(&self, attributes: &mut BTreeMap<String, String>) {
         for name in [ACL, OWNERSHIP, BLOCK, POLICY] {
             attributes.remove(name);
@@ -136,7 +138,7 @@ impl BucketSettings {
         attributes.extend(self.policy.clone().map(|text| (POLICY.to_owned(), text)));
     }
 
-    /// The settings of a new bucket.
+    /// Returns the settings of a new bucket.
     pub(crate) fn of_new(owner: String) -> Self {
         Self {
             acl: Acl::private(&owner),
@@ -147,12 +149,12 @@ impl BucketSettings {
         }
     }
 
-    /// Whether access lists are disabled, because the bucket's owner owns all objects.
+    /// Reports whether ACLs are disabled, because the bucket's owner owns all objects.
     pub(crate) fn is_enforced(&self) -> bool {
         self.ownership == Some(Ownership::BucketOwnerEnforced)
     }
 
-    /// The owner of an object in this bucket.
+    /// Returns the owner of an object in this bucket.
     pub(crate) fn owner_of<'a>(&'a self, attributes: &'a BTreeMap<String, String>) -> &'a str {
         match attributes.get(OWNER) {
             Some(owner) if !self.is_enforced() => owner,
@@ -160,7 +162,7 @@ impl BucketSettings {
         }
     }
 
-    /// The access list of an object in this bucket.
+    /// Returns the ACL of an object in this bucket.
     pub(crate) fn acl_of(&self, attributes: &BTreeMap<String, String>) -> Acl {
         let owner = self.owner_of(attributes);
         match self.is_enforced() {
@@ -170,8 +172,8 @@ impl BucketSettings {
     }
 }
 
-/// Changes a bucket's record: `change` receives its attributes, and is called again if another change came
-/// first.
+/// Changes a bucket's record: `change` receives its attributes, and is called again if a concurrent
+/// change was committed first.
 pub(crate) async fn change(
     store: &Store,
     bucket: &str,

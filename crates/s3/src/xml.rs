@@ -1,15 +1,16 @@
-//! Text in XML 1.0, which cannot carry every character that an S3 key may contain.
+//! Escapes text for XML 1.0, which cannot express every character that an S3 key may contain.
 //!
-//! s3s escapes five characters in a response's texts and writes all others as they are. A parser would read a
-//! carriage return as a line feed, and most control characters make the whole document invalid, as XML 1.0
-//! cannot express them. Listings percent-encode them ([`crate::face`]); anywhere else U+FFFD replaces them.
+//! s3s escapes five characters in the texts of a response and writes all others unchanged. A parser
+//! would read a carriage return as a line feed, and most control characters make the document
+//! invalid. Listings percent-encode such characters ([`crate::face`]); everywhere else U+FFFD
+//! replaces them.
 
 use bytes::Bytes;
 
-/// Replaces a character that XML cannot carry.
+/// Replaces a character that XML cannot express.
 const REPLACEMENT: &str = "\u{FFFD}";
 
-/// Whether XML 1.0 can express this character.
+/// Reports whether XML 1.0 can express this character.
 pub(crate) fn can_carry(character: char) -> bool {
     !matches!(
         character,
@@ -33,11 +34,11 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
-/// A whole document, or a piece of one, with characters that XML cannot carry replaced. Generated markup
+/// Replaces characters that XML cannot express in a document or a piece of one. Generated markup
 /// contains no carriage return, so each one belongs to a text.
 pub(crate) fn clean(document: Bytes) -> Bytes {
     let is_plain = |byte: &u8| matches!(byte, b'\t' | b'\n' | b' '..=0xEE | 0xF0..);
-    // 0xEF begins U+FFFE and U+FFFF, and much else: only then are the bytes checked as text.
+    // 0xEF begins U+FFFE and U+FFFF but also other characters: only then are the bytes decoded.
     if document.iter().all(is_plain) {
         return document;
     }

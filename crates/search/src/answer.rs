@@ -1,4 +1,4 @@
-//! A search from question to answer.
+//! Answers a query: parsing, collecting, ordering, snippets and facets.
 
 use std::time::Instant;
 
@@ -22,20 +22,21 @@ use crate::visible::Versions;
 use crate::words::StemMemo;
 use crate::{explain, facets, rank, schema};
 
-/// Most results of one answer.
+/// Maximum number of results in one answer.
 const LIMIT_MAX: usize = 1000;
 
 impl SearchIndex {
-    /// Answers a query from the documents that `sight` lets through: hits, total and facets are as if there were no others, and
-    /// where it is strict scores and their order too. `text_of` gives the text of a version, for the snippets of the results shown: it
-    /// is asked at most `limit` times, and not more than [`crate::SNIPPET_TEXT_BYTES_MAX`] bytes of
-    /// each text are looked at.
+    /// Answers a query from the documents that `sight` can see. Hits, total and facets are computed
+    /// as if the hidden documents did not exist; with a strict sight, so are scores and their
+    /// order. `text_of` returns the text of a version for its snippet. It is called at most `limit`
+    /// times, and only the first [`crate::SNIPPET_TEXT_BYTES_MAX`] bytes of each text are read.
     ///
     /// # Errors
-    /// [`SearchError`] where the index cannot be read, or `after` is no cursor ([`is_cursor`](crate::is_cursor)); never
-    /// because of the text of the query.
+    /// [`SearchError`] if the index cannot be read or `after` is not a cursor
+    /// ([`is_cursor`](crate::is_cursor)). The text of the query never causes an error.
     pub fn search(&self, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Result<Results, SearchError> {
-        // One view for the whole answer: a commit meanwhile changes neither its total nor its order.
+        // One view for the whole answer, so a concurrent commit cannot change its total or its
+        // order.
         caught(|| answer(&self.view(), query, sight, text_of))
     }
 }
@@ -48,7 +49,7 @@ fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Re
         None => None,
     };
     if parsed.clauses.is_empty() {
-        // Every page would hold: an answer to a question that nobody asked.
+        // Without clauses every page would match, which is not what the user asked for.
         return Ok(Results {
             notes: parsed.notes,
             epoch: view.epoch,
@@ -57,12 +58,12 @@ fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Re
         });
     }
     let limit = query.limit.min(LIMIT_MAX);
-    // Behind the matches that a profile puts in order, a list goes on in the order of scores.
+    // A profile reorders only the best matches. The results after them are in the order of scores.
     let is_personal = limit > 0
         && query.order == Order::Relevance
         && !query.profile.is_empty()
         && cursor.as_ref().is_none_or(|cursor| cursor.personal);
-    // A cursor keeps the mode of its list: its next page must be of the same matches.
+    // A cursor keeps the mode of its list, so that its next page lists the same matches.
     let mut mode = match &cursor {
         Some(cursor) => cursor.mode,
         None if query.ranking.any_word => Mode::Any,
@@ -94,8 +95,8 @@ fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Re
         collect_matches(view, &compiler, &parsed, mode, &collect, grouping)
     };
     let mut found = run(mode)?;
-    // Fewer words only where all of them give nothing: a short list of right answers is better than a long
-    // one.
+    // Relax the query only if requiring all words finds nothing: a short list of good matches is
+    // better than a long list.
     if found.total == 0 && mode == Mode::All && can_relax(&parsed) {
         let relaxed = run(Mode::Most)?;
         if relaxed.total > 0 {
@@ -159,7 +160,8 @@ fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Re
     })
 }
 
-/// Puts the best matches in the order of a profile. Gives the cursor behind them, where all of them are shown and others follow.
+/// Reorders the best matches by a profile. Returns the cursor after them if all of them are on this
+/// page and other matches follow.
 fn put_in_order(
     view: &View,
     profile: &Profile,
@@ -180,8 +182,9 @@ fn put_in_order(
     Ok(Some(Cursor::encode(mode, false, score, &key)))
 }
 
-/// Which versions are looked at. When a version ended is known from the capture after it: past versions are for those from whom no
-/// capture is hidden of a URL of which they see another.
+/// Returns which versions the search covers. The end of a version is the time of the next capture.
+/// Past versions are therefore searched only if `sight` cannot hide one capture of a URL while it
+/// shows another.
 fn versions(parsed: &mut Parsed, query: &Query, sight: &Sight) -> Versions {
     let versions = match query.all_versions {
         true => Versions::All,
@@ -213,7 +216,7 @@ fn collect_matches(
     })
 }
 
-/// Whether "most of the words" is less than "all of them".
+/// Returns whether "most of the words" requires fewer words than "all of them".
 fn can_relax(parsed: &Parsed) -> bool {
     parsed
         .clauses
@@ -253,7 +256,8 @@ fn hits(
     Ok(hits)
 }
 
-/// The rows of documents. They are read as they lie on the disk: neighbours share a compressed block.
+/// Reads the rows of documents in the order in which they are stored, because neighbours share a
+/// compressed block.
 fn rows(view: &View, best: &[Found]) -> Result<Vec<Row>, SearchError> {
     let mut rows = vec![Row::default(); best.len()];
     for index in sorted(best.len(), |index| best[index].address) {
@@ -264,8 +268,8 @@ fn rows(view: &View, best: &[Found]) -> Result<Vec<Row>, SearchError> {
     Ok(rows)
 }
 
-/// Texts are asked for in the order of their keys, in which they lie on the disk, and one at a time: a thousand long ones would
-/// fill the memory.
+/// Adds a snippet to each hit. Texts are read in the order of their keys, which is their order on
+/// disk, and one at a time, because a thousand long texts would fill the memory.
 fn add_snippets(parsed: &Parsed, hits: &mut [Hit], memo: &mut StemMemo, text_of: &TextOf<'_>) {
     let mut maker = Snippets::new(parsed, memo);
     for index in sorted(hits.len(), |index| hits[index].url_key.as_str()) {
@@ -275,7 +279,8 @@ fn add_snippets(parsed: &Parsed, hits: &mut [Hit], memo: &mut StemMemo, text_of:
     }
 }
 
-/// Texts are asked for in the order of the results, because the first may have all the lines that are wanted.
+/// Adds concordance lines to each hit. Texts are read in the order of the results, because the
+/// first texts may already have enough lines.
 fn add_lines(parsed: &Parsed, hits: &mut Vec<Hit>, lines: &Lines, memo: &mut StemMemo, text_of: &TextOf<'_>) {
     let mut maker = Snippets::new(parsed, memo);
     let mut left = lines.most.max(1);
@@ -287,7 +292,7 @@ fn add_lines(parsed: &Parsed, hits: &mut Vec<Hit>, lines: &Lines, memo: &mut Ste
         let of_page = maker.lines(text, &hit.language, per_page, lines.words);
         match left.checked_sub(of_page.len()) {
             Some(rest) => left = rest,
-            // The next answer begins with it.
+            // The next answer begins with this page.
             None => return hits.truncate(index),
         }
         hit.lines = of_page;
@@ -304,7 +309,7 @@ fn sought(hit: &Hit) -> TextSought<'_> {
     }
 }
 
-/// The numbers below `count`, sorted by what `key` gives for them.
+/// Returns the numbers below `count`, sorted by `key`.
 fn sorted<K: Ord>(count: usize, key: impl Fn(usize) -> K) -> Vec<usize> {
     let mut numbers: Vec<usize> = (0..count).collect();
     numbers.sort_unstable_by_key(|&number| key(number));

@@ -1,10 +1,11 @@
-//! How much a word counts in a page: BM25.
+//! BM25: the score of a word in a page.
 //!
-//! The parameters are those that Trotman, Puurula and Burgess ("Improvements to BM25 and language models examined",
-//! 2014) found for unseen collections, and that Anserini takes. They were not fitted to anything here.
+//! The parameters are those that Trotman, Puurula and Burgess ("Improvements to BM25 and language
+//! models examined", 2014) found for unseen collections; Anserini uses them too. They were not
+//! fitted to any data here.
 //!
-//! Frequencies are weighted counts: an occurrence in the title counts as often as the title was put in
-//! (`schema`), and one in another form than that of the query counts a little less.
+//! Frequencies are weighted counts. A word in the title counts once for each copy of the title in
+//! the index (`schema`). An occurrence in another form than the query's counts a little less.
 
 use tantivy::Score;
 use tantivy::fieldnorm::FieldNormReader;
@@ -12,26 +13,28 @@ use tantivy::fieldnorm::FieldNormReader;
 use crate::forms::Counts;
 use crate::rank;
 
-/// How soon further occurrences stop to count.
+/// How quickly the gain of further occurrences falls off (BM25's `k1`).
 const K1: Score = 0.9;
 
-/// How far long pages are held against their length.
+/// How strongly a page's length reduces its score (BM25's `b`).
 const B: Score = 0.4;
 
-/// The most that a word of a page counts, for each of its [`idf`].
+/// Upper bound of a word's score in a page, as a multiple of its [`idf`].
 pub(crate) const MOST: Score = K1 + 1.0;
 
-/// What one occurrence of the word counts whose diacritics differ from those of the query. So close to 1 that it
-/// decides only between pages that are alike otherwise.
+/// Weight of an occurrence whose diacritics differ from the query's. It is close to 1, so that it
+/// decides only between pages that otherwise score the same.
 pub(crate) const OTHER_DIACRITICS: Score = 0.95;
 
-/// What one occurrence of another word of the same stem counts; below the others for the same reason.
+/// Weight of an occurrence of another word with the same stem. Below the others, for the same
+/// reason.
 pub(crate) const SAME_STEM: Score = 0.9;
 
-/// Scores are kept of words that are in a page less often than this, which most are.
+/// Scores are precomputed for frequencies below this. Most words of most pages are below it.
 const KEPT: usize = 8;
 
-/// Where the score of a word is kept that a page has in one form alone, as the query writes it or by its stem.
+/// Returns the index of the precomputed score for a page that has the word in one form only, either
+/// as the query writes it or by its stem.
 fn kept_at(counts: Counts) -> Option<usize> {
     let (from, often) = match (counts.written, counts.same_stem, counts.other_diacritics) {
         (written, 0, 0) => (0, written as usize),
@@ -44,19 +47,21 @@ fn kept_at(counts: Counts) -> Option<usize> {
 /// BM25 of one word or phrase.
 #[derive(Debug)]
 pub(crate) struct Bm25 {
-    /// What the greatest frequency would score.
+    /// Limit of the score as the frequency grows.
     most: Score,
-    /// By length, as a segment stores it in one byte: the frequency that scores half of `most`.
+    /// Indexed by length as a segment stores it (one byte): the frequency that scores half of
+    /// `most`.
     halves: [Score; 256],
-    /// Scores by [`kept_at`] and length. A search scores up to every page of the archive, and reading a score takes a fifth of the
-    /// time that it takes to work it out.
+    /// Precomputed scores by [`kept_at`] and length. A search may score every page of the archive,
+    /// and reading a score takes a fifth of the time to compute it.
     kept: Box<[[Score; 256]; 2 * KEPT]>,
 }
 
 impl Bm25 {
-    /// Of a word of this [`idf`] (of a phrase: their sum) among pages of this mean length.
+    /// Creates the scorer for a word with this [`idf`] (for a phrase: the sum of its words') and
+    /// for pages with this mean length.
     pub(crate) fn new(idf: Score, length_mean: Score) -> Bm25 {
-        // An index without words has no length; then nothing is scored.
+        // An index without words has length 0. Nothing is scored then.
         let mean = length_mean.max(1.0);
         let half = |length: u8| {
             let length = FieldNormReader::id_to_fieldnorm(length) as Score;
@@ -80,7 +85,7 @@ impl Bm25 {
         Bm25 { most, halves, kept }
     }
 
-    /// The score of a page, rounded; `length` as its segment stores it.
+    /// Returns the rounded score of a page. `length` is in the segment's one-byte encoding.
     pub(crate) fn score(&self, counts: Counts, length: u8) -> Score {
         let length = usize::from(length);
         match kept_at(counts) {
@@ -90,17 +95,17 @@ impl Bm25 {
     }
 }
 
-/// What part of all it may count a frequency counts, where `half` counts half.
+/// Returns the fraction of the maximum score that a frequency reaches; `half` reaches one half.
 pub(crate) fn saturated(frequency: Score, half: Score) -> Score {
     frequency / (frequency + half)
 }
 
-/// As [`Bm25::score`] of a page of mean length.
+/// Like [`Bm25::score`], as a fraction of the maximum, for a page of mean length.
 pub(crate) fn saturated_at_mean(frequency: Score) -> Score {
     saturated(frequency, K1)
 }
 
-/// How rare a word is that is in so many of the pages.
+/// Returns the inverse document frequency of a word in `pages_with` of `pages` pages.
 pub(crate) fn idf(pages_with: u64, pages: u64) -> Score {
     debug_assert!(pages_with <= pages, "{pages_with} of {pages} pages have a word");
     let without = pages.saturating_sub(pages_with);
@@ -120,7 +125,7 @@ mod tests {
         assert!(rare.score(times(1), length) > common.score(times(1), length));
         assert!(rare.score(times(2), length) > rare.score(times(1), length));
         assert!(rare.score(times(1), length) > rare.score(times(1), length + 20));
-        // By hand: idf is ln(1 + 99.5 / 1.5), a page of mean length.
+        // Computed by hand: idf is ln(1 + 99.5 / 1.5), for a page of mean length.
         let expected = (1.0_f32 + 99.5 / 1.5).ln() * 1.9 / 1.9;
         assert!((rare.score(times(1), length) - expected).abs() <= rank::UNIT);
         assert!(rare.score(times(u32::MAX), length) <= rank::rounded(idf(1, 100) * MOST));

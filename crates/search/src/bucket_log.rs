@@ -1,16 +1,16 @@
-//! In-link buckets on disk: a log that each commit makes longer.
+//! In-link buckets on disk: an append-only log that every commit extends.
 //!
-//! A file `buckets-NUMBER` of records; the last one of a hash holds.
+//! The file `buckets-NUMBER` is a sequence of records. The last record of a hash is the valid one.
 //!
 //! | bytes | what |
 //! |---|---|
 //! | 8 | hash of the URL key, little endian |
 //! | 1 | bucket |
 //!
-//! A commit first appends and syncs what was told since the last one, then names the file and how far it goes in
-//! its payload. What is behind the end was never committed, and is cut off before anything is appended. A log that
-//! holds much of what is told again later is replaced by a file of the next number; the old one goes after the
-//! commit.
+//! A commit first appends and syncs the buckets that changed since the last commit, and then stores
+//! the number and length of the file in its payload. Bytes after that length were never committed
+//! and are truncated before the next append. A log with many superseded records is replaced by a
+//! file with the next number. The old file is removed after the commit.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -18,25 +18,25 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes of a record.
+/// Size of a record in bytes.
 const RECORD_BYTES: usize = 9;
 
-/// A log is not made anew below this size.
+/// A log below this size is not compacted.
 const GROWTH_BYTES_MIN: u64 = 1 << 20;
 
-/// Bytes that are written or read at a time.
+/// Size of the read and write buffers in bytes.
 const BUFFER_BYTES: usize = 1 << 16;
 
 const PREFIX: &str = "buckets-";
 
-/// Which file, and how much of it belongs to a commit.
+/// The file of a log and the length of its committed part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LogEnd {
     file: u64,
     bytes: u64,
-    /// CRC-32 of these bytes.
+    /// CRC-32 of the committed bytes.
     crc: u32,
-    /// Its size when it was made anew.
+    /// Size of the file when it was created by compaction.
     bytes_made: u64,
 }
 
@@ -45,12 +45,12 @@ impl LogEnd {
         self.bytes / RECORD_BYTES as u64
     }
 
-    /// Whether it has grown so much that most of it may be outdated.
+    /// Returns whether the log has grown so much that most of it may be outdated.
     pub(crate) fn has_grown(self) -> bool {
         self.bytes > 2 * self.bytes_made + GROWTH_BYTES_MIN
     }
 
-    /// An empty log in the next file.
+    /// Returns an empty log in the next file.
     pub(crate) fn next(self) -> LogEnd {
         LogEnd {
             file: self.file + 1,
@@ -58,12 +58,12 @@ impl LogEnd {
         }
     }
 
-    /// Whether both are in one file.
+    /// Returns whether both logs are in the same file.
     pub(crate) fn is_in_file_of(self, other: LogEnd) -> bool {
         self.file == other.file
     }
 
-    /// As a log that was just made.
+    /// Returns the same log, marked as just compacted.
     pub(crate) fn made(self) -> LogEnd {
         LogEnd {
             bytes_made: self.bytes,
@@ -76,7 +76,7 @@ impl LogEnd {
     }
 }
 
-/// Appends records behind an end.
+/// Appends records after the end of a log.
 pub(crate) struct Appender {
     out: BufWriter<File>,
     end: LogEnd,
@@ -84,7 +84,7 @@ pub(crate) struct Appender {
 }
 
 impl Appender {
-    /// Cuts off what no commit names.
+    /// Opens a log and truncates what no commit refers to.
     pub(crate) fn open(dir: &Path, end: LogEnd) -> io::Result<Appender> {
         let mut options = File::options();
         let file = options.write(true).create(true).truncate(false);
@@ -92,7 +92,7 @@ impl Appender {
         file.set_len(end.bytes)?;
         file.seek(SeekFrom::End(0))?;
         if end.bytes == 0 {
-            // The name of a new file must be on disk before a commit refers to it.
+            // The directory entry of a new file must be on disk before a commit refers to it.
             File::open(dir)?.sync_all()?;
         }
         Ok(Appender {
@@ -110,7 +110,7 @@ impl Appender {
         self.out.write_all(&record)
     }
 
-    /// Syncs; gives the new end.
+    /// Syncs the log and returns its new end.
     pub(crate) fn finish(mut self) -> io::Result<LogEnd> {
         self.out.flush()?;
         self.out.get_ref().sync_all()?;
@@ -157,7 +157,7 @@ fn first_eight(record: [u8; RECORD_BYTES]) -> [u8; 8] {
     first
 }
 
-/// Removes files of other numbers: no commit names them.
+/// Removes the log files with other numbers; no commit refers to them.
 pub(crate) fn remove_others(dir: &Path, end: LogEnd) -> io::Result<()> {
     for entry in std::fs::read_dir(dir)? {
         let entry = entry?;
@@ -193,7 +193,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path();
         let first = append(dir, LogEnd::default(), [(1, 1), (2, 2)]).unwrap();
-        // A commit that never came about.
+        // Records that were never committed.
         append(dir, first, [(3, 3), (4, 4), (5, 5)]).unwrap();
         assert_eq!(records(dir, first).unwrap(), [(1, 1), (2, 2)]);
         let second = append(dir, first, [(6, 6)]).unwrap();

@@ -1,11 +1,13 @@
-//! In-link buckets beside the documents: one byte for each, in memory.
+//! In-link buckets of the documents: one byte each, in memory, outside the index.
 //!
-//! A page gains in-links all the time while its text stays, so its bucket is no field of its document, which would have
-//! to be indexed again. What is on disk is a log of changes ([`crate::bucket_log`]); here is what it comes to for the
-//! documents that searches see. A bucket belongs to a hash of a key: two pages of one hash (not to be
-//! expected below four thousand million pages) would share a bucket, and nothing else.
+//! A page gains in-links while its text stays the same. If the bucket were a field of the document,
+//! each change would index the document again. Buckets on disk are a log of changes
+//! ([`crate::bucket_log`]); this module holds the resulting buckets of the searchable documents. A
+//! bucket belongs to the hash of a key. Two pages with the same hash (not expected below four
+//! thousand million pages) would only share a bucket.
 //!
-//! Invariant: the bucket of a live document is the last that was given for its key, with it or since.
+//! Invariant: the bucket of a live document is the last one given for its key, with the document or
+//! later.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,21 +19,21 @@ use tantivy::{Searcher, SegmentReader};
 use crate::bucket_log::{self, LogEnd};
 use crate::keys::each_hash;
 
-/// Records of the log that are held at a time.
+/// Maximum number of log records held in memory at once.
 const RECORDS_MAX: u64 = 4_000_000;
 
-/// Buckets by hash of the key.
+/// Buckets by the hash of the key.
 pub(crate) type Told = FxHashMap<u64, u8>;
 
 /// Buckets of the documents of a searcher.
 #[derive(Debug, Default)]
 pub(crate) struct Buckets {
-    /// As the searcher's segments; by document.
+    /// In the order of the searcher's segments; indexed by document.
     segments: Vec<(SegmentId, Arc<[u8]>)>,
 }
 
 impl Buckets {
-    /// From the log alone.
+    /// Reads the buckets from the log.
     pub(crate) fn of_log(searcher: &Searcher, dir: &Path, end: LogEnd) -> tantivy::Result<Buckets> {
         let readers = searcher.segment_readers();
         let none = |reader: &SegmentReader| vec![0; reader.max_doc() as usize];
@@ -57,8 +59,10 @@ impl Buckets {
         })
     }
 
-    /// As these of the searcher `before`, but for what was told since. The log need not be read: a document is in a
-    /// segment of before, or in one that was merged from such, or came since with its bucket.
+    /// Returns the buckets for `searcher`. They are derived from these, which are for the older
+    /// searcher `before`, and from the buckets `told` since. The log need not be read: each
+    /// document is in one of the old segments, was merged from them, or was added since with its
+    /// bucket.
     pub(crate) fn renewed(
         &self,
         before: &Searcher,
@@ -72,7 +76,7 @@ impl Buckets {
             if !stays(*id) {
                 each_hash(reader, |document, hash| {
                     let bucket = buckets[document as usize];
-                    // Only a live document's: a dead one has the bucket of a page that may be gone.
+                    // A deleted document may hold the bucket of a page that no longer exists.
                     if bucket > 0 && !reader.is_deleted(document) {
                         moved.insert(hash, bucket);
                     }
@@ -102,14 +106,14 @@ impl Buckets {
         })
     }
 
-    /// Those of the segment with this number.
+    /// Returns the buckets of the segment with this number.
     pub(crate) fn of_segment(&self, segment: usize) -> Arc<[u8]> {
         self.segments
             .get(segment)
             .map_or_else(Arc::default, |(_, buckets)| Arc::clone(buckets))
     }
 
-    /// Hash and bucket of every live document that has in-links.
+    /// Calls `each` with the hash and bucket of every live document that has in-links.
     pub(crate) fn each(&self, searcher: &Searcher, mut each: impl FnMut(u64, u8)) -> tantivy::Result<()> {
         for (reader, (_, buckets)) in searcher.segment_readers().iter().zip(&self.segments) {
             each_hash(reader, |document, hash| {

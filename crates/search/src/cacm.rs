@@ -1,8 +1,9 @@
-//! How well it ranks: the CACM collection, 3,204 abstracts and 52 judged queries.
+//! Ranking quality on the CACM collection: 3,204 abstracts and 52 judged queries.
 //!
-//! BM25 of Anserini, with Porter's stemmer and without function words: MAP 0.3123, P30 0.1942. The numbers of
-//! the ranking are published ones (`bm25`, `near`), the list of English function words is Lucene's; but which of several
-//! published ways is taken was chosen with these figures in sight (docs/search.md).
+//! Anserini's BM25, with Porter's stemmer and without function words, reaches MAP 0.3123 and P30
+//! 0.1942. The parameters of the ranking are published ones (`bm25`, `near`), and the list of
+//! English function words is Lucene's. Which of several published methods to use was chosen with
+//! these results in view (docs/search.md).
 
 mod collection;
 
@@ -49,7 +50,8 @@ fn abstracts_are_ranked_at_least_as_well_as_by_anserini() {
     };
     let all = quality(Ranking::default());
     println!("CACM: {all:?} (Anserini, BM25: 0.3123, 0.1942)");
-    // Measured: 0.3344 and 0.1974. Ranking is exact, so a lower figure is a change in what is found.
+    // Measured: 0.3344 and 0.1974. Ranking is exact, so a lower figure means that different results
+    // were found.
     assert!(all.map > 0.334 && all.p30 > 0.197, "{all:?}");
     let without_near = quality(Ranking {
         near: false,

@@ -1,4 +1,4 @@
-//! Whether the index is as it was written, and has a document for each page, and for each of its past versions.
+//! Checks that the index is intact and has a document for each page and each past version.
 
 use std::path::Path;
 
@@ -12,18 +12,20 @@ use crate::schema;
 use crate::view::View;
 use crate::writer::Covered;
 
-/// How often files are read again before they are called damaged: one that a merge has just removed is no damage.
+/// Number of attempts before a file is reported as damaged. A merge may have just removed the file,
+/// which is not damage.
 const TRIES: usize = 3;
 
 impl SearchIndex {
-    /// Compares every file with its checksum and then the documents with the pages, which come sorted bytewise by key, each with
-    /// what of it is to be there, and belong to the epoch covered. Gives what is wrong, in words; nothing if all is well.
+    /// Compares every file with its checksum, and then the documents with `pages`. The pages must
+    /// be sorted bytewise by key and belong to the covered epoch; each says which documents its key
+    /// must have. Returns a description of each problem found, or an empty list.
     ///
     /// # Errors
-    /// Whatever error comes instead of a page.
+    /// The first error that `pages` yields.
     pub fn check<E>(&self, pages: impl Iterator<Item = Result<Held, E>>) -> Result<Vec<String>, E> {
         let mut wrong = damaged_files(self.dir());
-        // Documents in damaged files cannot be told from others.
+        // Documents in damaged files cannot be told apart from others.
         if wrong.is_empty() {
             match caught(|| compare(&self.view(), pages)) {
                 Ok(difference) => wrong.extend(difference),
@@ -35,14 +37,14 @@ impl SearchIndex {
     }
 }
 
-/// What the index is to have of a key.
+/// The documents that the index must have for one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
-    /// The key.
+    /// The URL key.
     pub url_key: String,
-    /// Whether it is a page now.
+    /// Whether the key is a page now.
     pub current: bool,
-    /// When its past versions began, in order.
+    /// Start times of its past versions, in ascending order.
     pub past: Vec<i64>,
 }
 
@@ -57,7 +59,7 @@ impl Held {
     }
 }
 
-/// What cannot be read.
+/// Which of the two sides could not be read.
 enum Failure<E> {
     Index(tantivy::TantivyError),
     Pages(E),
@@ -72,7 +74,7 @@ impl<E> From<tantivy::TantivyError> for Failure<E> {
 fn damaged_files(dir: &Path) -> Vec<String> {
     let mut wrong = Vec::new();
     for _ in 0..TRIES {
-        // Opened each time: an index that is open does not know of files written since.
+        // Opened for each attempt: an open index does not know of files written since.
         let read = || {
             let index = Index::open_in_dir(dir)?;
             let log = bucket_log::read(dir, Covered::by(&index)?.buckets, |_, _| {});
@@ -94,7 +96,7 @@ fn damaged_files(dir: &Path) -> Vec<String> {
     wrong
 }
 
-/// The first difference between the keys of documents and pages.
+/// Returns the first difference between the keys of the documents and of the pages.
 fn compare<E>(
     view: &View,
     pages: impl Iterator<Item = Result<Held, E>>,
@@ -106,7 +108,7 @@ fn compare<E>(
     let segments = view.searcher.segment_readers();
     let mut columns = Vec::with_capacity(segments.len());
     for segment in segments {
-        // A segment without a document has no column.
+        // A segment without documents has no column.
         columns.extend(
             segment
                 .fast_fields()
@@ -142,12 +144,12 @@ fn compare<E>(
     }
 }
 
-/// Keys of one segment, sorted.
+/// The sorted keys of one segment.
 struct Keys<'a> {
     keys: Streamer<'a>,
-    /// Live documents by number of the key, counted up to 255.
+    /// Number of live documents by the ordinal of the key, counted up to 255.
     documents: Vec<u8>,
-    /// Whether `keys` is at a key, and not behind the last one.
+    /// Whether `keys` is positioned at a key; false after the last one.
     is_at_key: bool,
 }
 
@@ -169,14 +171,15 @@ impl<'a> Keys<'a> {
         })
     }
 
-    /// Live documents of the key at hand.
+    /// Returns the number of live documents with the current key.
     fn documents(&self) -> u64 {
         let count = self.documents.get(self.keys.term_ord() as usize);
         count.copied().map_or(0, u64::from)
     }
 }
 
-/// The next key that has live documents, and their number: a page that was replaced has dead ones in other segments.
+/// Returns the next key with live documents, and their number. A replaced page has deleted
+/// documents in other segments, which are skipped.
 fn next_document(segments: &mut [Keys<'_>]) -> Option<(Vec<u8>, u64)> {
     loop {
         let keys = segments.iter().filter(|keys| keys.is_at_key);

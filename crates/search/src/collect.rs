@@ -1,7 +1,8 @@
-//! One pass over the matches: their number, the best of them, and counts for facets.
+//! Collects matches in one pass: the total, the best matches, and counts for facets.
 //!
-//! Order: score descending, then key ascending. Within a segment the key's ordinal in its dictionary
-//! stands for the key; keys themselves are read only for the best of each segment.
+//! Matches are ordered by descending score, then by ascending key. Within a segment, keys are
+//! compared by their ordinal in its dictionary. The keys themselves are read only for the best
+//! matches of each segment.
 
 use std::sync::Arc;
 
@@ -17,18 +18,19 @@ use crate::results::{Group, Order};
 use crate::visible::{Bits, Visible};
 use crate::{dates, schema};
 
-/// Where a page of results begins: behind the document of this score and key.
+/// Where a page of results begins: after the document with this score and key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct After {
     pub(crate) score: Units,
     pub(crate) key: String,
 }
 
-/// Collects the best `limit` documents behind `after`, the number of all, and facets if asked for.
+/// Collects the best `limit` documents after `after`, the number of all matches, and facets if
+/// requested.
 pub(crate) struct Collect<'v> {
-    /// Of the view that is searched.
+    /// Buckets of the view that is searched.
     pub(crate) buckets: &'v Buckets,
-    /// The documents that somebody sees.
+    /// The documents that the caller can see.
     pub(crate) visible: &'v Visible,
     pub(crate) near: &'v Near,
     pub(crate) limit: usize,
@@ -37,43 +39,44 @@ pub(crate) struct Collect<'v> {
     pub(crate) order: Order,
 }
 
-/// One of the best.
+/// One of the best matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Score, or place in an order by time.
+    /// The score, or the position in an order by time.
     pub(crate) score: Units,
-    /// Of that, what a profile added.
+    /// The part of the score that a profile added.
     pub(crate) gain: Units,
     pub(crate) bucket: u8,
     pub(crate) address: DocAddress,
-    /// Where results are grouped.
+    /// The group that the result represents, if results are grouped.
     pub(crate) group: Option<Group>,
 }
 
-/// What was collected.
+/// The outcome of a search.
 #[derive(Default)]
 pub(crate) struct Collected {
     pub(crate) total: u64,
-    /// Where results are grouped, the matches that are shown of all groups; else as `total`.
+    /// If results are grouped, the number of matches shown over all groups; otherwise the same as
+    /// `total`.
     pub(crate) shown_total: u64,
     /// Best first, at most `limit`.
     pub(crate) best: Vec<Found>,
-    /// Whether there are more behind.
+    /// Whether more results follow.
     pub(crate) more: bool,
-    /// By segment, if asked for.
+    /// Counts of each segment, if requested.
     pub(crate) counts: Vec<Counts>,
 }
 
-/// What one segment gave.
+/// The outcome of a search in one segment.
 pub(crate) struct SegmentFound {
     segment: SegmentOrdinal,
     total: u64,
-    /// Score, key ordinal, document; worst first, so that the next is taken from the end.
+    /// Score, key ordinal and document; worst first, so that the next is taken from the end.
     best: Vec<(Units, u32, DocId)>,
     keys: Option<StrColumn>,
     buckets: Arc<[u8]>,
     counts: Option<Counts>,
-    /// Key of the last of `best`, if it was read.
+    /// Key of the last entry of `best`, once it has been read.
     key: Option<String>,
 }
 
@@ -94,7 +97,7 @@ impl Collector for Collect<'_> {
         };
         Ok(SegmentCollect {
             segment,
-            // One more than asked for tells whether there are more.
+            // One more than requested shows whether more results follow.
             best: Best::new(self.limit + 1),
             keys,
             buckets: self.buckets.of_segment(segment as usize),
@@ -127,8 +130,8 @@ impl Collector for Collect<'_> {
     }
 }
 
-/// The segment whose next comes first, if any has one. A page has few rows and an index few segments: looking at all
-/// is cheaper than a heap.
+/// Returns the segment whose next result comes first, if any is left. Comparing all of them is
+/// cheaper than a heap, because a page has few rows and an index few segments.
 fn first_of(segments: &mut [SegmentFound]) -> tantivy::Result<Option<usize>> {
     let mut first: Option<(Units, usize)> = None;
     for index in 0..segments.len() {
@@ -138,7 +141,8 @@ fn first_of(segments: &mut [SegmentFound]) -> tantivy::Result<Option<usize>> {
         let is_first = match first {
             None => true,
             Some((best, _)) if score != best => score > best,
-            // Keys are read only where they decide: a key is found by reading those before it in its block.
+            // Keys are read only to break ties: reading one decodes all keys before it in its
+            // block.
             Some((_, other)) => {
                 segments[index].read_key()?;
                 segments[other].read_key()?;
@@ -169,7 +173,7 @@ impl SegmentFound {
         })
     }
 
-    /// Reads the key of the next, unless that was done.
+    /// Reads the key of the next result, if it has not been read yet.
     fn read_key(&mut self) -> tantivy::Result<()> {
         if let (None, Some(&(_, ordinal, _)), Some(keys)) = (&self.key, self.best.last(), &self.keys) {
             let mut key = String::new();
@@ -180,13 +184,13 @@ impl SegmentFound {
     }
 }
 
-/// Places in an order that is not by score.
+/// Positions in an order other than by score.
 pub(crate) enum Times {
-    /// By score.
+    /// Ordered by score.
     None,
-    /// All are equal: keys decide.
+    /// All positions are equal, so keys decide.
     Equal,
-    /// By date, and whether the newest comes first.
+    /// Ordered by date; the flag is true if the newest comes first.
     Dates(Column<u64>, bool),
 }
 
@@ -199,7 +203,8 @@ impl Times {
         })
     }
 
-    /// Place of a document: the greatest comes first.
+    /// Returns the position of a document, the first having the greatest number. `None` if the
+    /// order is by score.
     pub(crate) fn place(&self, document: DocId) -> Option<Units> {
         let (dates, newest_first) = match self {
             Times::None => return None,
@@ -215,7 +220,7 @@ pub(crate) fn bucket_of(buckets: &[u8], document: DocId) -> u8 {
     buckets.get(document as usize).copied().unwrap_or(0)
 }
 
-/// What a document is held under.
+/// Returns the key under which a document is stored.
 pub(crate) fn key_of(searcher: &Searcher, address: DocAddress) -> tantivy::Result<Option<String>> {
     let reader = searcher.segment_reader(address.segment_ord);
     let Some(keys) = reader.fast_fields().str(schema::KEY)? else {
@@ -228,31 +233,31 @@ pub(crate) fn key_of(searcher: &Searcher, address: DocAddress) -> tantivy::Resul
     Ok(keys.ord_to_str(ordinal, &mut key)?.then_some(key))
 }
 
-/// Ordinal of the first key that is greater than `key`.
+/// Returns the ordinal of the first key that is greater than `key`.
 fn ordinal_behind(keys: &StrColumn, key: &str) -> tantivy::Result<u32> {
     let dictionary = keys.dictionary();
     let ordinal = match dictionary.term_ord_or_next(key.as_bytes())? {
         tantivy::columnar::TermOrdHit::Exact(ordinal) => ordinal + 1,
         tantivy::columnar::TermOrdHit::Next(ordinal) => ordinal,
     };
-    // No segment has more documents, and so keys, than a `DocId` can number.
+    // A `DocId` can count the documents of a segment, and so its keys.
     Ok(u32::try_from(ordinal).unwrap_or(u32::MAX))
 }
 
-/// Collects in one segment.
+/// Collector of one segment.
 pub(crate) struct SegmentCollect {
     segment: SegmentOrdinal,
     best: Best,
     keys: Option<StrColumn>,
     buckets: Arc<[u8]>,
     matches: Matches,
-    /// Score and first key ordinal of what comes next.
+    /// Score and first key ordinal at which the page of results begins.
     after: Option<(Units, u32)>,
     near: NearDocs,
     times: Times,
 }
 
-/// What is counted of all matches of a segment.
+/// Counts over all matches of a segment.
 pub(crate) struct Matches {
     visible: Option<Bits>,
     pub(crate) total: u64,
@@ -272,8 +277,9 @@ impl Matches {
         })
     }
 
-    /// Counts a match, unless it is hidden; whether it was counted. To be asked first of all: what is hidden is in no count, and
-    /// the total is of all matches, whatever page of results is asked for.
+    /// Counts a match and returns true, or returns false if it is hidden. Must be called first for
+    /// each match: hidden documents are in no count, and the total covers all matches, whichever
+    /// page of results is requested.
     pub(crate) fn take(&mut self, document: DocId) -> bool {
         if self
             .visible
@@ -308,7 +314,7 @@ impl SegmentCollector for SegmentCollect {
                 if self.after.is_some_and(|(after, _)| score > after) {
                     return;
                 }
-                // Most matches are not among the best, whatever they gain.
+                // Skip matches that cannot reach the best even with the maximum gain; most cannot.
                 let wanted = self.best.score_min.saturating_sub(score);
                 let Some(gain) = self.near.gain(document, wanted) else {
                     return;
@@ -348,12 +354,12 @@ impl SegmentCollect {
     }
 }
 
-/// The best of a segment: a buffer of twice the limit that is cut in half when full.
+/// The best matches of a segment: a buffer of twice the limit that is cut in half when full.
 struct Best {
     limit: usize,
-    /// Score, and key ordinal turned round so that greater is better; document.
+    /// Score and inverted key ordinal in one number, so that greater is better; then the document.
     entries: Vec<(u64, DocId)>,
-    /// A score below this is not among the best.
+    /// A lower score is not among the best.
     score_min: Units,
 }
 
@@ -367,7 +373,7 @@ impl Best {
     }
 
     fn push(&mut self, score: Units, ordinal: u32, document: DocId) {
-        // One number orders by score, then by key: a comparison costs one instruction.
+        // One number orders by score, then by key, so a comparison is one instruction.
         let rank = u64::from(score) << 32 | u64::from(u32::MAX - ordinal);
         self.entries.push((rank, document));
         if self.entries.len() >= self.limit * 2 {
@@ -380,13 +386,13 @@ impl Best {
             return;
         }
         let last = self.limit - 1;
-        // Linear, where sorting each time would not be; `into_sorted` sorts once.
+        // Selection is linear, a sort here would not be. `into_sorted` sorts once.
         self.entries.select_nth_unstable_by(last, |a, b| b.cmp(a));
         self.entries.truncate(self.limit);
         self.score_min = (self.entries[last].0 >> 32) as Units;
     }
 
-    /// The best, worst first.
+    /// Returns the best matches, worst first.
     fn into_sorted(mut self) -> Vec<(Units, u32, DocId)> {
         self.cut();
         self.entries.sort_unstable();

@@ -1,4 +1,4 @@
-//! From a query as understood to tantivy's.
+//! Compiles a parsed query to a tantivy query.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -24,37 +24,37 @@ use crate::visible::Versions;
 use crate::words::{self, Word};
 use crate::words_query::{Scores, WordsQuery};
 
-/// How many of the clauses with words must hold.
+/// How many of the clauses with words must match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// All: the rule.
+    /// All of them. The default.
     All,
-    /// Half of them, rounded up: where all gives nothing.
+    /// Half of them, rounded up. Used if requiring all finds nothing.
     Most,
-    /// One: for measuring the ranking.
+    /// One of them. Used to measure the ranking.
     Any,
 }
 
-/// Makes queries for tantivy, with the statistics of one cut of the index.
+/// Compiles queries for tantivy, with the statistics of one snapshot of the index.
 pub(crate) struct Compiler<'v> {
     fields: &'v Fields,
     rules_in_use: &'v RulesInUse,
     live: &'v Live,
     versions: Versions,
     ranking: Ranking,
-    /// Whether who asks may know of all links.
+    /// Whether the caller may know of all links.
     sees_links: bool,
-    /// Words that say nothing in some languages.
+    /// Function words of the query, with the languages in which they are ignored.
     silent: Vec<(Word, Silent)>,
 }
 
-/// Whether fewer of such clauses may hold in another mode.
+/// Returns whether a clause has words, so that the other modes may drop it.
 pub(crate) fn is_worded(clause: &Clause) -> bool {
     !clause.negated && clause.any.iter().any(|leaf| matches!(leaf, Leaf::Words(_)))
 }
 
 impl<'v> Compiler<'v> {
-    /// For one query.
+    /// Creates the compiler for one query.
     pub(crate) fn new(
         view: &'v View,
         seen: &'v Seen,
@@ -76,12 +76,12 @@ impl<'v> Compiler<'v> {
         }
     }
 
-    /// The statistics that scores are made from.
+    /// Returns the statistics that scores are computed from.
     pub(crate) fn live(&self) -> &'v Live {
         self.live
     }
 
-    /// The query for tantivy. Only words and phrases score.
+    /// Compiles the query. Only words and phrases score.
     pub(crate) fn compile(&self, parsed: &Parsed, mode: Mode) -> tantivy::Result<BooleanQuery> {
         let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
         let mut worded: Vec<(Occur, Box<dyn Query>)> = Vec::new();
@@ -104,7 +104,8 @@ impl<'v> Compiler<'v> {
             clauses.push((Occur::Must, Box::new(some)));
         }
         if !clauses.iter().any(|(occur, _)| *occur == Occur::Must) {
-            // Negations alone: without something that must hold, tantivy finds nothing.
+            // tantivy finds nothing for a query of negations only, so add a clause that all
+            // documents match.
             clauses.push((Occur::Must, filter(Box::new(AllQuery))));
         }
         Ok(BooleanQuery::new(clauses))
@@ -131,7 +132,7 @@ impl<'v> Compiler<'v> {
             Leaf::Language(value) => filter(exact(Term::from_field_text(fields.lang, value))),
             Leaf::Collection(value) => filter(exact(Term::from_field_text(fields.collection, value))),
             Leaf::Like(likeness) => filter(Box::new(LikeQuery(*likeness))),
-            // Of the current versions alone nothing but their own capture counts.
+            // If only current versions are searched, only the time of their own capture counts.
             Leaf::At { last, .. } | Leaf::Date { name: "to", last, .. }
                 if self.versions == Versions::Current =>
             {
@@ -154,7 +155,8 @@ impl<'v> Compiler<'v> {
                     Box::new(ends),
                 ])))
             }
-            // A version is of a span of time, from its first capture to its last, and so is what is asked for.
+            // A version covers the time from its first to its last capture. It matches if that
+            // range overlaps the range of the query.
             Leaf::Date { name: "to", last, .. } => filter(Box::new(RangeQuery::new(
                 Bound::Unbounded,
                 Bound::Included(Term::from_field_u64(fields.since, *last)),
@@ -166,21 +168,22 @@ impl<'v> Compiler<'v> {
         })
     }
 
-    /// The query of words, in the part of the page where they must be.
+    /// Returns the query for words, restricted to the part of the page that the phrase names.
     fn words_query(&self, phrase: &Phrase, times: u32) -> tantivy::Result<Box<dyn Query>> {
         let part = match phrase.part {
             Part::Any => return self.scored_query(phrase, times),
             Part::Title => self.fields.title,
             Part::Url => self.fields.url,
         };
-        // `body` has the words of title and URL too: words found there count as they do in any query.
+        // `body` also has the words of the title and the URL, so they score there as they do in any
+        // other query.
         let there = filter(self.unscored_query(phrase, both(part)));
         let scored = self.scored_query(phrase, times)?;
         Ok(Box::new(BooleanQuery::intersection(vec![there, scored])))
     }
 
-    /// The query of words next to each other anywhere: what scores, and that so many times. Beginnings of
-    /// words do not score.
+    /// Returns the query for adjacent words in any part of the page, scored and multiplied by
+    /// `times`. Prefixes of words do not score.
     fn scored_query(&self, phrase: &Phrase, times: u32) -> tantivy::Result<Box<dyn Query>> {
         Ok(match self.scored(phrase, times)? {
             Some(query) => Box::new(query),
@@ -188,7 +191,7 @@ impl<'v> Compiler<'v> {
         })
     }
 
-    /// The words of a phrase with their scores, if they score.
+    /// Returns the words of a phrase with their scores, or `None` if they do not score.
     pub(crate) fn scored(&self, phrase: &Phrase, times: u32) -> tantivy::Result<Option<WordsQuery>> {
         if phrase.beginning || half_pair(phrase).is_some() {
             return Ok(None);
@@ -210,7 +213,7 @@ impl<'v> Compiler<'v> {
         }))
     }
 
-    /// The words whose nearness counts: single ones that need not be in a certain form.
+    /// Returns the words whose proximity scores: single words that are not quoted.
     pub(crate) fn near(&self, parsed: &Parsed) -> tantivy::Result<Near> {
         let mut words = Vec::new();
         for (phrase, _) in parsed.phrases().filter(|_| self.ranking.near) {
@@ -224,7 +227,8 @@ impl<'v> Compiler<'v> {
         Ok(Near::new(words, self.anywhere()))
     }
 
-    /// Where a word of the query says nothing by itself; a phrase always says something.
+    /// Returns the languages in which a word of the query is a function word. A phrase is never
+    /// ignored.
     fn silent(&self, phrase: &Phrase) -> Silent {
         let known = phrase.single().and_then(|word| {
             let mut silent = self.silent.iter();
@@ -238,7 +242,8 @@ impl<'v> Compiler<'v> {
         Ok(bm25::idf(pages, self.live.documents()))
     }
 
-    /// The words of a phrase in the forms that they are looked for: only a word alone, not in quotes, by its stems.
+    /// Returns the words of a phrase in the forms to search for. Only a single word without quotes
+    /// is also searched by its stems.
     pub(crate) fn forms(&self, phrase: &Phrase) -> Vec<(usize, Forms)> {
         let by_stems = phrase.takes_stems() && self.ranking.stems;
         let forms = |word| match by_stems {
@@ -249,7 +254,7 @@ impl<'v> Compiler<'v> {
         words.map(|(offset, word)| (*offset, forms(word))).collect()
     }
 
-    /// Title, URL, text and anchors.
+    /// Returns the fields of title, URL, text and anchors.
     pub(crate) fn anywhere(&self) -> Place {
         let place = self.fields.anywhere();
         Place {
@@ -258,7 +263,7 @@ impl<'v> Compiler<'v> {
         }
     }
 
-    /// The pages with the words of a phrase.
+    /// Returns the query for the pages with the words of a phrase, without scores.
     fn unscored_query(&self, phrase: &Phrase, place: Place) -> Box<dyn Query> {
         if let Some(word) = half_pair(phrase) {
             return beginnings(place, word);
@@ -274,7 +279,7 @@ impl<'v> Compiler<'v> {
     }
 }
 
-/// The place of words and stems that are in one field.
+/// Returns the place for a field that holds both words and stems.
 fn both(field: Field) -> Place {
     Place {
         words: field,
@@ -283,16 +288,16 @@ fn both(field: Field) -> Place {
     }
 }
 
-/// All words of a place that begin with `text`.
+/// Matches all words of a place that begin with `text`.
 fn beginnings(place: Place, text: &str) -> Box<dyn Query> {
     let fields = [Some(place.words), place.anchors].into_iter().flatten();
     let queries = fields.map(|field| beginning(field, text)).collect();
     Box::new(BooleanQuery::union(queries))
 }
 
-/// All terms that begin with `text`.
+/// Matches all terms that begin with `text`.
 fn beginning(field: Field, text: &str) -> Box<dyn Query> {
-    // The greatest character: no term that begins so comes behind it.
+    // The greatest character, so that every term with this prefix is in the range.
     let last = format!("{text}\u{10FFFF}");
     Box::new(InvertedIndexRangeQuery::new(
         Bound::Included(Term::from_field_text(field, text)),
@@ -301,7 +306,7 @@ fn beginning(field: Field, text: &str) -> Box<dyn Query> {
 }
 
 fn filter(query: Box<dyn Query>) -> Box<dyn Query> {
-    // Zero, so that filters and their order change no score.
+    // Filters score zero, so that neither they nor their order change a score.
     Box::new(ConstScoreQuery::new(query, 0.0))
 }
 
@@ -309,7 +314,7 @@ fn exact(term: Term) -> Box<dyn Query> {
     Box::new(TermQuery::new(term, IndexRecordOption::Basic))
 }
 
-/// The word of a phrase that is one character out of a run of pairs.
+/// Returns the word of a phrase if it is a single character of a run of pairs.
 fn half_pair(phrase: &Phrase) -> Option<&str> {
     match phrase.words.as_slice() {
         [(_, word)] => Some(word.folded.as_str()).filter(|word| words::is_half_pair(word)),

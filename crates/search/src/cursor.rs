@@ -1,12 +1,13 @@
-//! Where the next page of results begins, as text: mode, score and key of the last result shown.
+//! The cursor of a page of results, as text: mode, score and key of the last result shown.
 //!
-//! It names a place in the order, not a number of results to skip: pages loaded in between move nothing.
+//! A cursor is a position in the order, not a number of results to skip. Pages loaded in the
+//! meantime therefore do not shift the list.
 
 use crate::collect::After;
 use crate::compile::Mode;
 use crate::rank;
 
-/// Whether a text is a cursor of some answer.
+/// Returns whether a text is a cursor of some answer.
 pub fn is_cursor(text: &str) -> bool {
     Cursor::decode(text).is_some()
 }
@@ -14,13 +15,13 @@ pub fn is_cursor(text: &str) -> bool {
 /// The last result of a page.
 pub(crate) struct Cursor {
     pub(crate) mode: Mode,
-    /// Whether it is a place in the order of a profile.
+    /// Whether it is a position in the order of a profile.
     pub(crate) personal: bool,
     pub(crate) after: After,
 }
 
 impl Cursor {
-    /// Text for the caller to give back as `after`.
+    /// Encodes a cursor as the text that the caller passes back as `after`.
     pub(crate) fn encode(mode: Mode, personal: bool, score: rank::Units, key: &str) -> String {
         let mode = match (mode, personal) {
             (Mode::All, false) => 'a',
@@ -33,7 +34,7 @@ impl Cursor {
         format!("{mode}{score:x}.{key}")
     }
 
-    /// Reads what [`Cursor::encode`] wrote; `None` for any other text.
+    /// Decodes the output of [`Cursor::encode`]; `None` for any other text.
     pub(crate) fn decode(text: &str) -> Option<Cursor> {
         let (head, key) = text.split_once('.')?;
         let first = head.chars().next()?;

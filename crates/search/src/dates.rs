@@ -2,7 +2,7 @@
 
 use format::date::DateTime;
 
-/// The 14 digits of a time in UTC, as a number; times outside the years 0 to 9999 are clipped.
+/// Returns a time in UTC as a number of 14 digits. Times outside the years 0 to 9999 are clipped.
 pub(crate) fn digits_of_ms(time_ms: i64) -> u64 {
     let time = DateTime::of_ms(time_ms);
     let Ok(year) = u64::try_from(time.year) else {
@@ -16,14 +16,15 @@ pub(crate) fn digits_of_ms(time_ms: i64) -> u64 {
         .fold(year, |digits, part| digits * 100 + u64::from(part))
 }
 
-/// First and last 14-digit number that begin with the digits of `text` (separators are skipped:
-/// `2008-01-31`); `None` unless there are 1 to 14 digits and nothing else.
+/// Returns the first and last 14-digit number that begin with the digits of `text`. Separators are
+/// skipped (`2008-01-31`). `None` unless the text has 1 to 14 digits and no other characters.
 pub(crate) fn range_of(text: &str) -> Option<(u64, u64)> {
     let (first, last) = format::date::range_of_digits(&format::date::digits_of_text(text)?);
     Some((first.parse().ok()?, last.parse().ok()?))
 }
 
-/// A number of 32 bits that is in the order of 14-digit numbers, to the second from 1980 to 2113; times before and after are one each.
+/// Maps a 14-digit number to 32 bits, keeping the order. Exact to the second from 1980 to 2113; all
+/// earlier times map to one number, and all later times to another.
 pub(crate) fn order_of(digits: u64) -> u32 {
     let (date, time) = (digits / 1_000_000, digits % 1_000_000);
     let days = (date / 10_000) * 372 + (date / 100 % 100) * 31 + date % 100;
@@ -32,7 +33,7 @@ pub(crate) fn order_of(digits: u64) -> u32 {
     u32::try_from(order).unwrap_or(u32::MAX)
 }
 
-/// The year of a 14-digit number.
+/// Returns the year of a 14-digit number.
 pub(crate) fn year_of(digits: u64) -> u64 {
     digits / 10_000_000_000
 }

@@ -1,16 +1,16 @@
-//! The documents that hold for a query, as a bit for each.
+//! The documents that match a query, as one bit per document.
 
 use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::{DocId, Score, SegmentOrdinal, SegmentReader};
 
 use crate::visible::{Bits, Visible};
 
-/// Collects the documents that somebody sees: bits for each segment, in their order.
+/// Collects the visible documents that match: bits for each segment, in the order of the segments.
 pub(crate) struct DocBits<'v> {
     pub(crate) visible: &'v Visible,
 }
 
-/// Collects in one segment.
+/// Collector of one segment.
 pub(crate) struct SegmentDocs {
     visible: Option<Bits>,
     words: Vec<u64>,

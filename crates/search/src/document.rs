@@ -1,15 +1,16 @@
-//! What is put into the index, and the row that a result shows of it.
+//! The documents that the index stores, and the row that a result is made from.
 
-/// A page as it is to be found.
+/// A page or a past version to index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Document {
-    /// With when a past version began, the document's identity: a key has one current document at most.
+    /// URL key. A key has at most one current document. The key and the start of a past version
+    /// identify a document.
     pub url_key: String,
-    /// The URL as archived.
+    /// The archived URL.
     pub url: String,
     /// Title; may be empty.
     pub title: String,
-    /// Visible text; empty where there is none (WAT).
+    /// Visible text; may be empty (WAT).
     pub text: String,
     /// Host name, without port.
     pub host: String,
@@ -19,26 +20,30 @@ pub struct Document {
     pub collection: String,
     /// Payload digest of the capture.
     pub digest: String,
-    /// The capture that the text is of, where that is another one: who may not see both, does not see the page.
+    /// The capture that the text comes from, if it is another one. A document is visible only to
+    /// callers who can see both captures.
     pub text_capture: Option<TextCapture>,
-    /// The capture of another URL whose content it has: who may not see that one, does not see the page.
+    /// The capture of another URL that holds the content, if this one is a revisit of it. A
+    /// document is visible only to callers who can see both captures.
     pub original: Option<Original>,
-    /// Milliseconds since 1970-01-01T00:00:00Z.
+    /// Fetch time, in milliseconds since 1970-01-01T00:00:00Z.
     pub fetch_time_ms: i64,
     /// Content type without parameters, lower case.
     pub mime: String,
     /// BCP 47 language; empty if unknown.
     pub language: String,
-    /// Logarithmic bucket of the number of in-links: 0 for none. It is kept beside the document, so that it can
-    /// change without it ([`Change::Bucket`]).
+    /// Logarithmic bucket of the number of in-links: 0 for none. It is stored outside the document
+    /// and can change without it ([`Change::Bucket`]).
     pub inlink_bucket: u8,
-    /// What links to the page say, for who may know of all of them; none of past versions.
+    /// Anchor texts of links to the page, for callers who may know of all links. Empty for past
+    /// versions.
     pub anchors: Vec<Anchor>,
-    /// When it was the page that this URL gave.
+    /// When the URL returned this page.
     pub version: Version,
 }
 
-/// What rules ask of the capture that a text is of; its key and time are the document's.
+/// The attributes that access rules test of the capture that a text comes from. Its key and time
+/// are the document's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TextCapture {
     /// Label given at load; may be empty.
@@ -49,14 +54,14 @@ pub struct TextCapture {
     pub mime: String,
 }
 
-/// What rules ask of the capture whose content a revisit of another URL has.
+/// The attributes that access rules test of the original capture of a revisit of another URL.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Original {
     /// Its URL key.
     pub url_key: String,
-    /// Milliseconds since 1970-01-01T00:00:00Z.
+    /// Fetch time, in milliseconds since 1970-01-01T00:00:00Z.
     pub fetch_time_ms: i64,
-    /// The rest.
+    /// The other attributes.
     pub of: TextCapture,
 }
 
@@ -65,69 +70,71 @@ pub struct Original {
 pub struct Anchor {
     /// The text.
     pub text: String,
-    /// How often its words count, where one of the page counts once.
+    /// How often each word of it counts, relative to one occurrence in the page.
     pub weight: u8,
 }
 
-/// The time of a version, and what is told of it in results.
+/// The time of a version, and what results report about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Version {
     /// Fetch time of its first capture, in milliseconds since 1970.
     pub since_ms: i64,
-    /// Fetch time of the first capture of what came after it; `None` of the current version. The greatest number of the last version
-    /// of another page under the same key (addresses whose letters differ in case): nothing came after it, so it is found like a
-    /// current one.
+    /// Fetch time of the first capture of the next version; `None` for the current version.
+    /// `i64::MAX` for the last version of another page under the same key (URLs that differ only in
+    /// case): no version follows it, so it is found like a current one.
     pub until_ms: Option<i64>,
-    /// Of the current version: how many are past.
+    /// Number of past versions; for the current version only.
     pub past_versions: u32,
-    /// Of a past version: the name of its text. One without an end has a name even if it has no text.
+    /// Name of the text of a past version. A version without an end has a name even if it has no
+    /// text.
     pub text: Option<[u8; 16]>,
 }
 
 impl Version {
-    /// When something came after it.
+    /// Returns when the next version began, if there is one.
     pub fn ended_ms(&self) -> Option<i64> {
         self.until_ms.filter(|until_ms| *until_ms < i64::MAX)
     }
 }
 
-/// Past versions that go.
+/// Past versions to delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Gone {
-    /// All that there are of the key.
+    /// All past versions of the key.
     All,
-    /// Those that began at these times, in milliseconds since 1970.
+    /// The versions that began at these times, in milliseconds since 1970.
     Since(Vec<i64>),
 }
 
-/// One step of an epoch.
+/// One change of an epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// The page is new: there was none under its key. Cheaper than an upsert, because nothing is looked for. See
-    /// [`SearchIndex::apply_after`](crate::SearchIndex::apply_after).
+    /// Adds a page whose key has no document yet. Cheaper than an upsert, because no old document
+    /// is searched for. See [`SearchIndex::apply_after`](crate::SearchIndex::apply_after).
     Insert(Box<Document>),
-    /// The page is new or has changed: whatever stood under its key is replaced.
+    /// Adds a page, or replaces the document under its key.
     Upsert(Box<Document>),
-    /// The URL key is no page any more.
+    /// Deletes the page with this URL key.
     Delete(String),
-    /// The page of this key stays as it is, but its in-link bucket is this one now.
+    /// Changes the in-link bucket of a page, and nothing else of it.
     Bucket(String, u8),
-    /// Past versions of a key are others.
+    /// Changes the past versions of a key.
     Past {
-        /// The key.
+        /// The URL key.
         url_key: String,
-        /// What happens to the current document: anything but this, and a deletion where there is none. It says which bucket the
-        /// key has, which is that of its past versions, too.
+        /// The change of the current document: any change but this one, and a deletion if there is
+        /// no current document. It sets the bucket of the key, which also applies to its past
+        /// versions.
         current: Box<Change>,
-        /// Past versions that are none any more.
+        /// Past versions to delete.
         gone: Gone,
-        /// Past versions that are new, or replace the one that began at the same time.
+        /// Past versions to add, or to put in place of those that began at the same time.
         put: Vec<Document>,
     },
 }
 
 impl Change {
-    /// The key that it is about.
+    /// Returns the URL key that the change is about.
     pub fn url_key(&self) -> &str {
         match self {
             Change::Insert(document) | Change::Upsert(document) => &document.url_key,
@@ -140,10 +147,12 @@ impl Change {
 ///
 /// | bytes | what |
 /// |---|---|
-/// | 8, 8, 8, 4 | `fetch_time_ms`, `since_ms`, `until_ms` (the greatest of the current version), `past_versions`, little endian |
-/// | 1, and 16 if it is 1 | whether the text has a name, and that |
-/// | 6 times 4 + n | length, little endian, and bytes of key, URL, title, MIME type, language, collection |
+/// | 8, 8, 8 | `fetch_time_ms`, `since_ms`, `until_ms` (`i64::MAX` if current), little endian |
+/// | 4 | `past_versions`, little endian |
+/// | 1, and 16 if it is 1 | whether the text has a name, and the name |
+/// | 6 times 4 + n | length, little endian, and bytes of a text |
 ///
+/// The texts are key, URL, title, MIME type, language and collection.
 /// The index's format number covers this layout too.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Row {
@@ -178,14 +187,14 @@ impl Row {
         bytes.push(u8::from(version.text.is_some()));
         bytes.extend_from_slice(version.text.as_ref().map_or(&[][..], |name| &name[..]));
         for text in texts {
-            // A text of 4 GiB cannot be: titles and URLs come from records cut at some MiB.
+            // No text has 4 GiB: titles and URLs come from records cut at some MiB.
             bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
             bytes.extend_from_slice(text.as_bytes());
         }
         bytes
     }
 
-    /// `None` where the bytes are not a row.
+    /// Decodes a row; `None` if the bytes are not a row.
     pub(crate) fn decode(mut bytes: &[u8]) -> Option<Row> {
         let mut time_ms = || Some(i64::from_le_bytes(take(&mut bytes, 8)?.try_into().ok()?));
         let (fetch_time_ms, since_ms, until_ms) = (time_ms()?, time_ms()?, time_ms()?);
@@ -196,7 +205,8 @@ impl Row {
         };
         let version = Version {
             since_ms,
-            // The text of the current version has no name; that of another page under its key has one.
+            // The text of the current version has no name. The text of another page under the same
+            // key has one.
             until_ms: Some(until_ms).filter(|until_ms| *until_ms < i64::MAX || text.is_some()),
             past_versions,
             text,

@@ -1,4 +1,4 @@
-//! What can go wrong: opening, applying, searching.
+//! Errors of opening, applying and searching.
 
 use std::path::{Path, PathBuf};
 
@@ -8,20 +8,21 @@ use tantivy::TantivyError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The directory could not be made or emptied.
+    /// The directory could not be created or emptied.
     #[error("prepare search index {dir}: {source}")]
     Io {
         /// The directory.
         dir: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// tantivy could not open what is there. The index can be removed: it is filled again from the views.
+    /// tantivy could not open the index. The directory can be removed: the index is rebuilt from
+    /// the views.
     #[error("open search index {dir}: {message}; remove that directory: it is made anew from the index")]
     Index {
         /// The directory.
         dir: PathBuf,
-        /// What tantivy said.
+        /// tantivy's error message.
         message: String,
     },
 }
@@ -35,13 +36,14 @@ impl OpenError {
     }
 }
 
-/// Epochs could not be kept: those after `covered_epoch` are gone from the index and must be applied again.
+/// Epochs could not be stored. The epochs after `covered_epoch` are lost from the index and must be
+/// applied again.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("search index fell back to epoch {covered_epoch}: {message}")]
 pub struct ApplyError {
-    /// What the index covers now.
+    /// The epoch that the index covers now.
     pub covered_epoch: u64,
-    /// What went wrong.
+    /// The error message.
     pub message: String,
 }
 
@@ -49,7 +51,7 @@ pub struct ApplyError {
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("search: {message}")]
 pub struct SearchError {
-    /// What tantivy said.
+    /// tantivy's error message.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! How a score came about, part by part.
+//! Explains a score, part by part.
 
 use serde_json::{Value, json};
 use tantivy::DocSet;
@@ -15,7 +15,7 @@ use crate::schema;
 use crate::view::View;
 use crate::words::Words;
 
-/// The parts of a score; they add up to it.
+/// Returns the parts of a score, which add up to it.
 pub(crate) fn explain(
     view: &View,
     compiler: &Compiler<'_>,
@@ -50,7 +50,7 @@ pub(crate) fn explain(
     }))
 }
 
-/// The preferences that hold for the page, each with the per cent that it adds to the score.
+/// Returns the preferences that match the page, each with the per cent that it adds to the score.
 fn preferred(view: &View, profile: &Profile, found: &Found) -> tantivy::Result<Vec<Value>> {
     let reader = view.searcher.segment_reader(found.address.segment_ord);
     let gains = Gains::open(profile, reader)?;
@@ -78,7 +78,7 @@ fn score_of(
     let reader = view.searcher.segment_reader(found.address.segment_ord);
     let mut scorer = query.open(reader)?;
     let document = found.address.doc_id;
-    // A scorer stands on its first match, and may not be moved backwards.
+    // A scorer is positioned on its first match and must not be moved backwards.
     let matches = scorer.doc() == document || scorer.doc() < document && scorer.seek(document) == document;
     Ok(if matches { rank::units(scorer.score()) } else { 0 })
 }
@@ -110,7 +110,8 @@ fn part(
     Ok(json!({ "for": phrase.to_string(), "score": rank::points(units), "words": words }))
 }
 
-/// How often the page has the forms of a word, as they are counted: those in the title several times.
+/// Returns how often the page has each form of a word, as counted by BM25: occurrences in the title
+/// count several times.
 fn counts(view: &View, compiler: &Compiler<'_>, forms: &Forms, found: &Found) -> tantivy::Result<Counts> {
     let reader = view.searcher.segment_reader(found.address.segment_ord);
     let mut docs = forms.open(reader, compiler.anywhere(), IndexRecordOption::WithFreqs)?;
@@ -123,7 +124,7 @@ fn counts(view: &View, compiler: &Compiler<'_>, forms: &Forms, found: &Found) ->
     })
 }
 
-/// Number of times a folded word stands in `text`.
+/// Returns how often `text` has a folded word.
 fn count_word(text: &str, word: &str) -> usize {
     let mut words = Words::new(text);
     let mut found = String::new();

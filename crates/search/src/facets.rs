@@ -1,4 +1,5 @@
-//! Counts of domains, years, types, languages, public suffixes and collections over all matches, and the most frequent of each.
+//! Facets: counts of domains, years, types, languages, public suffixes and collections over all
+//! matches, and the most frequent values of each.
 
 use rustc_hash::FxHashMap;
 use tantivy::columnar::{Column, StrColumn};
@@ -7,10 +8,10 @@ use tantivy::{DocId, SegmentReader};
 use crate::results::{Facet, FacetValue};
 use crate::{dates, query, schema};
 
-/// Values given for each field.
+/// Maximum number of values in a facet.
 const VALUES_MAX: usize = 10;
 
-/// Names that are read from a dictionary in order in the time of one look-up, about.
+/// Number of names that can be read from a dictionary in order in about the time of one lookup.
 const LOOKUP_COST: usize = 20;
 
 /// The fields counted by name: name in answers, fast field, filter in queries.
@@ -19,23 +20,23 @@ const FIELDS: [(&str, &str, &str); 5] = [
     ("type", schema::MIME, "type"),
     ("language", schema::LANGUAGE, "lang"),
     ("suffix", schema::SUFFIX, "suffix"),
-    // Its first value is that of the capture; the text may be of another.
+    // The first value is that of the capture; further ones may be those of its text.
     ("collection", schema::COLLECTION_OF, "collection"),
 ];
 
-/// Counts matches of one segment.
+/// Counts the matches of one segment.
 pub(crate) struct Counter {
-    /// As [`FIELDS`].
+    /// In the order of [`FIELDS`].
     names: Vec<(Option<StrColumn>, Vec<u32>)>,
     dates: Column<u64>,
     years: FxHashMap<u64, u64>,
-    /// Year counted last and how often since: matches of one year often stand together.
+    /// The year counted last and its count so far: matches of one year are often adjacent.
     run: (u64, u64),
 }
 
-/// What one segment counted.
+/// The counts of one segment.
 pub(crate) struct Counts {
-    /// As [`FIELDS`]: dictionary, and matches for each of its ordinals.
+    /// In the order of [`FIELDS`]: dictionary, and number of matches for each of its ordinals.
     names: Vec<(Option<StrColumn>, Vec<u32>)>,
     years: FxHashMap<u64, u64>,
 }
@@ -65,7 +66,8 @@ impl Counter {
             }
         }
         let year = dates::year_of(self.dates.first(document).unwrap_or(0));
-        // One look-up for each change of year, not for each match: documents of one crawl follow one another.
+        // One hash lookup for each change of year instead of each match: documents of one crawl are
+        // adjacent.
         if year != self.run.0 {
             self.end_run();
             self.run.0 = year;
@@ -89,7 +91,7 @@ impl Counter {
     }
 }
 
-/// Matches by year.
+/// Returns the number of matches by year.
 pub(crate) fn years(segments: &[Counts]) -> FxHashMap<u64, u64> {
     let mut years: FxHashMap<u64, u64> = FxHashMap::default();
     for segment in segments {
@@ -100,7 +102,7 @@ pub(crate) fn years(segments: &[Counts]) -> FxHashMap<u64, u64> {
     years
 }
 
-/// The most frequent values of each field; equal counts in the order of the values.
+/// Returns the most frequent values of each field. Equal counts are in the order of the values.
 pub(crate) fn facets(segments: &[Counts], understood: &str) -> tantivy::Result<Vec<Facet>> {
     let mut facets = Vec::with_capacity(FIELDS.len() + 1);
     for (index, (field, _, filter)) in FIELDS.into_iter().enumerate() {
@@ -110,7 +112,7 @@ pub(crate) fn facets(segments: &[Counts], understood: &str) -> tantivy::Result<V
     let years = years(segments)
         .into_iter()
         .map(|(year, count)| (year.to_string(), count));
-    // The order that answers promise: domain, year, type, language, suffix, collection.
+    // Answers promise the order domain, year, type, language, suffix, collection.
     facets.insert(1, facet("year", "year", top(years.collect()), understood));
     Ok(facets)
 }
@@ -134,9 +136,10 @@ fn top(mut counts: Vec<(String, u64)>) -> Vec<(String, u64)> {
     counts
 }
 
-/// The most frequent names over all segments, without reading every name of every dictionary: the
-/// best of each segment give a count that the tenth reaches at least; a name that reaches it over all
-/// segments must reach a fair share of it in one of them, and only such names are summed.
+/// Returns the most frequent names over all segments without reading every name of every
+/// dictionary. The best names of each segment give a lower bound of the tenth count. A name that
+/// reaches the bound over all segments must reach its share of it in one of them, and only such
+/// names are summed.
 fn top_names(segments: &[Counts], index: usize) -> tantivy::Result<Vec<(String, u64)>> {
     let fields: Vec<_> = segments
         .iter()
@@ -147,7 +150,7 @@ fn top_names(segments: &[Counts], index: usize) -> tantivy::Result<Vec<(String, 
         .collect();
     let mut partial = FxHashMap::default();
     for (column, counts) in &fields {
-        // One more, for the empty name that is not given.
+        // One more, for the empty name, which is left out.
         add_from(&mut partial, column, counts, nth_largest(counts, VALUES_MAX + 1))?;
     }
     let bound = top(partial.into_iter().collect());
@@ -172,8 +175,8 @@ fn top_names(segments: &[Counts], index: usize) -> tantivy::Result<Vec<(String, 
     Ok(top(names.into_iter().collect()))
 }
 
-/// Adds to the names already there what this segment counted below `share` of them: by looking each
-/// up, or by reading all the dictionary's names, whichever is less.
+/// Adds this segment's counts below `share` to the names already found. Looks each name up or reads
+/// all names of the dictionary, whichever is cheaper.
 fn add_below(
     names: &mut FxHashMap<String, u64>,
     column: &StrColumn,
@@ -196,7 +199,7 @@ fn add_below(
     Ok(())
 }
 
-/// The `n`th largest count, at least 1.
+/// Returns the `n`th largest count, at least 1.
 fn nth_largest(counts: &[u32], n: usize) -> u32 {
     if counts.len() <= n {
         return 1;
@@ -224,7 +227,7 @@ fn add_from(
     )
 }
 
-/// Names and counts of those whose count is wanted.
+/// Calls `take` with the name and count of each ordinal whose count is wanted.
 fn each_name(
     column: &StrColumn,
     counts: &[u32],
@@ -238,7 +241,7 @@ fn each_name(
         .collect();
     let mut next = ordinals.iter();
     column.dictionary().sorted_ords_to_term_cb(&ordinals, |name| {
-        // The dictionary gives the names in the order of `ordinals`.
+        // The dictionary returns the names in the order of `ordinals`.
         if let Some(&ordinal) = next.next() {
             take(
                 &String::from_utf8_lossy(name),

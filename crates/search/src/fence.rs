@@ -1,10 +1,11 @@
-//! A directory that its user can be shut out of.
+//! A directory whose writer can be shut out.
 //!
-//! tantivy does not wait for merges when a writer is dropped: one that runs on may still name its segment
-//! in `meta.json` and delete the parts of it, after the next writer has read the old `meta.json`. The next
-//! commit would then name files that are gone. So each writer works through a [`Fenced`] directory of its
-//! own, which is closed before the writer is let go: nothing is named or deleted behind it. What a merge
-//! goes on to write is a file that nobody names, swept by the next writer.
+//! tantivy does not wait for merges when a writer is dropped. A merge that continues may still
+//! publish its segment in `meta.json` and delete the segments it merged, after the next writer has
+//! read the old `meta.json`. The next commit would then refer to deleted files. So each writer uses
+//! its own [`Fenced`] directory, which is closed before the writer is dropped. A closed directory
+//! refuses a new `meta.json`, new files and deletions. A late merge can only finish the files it
+//! has open; nothing refers to them, and the next writer removes them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,14 +18,14 @@ use tantivy::directory::{
     DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr,
 };
 
-/// A directory, and whether it is closed.
+/// A directory that can be closed for writing.
 #[derive(Debug, Clone)]
 pub(crate) struct Fenced {
     directory: MmapDirectory,
     closed: Arc<RwLock<bool>>,
 }
 
-/// Closes its directory when dropped, after the operation under way.
+/// Closes its directory when dropped, after the current operation.
 #[derive(Debug)]
 pub(crate) struct Fence(Arc<RwLock<bool>>);
 
@@ -35,7 +36,7 @@ impl Fenced {
         (Fenced { directory, closed }, fence)
     }
 
-    /// Holds the fence open for one operation.
+    /// Holds the directory open for one operation.
     fn enter(&self) -> io::Result<RwLockReadGuard<'_, bool>> {
         let closed = self.closed.read();
         if *closed {
@@ -47,7 +48,7 @@ impl Fenced {
 
 impl Drop for Fence {
     fn drop(&mut self) {
-        // Waits for the operation under way, which holds the lock for reading.
+        // Waits for the current operation, which holds the lock for reading.
         *self.0.write() = true;
     }
 }
@@ -81,7 +82,8 @@ impl Directory for Fenced {
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
-        // `meta.json` is written here: this is the line that keeps a late merge from naming its segment.
+        // `meta.json` is written here, so this check stops a late merge from publishing its
+        // segment.
         let _entered = self.enter()?;
         self.directory.atomic_write(path, data)
     }

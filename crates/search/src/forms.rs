@@ -1,9 +1,10 @@
-//! The forms in which a word of a query is found: as it is written, with other diacritics, by its stem.
+//! The forms in which a word of a query matches: as written, with other diacritics, or by its stem.
 //!
-//! - Any page with a word that folds to the query's has it. A page in a language with stems also has it where a
-//!   word of that page has the stem that the query's word has in the page's language.
-//! - A page has one language, so of all stems one at most is looked for in it.
-//! - Pages and counts are a function of word and page alone.
+//! - A page matches if it has a word that folds to the same text as the query's. If the page's
+//!   language has stems, it also matches with a word that has the same stem in that language as the
+//!   query's word.
+//! - A page has one language, so at most one stem is searched for in it.
+//! - Matches and counts depend only on the word and the page.
 
 use tantivy::columnar::StrColumn;
 use tantivy::postings::{Postings, SegmentPostings};
@@ -15,15 +16,16 @@ use crate::schema;
 use crate::visible::Bits;
 use crate::words::{RULES, WRITTEN, Word, stem_term};
 
-/// A word, and the stems that it is found by.
+/// A word, and the stems that it is searched by.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Forms {
     pub(crate) word: Word,
-    /// With the number of their rules; none for a word that is to be found as it is.
+    /// Each with the number of its rules. Empty if the word is not searched by stems.
     stems: Vec<(usize, String)>,
 }
 
-/// The numbers of those of the [`RULES`] that pages of an index have stems by: stems by the others need not be looked for.
+/// The numbers of the [`RULES`] that made stems in this index. Stems by other rules need not be
+/// searched for.
 #[derive(Debug)]
 pub(crate) struct RulesInUse(Vec<usize>);
 
@@ -42,19 +44,19 @@ impl RulesInUse {
     }
 }
 
-/// Languages in which a word of a query says nothing by itself, as primary subtags.
+/// Languages in which a word of a query is a function word, as primary subtags.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Silent(Vec<&'static str>);
 
-/// The same in a segment.
+/// The same, opened for a segment.
 pub(crate) struct SilentDocs {
     column: Option<StrColumn>,
     ordinals: Vec<u64>,
 }
 
 impl Silent {
-    /// Where each of a query's words says nothing. In a language whose function words are all there is to the query,
-    /// they are what is looked for.
+    /// Returns for each word of a query the languages in which it is ignored. If a query has only
+    /// function words of a language, they are not ignored in that language.
     pub(crate) fn of(words: &[&Word]) -> Vec<Silent> {
         let mut silent = vec![Silent::default(); words.len()];
         for rules in &RULES {
@@ -86,7 +88,7 @@ impl Silent {
 }
 
 impl SilentDocs {
-    /// Whether the word says nothing in a page.
+    /// Returns whether the word is ignored in a page.
     pub(crate) fn holds(&self, document: DocId) -> bool {
         !self.ordinals.is_empty() && is_in(self.column.as_ref(), &self.ordinals, document)
     }
@@ -97,20 +99,21 @@ fn is_in(column: Option<&StrColumn>, languages: &[u64], document: DocId) -> bool
     language.is_some_and(|language| languages.contains(&language))
 }
 
-/// The fields where words and their stems are looked for.
+/// The fields in which words and their stems are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) words: Field,
     pub(crate) stems: Field,
-    /// Where words alone are looked for besides.
+    /// A further field, searched for words only.
     pub(crate) anchors: Option<Field>,
 }
 
-/// Added to the positions of words in anchors: no text is so long that its words stand next to them.
+/// Offset of positions in anchors. Greater than any position in a text, so that no phrase spans
+/// both.
 const ANCHORS_AT: u32 = 1 << 30;
 
 impl Forms {
-    /// A word that is found with any diacritics, but in no other form.
+    /// Matches the word with any diacritics, but in no other form.
     pub(crate) fn exact(word: &Word) -> Forms {
         Forms {
             word: word.clone(),
@@ -118,7 +121,7 @@ impl Forms {
         }
     }
 
-    /// A word that is also found by its stems, as the rules of each language make them.
+    /// Matches the word, and also its stems by the rules of each language in use.
     pub(crate) fn stemmed(word: &Word, in_use: &RulesInUse) -> Forms {
         let written = Some(word.written.as_str()).filter(|written| *written != word.folded);
         let stem = |&rules: &usize| (rules, RULES[rules].stem(&word.folded, written));
@@ -128,7 +131,8 @@ impl Forms {
         }
     }
 
-    /// The pages of a segment with any of the forms; positions of words only where `option` asks for them.
+    /// Opens the pages of a segment that have any of the forms. Positions are read only if `option`
+    /// asks for them.
     pub(crate) fn open(
         &self,
         reader: &SegmentReader,
@@ -158,7 +162,8 @@ impl Forms {
         Ok(FormDocs::new(sources, anchors_from, languages))
     }
 
-    /// The word itself, where words are counted by their stem by these of the rules.
+    /// Adds the postings of the word itself. `stemmed` are the rules by which words are counted by
+    /// stem.
     fn open_words(
         &self,
         index: &InvertedIndexReader,
@@ -179,13 +184,13 @@ impl Forms {
         })
     }
 
-    /// Whether the word has the same stem as another by some rules.
+    /// Returns whether a word has the same stem as the query's word by these rules.
     fn is_stem(&self, rules: usize, folded: &str, written: Option<&str>) -> bool {
         let stem = RULES[rules].stem(folded, written);
         self.stems.iter().any(|(of, own)| *of == rules && *own == stem)
     }
 
-    /// Words whose stem is not the word itself.
+    /// Adds the postings of words whose stem differs from the word itself.
     fn open_stems(
         &self,
         index: &InvertedIndexReader,
@@ -203,8 +208,8 @@ impl Forms {
         Ok(())
     }
 
-    /// Words that are the stem themselves: such words have no stem in the index, so the language of each page is
-    /// looked at.
+    /// Adds the postings of words that are their own stem. Such words have no stem in the index, so
+    /// the language of each page is checked.
     fn open_bases(
         &self,
         index: &InvertedIndexReader,
@@ -218,7 +223,7 @@ impl Forms {
         for base in bases.into_iter().filter(|base| **base != self.word.folded) {
             let mut failed = Ok(());
             each_form(index, base, option, |_, written, postings| {
-                // A stem need not be the stem of itself.
+                // A stem is not always the stem of itself.
                 let rules = self.stems.iter().filter(|(_, stem)| stem == base);
                 let rules = rules.filter(|(rules, _)| self.is_stem(*rules, base, written));
                 match ordinals(languages, rules.flat_map(|(rules, _)| RULES[*rules].languages)) {
@@ -236,7 +241,8 @@ impl Forms {
     }
 }
 
-/// Calls `found` for every form of a folded word: its term, how it is written if not folded, its postings.
+/// Calls `found` for every form of a folded word with its term, its written form if it differs from
+/// the folded one, and its postings.
 fn each_form(
     index: &InvertedIndexReader,
     folded: &str,
@@ -254,7 +260,7 @@ fn each_form(
     Ok(())
 }
 
-/// Ordinals of languages in a segment.
+/// Returns the ordinals of languages in a segment.
 fn ordinals<'l>(
     column: Option<&StrColumn>,
     languages: impl Iterator<Item = &'l &'static str>,
@@ -269,18 +275,18 @@ fn ordinals<'l>(
     Ok(ordinals)
 }
 
-/// What pages a list of postings is of.
+/// Which form of the word the pages of a posting list have.
 #[derive(Debug)]
 enum Kind {
-    /// With the word as the query writes it.
+    /// The word as the query writes it.
     Written,
-    /// With the word, with other diacritics. It is `among` the words that are counted by their stem where it has the
-    /// same by these of the [`RULES`]: diacritics can give it another.
+    /// The word with other diacritics. `among` lists the [`RULES`] by which it has the same stem as
+    /// the query's word and is counted by that stem; diacritics can change the stem.
     OtherDiacritics { among: Vec<usize> },
-    /// With the stem in the language of these of the [`RULES`]; `with_word` where the query's word is among those
-    /// counted.
+    /// A word with the stem by these of the [`RULES`]. `with_word` is true if the query's word is
+    /// among those counted.
     Stem { rules: usize, with_word: bool },
-    /// With the stem as a word, if in one of these languages (by ordinal in the segment).
+    /// The stem as a word, if the page is in one of these languages (by ordinal in the segment).
     Base { languages: Vec<u64> },
 }
 
@@ -299,24 +305,24 @@ struct Source {
 }
 
 impl Source {
-    /// Whether it counts in some documents and in others not.
+    /// Returns whether the source applies to some of its documents only.
     fn is_conditional(&self) -> bool {
         matches!(self.kind, Kind::Base { .. })
     }
 }
 
-/// How often a page has the forms of a word.
+/// How often a page has each form of a word.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) written: u32,
     pub(crate) other_diacritics: u32,
     pub(crate) same_stem: u32,
-    /// Of the first two, those in anchors.
+    /// How many of the first two kinds are in anchors.
     pub(crate) in_anchors: u32,
 }
 
 impl Counts {
-    /// What BM25 takes for the frequency.
+    /// Returns the weighted frequency for BM25.
     pub(crate) fn frequency(self) -> Score {
         self.written as Score
             + self.other_diacritics as Score * OTHER_DIACRITICS
@@ -326,16 +332,17 @@ impl Counts {
 
 /// The pages of a segment with any form of a word.
 pub(crate) struct FormDocs {
-    /// Stems, words that are the stem, then the word itself, and behind these the word in anchors.
+    /// In this order: stems, words that are the stem, the word itself, and the word in anchors.
     sources: Vec<Source>,
-    /// Where each source stands: side by side, since all of them are asked for every document.
+    /// The current document of each source. Kept in one array, because every document is compared
+    /// with all of them.
     heads: Vec<DocId>,
-    /// The first of those in anchors.
+    /// Index of the first source in anchors.
     anchors_from: usize,
     languages: Option<StrColumn>,
-    /// Whether any source counts in some documents only.
+    /// Whether any source applies to some documents only.
     is_conditional: bool,
-    /// The least document of all sources that has the word.
+    /// The current document: the least of `heads` that has the word.
     doc: DocId,
 }
 
@@ -354,25 +361,25 @@ impl FormDocs {
         docs
     }
 
-    /// Goes on from the least document to the next that has the word, unless it has it.
+    /// Advances to the next document that has the word, unless the current one has it.
     fn settle(&mut self) {
         while self.is_conditional && self.doc != TERMINATED && !self.is_match() {
             self.step();
         }
     }
 
-    /// Whether the least document has the word.
+    /// Returns whether the current document has the word.
     fn is_match(&self) -> bool {
         self.here().any(|(_, source)| self.counts(source))
     }
 
-    /// The sources that stand on the document, with their index.
+    /// Returns the sources positioned at the current document, with their index.
     fn here(&self) -> impl Iterator<Item = (usize, &Source)> {
         let sources = self.heads.iter().zip(&self.sources).enumerate();
         sources.filter_map(|(index, (&head, source))| (head == self.doc).then_some((index, source)))
     }
 
-    /// Whether a source counts in the document.
+    /// Returns whether a source applies to the current document.
     fn counts(&self, source: &Source) -> bool {
         match &source.kind {
             Kind::Base { languages } => is_in(self.languages.as_ref(), languages, self.doc),
@@ -380,7 +387,7 @@ impl FormDocs {
         }
     }
 
-    /// Goes on to the next document of any source.
+    /// Advances to the next document of any source.
     fn step(&mut self) {
         let mut next = TERMINATED;
         for (head, source) in self.heads.iter_mut().zip(&mut self.sources) {
@@ -392,10 +399,11 @@ impl FormDocs {
         self.doc = next;
     }
 
-    /// How often the document has each form.
+    /// Returns how often the document has each form.
     pub(crate) fn occurrences(&self) -> Counts {
         let mut counts = Counts::default();
-        // A page has one language, so one source of stems at most; sources of words come after it.
+        // A page has one language, so it has at most one source of stems. Sources of words come
+        // after it.
         let mut stemmed = None;
         for (index, source) in self.here().filter(|(_, source)| self.counts(source)) {
             let count = source.postings.term_freq();
@@ -429,7 +437,7 @@ impl FormDocs {
         counts
     }
 
-    /// How many positions the document's words have ([`FormDocs::positions`]).
+    /// Returns the number of positions of the document's words ([`FormDocs::positions`]).
     pub(crate) fn position_count(&self) -> u32 {
         let with_positions = self.here().filter(|(_, source)| self.has_positions(source));
         with_positions
@@ -437,13 +445,13 @@ impl FormDocs {
             .sum()
     }
 
-    /// Whether a source that stands on the document gives positions in it.
+    /// Returns whether a source has positions in the current document.
     fn has_positions(&self, source: &Source) -> bool {
         !matches!(source.kind, Kind::Stem { .. }) && self.counts(source)
     }
 
-    /// Adds the positions of the document's words, each with `offset`, ascending. Words whose stem is no word of the
-    /// query have none.
+    /// Replaces `positions` with the ascending positions of the document's words, each plus
+    /// `offset`. Words found only by their stem have none.
     pub(crate) fn positions(&mut self, offset: u32, positions: &mut Vec<u32>) {
         positions.clear();
         let mut lists = 0;
@@ -462,7 +470,7 @@ impl FormDocs {
         }
     }
 
-    /// Live documents among all, or among those that somebody sees.
+    /// Returns the number of live documents, of all or of the visible ones.
     pub(crate) fn count_live(mut self, reader: &SegmentReader, visible: Option<&Bits>) -> u64 {
         if let Some(visible) = visible {
             let mut count = 0;

@@ -1,13 +1,16 @@
-//! Results in groups: at most so many of one site, and one of each content, or of those whose content is nearly the same.
+//! Grouped results: at most a number of results per site, and one per content or set of
+//! near-duplicates.
 //!
-//! What is shown is as if somebody went through all matches in order, passed over those of a content that had been met, and then over those of
-//! a site that had its number already. So a group's best are kept for all groups of a segment, and the going through is done over
-//! these alone.
+//! The result is the same as walking all matches in order, skipping those whose content was already
+//! met, and then those whose site already has its number of results. To get there, each segment
+//! keeps the best matches of each group, and only these are walked.
 //!
-//! Near-duplicates are no groups by themselves ([`crate::likeness`]): a match is passed over if it is near one that was not. Those of one
-//! likeness are near the same others, so that their first stands for them all.
+//! Near-duplicates do not form groups by themselves ([`crate::likeness`]): a match is skipped if it
+//! is near one that was not skipped. Matches with the same likeness are near the same others, so
+//! the first of them represents them all.
 //!
-//! Invariant: totals and counts of groups are of all matches, whatever page of results is asked for.
+//! Invariant: totals and counts of groups cover all matches, whichever page of results is
+//! requested.
 
 use std::sync::Arc;
 
@@ -28,36 +31,36 @@ use crate::{keys, schema};
 /// How results are grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Grouping {
-    /// At most so many of a registered domain; 0 for all.
+    /// Maximum number of results per registered domain; 0 for no limit.
     pub(crate) per_site: usize,
     pub(crate) content: Content,
 }
 
-/// Which matches have the same content.
+/// Which matches count as having the same content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// Each counts.
+    /// No two matches do.
     Any,
-    /// Those of one payload digest.
+    /// Matches with the same payload digest.
     Digest,
-    /// Those whose texts are near-duplicates.
+    /// Matches whose texts are near-duplicates.
     Near,
 }
 
 impl Grouping {
-    /// Whether there is any.
+    /// Returns whether results are grouped at all.
     pub(crate) fn is_any(self) -> bool {
         self.per_site > 0 || self.content != Content::Any
     }
 }
 
-/// Collects as [`Collect`] does, in groups.
+/// Collects like [`Collect`], in groups.
 pub(crate) struct Grouped<'c, 'v> {
     pub(crate) collect: &'c Collect<'v>,
     pub(crate) grouping: Grouping,
 }
 
-/// Name of a group over all segments.
+/// Identifies a group across all segments.
 type GroupHash = u64;
 
 /// A match that is among the best of its group within its segment.
@@ -68,15 +71,15 @@ struct Kept {
     document: DocId,
     bucket: u8,
     site: GroupHash,
-    /// Its digest or likeness.
+    /// Hash of its digest, or its likeness.
     content: GroupHash,
 }
 
-/// What one segment gave.
+/// The outcome of a search in one segment.
 pub(crate) struct SegmentGroups {
     total: u64,
     kept: Vec<Kept>,
-    /// Matches of each site and content.
+    /// Number of matches of each site and each content.
     of_site: FxHashMap<GroupHash, u64>,
     of_content: FxHashMap<GroupHash, u64>,
     keys: Option<StrColumn>,
@@ -139,7 +142,8 @@ impl Collector for Grouped<'_, '_> {
         let mut sites = FxHashMap::<_, usize>::default();
         let (mut contents, mut met) = (FxHashSet::default(), Met::default());
         for one in &kept {
-            // Of a content the first counts alone, shown or not: another of another site does not take its place.
+            // Only the first match of a content counts, shown or not. A match of another site does
+            // not take its place.
             let is_met = match self.grouping.content {
                 Content::Any => false,
                 Content::Digest => !contents.insert(one.content),
@@ -166,7 +170,7 @@ impl Collector for Grouped<'_, '_> {
             }
             if all.best.len() == self.collect.limit {
                 all.more = true;
-                // The rest is counted alone.
+                // The remaining matches are only counted.
                 continue;
             }
             all.best.push(Found {
@@ -182,7 +186,7 @@ impl Collector for Grouped<'_, '_> {
 }
 
 impl Grouping {
-    /// How many matches a result stands for.
+    /// Returns how many matches a result represents.
     fn group(
         self,
         one: &Kept,
@@ -198,7 +202,8 @@ impl Grouping {
             Content::Any => {}
             Content::Digest => group.of_digest = count(of_content, one.content),
             Content::Near => {
-                // All that `like:` finds, also those that are nearer to an earlier result.
+                // Counts all matches that `like:` finds, including those that are nearer to an
+                // earlier result.
                 let near = of_content
                     .iter()
                     .filter(|(other, _)| likeness::are_near(one.content, **other));
@@ -216,7 +221,7 @@ fn add(sums: &mut FxHashMap<GroupHash, u64>, counts: FxHashMap<GroupHash, u64>) 
     }
 }
 
-/// Best first, then by key. Keys are read only where scores are equal.
+/// Sorts matches by score, best first, then by key. Keys are read only to break ties.
 fn in_order(mut kept: Vec<Kept>, keys: &[Option<StrColumn>]) -> tantivy::Result<Vec<Kept>> {
     kept.sort_unstable_by(|a, b| (b.score, a.segment, a.ordinal).cmp(&(a.score, b.segment, b.ordinal)));
     let mut ordered = Vec::with_capacity(kept.len());
@@ -227,7 +232,7 @@ fn in_order(mut kept: Vec<Kept>, keys: &[Option<StrColumn>]) -> tantivy::Result<
         while let Some(next) = kept.next_if(|next| next.score == score) {
             equal.push(next);
         }
-        // Within one segment the order of the ordinals is that of the keys.
+        // Within one segment the order of ordinals is the order of keys.
         if equal.iter().any(|one| one.segment != equal[0].segment) {
             let mut named = Vec::with_capacity(equal.len());
             for one in equal {
@@ -250,30 +255,30 @@ fn key_of(keys: &[Option<StrColumn>], one: &Kept) -> tantivy::Result<String> {
     Ok(key)
 }
 
-/// Collects in one segment.
+/// Collector of one segment.
 pub(crate) struct SegmentGrouped {
     segment: SegmentOrdinal,
     grouping: Grouping,
     keys: Option<StrColumn>,
     domains: Option<StrColumn>,
-    /// Digests or likenesses.
+    /// Column of digests or of likenesses.
     contents: Column<u64>,
-    /// Of captures without a digest: each is a group of its own.
+    /// The hash for captures without a digest. Each of them is a separate group.
     no_digest: GroupHash,
     buckets: Arc<[u8]>,
     matches: Matches,
     near: NearDocs,
     times: Times,
-    /// By content, or where these are no groups by domain.
+    /// By content if grouped by content, otherwise by domain.
     groups: FxHashMap<u64, OfGroup>,
-    /// By domain.
+    /// Number of matches by domain.
     of_site: FxHashMap<u64, u64>,
 }
 
 #[derive(Default)]
 struct OfGroup {
     count: u64,
-    /// Score, key ordinal and document, best first; as many as may be shown.
+    /// Score, key ordinal and document of the matches that may be shown, best first.
     best: Vec<(Units, u32, DocId)>,
 }
 
@@ -288,7 +293,7 @@ impl SegmentGrouped {
     fn content(&self, document: DocId) -> GroupHash {
         match self.contents.first(document) {
             Some(content) if self.grouping.content == Content::Near || content != self.no_digest => content,
-            // No hash of a digest to be expected.
+            // Not expected to equal the hash of a digest.
             _ => u64::from(self.segment) << 32 | u64::from(document),
         }
     }
@@ -376,7 +381,7 @@ impl SegmentCollector for SegmentGrouped {
 }
 
 impl SegmentGrouped {
-    /// Names of the domains that were met, for all segments.
+    /// Returns the hash of each domain that was met, for comparison across segments.
     fn site_hashes(&self) -> FxHashMap<u64, GroupHash> {
         let mut ordinals: Vec<u64> = self
             .of_site
@@ -388,7 +393,7 @@ impl SegmentGrouped {
         let mut hashes = FxHashMap::default();
         if let Some(column) = &self.domains {
             let mut next = ordinals.iter();
-            // What cannot be read is one group; the search goes on.
+            // Domains that cannot be read form one group; the search continues.
             let read = column.dictionary().sorted_ords_to_term_cb(&ordinals, |name| {
                 if let Some(&ordinal) = next.next() {
                     hashes.insert(ordinal, keys::hash(&String::from_utf8_lossy(name)));

@@ -1,19 +1,18 @@
 //! The index: opened, fed with epochs, committed, searched.
 //!
-//! Crash points, and why each is safe. A commit is tantivy's replacement of `meta.json` by rename; it
-//! names the segments, their deletions and, as payload, the covered epoch and the end of the log of in-link buckets,
-//! which was synced before:
-//! - before the rename, whatever was written: the old `meta.json` names the old segments, the old end of the log and
-//!   the old epoch; files beyond them are swept at the next commit, the log is cut. The caller applies from the
-//!   old epoch on.
-//! - after the rename: the new segments, the new end and the new epoch hold together. An epoch that is applied
+//! A commit is tantivy's replacement of `meta.json` by rename. It names the segments, their
+//! deletions and, as payload, the covered epoch and the end of the log of in-link buckets, which
+//! has been synced before. It is safe to crash at any point:
+//! - Before the rename, the old `meta.json` names the old segments, log end and epoch. Other files
+//!   are removed and the log is truncated at the next commit. The caller applies from the old epoch
+//!   on.
+//! - After the rename, the new segments, log end and epoch are valid together. An epoch applied
 //!   again is recognised by its number and skipped.
-//! - during a merge: the merged segment is named by a rename of the same kind, with the payload of the
-//!   last commit, and holds what its parts held. A merge that outlives its writer within the process is
-//!   shut out (`fence`).
+//! - During a merge, the merged segment is published by the same kind of rename, with the payload
+//!   of the last commit. A merge that outlives its writer within the process is shut out (`fence`).
 //!
-//! Epochs applied but not committed are lost by a crash and by a failure of the writer (full disk).
-//! Both look alike to the caller: [`SearchIndex::covered_epoch`] says from where to apply again.
+//! Epochs applied but not committed are lost by a crash or a failed write (full disk). In both
+//! cases [`SearchIndex::covered_epoch`] says from where to apply again.
 
 mod apply;
 mod prepare;
@@ -40,24 +39,24 @@ use crate::settings::Settings;
 use crate::view::View;
 use crate::writer::{Covered, Writer};
 
-/// A search index in a directory; used from any number of threads.
+/// A search index in a directory. It can be used from any number of threads.
 pub struct SearchIndex {
     shared: Arc<Shared>,
     committer: Option<JoinHandle<()>>,
 }
 
 impl SearchIndex {
-    /// Opens the index in `dir`; creates it, or builds it anew where it is of another format, in which
-    /// case [`SearchIndex::covered_epoch`] is 0.
+    /// Opens the index in `dir`. Creates a missing index, and replaces one of another format by an
+    /// empty one. In both cases [`SearchIndex::covered_epoch`] is 0.
     ///
     /// # Errors
-    /// [`OpenError`]; also where another process holds the index.
+    /// [`OpenError`], also if another process has the index open.
     pub fn open(dir: &Path, settings: Settings) -> Result<SearchIndex, OpenError> {
         let failed = |error| OpenError::index(dir, &error);
         prepare(dir)?;
         let (_, fields) = schema::schema();
         let opened = caught(|| {
-            // First the writer: what is read then cannot change any more.
+            // The writer is opened first, so that the index cannot change while it is read.
             let writer = Writer::open(dir, &settings, fields.nobody())?;
             let index = schema::with_tokenizer(Index::open_in_dir(dir)?);
             let covered = Covered::by(&index)?;
@@ -99,7 +98,7 @@ impl SearchIndex {
             changed: Condvar::new(),
             view: RwLock::new(Arc::new(view)),
         });
-        // One of a commit that did not come about, or that is older.
+        // A log that was never committed, or one that is older.
         shared.remove_other_logs(&shared.state.lock());
         let committer = {
             let shared = Arc::clone(&shared);
@@ -117,28 +116,30 @@ impl SearchIndex {
         })
     }
 
-    /// Epoch that searches see; all of it, and nothing later. 0 for a new index.
+    /// Returns the epoch that searches see: all of its changes and none later. 0 for a new index.
     pub fn covered_epoch(&self) -> u64 {
         self.shared.view().epoch
     }
 
-    /// Current documents that searches see.
+    /// Returns the number of current documents that searches see.
     pub fn documents(&self) -> u64 {
         self.shared.view().live.documents()
     }
 
-    /// Applies an epoch: for each key its last change counts. Epochs come in ascending order; gaps are
-    /// epochs without changes, or several given as one. One that is covered already is skipped.
-    /// Searchable within a second, where many follow one another within 20, at once after [`SearchIndex::flush`].
+    /// Applies an epoch; for each key its last change counts. Epochs are applied in ascending
+    /// order. A gap stands for epochs without changes, or for several given as one. An epoch that
+    /// is already covered is skipped. Its changes are searchable within a second, within 20 seconds
+    /// if many epochs follow each other, and at once after [`SearchIndex::flush`].
     ///
     /// # Errors
-    /// [`ApplyError`]: this epoch, and any other after the covered one, is to be applied again.
+    /// [`ApplyError`]: this epoch and all others after the covered one must be applied again.
     pub fn apply(&self, epoch: u64, changes: impl IntoIterator<Item = Change>) -> Result<(), ApplyError> {
         self.shared.apply(None, epoch, true, &mut changes.into_iter())
     }
 
-    /// As [`SearchIndex::apply`], where the changes are all that was done after the epoch `since`. If that is the epoch
-    /// that was applied last, no document is looked for where one is inserted; else inserts are upserts.
+    /// Like [`SearchIndex::apply`], for the complete changes after the epoch `since`. If `since` is
+    /// the epoch applied last, inserts do not search for an old document. Otherwise inserts are
+    /// treated as upserts.
     ///
     /// # Errors
     /// [`ApplyError`], as for [`SearchIndex::apply`].
@@ -152,9 +153,10 @@ impl SearchIndex {
             .apply(Some(since), epoch, true, &mut changes.into_iter())
     }
 
-    /// As [`SearchIndex::apply_after`], but the caller owes some of the changes: searches see those documents as they
-    /// were, and [`SearchIndex::settled_epoch`] stays what it was, also over a crash. With the next epoch that is
-    /// applied as a whole, which may be the same one, all that is owed must come.
+    /// Like [`SearchIndex::apply_after`], but some of the changes are still missing. Searches see
+    /// the old state of the documents that the missing changes concern, and
+    /// [`SearchIndex::settled_epoch`] does not advance, not even after a crash. All missing changes
+    /// must come with the next epoch that is applied completely, which may be the same one.
     ///
     /// # Errors
     /// [`ApplyError`], as for [`SearchIndex::apply`].
@@ -168,13 +170,13 @@ impl SearchIndex {
             .apply(Some(since), epoch, false, &mut changes.into_iter())
     }
 
-    /// Newest epoch on disk up to which no change is owed; at most [`SearchIndex::covered_epoch`], unless the view
-    /// could not be renewed.
+    /// Returns the newest epoch on disk up to which no change is missing. At most
+    /// [`SearchIndex::covered_epoch`], unless the view could not be renewed.
     pub fn settled_epoch(&self) -> u64 {
         self.shared.state.lock().committed_settled
     }
 
-    /// Commits what was applied and makes it searchable; gives the covered epoch.
+    /// Commits all applied epochs and makes them searchable. Returns the covered epoch.
     ///
     /// # Errors
     /// [`ApplyError`], as for [`SearchIndex::apply`].
@@ -185,14 +187,15 @@ impl SearchIndex {
         Ok(state.committed)
     }
 
-    /// Documents on disk, past ones and those deleted but not yet purged included.
+    /// Returns the number of documents on disk, including past versions and documents that are
+    /// deleted but not yet purged.
     pub fn documents_on_disk(&self) -> u64 {
         let view = self.shared.view();
         let segments = view.searcher.segment_readers().iter();
         segments.map(|segment| u64::from(segment.max_doc())).sum()
     }
 
-    /// Commits, waits until no merge is running or due, and lets searches see the outcome.
+    /// Commits, waits until no merge is running or due, and makes the outcome searchable.
     ///
     /// # Errors
     /// [`ApplyError`], as for [`SearchIndex::apply`].
@@ -211,15 +214,16 @@ impl SearchIndex {
         Ok(())
     }
 
-    /// Removes every document and sets the covered epoch to 0: the index is to be filled anew.
+    /// Removes every document and sets the covered epoch to 0, so that the index can be filled
+    /// again.
     ///
     /// # Errors
-    /// [`ApplyError`] where that could not be written.
+    /// [`ApplyError`] if the change could not be written.
     pub fn clear(&self) -> Result<(), ApplyError> {
         let mut state = self.shared.state.lock();
-        // A failure that nobody was told of is about documents that go now.
+        // An unreported failure concerns documents that are removed now.
         state.failure = None;
-        // What waits in the queue goes with the writer.
+        // Documents in the queue are dropped with the writer.
         state.writer = None;
         let cleared = self
             .shared
@@ -235,19 +239,19 @@ impl SearchIndex {
         state.told.clear();
         state.unseen.clear();
         state.log = state.log.next();
-        // Should the view not be renewed now, its buckets would be those of documents that are gone.
+        // If the view cannot be renewed now, its buckets are those of removed documents.
         state.view_follows = false;
         self.shared.commit_now(&mut state)?;
         self.shared.remove_other_logs(&state);
         Ok(())
     }
 
-    /// Makes the index anew of `pages`, what is inserted of each key at `epoch`, which is not before the covered one. Searches see
-    /// what was there before until all of it is replaced in one commit; a process that is killed meanwhile leaves
-    /// that.
+    /// Rebuilds the index from `pages`, one insert for each key as of `epoch`, which must not
+    /// precede the covered epoch. Searches see the old documents until one commit replaces all of
+    /// them. If the process is killed in between, the old documents stay.
     ///
     /// # Errors
-    /// [`ApplyError`], or whatever error comes instead of a page: nothing has changed then.
+    /// [`ApplyError`], or the error that `pages` yields. Nothing has changed then.
     pub fn replace_all<E: From<ApplyError>>(
         &self,
         epoch: u64,
@@ -256,7 +260,7 @@ impl SearchIndex {
         let mut failure = None;
         let mut pages = pages.map_while(|page| page.map_err(|error| failure = Some(error)).ok());
         let mut state = self.shared.state.lock();
-        // What was applied is committed first: if this fails, it must not be lost with it.
+        // Commit applied epochs first, so that they are not lost if the rebuild fails.
         self.shared.report(&mut state)?;
         self.shared.commit(&mut state)?;
         let log = state.log;
@@ -275,7 +279,8 @@ impl SearchIndex {
             }
         };
         if outcome.is_err() {
-            // The log of the last commit, if this one has not come about; opening the writer again finds out.
+            // Without a commit, the log of the last commit stays valid. Opening the writer again
+            // finds out whether there was one.
             state.log = log;
         } else {
             self.shared.remove_other_logs(&state);
@@ -283,16 +288,17 @@ impl SearchIndex {
         outcome
     }
 
-    /// What searches see now.
+    /// Returns a handle on the running searches.
     pub fn searches(&self) -> Searches {
         Searches::of(&self.shared.view())
     }
 
-    /// Commits, waits until no merge is running or due, lets searches see the outcome, and removes every file that the commit does
-    /// not name. After [`SearchIndex::replace_all`] no file holds what was there before.
+    /// Commits, waits until no merge is running or due, makes the outcome searchable, and removes
+    /// every file that the commit does not refer to. After [`SearchIndex::replace_all`] no file
+    /// holds the old documents.
     ///
     /// # Errors
-    /// [`ApplyError`], as for [`SearchIndex::apply`], and where a file cannot be removed.
+    /// [`ApplyError`], as for [`SearchIndex::apply`], or if a file cannot be removed.
     pub fn purge(&self) -> Result<(), ApplyError> {
         self.wait_for_merges()?;
         self.shared.remove_unnamed(&mut self.shared.state.lock())
@@ -308,13 +314,13 @@ impl SearchIndex {
 }
 
 impl Drop for SearchIndex {
-    /// Commits what was applied; if that fails, it is as if the process had ended without.
+    /// Commits all applied epochs. If that fails, it is as if the process had been killed.
     fn drop(&mut self) {
         {
             let mut state = self.shared.state.lock();
             state.stopping = true;
-            // Nobody is left to tell: the next opening finds the epoch on disk and its user applies from
-            // there.
+            // The error cannot be reported. The next opening finds the covered epoch on disk, and
+            // the caller applies again from there.
             let _ = self.shared.commit(&mut state);
         }
         self.shared.changed.notify_all();

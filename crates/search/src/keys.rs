@@ -1,9 +1,10 @@
-//! Documents found by their keys: for deletion, and for what is kept beside them.
+//! Finds documents by their keys, for deletion and for data stored outside the documents.
 //!
-//! A document has its whole key (a column with a dictionary, which also gives the order among equal scores) and a hash
-//! of it (a column of numbers). No key is an indexed term: a dictionary of all terms over keys costs more than all else
-//! of a page without text. What is to be found is looked for by hash in one pass over the column, about a
-//! nanosecond a document, and compared as a whole: keys of one hash never stand for each other.
+//! A document stores its whole key (a column with a dictionary, which also orders equal scores) and
+//! a hash of it (a column of numbers). Keys are not indexed terms: a term dictionary over keys
+//! costs more than everything else of a page without text. A lookup scans the hash column, at about
+//! a nanosecond per document, and then compares whole keys, so that equal hashes never confuse two
+//! keys.
 
 use std::sync::Arc;
 
@@ -17,9 +18,10 @@ use crate::schema;
 /// Documents whose hashes are read at a time.
 const BLOCK: usize = 1024;
 
-/// Hash of a key: the same in every index.
+/// Returns the hash of a key, which is the same in every index.
 pub(crate) fn hash(url_key: &str) -> u64 {
-    // Cryptographic, because URLs come from strangers, who could make keys of one hash for a simpler one.
+    // A cryptographic hash, because anyone can publish URLs, and could choose them to collide under
+    // a simpler one.
     let hash = blake3::hash(url_key.as_bytes());
     let mut first = [0; 8];
     first.copy_from_slice(&hash.as_bytes()[..8]);
@@ -48,18 +50,18 @@ pub(crate) fn each_hash(reader: &SegmentReader, mut each: impl FnMut(DocId, u64)
     Ok(())
 }
 
-/// Documents of a key.
+/// Documents of one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OfKey {
     pub(crate) url_key: String,
-    /// The current one among them.
+    /// Whether the current document is included.
     pub(crate) current: bool,
-    /// And these past ones.
+    /// The past documents included.
     pub(crate) past: Gone,
 }
 
 impl OfKey {
-    /// Whether the document of an identity is one of them.
+    /// Returns whether the document with this identity is included.
     fn has(&self, identity: &str) -> bool {
         let key = schema::key_text(&self.url_key);
         match (schema::key_of_past(identity.as_bytes()), &self.past) {
@@ -72,12 +74,12 @@ impl OfKey {
     }
 }
 
-/// The documents of some keys, as a query for tantivy to delete by.
+/// The documents of some keys, as a query to delete by.
 #[derive(Debug, Clone)]
 pub(crate) struct Keys(Arc<FxHashMap<u64, OfKey>>);
 
 impl Keys {
-    /// Of keys by their hashes.
+    /// Takes the keys by their hashes.
     pub(crate) fn new(keys: FxHashMap<u64, OfKey>) -> Keys {
         Keys(Arc::new(keys))
     }
@@ -124,15 +126,15 @@ impl Weight for Keys {
     }
 }
 
-/// Documents that were found, as tantivy goes through them.
+/// An ascending list of documents as a tantivy `DocSet`.
 pub(crate) struct Documents {
-    /// Ascending.
+    /// In ascending order.
     documents: Vec<DocId>,
     at: usize,
 }
 
 impl Documents {
-    /// Of documents in ascending order.
+    /// Takes documents in ascending order.
     pub(crate) fn new(documents: Vec<DocId>) -> Documents {
         Documents { documents, at: 0 }
     }
@@ -157,10 +159,10 @@ impl DocSet for Documents {
 mod tests {
     use super::*;
 
-    /// Part of the format: what is on disk is found by it.
+    /// The hash is part of the format: data on disk is found by it.
     #[test]
     fn the_hash_of_a_key_stays() {
-        // The first bytes of BLAKE3's test vector for nothing.
+        // First bytes of BLAKE3's test vector for empty input.
         assert_eq!(
             hash(""),
             u64::from_le_bytes([0xaf, 0x13, 0x49, 0xb9, 0xf5, 0xf9, 0xa1, 0xa6])

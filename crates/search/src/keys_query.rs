@@ -1,4 +1,5 @@
-//! The documents whose URL key is in some ranges: found by their ordinals in the dictionary of keys, in one pass over the column.
+//! A query for the documents whose URL key is in given ranges. It finds the ordinals of the keys in
+//! the dictionary and scans the column once.
 
 use rights::KeyRanges;
 use tantivy::query::{ConstScorer, EnableScoring, Explanation, Query, Scorer, Weight};
@@ -8,7 +9,7 @@ use crate::keys::Documents;
 use crate::schema;
 use crate::visible;
 
-/// Of keys in these ranges.
+/// Matches keys in these ranges.
 #[derive(Debug, Clone)]
 pub(crate) struct KeysQuery(pub(crate) KeyRanges);
 

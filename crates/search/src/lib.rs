@@ -1,14 +1,14 @@
-//! Full-text search over pages: the only crate that knows tantivy.
+//! Full-text search over pages. This is the only crate that depends on tantivy.
 //!
 //! Invariants:
-//! - The index holds one document per URL key, and one for each of its past versions, those of the epochs up to
-//!   [`SearchIndex::covered_epoch`] and of none later; documents and covered epoch are committed together.
-//! - An answer (hits, order, scores, total, facets) is a function of the query and of the documents
-//!   alone: not of segments, merges, deletions not yet purged, or the order of loading.
-//! - Any text is a query: odd input is answered, with notes on what was not used.
+//! - The index holds one document per URL key and one per past version, as of the epoch
+//!   [`SearchIndex::covered_epoch`]. Documents and covered epoch are committed together.
+//! - An answer (hits, order, scores, total, facets) depends only on the query and the documents,
+//!   not on segments, merges, deletions not yet purged, or the order of loading.
+//! - Any text is a valid query. Parts that are not used are reported in notes.
 //!
-//! It knows nothing of archives: it is fed plain [`Document`]s, and asks its caller for the text of
-//! the few pages it shows a snippet of.
+//! The crate does not read archives: it is given plain [`Document`]s, and asks its caller for the
+//! texts of the few pages that it shows a snippet of.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,4 +1,5 @@
-//! The documents whose text is a near-duplicate of one: found by one pass over the column of likenesses, about a nanosecond a document.
+//! A query for the documents whose text is a near-duplicate of a given one. It scans the column of
+//! likenesses once, at about a nanosecond per document.
 
 use tantivy::query::{ConstScorer, EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::{DocId, Score, SegmentReader};
@@ -7,7 +8,7 @@ use crate::keys::Documents;
 use crate::likeness;
 use crate::schema;
 
-/// Of near-duplicates of this likeness.
+/// Matches near-duplicates of this likeness.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LikeQuery(pub(crate) u64);
 

@@ -1,9 +1,9 @@
-//! BM25 statistics of the live documents alone.
+//! BM25 statistics of live documents only.
 //!
-//! tantivy counts deleted documents until a merge purges them, so its scores depend on the history of
-//! the index. Here the number of documents, their total length and the number of documents with a word
-//! are those of live documents. Lengths are as a segment stores them, in one byte each, so that a
-//! merge does not change the total either.
+//! tantivy counts deleted documents until a merge purges them, so its scores depend on the history
+//! of the index. Here the number of documents, their total length and the number of documents with
+//! a word cover live documents only. Lengths are read as a segment stores them, in one byte each,
+//! so that a merge does not change the total either.
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -14,29 +14,30 @@ use tantivy::{Opstamp, Searcher, SegmentReader};
 use crate::forms::{Forms, Place};
 use crate::visible::{Bits, Visible};
 
-/// Document counts of words that are remembered at a time.
+/// Maximum number of words whose document counts are cached.
 const COUNTS_MAX: usize = 10_000;
 
-/// What a segment with certain deletions is: neither changes under this name.
+/// Identifies a segment with its deletions. The content under this name never changes.
 type SegmentState = (SegmentId, Option<Opstamp>);
 
-/// Statistics of one cut of the index.
+/// Statistics of one snapshot of the index.
 pub(crate) struct Live {
     searcher: Searcher,
     documents: u64,
     words: u64,
-    /// Sum of lengths for each segment: the next cut takes over those that stay.
+    /// Sum of lengths of each segment. The next snapshot reuses those of unchanged segments.
     words_by_segment: FxHashMap<SegmentState, u64>,
     /// Where words are counted.
     place: Place,
     /// The documents that are counted.
     visible: Visible,
-    /// Live documents with any form of a word, counted when first asked for.
+    /// Number of live documents with any form of a word, counted on first use.
     counts: Mutex<FxHashMap<Forms, u64>>,
 }
 
 impl Live {
-    /// Of the documents in `visible` and their words in `place`. `before` is of those of the same sight.
+    /// Counts the documents in `visible` and their words in `place`. `before` are the statistics of
+    /// an earlier snapshot with the same sight.
     pub(crate) fn new(
         searcher: &Searcher,
         place: Place,
@@ -67,26 +68,27 @@ impl Live {
         })
     }
 
-    /// Live documents.
+    /// Returns the number of live documents.
     pub(crate) fn documents(&self) -> u64 {
         self.documents
     }
 
-    /// Mean length of a live document in words.
+    /// Returns the mean length of a live document in words.
     pub(crate) fn length_mean(&self) -> f32 {
         self.words as f32 / self.documents.max(1) as f32
     }
 
-    /// Live documents with any form of a word.
+    /// Returns the number of live documents with any form of a word.
     pub(crate) fn pages_with(&self, forms: &Forms) -> tantivy::Result<u64> {
         if let Some(&count) = self.counts.lock().get(forms) {
             return Ok(count);
         }
-        // Counted without the lock: two searches may count the same word, but none waits for the other.
+        // Counted without holding the lock: two searches may count the same word, but neither
+        // waits.
         let count = self.count(forms)?;
         let mut counts = self.counts.lock();
         if counts.len() >= COUNTS_MAX {
-            // Emptied rather than aged: the words in use are counted again within a few queries.
+            // Cleared instead of aged: frequent words are counted again within a few queries.
             counts.clear();
         }
         counts.insert(forms.clone(), count);

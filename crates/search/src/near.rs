@@ -1,10 +1,11 @@
-//! What words of the query add that stand near each other in a page.
+//! Proximity: the score that words of the query add if they are near each other in a page.
 //!
-//! The measure is the sequential dependence of Metzler and Croft ("A Markov random field model for term dependencies",
-//! 2005), with their weights: each two words that follow each other in the query are looked for right behind each other,
-//! and within a window of eight words in any order, and both counts score as a word does. What a page gains is bounded,
-//! so positions are read only of pages that it may bring among the best (`collect`): the answer is the same as if they
-//! were read of all.
+//! The measure is the sequential dependence model of Metzler and Croft ("A Markov random field
+//! model for term dependencies", 2005), with their weights. It counts how often two consecutive
+//! words of the query are adjacent in the page, in order, and how often they are within a window of
+//! eight words in any order. Both counts score as a word does. The gain of a page is bounded, so
+//! positions are read only for pages that it can bring among the best (`collect`). The answer is
+//! the same as with the positions of all pages.
 
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Score, SegmentReader};
@@ -13,18 +14,19 @@ use crate::bm25::{MOST, saturated_at_mean};
 use crate::forms::{FormDocs, Forms, Place, Silent, SilentDocs};
 use crate::rank::{self, Units};
 
-/// What two words right behind each other count, and two within the window, where a word counts 1: of Metzler's and
-/// Croft's 0.85 for words, 0.1 and 0.05.
+/// Weights of two adjacent words, and of two words within the window, relative to a word. Metzler
+/// and Croft use 0.85 for words, 0.1 and 0.05.
 const NEXT: Score = 0.1 / 0.85;
 const AROUND: Score = 0.05 / 0.85;
 
-/// Words of a window; two words stand in one if they are less than this apart.
+/// Words in a window. Two words are in one window if they are less than this apart.
 const WINDOW: u32 = 8;
 
-/// Words that are looked at: reading the positions of more would be felt, and few queries have them.
+/// Maximum number of words considered. Reading the positions of more would be slow, and few queries
+/// have more.
 const WORDS_MAX: usize = 16;
 
-/// The words of a query whose nearness counts.
+/// The words of a query whose proximity counts.
 #[derive(Debug, Default)]
 pub(crate) struct Near {
     words: Vec<(Forms, Score, Silent)>,
@@ -32,7 +34,8 @@ pub(crate) struct Near {
 }
 
 impl Near {
-    /// Of words in the query's order, each with how rare it is and where it says nothing.
+    /// Takes words in the query's order, each with its idf and the languages in which it is
+    /// ignored.
     pub(crate) fn new(mut words: Vec<(Forms, Score, Silent)>, place: Place) -> Near {
         words.truncate(WORDS_MAX);
         if words.len() < 2 {
@@ -44,7 +47,7 @@ impl Near {
         }
     }
 
-    /// For the pages of a segment.
+    /// Opens the words in a segment.
     pub(crate) fn open(&self, reader: &SegmentReader) -> tantivy::Result<NearDocs> {
         let mut words = Vec::with_capacity(self.words.len());
         for (forms, idf, silent) in &self.words {
@@ -61,11 +64,12 @@ impl Near {
         }
         let mut idfs: Vec<Score> = words.iter().map(|word| word.idf).collect();
         idfs.sort_unstable_by(Score::total_cmp);
-        // Whichever others say nothing, each word is in two pairs at most, and the first and the last in one.
+        // Whichever words are ignored, each word is in at most two pairs, and the first and the
+        // last word in at most one.
         let in_pairs = idfs.iter().sum::<Score>() * 2.0 - idfs.iter().take(2).sum::<Score>();
         let most = in_pairs * MOST * (NEXT + AROUND);
         Ok(NearDocs {
-            // Each word's part is rounded once.
+            // One more, because the score is rounded.
             most: rank::units(rank::rounded(most)) + 1,
             words,
         })
@@ -76,27 +80,27 @@ struct NearWord {
     docs: FormDocs,
     idf: Score,
     silent: SilentDocs,
-    /// How often it is in the page at hand.
+    /// Number of its occurrences in the current page.
     count: u32,
-    /// In the page at hand, ascending.
+    /// Its positions in the current page, ascending.
     positions: Vec<u32>,
 }
 
-/// Gives what pages gain, which must be asked for in ascending order.
+/// Computes the gain of pages, which must be requested in ascending order.
 pub(crate) struct NearDocs {
     words: Vec<NearWord>,
-    /// No page gains more.
+    /// Upper bound of the gain of any page.
     most: Units,
 }
 
 impl NearDocs {
-    /// A bound on what any page gains.
+    /// Returns an upper bound of the gain of any page.
     pub(crate) fn most(&self) -> Units {
         if self.words.is_empty() { 0 } else { self.most }
     }
 
-    /// What a page gains, if that can be `wanted` or more. Positions cost reads, and most pages cannot gain enough, because they have
-    /// the words only once or twice.
+    /// Returns the gain of a page, or `None` if it cannot reach `wanted`. Positions are costly to
+    /// read, and most pages have the words too rarely to gain enough.
     pub(crate) fn gain(&mut self, document: DocId, wanted: Units) -> Option<Units> {
         if self.most() < wanted {
             return None;
@@ -134,11 +138,11 @@ impl NearDocs {
         Some(gain.min(self.most()))
     }
 
-    /// The sum over the pairs of words that the page has, where `together` gives how often two of them stand right behind each other,
-    /// and how often around each other.
+    /// Returns the sum over the pairs of words that the page has. `together` returns how often two
+    /// words are adjacent, and how often they are within the window.
     fn of_pairs(&self, document: DocId, together: impl Fn(&NearWord, &NearWord) -> (u32, u32)) -> Units {
         let mut gained = 0.0;
-        // What stands between two words and says nothing does not part them: `construction of compilers`.
+        // Ignored words between two others do not separate them: `construction of compilers`.
         let mut said = self.words.iter().filter(|word| !word.silent.holds(document));
         let Some(mut one) = said.next() else {
             return 0;
@@ -156,8 +160,9 @@ impl NearDocs {
     }
 }
 
-/// How often the first word stands right before the second, and how often one stands at most [`WINDOW`] from the
-/// other: of each position of the first the nearest of the second counts. Both ascend.
+/// Returns how often the first word directly precedes the second, and how often the two are less
+/// than [`WINDOW`] apart. For each position of the first word only the nearest position of the
+/// second counts. Both lists are ascending.
 fn together(first: &[u32], second: &[u32]) -> (u32, u32) {
     let (mut next, mut around) = (0, 0);
     let mut place = 0;
@@ -184,7 +189,7 @@ mod tests {
         assert_eq!(together(&[1, 10], &[3, 17]), (0, 2));
         assert_eq!(together(&[9], &[1, 2]), (0, 1));
         assert_eq!(together(&[9], &[1]), (0, 0));
-        // One word of the page can be both words of the query.
+        // One word of the page can match both words of the query.
         assert_eq!(together(&[5], &[5]), (0, 1));
         assert_eq!(together(&[], &[5]), (0, 0));
     }

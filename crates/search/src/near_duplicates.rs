@@ -1,10 +1,12 @@
-//! Likenesses that were met, to be asked whether one is near any of them.
+//! A set of likenesses that finds whether a likeness is near any of its members.
 //!
-//! Invariant: what is told is what comparing with each would tell.
+//! Invariant: the answer is the same as comparing with each member.
 //!
-//! The 64 bits are eight bands of eight. Two likenesses that differ in at most six bits differ in at most six bands, and so have two bands
-//! in common: each is kept under all 28 pairs of its bands, and compared with those of the same pair alone. So bands miss nothing; what is
-//! missed are texts that are alike and whose likenesses differ in more bits ([`crate::likeness`]).
+//! The 64 bits are split into eight bands of eight bits. Two likenesses that differ in at most six
+//! bits differ in at most six bands, so at least two bands are equal. Each likeness is stored under
+//! all 28 pairs of its bands and compared only with those that share a pair. The bands therefore
+//! miss no likeness within the distance. Texts that are similar but whose likenesses differ in more
+//! bits are not found ([`crate::likeness`]).
 
 use rustc_hash::FxHashMap;
 
@@ -12,7 +14,7 @@ use crate::likeness::{self, DISTANCE_MAX};
 
 const BANDS: usize = 8;
 
-/// Pairs of bands.
+/// Number of pairs of bands.
 const PAIRS: usize = BANDS * (BANDS - 1) / 2;
 
 const _: () = assert!(
@@ -23,18 +25,18 @@ const _: () = assert!(
 /// End of a chain.
 const NONE: u32 = u32::MAX;
 
-/// Likenesses that were met.
+/// The likenesses that were met.
 #[derive(Default)]
 pub(crate) struct Met {
     likenesses: Vec<u64>,
-    /// By pair and its bits, the last that was met.
+    /// By pair and its bits, the last likeness that was met.
     last: FxHashMap<u32, u32>,
-    /// For each likeness and pair, the one before it with the same bits.
+    /// For each likeness and pair, the previous likeness with the same bits.
     before: Vec<[u32; PAIRS]>,
 }
 
 impl Met {
-    /// Whether one that was met is near; if not, this one is met now.
+    /// Returns whether a likeness met before is near. If not, adds this one.
     pub(crate) fn meet(&mut self, likeness: u64) -> bool {
         let keys = keys(likeness);
         let is_near = keys
@@ -44,7 +46,7 @@ impl Met {
         if is_near {
             return true;
         }
-        // No index has as many documents as would not be numbered.
+        // An index has fewer documents than a `u32` can count.
         let number = self.likenesses.len() as u32;
         self.likenesses.push(likeness);
         self.before
@@ -64,7 +66,8 @@ impl Met {
     }
 }
 
-/// What a likeness is kept under: each pair of bands, with its number.
+/// Returns the keys that a likeness is stored under: each pair of bands, with the number of the
+/// pair.
 fn keys(likeness: u64) -> [u32; PAIRS] {
     let band = |number: usize| (likeness >> (8 * number)) as u32 & 0xff;
     let mut keys = [0; PAIRS];
@@ -85,7 +88,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Around a few, so that distances of all sizes occur.
+        /// Clustered around a few values, so that all distances occur.
         #[test]
         fn bands_miss_nothing(flips in prop::collection::vec((0..3_u64, prop::collection::vec(0..64_u32, 0..12)), 0..200)) {
             let mut met = Met::default();

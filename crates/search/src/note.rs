@@ -1,19 +1,19 @@
-//! Notes on a query: what was not used, or was done instead.
+//! Notes on a query: parts that were not used, and substitutions.
 //!
-//! A note has a kind for programs, the part of the query it is about, and words for people. No query is
-//! refused: whatever is wrong with one is said here, beside the answer.
+//! A note has a kind for programs, the part of the query it is about, and a message for people. No
+//! query is rejected. Problems are reported in notes, next to the results.
 
 use serde::{Deserialize, Serialize};
 
-/// What an answer says of its query.
+/// A note on a query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Note {
-    /// What it is about.
+    /// The kind of the note.
     pub kind: NoteKind,
-    /// The part of the query it is about, as written; empty where that is the whole.
+    /// The part of the query that the note is about, as written; empty for the whole query.
     pub part: String,
-    /// The same in words.
+    /// The message for people.
     pub text: String,
 }
 
@@ -23,50 +23,51 @@ pub struct Note {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum NoteKind {
-    /// The query has no word and no filter that can be used: there are no results.
+    /// The query has no usable word or filter, so there are no results.
     NothingToSearch,
-    /// A quote is not closed; all behind it is one phrase.
+    /// A quotation mark is not closed. Everything after it is one phrase.
     QuoteNotClosed,
-    /// `name:` is no field of this language; it was searched as words.
+    /// `name:` is not a field of the query language. It was searched as words.
     UnknownField,
-    /// A field has no value, and was left out.
+    /// A field has no value and was left out.
     FieldWithoutValue,
-    /// The value of `site:` or `suffix:` is no host name; the filter was left out.
+    /// The value of `site:` or `suffix:` is not a host name. The filter was left out.
     NotAHost,
-    /// The value of `at:`, `year:`, `from:` or `to:` is no date; the filter was left out.
+    /// The value of `at:`, `year:`, `from:` or `to:` is not a date. The filter was left out.
     NotADate,
-    /// The value of `like:` is not what an answer gave; the filter was left out.
+    /// The value of `like:` is not one from an answer. The filter was left out.
     NotALikeness,
     /// A `*` that does not end a single word was left out.
     StarIgnored,
-    /// The beginning of a word before `*` is too short; it was searched as a word.
+    /// The beginning of a word before `*` is too short. It was searched as a word.
     BeginningTooShort,
-    /// `AND`, `OR` or `NOT` without something on both sides (behind it) was left out.
+    /// `AND` or `OR` without a part on both sides, or `NOT` without a part after it, was left out.
     OperatorAlone,
-    /// `OR` joins no clause that is negated with one that is not; both must hold.
+    /// `OR` cannot join a negated part with one that is not. Both must match.
     OrWithNot,
-    /// `AND` and `OR` stand beside each other: `AND` was read first.
+    /// `AND` and `OR` are mixed. `AND` binds tighter.
     AndBeforeOr,
-    /// `www.` in the value of `site:` or `suffix:` was left out: addresses with and without it are one.
+    /// `www.` in the value of `site:` or `suffix:` was left out: hosts with and without it are the
+    /// same.
     WwwLeftOut,
     /// Parentheses do not group.
     Parentheses,
-    /// A part has no letters or digits, and was left out.
+    /// A part has no letters or digits and was left out.
     NoWords,
-    /// The query is longer than what is read of one.
+    /// The query is too long. The rest was left out.
     QueryCut,
-    /// There are more words than are searched.
+    /// The query has too many words. Some were left out.
     WordsLeftOut,
-    /// There are more parts than are used.
+    /// The query has too many parts. Some were left out.
     PartsLeftOut,
-    /// No page has all of the words: these have most of them.
+    /// No page has all of the words. These pages have most of them.
     MostOfTheWords,
-    /// Past versions were left out: when one ended would tell of captures that are hidden.
+    /// Past versions were left out, because the end of one could reveal hidden captures.
     PastVersionsLeftOut,
 }
 
 impl NoteKind {
-    /// All kinds, for descriptions of the interface.
+    /// All kinds, for the API description.
     pub const ALL: [NoteKind; 20] = [
         NoteKind::NothingToSearch,
         NoteKind::QuoteNotClosed,
@@ -91,7 +92,7 @@ impl NoteKind {
     ];
 }
 
-/// Fields of other search engines, and what comes nearest to them here.
+/// Fields of other search engines, with the nearest field of this language.
 const MEANT: [(&str, &str); 18] = [
     ("domain", "site"),
     ("host", "site"),
@@ -113,7 +114,7 @@ const MEANT: [(&str, &str); 18] = [
     ("until", "to"),
 ];
 
-/// The field that comes nearest to one of another search engine.
+/// Returns the field nearest to one of another search engine.
 pub(crate) fn meant(name: &str) -> Option<&'static str> {
     MEANT
         .iter()
@@ -122,7 +123,7 @@ pub(crate) fn meant(name: &str) -> Option<&'static str> {
 }
 
 impl Note {
-    /// A note of a kind about a part of the query.
+    /// Creates a note of a kind about a part of the query.
     pub fn new(kind: NoteKind, part: impl Into<String>) -> Note {
         let part = part.into();
         Note {

@@ -1,12 +1,12 @@
-//! tantivy takes its files to be as it wrote them, and panics on some that are not. Here that becomes an error.
+//! Turns panics of tantivy into errors. tantivy trusts its files and panics on some damaged ones.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tantivy::TantivyError;
 
-/// Runs what reads the index; a panic in it is an error that says so.
+/// Runs `read`, which reads the index. A panic is returned as an error with its message.
 ///
-/// Nothing is left half done by it: reading changes nothing but caches, whose locks are not poisoned.
+/// Unwinding leaves no broken state: reading changes only caches, whose locks are not poisoned.
 pub(crate) fn caught<T, E: From<TantivyError>>(read: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);

@@ -1,24 +1,25 @@
-//! The pages of a segment with words next to each other, and how often.
+//! The pages of a segment that have words next to each other, and how often.
 
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, SegmentReader, TERMINATED};
 
 use crate::forms::{FormDocs, Forms, Place};
 
-/// The pages with words at relative positions, in any of their forms with a position.
+/// The pages that have words at relative positions. Any form of a word that has positions matches.
 pub(crate) struct PhraseDocs {
-    /// The rarest first. Positions are moved by the offset, so that those of one occurrence are the same.
+    /// Rarest word first. Positions are shifted by the offset of the word, so that those of one
+    /// occurrence of the phrase are equal.
     words: Vec<(u32, FormDocs)>,
     doc: DocId,
-    /// Occurrences in the document.
+    /// Number of occurrences in the current document.
     count: u32,
-    /// Where the occurrences stand, as far as words were looked at.
+    /// Positions of the occurrences, for the words compared so far.
     starts: Vec<u32>,
     positions: Vec<u32>,
 }
 
 impl PhraseDocs {
-    /// Of words with their offsets; at least one.
+    /// Opens words with their offsets; at least one.
     pub(crate) fn open(
         words: &[(usize, Forms)],
         place: Place,
@@ -43,12 +44,12 @@ impl PhraseDocs {
         Ok(docs)
     }
 
-    /// Occurrences in the document.
+    /// Returns the number of occurrences in the current document.
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
 
-    /// Finds the next document with the phrase, from where the first word stands.
+    /// Finds the next document with the phrase, starting at the current document of the first word.
     fn settle(&mut self) {
         loop {
             self.doc = self.common_doc();
@@ -63,7 +64,7 @@ impl PhraseDocs {
         }
     }
 
-    /// The next document that has all words, from where the first stands.
+    /// Returns the next document that has all words, starting at the current document of the first.
     fn common_doc(&mut self) -> DocId {
         let Some(mut target) = self.words.first().map(|(_, docs)| docs.doc()) else {
             return TERMINATED;
@@ -102,7 +103,7 @@ impl PhraseDocs {
     }
 }
 
-/// Leaves of `kept` what is in `other` too; both ascend.
+/// Keeps the entries of `kept` that are also in `other`. Both are ascending.
 fn keep_common(kept: &mut Vec<u32>, other: &[u32]) {
     let mut rest = other.iter().peekable();
     kept.retain(|position| {
@@ -136,7 +137,8 @@ impl DocSet for PhraseDocs {
     }
 
     fn size_hint(&self) -> u32 {
-        // Of the pages that have all words some have the phrase: what is sought first should be what is rarer.
+        // Only some of the pages with all words have the phrase, so estimate fewer. An intersection
+        // starts with its smallest member.
         self.words.first().map_or(0, |(_, docs)| docs.size_hint() / 4)
     }
 }

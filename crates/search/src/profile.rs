@@ -1,8 +1,9 @@
-//! What somebody prefers: of the best matches, those that they prefer come first.
+//! Personal profiles: preferred pages come first among the best matches.
 //!
-//! A profile is a text of preferences, `lang:de site:ox.ac.uk^40 place:cs.ox.ac.uk`. Each raises the score of the pages that it holds for by so
-//! many per cent (20, unless `^` says how many); those of a page add up. The first [`RANKED`] matches are put in order by that: what comes
-//! behind them has little to do with the query, whoever asks.
+//! A profile is a list of preferences, such as `lang:de site:ox.ac.uk^40 place:cs.ox.ac.uk`. Each
+//! raises the score of the pages it matches by a percentage (20, unless `^` gives another). The
+//! percentages of a page add up. Only the first [`RANKED`] matches are reordered: matches after
+//! them have little to do with the query, whatever the profile.
 
 mod gains;
 mod order;
@@ -15,78 +16,80 @@ pub(crate) use order::reorder;
 
 use crate::dates;
 
-/// Matches that are put in order anew: what Bizosys (HSearch) does, and more than anybody looks through.
+/// Number of matches that are reordered. The same number as in Bizosys (HSearch), and more than
+/// anyone reads.
 pub(crate) const RANKED: usize = 1000;
 
-/// Preferences of a profile, at most.
+/// Maximum number of preferences in a profile.
 const PREFERENCES_MAX: usize = 64;
 
-/// By how much a preference raises a score, in per cent, where it does not say.
+/// Default percentage by which a preference raises a score.
 const PERCENT: u32 = 20;
 
-/// The most that it may say: ten times the score.
+/// Maximum percentage of a preference: ten times the score is added.
 const PERCENT_MAX: u32 = 1000;
 
-/// What somebody prefers; nothing by default.
+/// The preferences of a user; none by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Profile {
     preferences: Vec<Preference>,
 }
 
-/// One of them.
+/// One preference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Preference {
     pub(crate) what: Preferred,
-    /// As written, without the per cent.
+    /// As written, without the percentage.
     text: String,
     pub(crate) percent: u32,
 }
 
-/// What pages are preferred.
+/// Which pages are preferred.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Preferred {
-    /// In a language, by its primary subtag.
+    /// Pages in a language, by its primary subtag.
     Language(String),
-    /// Of a host or domain, with all below it.
+    /// Pages of a host or domain and everything below it.
     Site(String),
-    /// From somewhere near in an organisation: the more so, the more of this host's name they share.
+    /// Pages of hosts in the same organisation. The more labels of this host's name they share, the
+    /// more they are preferred.
     Place(String),
-    /// With a label.
+    /// Pages with a label.
     Collection(String),
-    /// Of a media type, or a kind of them.
+    /// Pages of a media type, or of a group of types.
     Type(String),
-    /// Captured from a date on, or up to one: first and last 14 digits.
+    /// Pages captured from one date to another, both of 14 digits.
     Dates(u64, u64),
 }
 
-/// A preference that means nothing.
+/// Why a profile could not be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileError {
-    /// It is not of the form `name:value`, or has a name that there is not.
+    /// A preference does not have the form `name:value`, or its name is unknown.
     #[error(
         "{0:?} is no preference: one of lang:, site:, place:, collection:, type:, from: and to: is expected, with ^ and per cent \
          behind it where it is to count more or less, as in site:example.org^40"
     )]
     Unknown(String),
-    /// Its per cent are none.
+    /// A percentage is invalid.
     #[error("{0:?}: behind ^ a number of per cent from 1 to 1000 is expected")]
     Percent(String),
-    /// Its date is none.
+    /// A date is invalid.
     #[error("{0:?}: digits of a year, month, day and time are expected, as in from:2014-01")]
     Date(String),
-    /// Its host is none.
+    /// A host is invalid.
     #[error("{0:?}: the name of a host is expected, as in site:example.org")]
     Host(String),
-    /// There are too many.
+    /// There are too many preferences.
     #[error("{found} preferences, and at most 64 are taken")]
     TooMany {
-        /// How many there are.
+        /// Number of preferences found.
         found: usize,
     },
 }
 
 impl Profile {
-    /// Whether nothing is preferred.
+    /// Returns whether there are no preferences.
     pub fn is_empty(&self) -> bool {
         self.preferences.is_empty()
     }
@@ -161,7 +164,7 @@ impl fmt::Display for Preference {
 mod tests {
     use super::*;
 
-    /// As it could have been written, with all per cents.
+    /// Formats a profile in full, with all percentages.
     fn shown(profile: &Profile) -> String {
         let preferences = profile.preferences.iter();
         let shown = preferences.map(|preference| format!("{preference}^{}", preference.percent));

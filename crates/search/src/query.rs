@@ -1,9 +1,10 @@
-//! Reading a query. Any text is one: what cannot be used is left out, and a note says so.
+//! Parses queries. Any text is a query: unusable parts are left out, with a note.
 //!
-//! Grammar, loosely: clauses stand side by side and must all hold; `a OR b` are alternatives; `-clause`
-//! or `NOT clause` must not hold; a clause is a word, a `"phrase"`, the beginning of a word (`archiv*`),
-//! words of one part of the page (`title:` and `url:`), or a filter `name:value`. What looks like one word
-//! but is several (`e-mail`, `iana.org`, a run of Chinese) is a phrase.
+//! The grammar in brief: adjacent clauses must all match. `a OR b` are alternatives. `-clause` or
+//! `NOT clause` must not match. A clause is a word, a `"phrase"`, the beginning of a word
+//! (`archiv*`), words in one part of the page (`title:` and `url:`), or a filter `name:value`. Text
+//! that looks like one word but consists of several (`e-mail`, `iana.org`, a run of Chinese) is a
+//! phrase.
 
 mod parsed;
 mod parser;
@@ -15,7 +16,7 @@ use parser::Parser;
 pub(crate) use parser::WORDS_MAX;
 use pieces::pieces;
 
-/// Reads a query.
+/// Parses a query.
 pub(crate) fn parse(text: &str) -> Parsed {
     let mut parser = Parser::default();
     let text = parser.cut(text);
@@ -26,7 +27,7 @@ pub(crate) fn parse(text: &str) -> Parsed {
     parser.finish(&pieces)
 }
 
-/// `query` narrowed by a filter, as text.
+/// Returns the text of `query` narrowed by a filter.
 pub(crate) fn narrowed(query: &str, name: &str, value: &str) -> String {
     let clause = parsed::filter_text(name, value);
     if query.is_empty() {

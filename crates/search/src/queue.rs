@@ -1,7 +1,8 @@
-//! Documents on their way to the indexing threads, bounded in bytes.
+//! Documents on their way to the indexing threads, limited by bytes.
 //!
-//! tantivy bounds its queue by number (10,000), which with texts of 1 MiB would be 10 GB. A
-//! [`Queued`] document holds a [`Permit`] for its bytes until the indexing thread is done with it.
+//! tantivy limits its queue by number (10,000), which would be 10 GB with texts of 1 MiB. A
+//! [`Queued`] document holds a [`Permit`] for its bytes until the indexing thread has finished with
+//! it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,16 +11,16 @@ use parking_lot::{Condvar, Mutex};
 use tantivy::schema::Field;
 use tantivy::{Document, TantivyDocument};
 
-/// Bytes that may be under way at once.
+/// A limit on the bytes in the queue.
 #[derive(Debug)]
 pub(crate) struct Budget {
     bytes_max: usize,
-    /// At most `bytes_max`, or one document alone.
+    /// At most `bytes_max`, or one larger document.
     bytes_used: Mutex<usize>,
     freed: Condvar,
 }
 
-/// A share of a [`Budget`], given back when dropped.
+/// A share of a [`Budget`], returned when dropped.
 #[derive(Debug)]
 pub(crate) struct Permit {
     budget: Arc<Budget>,
@@ -35,11 +36,12 @@ impl Budget {
         })
     }
 
-    /// Waits until `bytes` fit, but not longer than `wait_max`. What is larger than the whole budget
-    /// fits when it is alone.
+    /// Waits until `bytes` fit, but no longer than `wait_max`. A document larger than the whole
+    /// budget fits when the queue is empty.
     pub(crate) fn acquire(self: &Arc<Budget>, bytes: usize, wait_max: Duration) -> Option<Permit> {
         let mut used = self.bytes_used.lock();
-        // What is larger than the budget waits until it is alone, or it would wait for ever.
+        // A document larger than the budget must fit when the queue is empty, or it would wait
+        // forever.
         let full = |used: &mut usize| *used > 0 && *used + bytes > self.bytes_max;
         self.freed.wait_while_for(&mut used, full, wait_max);
         if full(&mut used) {
@@ -56,7 +58,7 @@ impl Budget {
 impl Drop for Permit {
     fn drop(&mut self) {
         *self.budget.bytes_used.lock() -= self.bytes;
-        // All of them: the first in line may want more than was freed, and one behind it less.
+        // Wake all: the first waiter may need more than was released, and a later one less.
         self.budget.freed.notify_all();
     }
 }

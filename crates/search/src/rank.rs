@@ -1,45 +1,46 @@
-//! Scores that add up alike in any order.
+//! Scores whose sum does not depend on the order of addition.
 //!
-//! A score is a sum: BM25 of each word or phrase, what words gain by standing near each other, and a prior for in-links. Sums of floating-point
-//! numbers depend on their order, and the order in which a segment's scorers are added depends on the
-//! segment. So each part is rounded to a multiple of [`UNIT`]; with at most 64 words a sum stays below
-//! 4,096 and is exact in 24 bits, in whatever order.
+//! A score is a sum: BM25 of each word or phrase, the proximity of words, and a prior for in-links.
+//! Sums of floating-point numbers depend on the order, and the scorers of a segment are added in an
+//! order that depends on the segment. So each part is rounded to a multiple of [`UNIT`]. With at
+//! most 64 words a sum stays below 4,096, which is exact in 24 bits in any order.
 
 use tantivy::Score;
 
 /// Scores are multiples of this.
 pub(crate) const UNIT: f32 = 1.0 / 4096.0;
 
-/// What each step of the in-link bucket adds, in units: an eighth of a point. Two steps double the
-/// in-links; BM25 of a middling word is 3 to 8 points, so that a thousand in-links outweigh about half a word.
+/// Units that each step of the in-link bucket adds: an eighth of a point. Two steps double the
+/// in-links. BM25 of an average word is 3 to 8 points, so a thousand in-links outweigh about half a
+/// word.
 const PRIOR_STEP: u32 = 512;
 
-/// Buckets beyond this (a million in-links) add no more.
+/// Buckets above this (a million in-links) add no further score.
 const BUCKET_MAX: u8 = 40;
 
 /// A score in whole units.
 pub(crate) type Units = u32;
 
-/// The prior of an in-link bucket.
+/// Returns the prior of an in-link bucket.
 pub(crate) fn prior(bucket: u8) -> Units {
     u32::from(bucket.min(BUCKET_MAX)) * PRIOR_STEP
 }
 
-/// A sum of rounded scores in units.
+/// Returns a sum of rounded scores in units.
 pub(crate) fn units(score: Score) -> Units {
     // Exact: sums are whole multiples of the unit, below 2^24 of them.
     (score / UNIT) as u32
 }
 
-/// Points of a score in units.
+/// Returns the points of a score in units.
 pub(crate) fn points(units: Units) -> f64 {
     f64::from(units) * f64::from(UNIT)
 }
 
-/// The nearest multiple of the unit; of a score that is not negative.
+/// Rounds a non-negative score to the nearest multiple of the unit.
 pub(crate) fn rounded(score: Score) -> Score {
-    // Without `round`, which is a call of the C library for every match. Exact as in `units`, and so is the
-    // difference of two numbers so close.
+    // Avoids `round`, which calls the C library for every match. The arithmetic is exact, as in
+    // `units`, and so is the difference of two such close numbers.
     let units = score / UNIT;
     let whole = units as Units as Score;
     let up = if units - whole >= 0.5 { 1.0 } else { 0.0 };

@@ -1,4 +1,4 @@
-//! What is asked of the index, and what it answers.
+//! Queries to the index, and its answers.
 
 use std::sync::Arc;
 
@@ -8,74 +8,78 @@ use crate::note::Note;
 use crate::profile::Profile;
 use crate::snippet::{Line, Snippet};
 
-/// What is asked.
+/// A query to the index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
     /// Any text; see the crate's notes on the language.
     pub text: String,
-    /// Results wanted, at most 1,000; 0 for the counts alone.
+    /// Maximum number of results, at most 1,000; 0 for counts only.
     pub limit: usize,
-    /// `next` of the answer before, for the results behind it.
+    /// `next` of the previous answer, to get the results after it.
     pub after: Option<String>,
-    /// Tell how each score came about.
+    /// Explain the score of each result.
     pub explain: bool,
-    /// Count domains, years, types, languages, public suffixes and collections over all matches, and by year over all that there are.
+    /// Count domains, years, types, languages, public suffixes and collections over all matches.
+    /// For years, also count all documents.
     pub facets: bool,
-    /// What comes first.
+    /// The order of results.
     pub order: Order,
-    /// Past versions, too, also where the query does not say of which time.
+    /// Search past versions as well, even if the query names no time.
     pub all_versions: bool,
-    /// At most so many results of each registered domain; 0 for all.
+    /// Maximum number of results per registered domain; 0 for no limit.
     pub per_site: usize,
-    /// Of results with the same payload digest the first alone.
+    /// Show only the first result of each payload digest.
     pub distinct: bool,
-    /// What who asks prefers; of no effect in an order that is not by score.
+    /// The caller's preferences. They have no effect in an order other than by score.
     pub profile: Profile,
-    /// Of results whose texts are near-duplicates the first alone; in place of `distinct`, which it includes.
+    /// Show only the first of results whose texts are near-duplicates. Takes the place of
+    /// `distinct`, which it includes.
     pub near: bool,
-    /// Matches as lines of a concordance, in place of snippets.
+    /// Return matches as lines of a concordance instead of snippets.
     pub lines: Option<Lines>,
-    /// The parts of the ranking that are in use.
+    /// The parts of the ranking to use.
     pub ranking: Ranking,
 }
 
-/// Which lines of a concordance are wanted.
+/// Limits of a concordance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lines {
-    /// Lines in all, at least 1: the answer ends before the page that has more than are left of them.
+    /// Maximum number of lines in total, at least 1. The answer ends before the page that would
+    /// exceed it.
     pub most: usize,
-    /// Lines of one page; never more than `most`.
+    /// Maximum number of lines per page; at most `most`.
     pub per_page: usize,
-    /// Words before and behind a match.
+    /// Number of words before and after a match.
     pub words: usize,
 }
 
-/// What comes first.
+/// The order of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// The best match.
+    /// Best match first.
     #[default]
     Relevance,
-    /// What was captured last.
+    /// Newest capture first.
     Newest,
-    /// What was captured first.
+    /// Oldest capture first.
     Oldest,
-    /// The least URL key.
+    /// By URL key, ascending.
     Url,
 }
 
-/// Parts of the ranking, which can be left out to measure what they give. People's queries have all of them.
+/// Parts of the ranking, which can be switched off to measure their effect. Users' queries use all
+/// but `any_word`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ranking {
-    /// Words are found by their stems, too.
+    /// Words also match by their stems.
     pub stems: bool,
-    /// Words of the query that stand near each other in a page count more.
+    /// Words of the query that are near each other in a page score more.
     pub near: bool,
-    /// Words of the links that lead to a page are words of it, for who may know of all links.
+    /// Words of links to a page match the page, for callers who may know of all links.
     pub anchors: bool,
-    /// One word of the query is enough: what collections of judged queries expect.
+    /// One word of the query is enough to match, as collections of judged queries expect.
     pub any_word: bool,
 }
 
@@ -90,104 +94,104 @@ impl Default for Ranking {
     }
 }
 
-/// An answer. All of it comes from one cut of the index.
+/// The answer to a query. It comes from one snapshot of the index.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Results {
-    /// The query as it was read, in the same language.
+    /// The query as parsed, in the query language.
     pub understood: String,
-    /// What of the query was not used, or was done instead.
+    /// Notes on parts of the query that were not used or were changed.
     pub notes: Vec<Note>,
-    /// Matches, exactly.
+    /// Exact number of matches.
     pub total: u64,
-    /// Epoch this answer covers.
+    /// Epoch that the answer covers.
     pub epoch: u64,
-    /// Milliseconds it took.
+    /// Time taken, in milliseconds.
     pub took_ms: f64,
-    /// Best first; equal scores in the order of their keys.
+    /// Results, best first; equal scores are ordered by key.
     pub hits: Vec<Hit>,
-    /// Where results are grouped: how many matches are the first of their group, or among the first of their site, exactly; else
-    /// as `total`.
+    /// If results are grouped: exact number of matches that are the first of their group, or within
+    /// the limit of their site. Otherwise the same as `total`.
     pub shown_total: u64,
-    /// If asked for: domain, year, type, language, suffix, collection.
+    /// If requested: domain, year, type, language, suffix, collection.
     pub facets: Vec<Facet>,
-    /// If asked for: matches by year, among all that there are of it.
+    /// If requested: number of matches and of all documents by year.
     pub years: Vec<YearCount>,
-    /// Where the next page begins, if there is one.
+    /// Cursor of the next page, if there is one.
     pub next: Option<String>,
 }
 
-/// A page that was found.
+/// A page that matches.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Hit {
-    /// Its key.
+    /// Its URL key.
     pub url_key: String,
-    /// Its URL as archived.
+    /// Its archived URL.
     pub url: String,
     /// Its title.
     pub title: String,
-    /// Milliseconds since 1970-01-01T00:00:00Z.
+    /// Fetch time, in milliseconds since 1970-01-01T00:00:00Z.
     pub fetch_time_ms: i64,
     /// Content type.
     pub mime: String,
-    /// Language, as it was given.
+    /// Language, as given at load.
     pub language: String,
     /// Collection.
     pub collection: String,
-    /// When it was the page of this URL.
+    /// When the URL returned this page.
     pub version: Version,
     /// The best part of its text.
     pub snippet: Snippet,
-    /// If asked for, in place of the snippet: its matches, in the order of the text.
+    /// If requested, instead of the snippet: its matches, in the order of the text.
     pub lines: Vec<Line>,
-    /// Score in points: BM25 and prior; 0 in an order by time.
+    /// Score in points, with all its parts; 0 in an order other than by score.
     pub score: f64,
-    /// Where results are grouped: matches of its registered domain, with its digest and like it, itself included.
+    /// If results are grouped: how many matches the result represents, itself included.
     pub group: Option<Group>,
-    /// If asked for: the parts of the score.
+    /// If requested: the parts of the score.
     pub explanation: Option<serde_json::Value>,
 }
 
-/// Whose text is asked for.
+/// Identifies the text to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextSought<'a> {
-    /// Key of the page.
+    /// URL key of the page.
     pub url_key: &'a str,
-    /// Of a past version: the name of its text, if it has one.
+    /// `None` for the current version. For a past version, the name of its text, if it has one.
     pub past: Option<Option<[u8; 16]>>,
 }
 
-/// Gives texts.
+/// Returns the text of a version.
 pub type TextOf<'a> = dyn Fn(&TextSought<'_>) -> Option<Arc<str>> + 'a;
 
-/// How many matches a result stands for.
+/// How many matches a result represents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Group {
-    /// Of its registered domain; 0 where sites are no groups.
+    /// Matches with its registered domain; 0 if results are not grouped by site.
     pub of_site: u64,
-    /// With its digest; 0 where these are no groups.
+    /// Matches with its digest; 0 if results are not grouped by digest.
     pub of_digest: u64,
-    /// Near-duplicates of its text; 0 where these are no groups.
+    /// Near-duplicates of its text; 0 if results are not grouped by them.
     pub of_near: u64,
-    /// Where they are: the likeness of its text, for `like:`.
+    /// The likeness of its text, for `like:`, if results are grouped by near-duplicates.
     pub likeness: Option<u64>,
 }
 
 impl Group {
-    /// The filter that finds the near-duplicates.
+    /// Returns the filter that finds the near-duplicates.
     pub fn like(&self) -> Option<String> {
         let likeness = self.likeness.map(likeness::text);
         likeness.map(|likeness| format!("like:{likeness}"))
     }
 }
 
-/// Versions captured last in a year.
+/// Versions whose last capture is in a year.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct YearCount {
     /// The year.
     pub year: u64,
-    /// Matches.
+    /// Number of matches.
     pub count: u64,
-    /// All that are looked at, matches or not.
+    /// Number of all searched documents, matching or not.
     pub documents: u64,
 }
 
@@ -196,17 +200,17 @@ pub struct YearCount {
 pub struct Facet {
     /// `domain`, `year`, `type`, `language`, `suffix` or `collection`.
     pub field: String,
-    /// The ten most frequent, most frequent first.
+    /// The ten most frequent values, most frequent first.
     pub values: Vec<FacetValue>,
 }
 
-/// One value and how often it was found.
+/// One value and the number of its matches.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FacetValue {
     /// The value.
     pub value: String,
-    /// Matches with it.
+    /// Number of matches with it.
     pub count: u64,
-    /// The query that narrows to it.
+    /// The query narrowed to the value.
     pub query: String,
 }

@@ -1,7 +1,8 @@
-//! Rows of documents as they are stored, kept for the next search.
+//! A cache of the stored rows of documents.
 //!
-//! A row lies in a compressed block with a hundred others, and the best pages are results of many searches. A
-//! document of a segment never changes, so what is kept is right for every cut of the index.
+//! A row is stored in a compressed block with a hundred others, and the best pages are results of
+//! many searches. A document of a segment never changes, so a cached row is valid for every
+//! snapshot of the index.
 
 use std::sync::Arc;
 
@@ -18,13 +19,13 @@ use crate::schema::Fields;
 /// Memory for rows, in bytes: some 50,000 of them.
 const KEPT_BYTES: u64 = 16 << 20;
 
-/// Memory for what is kept besides the row, about.
+/// Estimated memory per entry in addition to the row.
 const ENTRY_BYTES: u64 = 64;
 
-/// Bytes of one row, about: how many are kept is estimated from it.
+/// Estimated bytes of a row, to size the cache.
 const ROW_BYTES: u64 = 256;
 
-/// Rows read lately.
+/// Recently read rows.
 pub(crate) struct Rows {
     kept: Cache<(SegmentId, DocId), Arc<[u8]>, ByBytes>,
 }
@@ -45,7 +46,7 @@ impl Rows {
         }
     }
 
-    /// The row of a document.
+    /// Returns the row of a document.
     pub(crate) fn read(
         &self,
         searcher: &Searcher,

@@ -1,14 +1,14 @@
 //! Fields of the index.
 //!
-//! One field, `body`, holds all words that are searched: the title's, three times over, then the
-//! URL's, then the text's. So a word is looked up once and not once a field; its count in a document
-//! is a weighted count over the parts (BM25F in its simple form), saturated once; and "all words"
-//! means all words anywhere in the page. The parts are separate values, so that no phrase spans two.
-//! `stems` holds the stems of the same words, as often: apart from `body`, so that a page is as long as its words are
-//! many, and without positions, which phrases of words do not need.
-//! `anchors` holds the words of the links that lead to the page, each text as often as it weighs, as a part of the page for who
-//! sees all pages. They are found as they are or with other diacritics, and have no stems.
-//! `title` and `url` hold the words of these parts once more, for `title:` and `url:`, and their stems; they never score.
+//! `body` holds all searched words: the title three times, then the URL, then the text. A word is
+//! therefore looked up once instead of once per field. Its count is a weighted sum over the parts
+//! (a simple form of BM25F), saturated once, and "all words" means anywhere in the page. The parts
+//! are separate values, so that no phrase spans two of them. `stems` holds the stems of the same
+//! words, as often. It is separate from `body`, so that they do not add to the page's length, and
+//! has no positions, because phrases do not use stems. `anchors` holds the words of links to the
+//! page, each text as often as its weight, without stems. They match only for callers who see all
+//! pages. `title` and `url` hold the words and stems of these parts again, for `title:` and `url:`,
+//! and never score.
 
 use tantivy::schema::{
     Field, IndexRecordOption, NumericOptions, STORED, Schema, TextFieldIndexing, TextOptions,
@@ -23,17 +23,19 @@ use crate::keys;
 use crate::likeness;
 use crate::words::{self, Rules, StemTokenizer, WordTokenizer};
 
-/// Changes when anything of the layout changes, words included: an index of another format is built anew.
-/// 3: keys are no terms but have a hash, and in-link buckets lie beside the documents.
-/// 4: words keep their written form and have stems; collections and hashes of digests are columns, for rights.
-/// 5: past versions are documents, too; each says since and until when it held.
+/// Increased with any change of the layout or of how words are formed. An index of another format
+/// is rebuilt.
+/// 3: keys have a hash and are not terms; in-link buckets are stored outside the documents.
+/// 4: words keep their written form and have stems; collections and hashes of digests are columns,
+/// for access rules.
+/// 5: past versions are documents too; each has the times of its start and end.
 /// 6: anchor texts of links to a page.
-/// 7: public suffixes are a field, and likenesses of texts a column; documents that are no pages.
-/// 8: media types of all captures of a document are a column, for rights.
-/// 9: key and time of the original of a revisit are columns, for rights.
+/// 7: public suffixes are a field, and likenesses of texts a column; documents that are not pages.
+/// 8: media types of all captures of a document are a column, for access rules.
+/// 9: key and time of the original of a revisit are columns, for access rules.
 pub(crate) const FORMAT: u32 = 9;
 
-/// Names of the tokenizers behind `body`, `stems`, and the fields with both.
+/// Names of the tokenizers of `body`, of `stems`, and of the fields with both.
 const WORDS: &str = "words";
 const STEMS: &str = "stems";
 const WORDS_AND_STEMS: &str = "words_and_stems";
@@ -41,10 +43,10 @@ const WORDS_AND_STEMS: &str = "words_and_stems";
 /// How often a word in the title counts.
 pub(crate) const TITLE_COPIES: usize = 3;
 
-/// Bytes of a URL whose words are searched.
+/// Number of bytes of a URL whose words are searched.
 const URL_BYTES_MAX: usize = 1000;
 
-/// Longest key held whole: dictionaries are made for short names.
+/// Maximum length of a key that is stored whole: dictionaries are made for short names.
 const KEY_BYTES_MAX: usize = 60_000;
 
 /// Names of fast fields.
@@ -63,71 +65,76 @@ pub(crate) const ORIGINAL_DATE: &str = "original_date";
 pub(crate) const LIKENESS: &str = "likeness";
 pub(crate) const UNTIL: &str = "until";
 
-/// In column [`UNTIL`]: there is nothing after it.
+/// In column [`UNTIL`]: no version follows this one.
 pub(crate) const CURRENT: u64 = u64::MAX;
 
-/// Stands in identities of past versions between key and time. No key has it: URLs have no such characters.
+/// Separates key and time in the identity of a past version. URLs, and so keys, do not contain
+/// these characters.
 const PAST: &str = "\u{1}v";
 
-/// Bytes of it and of the time behind it.
+/// Length of the separator and the time after it.
 const PAST_BYTES: usize = 18;
 
-/// The fields.
+/// The fields of the schema.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fields {
-    /// Identity, and order among equal scores.
+    /// Identity of the document; orders documents with equal scores.
     key: Field,
-    /// Hash of the key, to find it by.
+    /// Hash of the key, to find documents by.
     hash: Field,
     /// Words of title, URL and text.
     pub(crate) body: Field,
     /// Stems of the words of `body`.
     pub(crate) stems: Field,
-    /// Words of links to the page: apart from `body`, because not everybody may know of these links.
+    /// Words of links to the page. Separate from `body`, because some callers must not know of
+    /// these links.
     pub(crate) anchors: Field,
-    /// Words of the title, and their stems.
+    /// Words and stems of the title.
     pub(crate) title: Field,
-    /// Words of the URL, and their stems.
+    /// Words and stems of the URL.
     pub(crate) url: Field,
     /// The host and each domain above it.
     pub(crate) site: Field,
-    /// MIME type, its first and its second part.
+    /// MIME type, and both of its parts.
     pub(crate) kind: Field,
     /// Language, and its primary subtag.
     pub(crate) lang: Field,
     /// Collection.
     pub(crate) collection: Field,
-    /// Registered domain, for counting.
+    /// Registered domain, for facets.
     domain: Field,
-    /// What is above it by the Public Suffix List.
+    /// Public suffix of the host, by the Public Suffix List.
     pub(crate) suffix: Field,
-    /// MIME type, for counting.
+    /// MIME type, for facets.
     mime: Field,
-    /// Primary subtag of the language, for counting.
+    /// Primary subtag of the language, for facets.
     language: Field,
-    /// Collection of the capture, and of the one that the text is of where that is another: for rights.
+    /// Collection of each capture that the document depends on, for access rules: its own capture,
+    /// then that of its text and the original of a revisit, if they are others.
     collection_of: Field,
     /// Hash of the digest of the same captures, in the same order.
     digest: Field,
-    /// MIME type of the same captures, in the same order. Apart from `mime`: a page counts once, with its own.
+    /// MIME type of the same captures, in the same order. Separate from `mime`, where a page counts
+    /// once, with its own type.
     mime_of: Field,
-    /// Key of the original of a revisit, the last of the same captures; none of others, which have the key of the document.
+    /// Key of the original of a revisit, which is the last of the same captures. Absent otherwise:
+    /// the other captures have the key of the document.
     original_key: Field,
-    /// Its time, likewise: 14 digits.
+    /// Time of the same original: 14 digits.
     original_date: Field,
-    /// How the text is, to find what is like it.
+    /// Likeness of the text, to find near-duplicates.
     likeness: Field,
-    /// 14 digits.
+    /// Fetch time: 14 digits.
     pub(crate) date: Field,
-    /// 14 digits: from when on it was what the URL gave.
+    /// Start of the version: 14 digits.
     pub(crate) since: Field,
-    /// 14 digits: from when on it was not any more, or [`CURRENT`].
+    /// End of the version: 14 digits, or [`CURRENT`].
     pub(crate) until: Field,
-    /// [`Row`].
+    /// The encoded [`Row`].
     pub(crate) row: Field,
 }
 
-/// The schema and its fields.
+/// Returns the schema and its fields.
 pub(crate) fn schema() -> (Schema, Fields) {
     let exact = TextFieldIndexing::default()
         .set_tokenizer("raw")
@@ -137,7 +144,8 @@ pub(crate) fn schema() -> (Schema, Fields) {
     let words = TextFieldIndexing::default()
         .set_tokenizer(WORDS)
         .set_index_option(IndexRecordOption::WithFreqsAndPositions);
-    // Many links say no more of a page than few: no length is held against it.
+    // Many links to a page do not make it less relevant, so its score is not normalised by their
+    // length.
     let anchors = words.clone().set_fieldnorms(false);
     let stems = TextFieldIndexing::default()
         .set_tokenizer(STEMS)
@@ -179,7 +187,7 @@ pub(crate) fn schema() -> (Schema, Fields) {
     (builder.build(), fields)
 }
 
-/// The index with the tokenizers of its fields.
+/// Registers the tokenizers of the index's fields.
 pub(crate) fn with_tokenizer(index: Index) -> Index {
     let tokenizers = index.tokenizers();
     tokenizers.register(WORDS, TextAnalyzer::from(WordTokenizer::default()));
@@ -189,7 +197,7 @@ pub(crate) fn with_tokenizer(index: Index) -> Index {
 }
 
 impl Fields {
-    /// Where a word is looked for that may stand anywhere.
+    /// Returns the fields in which a word without a field name is searched.
     pub(crate) fn anywhere(&self) -> Place {
         Place {
             words: self.body,
@@ -198,13 +206,13 @@ impl Fields {
         }
     }
 
-    /// A term that no document has.
+    /// Returns a term that no document has.
     pub(crate) fn nobody(&self) -> Term {
-        // No host has a NUL.
+        // No host contains a NUL.
         Term::from_field_text(self.site, "\u{0}nobody")
     }
 
-    /// The document as tantivy takes it.
+    /// Converts a document to tantivy's form.
     pub(crate) fn encode(&self, document: &Document) -> TantivyDocument {
         let language = document.language.to_lowercase();
         let primary = primary_language(&language);
@@ -213,7 +221,7 @@ impl Fields {
         encoded.add_text(self.key, identity(&document.url_key, &document.version));
         encoded.add_u64(self.hash, keys::hash(&document.url_key));
         for _ in 0..TITLE_COPIES {
-            // Three values, not one of three times the length: no phrase may run from one copy into the next.
+            // Three values instead of one: no phrase may span two copies.
             encoded.add_text(self.body, &document.title);
         }
         let url = url_words(&document.url);
@@ -277,7 +285,8 @@ impl Fields {
     }
 }
 
-/// The likeness of a document's text. One without words is like those with its digest, or like no other.
+/// Returns the likeness of a document's text. Without words, it is the hash of the digest or,
+/// without a digest, of the document's identity.
 fn likeness_of(document: &Document) -> u64 {
     let of_text = likeness::of_text(&document.text);
     of_text.unwrap_or_else(|| match document.digest.as_str() {
@@ -286,8 +295,8 @@ fn likeness_of(document: &Document) -> u64 {
     })
 }
 
-/// What a document is held under: the key, and of a past version when it began. Those of a key follow it in order, before every
-/// longer key.
+/// Returns the identity that a document is stored under: its key, with the start time for a past
+/// version. Past versions are ordered after their key and before every longer key.
 pub(crate) fn identity(url_key: &str, version: &Version) -> String {
     match version.until_ms {
         None => key_text(url_key).into_owned(),
@@ -295,20 +304,21 @@ pub(crate) fn identity(url_key: &str, version: &Version) -> String {
     }
 }
 
-/// The same of a past version that began at a time.
+/// Returns the identity of a past version that began at a time.
 pub(crate) fn past_identity(url_key: &str, since_ms: i64) -> String {
-    // The sign bit turned, so that times before 1970 stand first.
+    // Flip the sign bit, so that times before 1970 come first.
     let since = (since_ms as u64) ^ (1 << 63);
     format!("{}{PAST}{since:016x}", key_text(url_key))
 }
 
-/// The key in the identity of a past version; `None` of the current one.
+/// Returns the key in the identity of a past version; `None` if the version is current.
 pub(crate) fn key_of_past(identity: &[u8]) -> Option<&[u8]> {
     let (key, past) = identity.split_at_checked(identity.len().checked_sub(PAST_BYTES)?)?;
     past.starts_with(PAST.as_bytes()).then_some(key)
 }
 
-/// A bound between keys as one between identities: what is behind a key alone is behind its past versions, too.
+/// Converts a bound between keys to one between identities. A bound directly after a key is moved
+/// after its past versions.
 pub(crate) fn bound(key: &str) -> std::borrow::Cow<'_, str> {
     match key.strip_suffix('\0') {
         Some(key) => format!("{key}\u{2}").into(),
@@ -316,7 +326,8 @@ pub(crate) fn bound(key: &str) -> std::borrow::Cow<'_, str> {
     }
 }
 
-/// The key as it is held: itself, or where it is beyond all measure its beginning and a hash of the whole.
+/// Returns the stored form of a key: the key itself or, if it is too long, its beginning and a hash
+/// of the whole.
 pub(crate) fn key_text(url_key: &str) -> std::borrow::Cow<'_, str> {
     if url_key.len() <= KEY_BYTES_MAX {
         return url_key.into();
@@ -325,14 +336,14 @@ pub(crate) fn key_text(url_key: &str) -> std::borrow::Cow<'_, str> {
     while !url_key.is_char_boundary(end) {
         end -= 1;
     }
-    // FNV-1a of 128 bits: two such keys with one beginning must not become one document.
+    // FNV-1a of 128 bits: two long keys with the same beginning must not become one document.
     let hash = url_key.bytes().fold(0xcbf2_9ce4_8422_2325_u128, |hash, byte| {
         (hash ^ u128::from(byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b)
     });
     format!("{}\u{1}{hash:032x}", &url_key[..end]).into()
 }
 
-/// The part of a URL that is searched: without scheme, `%xx` decoded, cut.
+/// Returns the searched part of a URL: without scheme, `%xx` decoded, truncated.
 pub(crate) fn url_words(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let mut end = rest.len().min(URL_BYTES_MAX);
@@ -361,7 +372,7 @@ fn percent_decoded(bytes: &[u8]) -> Vec<u8> {
     decoded
 }
 
-/// The host and each domain above it, at most ten; an IP address has none above it.
+/// Returns the host and each domain above it, at most ten. An IP address has no domains above it.
 fn sites(host: &str) -> Vec<String> {
     let host = host.trim_matches(['[', ']', '.']).to_lowercase();
     let is_address = host.parse::<std::net::IpAddr>().is_ok();
@@ -377,7 +388,8 @@ fn sites(host: &str) -> Vec<String> {
     sites
 }
 
-/// `text/html` gives `text/html`, `text` and `html`; a type that nobody types, its word as well.
+/// Returns the terms of a MIME type. `text/html` has `text/html`, `text` and `html`. Types with
+/// unwieldy names also have their usual file extension.
 pub(crate) fn kinds(mime: &str) -> Vec<&str> {
     let parts = match mime.split_once('/') {
         Some((first, second)) => vec![mime, first, second],
@@ -386,7 +398,7 @@ pub(crate) fn kinds(mime: &str) -> Vec<&str> {
     parts.into_iter().chain(word_of(mime)).collect()
 }
 
-/// The usual ending of files of a type, where the type does not have it as a part.
+/// Returns the usual file extension of a type, if it is not a part of the type.
 fn word_of(mime: &str) -> Option<&'static str> {
     const OPEN_XML: &str = "application/vnd.openxmlformats-officedocument.";
     const OPEN_DOCUMENT: &str = "application/vnd.oasis.opendocument.";
@@ -415,7 +427,7 @@ fn word_of(mime: &str) -> Option<&'static str> {
     }
 }
 
-/// `en` of `en-us`.
+/// Returns the primary subtag: `en` for `en-us`.
 pub(crate) fn primary_language(language: &str) -> &str {
     language.split(['-', '_']).next().unwrap_or(language)
 }

@@ -1,12 +1,12 @@
-//! How an index is opened.
+//! How to open an index.
 
 /// Settings of a [`SearchIndex`](crate::SearchIndex).
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Memory for documents being indexed, over all threads; at least 15 MB a thread. As much again,
-    /// at most, waits in the queue.
+    /// Memory for documents being indexed, over all threads; at least 15 MB per thread. At most the
+    /// same amount again waits in the queue.
     pub writer_memory_bytes: usize,
-    /// Indexing threads: 1 leaves the other core to the load.
+    /// Number of indexing threads. 1 leaves the other core to the loader.
     pub threads: usize,
 }
 

@@ -1,4 +1,5 @@
-//! The part of a text to show with a result: around the closest matches of most phrases.
+//! Chooses the part of a text to show with a result: the one where the most phrases match closest
+//! together.
 
 mod finder;
 mod lines;
@@ -17,17 +18,18 @@ use crate::query::{Parsed, Phrase};
 use crate::schema::primary_language;
 use crate::words::{Rules, StemMemo, Words};
 
-/// Bytes of a text that are looked at for a snippet: a caller need not give more.
+/// Bytes of a text that are read for a snippet. Callers need not provide more.
 pub const SNIPPET_TEXT_BYTES_MAX: usize = 128 << 10;
 
-/// Bytes after which it is first asked whether the best part is found; then four times as many. Most texts have
-/// all words of the query near their beginning, and reading 128 KiB for each of twenty results would be felt.
+/// Bytes after which to check for the first time whether the best part has been found; then after
+/// four times as many, and so on. Most texts have all words of the query near their beginning, and
+/// reading 128 KiB for each of twenty results would be slow.
 const LOOK_BYTES: usize = 4 << 10;
 
 /// Makes snippets for one query.
 pub(crate) struct Snippets<'q> {
     phrases: Vec<&'q Phrase>,
-    /// By the code of the rules of the texts' language; none for languages without stems.
+    /// By the code of the rules for the text's language; `None` for languages without stems.
     finders: Vec<(Option<&'static str>, Finder)>,
     memo: &'q mut StemMemo,
 }
@@ -42,7 +44,8 @@ impl<'q> Snippets<'q> {
         }
     }
 
-    /// The snippet of a text in a language: around the closest matches of most phrases, else its beginning.
+    /// Returns the snippet of a text in a language: around the closest matches of the most phrases
+    /// or, without a match, the beginning.
     pub(crate) fn best(&mut self, text: &str, language: &str) -> Snippet {
         let text = &text[..boundary_before(text, SNIPPET_TEXT_BYTES_MAX)];
         let finder = self.finder(language);
@@ -55,7 +58,8 @@ impl<'q> Snippets<'q> {
         parts_of(text, start..end, &marks)
     }
 
-    /// Index of the finder for texts in a language: most results are in one or two.
+    /// Returns the index of the finder for texts in a language. Most results are in one or two
+    /// languages.
     fn finder(&mut self, language: &str) -> usize {
         let rules = Rules::of(primary_language(&language.to_lowercase()));
         let code = rules.map(|rules| rules.code);
@@ -67,7 +71,7 @@ impl<'q> Snippets<'q> {
     }
 }
 
-/// The matches, in the order of the text; only as far as needed to choose the best part.
+/// Returns the matches, in the order of the text. Stops once the best part is known.
 fn spans(phrases: &[&Phrase], finder: &Finder, memo: &mut StemMemo, text: &str) -> Vec<Span> {
     if phrases.is_empty() {
         return Vec::new();
@@ -79,12 +83,12 @@ fn spans(phrases: &[&Phrase], finder: &Finder, memo: &mut StemMemo, text: &str) 
         let ended = finder.scan(&mut words, memo, &mut scan, look);
         let spans = phrase_spans(phrases, finder, &scan.found);
         let best = best_group(&spans, phrases.len());
-        // A part with all phrases cannot be bettered: the rest of the text is not read.
+        // No part is better than one with all phrases, so the rest of the text is not read.
         if ended || best.is_some_and(|group| group.phrases == phrases.len()) {
             return spans;
         }
-        // The scan goes on where it stood, but what was found is grouped anew: by fours, that is a third
-        // more work at most.
+        // The scan continues from here, but all matches are grouped again. With steps of four, that
+        // is at most a third more work.
         look *= 4;
     }
 }
@@ -109,7 +113,7 @@ fn phrase_spans(phrases: &[&Phrase], finder: &Finder, found: &[FoundWord]) -> Ve
     spans
 }
 
-/// End of the phrase that begins with the first of `found`.
+/// Returns the end of the phrase that begins with the first of `found`.
 fn phrase_end(finder: &Finder, phrase: &Phrase, found: &[FoundWord]) -> Option<usize> {
     let start = found.first()?.position;
     let mut end = found[0].range.end;
@@ -125,7 +129,7 @@ fn phrase_end(finder: &Finder, phrase: &Phrase, found: &[FoundWord]) -> Option<u
     Some(end)
 }
 
-/// Ranges in order, those that touch or overlap made one.
+/// Merges adjacent and overlapping ranges. They must be sorted.
 fn joined(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     let mut joined: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
     for range in ranges {
@@ -137,7 +141,7 @@ fn joined(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     joined
 }
 
-/// The part of a text, cut into matches and what stands between them.
+/// Splits the part of a text into matches and the text between them.
 fn parts_of(text: &str, part: Range<usize>, marks: &[Range<usize>]) -> Snippet {
     let mut parts = PartsBuilder::new(part.start > 0);
     let mut at = part.start;
@@ -147,7 +151,7 @@ fn parts_of(text: &str, part: Range<usize>, marks: &[Range<usize>]) -> Snippet {
         at = mark.end;
     }
     parts.text(&text[at..part.end]);
-    // White space behind the part is no text that was cut off.
+    // Trailing white space does not count as omitted text.
     parts.finish(part.end < text.trim_end().len())
 }
 

@@ -1,14 +1,15 @@
-//! Completions of the last word of a query, from the words of the pages that somebody sees.
+//! Completes the last word of a query from the words of the pages that the caller can see.
 //!
 //! Invariants:
-//! - An answer is a function of what was typed and of the documents that are seen. A word of hidden pages alone is in none,
-//!   and no hidden page moves another word.
-//! - It is exact or it is empty: an answer that would take longer than [`TIME_MAX`] is none, never the part of one.
+//! - An answer depends only on the typed text and the visible documents. It has no word that only
+//!   hidden pages have, and hidden pages do not change the order of other words.
+//! - An answer is exact or empty. If it takes longer than [`TIME_MAX`], it is empty, never partial.
 //!
-//! How the work is bounded. The dictionary of a segment says for each word how many of its documents have it, hidden and deleted ones
-//! included: more than are seen, never fewer. Words are counted in the order of that bound, and the counting ends when no bound
-//! reaches the last of the best. So of ten thousand words with a beginning a few dozen are counted, as a rule. Where much is hidden that
-//! may be more, and the clock ends it.
+//! Bounding the work: the dictionary of a segment says for each word how many of its documents have
+//! it. That includes hidden and deleted documents, so it is an upper bound. Words are counted in
+//! descending order of the bound, and counting stops once no bound reaches the last of the best
+//! words. Usually a few dozen of ten thousand words with a prefix are counted. If much is hidden
+//! there may be more, and the time limit applies.
 
 use std::time::{Duration, Instant};
 
@@ -29,46 +30,48 @@ use crate::view::{Seen, View};
 use crate::visible::{Bits, Versions};
 use crate::words::{self, WRITTEN, Word, Words};
 
-/// Longest time that an answer may take. Who types goes on within that time; what comes later is not read any more.
+/// Maximum time for an answer. The user continues typing in that time and would not read a later
+/// one.
 const TIME_MAX: Duration = Duration::from_millis(250);
 
-/// Letters of a word before it is completed; of scripts without blanks one is enough.
+/// Minimum number of letters before a word is completed; one in scripts without blanks.
 const LETTERS_MIN: usize = 2;
 
-/// Words that are counted together with the words before them: of the most frequent ones.
+/// Number of the most frequent words that are counted together with the words before them.
 const BESIDE_MAX: usize = 50;
 
-/// Most completions of one answer.
+/// Maximum number of completions in one answer.
 const LIMIT_MAX: usize = 50;
 
-/// Words between two looks at the clock.
+/// Number of words between checks of the clock.
 const WORDS_BETWEEN_LOOKS: usize = 256;
 
-/// Completions of what somebody typed.
+/// Completions of a typed text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Suggestions {
     /// Epoch that they cover.
     pub epoch: u64,
-    /// The most frequent first; equal counts in the order of the words.
+    /// Most frequent first; equal counts are ordered by word.
     pub rows: Vec<Suggestion>,
 }
 
 /// A completion.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Suggestion {
-    /// All that was typed, with its last word completed.
+    /// The typed text with its last word completed.
     pub text: String,
-    /// The word.
+    /// The completed word.
     pub word: String,
-    /// Current pages that are seen and have it, together with the words before it.
+    /// Number of visible current pages that have the word together with the words before it.
     pub pages: u64,
 }
 
 impl SearchIndex {
-    /// Completes the last word of `text` with words of current pages that `sight` lets through: at most `limit`, and 50.
+    /// Completes the last word of `text` with words of current pages that `sight` can see. Returns
+    /// at most `limit` completions, and never more than 50.
     ///
     /// # Errors
-    /// [`SearchError`] where the index cannot be read; never because of the text.
+    /// [`SearchError`] if the index cannot be read. The text never causes an error.
     pub fn suggest(&self, text: &str, limit: usize, sight: &Sight) -> Result<Suggestions, SearchError> {
         caught(|| {
             let view = self.view();
@@ -82,16 +85,17 @@ impl SearchIndex {
     }
 }
 
-/// What is to be completed.
+/// The text to complete.
 #[derive(Debug, PartialEq, Eq)]
 struct Typed<'t> {
-    /// What stands before the last word.
+    /// The text before the last word.
     before: &'t str,
     /// The last word, folded.
     beginning: String,
 }
 
-/// The last word of a text, if it may be completed: it ends the text, is long enough, and is no value of a filter.
+/// Returns the last word of a text if it can be completed: it ends the text, is long enough, and is
+/// not the value of a filter.
 fn typed(text: &str) -> Option<Typed<'_>> {
     let (mut words, mut word) = (Words::new(text), String::new());
     let mut last = None;
@@ -127,7 +131,7 @@ fn completions(
         place: Place {
             words: view.fields.body,
             stems: view.fields.stems,
-            // What links say is for those alone who may know of them all.
+            // Anchor words are only for callers who may know of all links.
             anchors: None,
         },
     };
@@ -154,7 +158,7 @@ fn completions(
     best.into_iter().map(row).collect()
 }
 
-/// The documents that are seen and hold for a query by their own words, by segment.
+/// Returns the visible documents that match a query by their own words, by segment.
 fn documents_with(view: &View, seen: &Seen, parsed: &Parsed) -> tantivy::Result<Vec<Option<Bits>>> {
     let ranking = Ranking {
         anchors: false,
@@ -182,7 +186,8 @@ impl Counter<'_> {
         system::now() > self.deadline
     }
 
-    /// The words with a beginning that most documents of `among` have, most frequent first; `None` if that takes too long.
+    /// Returns the words with a prefix that most documents of `among` have, most frequent first.
+    /// `None` if that takes too long.
     fn most_frequent(
         &self,
         beginning: &str,
@@ -212,7 +217,8 @@ impl Counter<'_> {
         Ok(Some(best))
     }
 
-    /// The words with a beginning, and how many documents have each at most; the greatest bound first.
+    /// Returns the words with a prefix, each with an upper bound of its documents, greatest bound
+    /// first. `None` if that takes too long.
     fn bounds(&self, beginning: &str) -> tantivy::Result<Option<Counted>> {
         let mut bounds: FxHashMap<String, u64> = FxHashMap::default();
         let last = format!("{beginning}\u{10FFFF}");
@@ -241,7 +247,7 @@ impl Counter<'_> {
         Ok(Some(bounds))
     }
 
-    /// The same words by how many documents of others have them; those of none are left out.
+    /// Counts the same words in other documents. Words without any are left out.
     fn counted_in(&self, words: Counted, among: &[Option<Bits>]) -> tantivy::Result<Option<Counted>> {
         let mut counted = Vec::with_capacity(words.len());
         for (_, folded) in words {
@@ -266,7 +272,7 @@ impl Counter<'_> {
         Ok(count)
     }
 
-    /// How most of the pages write a word.
+    /// Returns how most of the pages write a word.
     fn written(&self, folded: &str, among: &[Option<Bits>]) -> tantivy::Result<String> {
         let mut counts: FxHashMap<String, u64> = FxHashMap::default();
         for (reader, bits) in self.view.searcher.segment_readers().iter().zip(among) {
@@ -286,7 +292,8 @@ impl Counter<'_> {
     }
 }
 
-/// Calls `each` with every way in which a word is written in a segment, and how many documents of `among` have it so.
+/// Calls `each` with every written form of a word in a segment, and the number of documents of
+/// `among` that have it.
 fn each_written(
     reader: &SegmentReader,
     place: Place,

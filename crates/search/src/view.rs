@@ -1,4 +1,4 @@
-//! A consistent cut of the index for searching.
+//! A consistent snapshot of the index for searching.
 
 use std::sync::Arc;
 
@@ -16,15 +16,15 @@ use crate::visible::{Versions, Visible, VisibleBits};
 use crate::words::StemMemos;
 use crate::years::Years;
 
-/// Statistics of what somebody sees that are kept for a view.
+/// Maximum number of callers' statistics that a view caches.
 const STATISTICS_MAX: usize = 100;
 
-/// What one search sees from beginning to end.
+/// The snapshot that one search uses from start to end.
 pub(crate) struct View {
     pub(crate) searcher: Searcher,
     /// Epoch the searcher covers.
     pub(crate) epoch: u64,
-    /// Of current documents, as all statistics.
+    /// Statistics of current documents. Past versions are in no statistics.
     pub(crate) live: Arc<Live>,
     /// Shared by all views of the index.
     pub(crate) rows: Arc<Rows>,
@@ -37,17 +37,18 @@ pub(crate) struct View {
     visible: Arc<VisibleBits>,
     /// Shared by all views of the index.
     pub(crate) years: Arc<Years>,
-    /// Statistics of what those see who may not know of more.
+    /// Statistics for callers with a strict sight, computed from their visible documents only.
     statistics: Mutex<FxHashMap<SightId, Arc<Live>>>,
 }
 
-/// What of a view somebody sees, and what scores are made from.
+/// The part of a view that a caller can see, and the statistics for scoring.
 pub(crate) struct Seen {
     pub(crate) visible: Visible,
     pub(crate) live: Arc<Live>,
-    /// In-links of hidden pages count too, so there are none where nothing hidden may show.
+    /// In-links of hidden pages count too. The buckets are therefore empty if hidden pages must not
+    /// affect scores.
     pub(crate) buckets: Arc<Buckets>,
-    /// Whether all links may be known of: what those of hidden pages say would show them.
+    /// Whether the caller may know of all links. Anchor texts of hidden pages would reveal them.
     pub(crate) sees_links: bool,
 }
 
@@ -82,7 +83,7 @@ impl View {
         })
     }
 
-    /// What somebody sees of it.
+    /// Returns the part of the view that `sight` can see.
     pub(crate) fn seen(&self, sight: &Sight, versions: Versions) -> tantivy::Result<Seen> {
         let visible = self.visible.of(&self.searcher, sight, versions)?;
         let (live, buckets) = match sight.is_strict() && !sight.sees_everything() {
@@ -101,7 +102,8 @@ impl View {
         if let Some(live) = self.statistics.lock().get(&sight.id()) {
             return Ok(Arc::clone(live));
         }
-        // Made without the lock: two may make the same, but none who needs another waits.
+        // Computed without the lock: two callers may compute the same statistics, but no one waits
+        // for those of another.
         let visible = self.visible.of(&self.searcher, sight, Versions::Current)?;
         let place = Place {
             anchors: None,

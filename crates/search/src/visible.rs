@@ -1,12 +1,14 @@
-//! Which documents somebody sees: a bit for each, by segment.
+//! Which documents a caller can see, as one bit per document of a segment.
 //!
-//! A document carries what rules ask of its capture (columns for key, media type, collection, digest and time), and not what
-//! they say: that lies outside the index, so that a changed rule holds for the next query and nothing is indexed again. Bits are made
-//! in one pass over the columns of a segment when somebody with a new sight asks first. A segment never changes, so they hold
-//! for as long as it and the sight do. Bits of current documents alone leave out the past versions of pages, unless a query asks for
-//! these.
+//! A document stores the attributes of its captures that access rules test (columns for key, media
+//! type, collection, digest and time), but not the result. Rules are kept outside the index, so
+//! that a changed rule applies to the next query without indexing anything again. The bits are
+//! computed in one scan of a segment's columns when a sight is first used. A segment never changes,
+//! so they stay valid for the same sight. Unless a query includes past versions, the bits exclude
+//! them.
 //!
-//! Invariant: a document is seen only if its capture is, and the capture of its text or its original if that is another one.
+//! Invariant: a document is visible only if its capture is visible, and also the capture of its
+//! text and its original, if they are others.
 
 use std::sync::Arc;
 
@@ -20,19 +22,20 @@ use tantivy::{DocId, Searcher, SegmentReader};
 
 use crate::{dates, keys, schema};
 
-/// Memory for bits, in bytes: of a million pages a sight takes 125 KB.
+/// Memory for bits, in bytes. A sight needs 125 KB per million pages.
 const KEPT_BYTES: u64 = 64 << 20;
 
-/// Memory for what is kept besides the bits, about.
+/// Estimated memory per entry in addition to the bits.
 const ENTRY_BYTES: u64 = 96;
 
-/// Bytes of the bits of one segment, about: how many are kept is estimated from it.
+/// Estimated bytes of one segment's bits, to size the cache.
 const BITS_BYTES: u64 = 8192;
 
-/// How many keys are read in order in the time that one is looked up in its dictionary, about (measured: 0.1 and 2.5 us).
+/// Number of keys that can be read in order in the time of one lookup in the dictionary (measured:
+/// 0.1 and 2.5 us).
 const KEYS_OF_A_LOOKUP: usize = 25;
 
-/// A bit for each document of a segment.
+/// One bit for each document of a segment.
 #[derive(Debug, Clone)]
 pub(crate) struct Bits(Arc<[u64]>);
 
@@ -45,60 +48,61 @@ impl Bits {
         Bits((0..count.div_ceil(64)).map(word).collect())
     }
 
-    /// Bits that were set elsewhere, 64 to a word, the least first.
+    /// Creates bits from words of 64, least significant bit first.
     pub(crate) fn of_words(words: Vec<u64>) -> Bits {
         Bits(words.into())
     }
 
-    /// Whether the bit of a document is set; of one that is not in the segment, no.
+    /// Returns whether the bit of a document is set; false if the segment has no such document.
     pub(crate) fn has(&self, document: DocId) -> bool {
         let word = self.0.get(document as usize / 64);
         word.is_some_and(|word| word >> (document % 64) & 1 == 1)
     }
 }
 
-/// What somebody sees of the segments of a searcher.
+/// The visible documents of each segment of a searcher.
 #[derive(Debug, Clone)]
 pub(crate) struct Visible {
     name: VisibleName,
-    /// As the searcher's segments; `None` where everything is seen.
+    /// In the order of the searcher's segments; `None` if the whole segment is visible.
     segments: Vec<Option<Bits>>,
 }
 
-/// Of whom, and of which versions.
+/// The sight and versions that visible documents are computed for.
 pub(crate) type VisibleName = (Option<SightId>, Versions);
 
 impl Visible {
-    /// What it is of.
+    /// Returns the sight and versions that it was computed for.
     pub(crate) fn name(&self) -> VisibleName {
         self.name
     }
 
-    /// Those of the segment with this number; `None` where all of its documents are seen.
+    /// Returns the bits of the segment with this number; `None` if all of its documents are
+    /// visible.
     pub(crate) fn of_segment(&self, segment: usize) -> Option<&Bits> {
         self.segments.get(segment)?.as_ref()
     }
 }
 
-/// Which versions are looked at.
+/// Which versions are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Versions {
-    /// The current ones: the rule.
+    /// The current ones. The default.
     Current,
-    /// Past ones, too: where a query says of which time.
+    /// Past versions as well, if a query names a time.
     All,
 }
 
-/// Bits made lately.
+/// Recently computed bits.
 pub(crate) struct VisibleBits {
     kept: Cache<Name, Option<Bits>, ByBytes>,
 }
 
-/// What bits are for.
+/// Identifies bits in the cache.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Name {
     segment: SegmentId,
-    /// `None` for who sees everything.
+    /// `None` for callers who see everything.
     sight: Option<SightId>,
     versions: Versions,
 }
@@ -119,7 +123,7 @@ impl VisibleBits {
         }
     }
 
-    /// What somebody sees of the segments of a searcher.
+    /// Returns the documents of a searcher that `sight` can see.
     pub(crate) fn of(
         &self,
         searcher: &Searcher,
@@ -133,7 +137,7 @@ impl VisibleBits {
                 sight: sight.map(Sight::id),
                 versions,
             };
-            // Of many who ask at once one makes them, and the others wait for that.
+            // If several callers need the same bits, one computes them and the others wait.
             self.kept
                 .get_or_insert_with(&name, || bits_of(reader, sight, versions))
         };
@@ -145,7 +149,7 @@ impl VisibleBits {
     }
 }
 
-/// Bits of a segment; `None` where all would be set.
+/// Returns the bits of a segment; `None` if all would be set.
 fn bits_of(
     reader: &SegmentReader,
     sight: Option<&Sight>,
@@ -155,7 +159,7 @@ fn bits_of(
         Versions::Current => Some(reader.fast_fields().u64(schema::UNTIL)?),
         Versions::All => None,
     };
-    // Most segments have none that are past.
+    // Most segments have no past versions.
     let until = until.filter(|until| until.min_value() < schema::CURRENT);
     let is_current = |document| {
         let until = until.as_ref().map(|until| until.first(document));
@@ -168,7 +172,7 @@ fn bits_of(
     }
 }
 
-/// One pass over a segment.
+/// Computes the bits for a sight in one scan of the segment.
 fn bits_of_sight(
     reader: &SegmentReader,
     sight: &Sight,
@@ -198,7 +202,7 @@ fn bits_of_sight(
     }))
 }
 
-/// What rules ask of documents.
+/// The columns that access rules test.
 struct Columns {
     keys: Option<StrColumn>,
     mimes: Option<StrColumn>,
@@ -209,14 +213,14 @@ struct Columns {
     original_dates: Column<u64>,
 }
 
-/// The ordinal of a key, in the dictionary of the documents' or of the originals'.
+/// The ordinal of a key, in the dictionary of document keys or of original keys.
 #[derive(Debug, Clone, Copy)]
 enum Key {
     Own(u64),
     Original(u64),
 }
 
-/// A capture of a document, as its columns have it: text by its ordinal.
+/// A capture of a document as in the columns; text is given by its ordinal.
 struct Subject {
     key: Key,
     mime: u64,
@@ -239,14 +243,14 @@ impl Columns {
         })
     }
 
-    /// Ordinal of a document's key.
+    /// Returns the ordinal of a document's key.
     fn key_of(&self, document: DocId) -> u64 {
         let key = self.keys.as_ref().and_then(|keys| keys.ords().first(document));
-        // A text that is not there is none of the dictionary's.
+        // A missing key gets an ordinal that is not in the dictionary.
         key.unwrap_or(u64::MAX)
     }
 
-    /// Key and time of a document's original, if it has one.
+    /// Returns key and time of a document's original, if it has one.
     fn original_of(&self, document: DocId) -> Option<(Key, u64)> {
         let date = self.original_dates.first(document)?;
         let keys = self.original_keys.as_ref();
@@ -254,7 +258,7 @@ impl Columns {
         Some((Key::Original(key.unwrap_or(u64::MAX)), date))
     }
 
-    /// Whether `sees` holds for each capture of a document.
+    /// Returns whether `sees` is true for each capture of a document.
     fn all_of<'c>(&'c self, document: DocId, sees: &dyn Fn(&Subject) -> bool) -> bool {
         let all = |column: &'c Option<StrColumn>| {
             column
@@ -270,7 +274,7 @@ impl Columns {
         let mut left = self.digests.values_for_doc(document).count();
         loop {
             left = left.saturating_sub(1);
-            // The original is the last.
+            // The original is the last capture.
             let (key, date) = match original {
                 Some(original) if left == 0 => original,
                 _ => (Key::Own(key), date),
@@ -283,7 +287,8 @@ impl Columns {
                     digest,
                     date,
                 },
-                // Every document has one at least; should one have none, nobody but who sees all sees it.
+                // Every document has at least one capture. Without one, only callers who see
+                // everything see it.
                 (None, None, None) => return any,
                 _ => return false,
             };
@@ -295,21 +300,21 @@ impl Columns {
     }
 }
 
-/// A clause for the documents of one segment.
+/// A clause of the rules, prepared for one segment.
 struct Test {
     /// By ordinal of the key.
     keys: Option<Bits>,
-    /// By ordinal of the key of an original.
+    /// By ordinal of an original's key.
     original_keys: Option<Bits>,
     /// By ordinal of the media type.
     mimes: Option<Vec<bool>>,
-    /// Ordinal of the collection; of one that no document has, none of the dictionary's.
+    /// Ordinal of the collection; not in the dictionary if no document has the collection.
     collection: Option<u64>,
     digests: Option<FxHashSet<u64>>,
     dates: (u64, u64),
 }
 
-/// Ordinal that no text of a dictionary has, and no absent text either.
+/// An ordinal of neither a text in a dictionary nor a missing text.
 const NO_ORDINAL: u64 = u64::MAX - 1;
 
 impl Test {
@@ -346,7 +351,7 @@ impl Test {
             mimes,
             collection,
             digests: clause.digests.as_ref().map(hashes),
-            // Both bounds are of whole seconds, which is what documents have.
+            // Both bounds are whole seconds, like the times of documents.
             dates: (
                 if first_ms == i64::MIN {
                     0
@@ -362,7 +367,7 @@ impl Test {
         })
     }
 
-    /// Whether the key alone decides.
+    /// Returns whether the clause tests the key only.
     fn is_of_keys(&self) -> bool {
         self.mimes.is_none()
             && self.collection.is_none()
@@ -396,9 +401,9 @@ impl Test {
     }
 }
 
-/// A bit for each ordinal of a dictionary of keys.
+/// Returns a bit for each ordinal of a dictionary of keys.
 pub(crate) fn bits_of_keys(ranges: &KeyRanges, column: &StrColumn) -> tantivy::Result<Bits> {
-    // Ranges ascend and so do keys: one walk along both.
+    // Ranges and keys are both in ascending order, so one pass over both is enough.
     let ranges = ranges.ranges().iter();
     let bounds = ranges.map(|range| (schema::bound(&range.start), schema::bound(&range.end)));
     let count = column.num_terms();
@@ -432,7 +437,7 @@ pub(crate) fn bits_of_keys(ranges: &KeyRanges, column: &StrColumn) -> tantivy::R
     }))
 }
 
-/// For each ordinal of a dictionary of media types, whether it is meant.
+/// Returns for each ordinal of a dictionary of media types whether the clause includes it.
 fn mimes_of(clause: &Clause, column: Option<&StrColumn>) -> tantivy::Result<Vec<bool>> {
     let Some(column) = column else {
         return Ok(Vec::new());

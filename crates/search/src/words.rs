@@ -1,14 +1,14 @@
-//! Words of a text, in the one form that index, queries and snippets share.
+//! Splits a text into words, in the same way for the index, queries and snippets.
 //!
-//! - A word is a run of letters and digits of any script, in NFKC and in lower case, cut to
-//!   [`fold::WORD_BYTES_MAX`] bytes. It has two forms: folded, without diacritics, by which it is found, and written,
-//!   with them, by which pages with the very form are ranked above others.
-//! - Scripts written without spaces (Chinese, Japanese, Thai, ...) and Korean give a word at each
-//!   character: that character and the next, or it alone at the end of the run. So any part of a run
-//!   is a phrase of such pairs.
-//! - Marks that only decorate (vowel points, soft hyphens, joiners) are dropped from both.
-//! - Stems come from the written form, by the rules of a language ([`Rules`]).
-//! - Whatever changes here changes what an index holds: `schema::FORMAT` must rise with it.
+//! - A word is a run of letters and digits of any script, in NFKC and lower case, truncated to
+//!   [`fold::WORD_BYTES_MAX`] bytes. Its folded form, without diacritics, is used to find pages.
+//!   Its written form keeps them and ranks pages with the exact form first.
+//! - In scripts written without spaces (Chinese, Japanese, Thai, ...) and in Korean, each character
+//!   begins a word: the character and the next one, or the character alone at the end of the run.
+//!   Any part of a run is thus a phrase of such pairs.
+//! - Purely decorative marks (vowel points, soft hyphens, joiners) are dropped from both forms.
+//! - Stems are made from the written form by the rules of a language ([`Rules`]).
+//! - Any change here changes the content of the index and must increase `schema::FORMAT`.
 
 mod firsts;
 mod fold;
@@ -29,7 +29,7 @@ use script::{Class, class, is_pair_script};
 pub(crate) use stem::{RULES, Rules};
 pub(crate) use stream::{StemTokenizer, WordTokenizer, in_language, stem_term};
 
-/// Between the folded and the written form of a word in the index: no word has it.
+/// Separates the folded and the written form of a word in the index. No word contains it.
 pub(crate) const WRITTEN: char = '\u{1}';
 
 /// A word of a query.
@@ -37,12 +37,12 @@ pub(crate) const WRITTEN: char = '\u{1}';
 pub(crate) struct Word {
     /// Without diacritics.
     pub(crate) folded: String,
-    /// With them; the same as `folded` where there are none.
+    /// With diacritics; equal to `folded` for a word without them.
     pub(crate) written: String,
 }
 
 impl Word {
-    /// The term of the index for exactly this form.
+    /// Returns the term of the index for exactly this form.
     pub(crate) fn term(&self) -> String {
         if self.written == self.folded {
             return self.folded.clone();
@@ -57,9 +57,9 @@ pub(crate) struct Words<'t> {
     letters: Letters<'t>,
     /// A letter that was read ahead.
     held: Option<Letter>,
-    /// Where the first letter of the last word ends.
+    /// End of the first letter of the last word.
     first_end: usize,
-    /// The last word as written, where that is not its folded form.
+    /// The last word as written; empty if that is its folded form.
     written: String,
 }
 
@@ -73,8 +73,8 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// Puts the folded form of the next word into `word`; gives where it stands in the text. Ranges ascend; words out
-    /// of one character of the text (`½`) share its range.
+    /// Stores the folded form of the next word in `word` and returns its range in the text. Ranges
+    /// are ascending. Words that come from the same character (`½`) share its range.
     pub(crate) fn next_into(&mut self, word: &mut String) -> Option<Range<usize>> {
         word.clear();
         self.written.clear();
@@ -86,12 +86,12 @@ impl<'t> Words<'t> {
         Some(self.read(first, Some(word)))
     }
 
-    /// The last word as written, where that is not its folded form.
+    /// Returns the last word as written, if that differs from its folded form.
     pub(crate) fn written(&self) -> Option<&str> {
         Some(self.written.as_str()).filter(|written| !written.is_empty())
     }
 
-    /// The next word in both forms, and where it stands.
+    /// Returns the next word in both forms, and its range.
     pub(crate) fn next_word(&mut self) -> Option<(Word, Range<usize>)> {
         let mut folded = String::new();
         let range = self.next_into(&mut folded)?;
@@ -99,8 +99,8 @@ impl<'t> Words<'t> {
         Some((Word { folded, written }, range))
     }
 
-    /// Passes over words that begin like none of `firsts`, up to one that begins at `end` or later; returns how many.
-    /// It need not come far: [`Words::next_of`] goes on.
+    /// Skips words that `firsts` rules out, up to a word that begins at `end` or later. Returns how
+    /// many were skipped. It may stop early; [`Words::next_of`] continues from there.
     pub(crate) fn pass(&mut self, firsts: &Firsts, end: usize) -> usize {
         match self.held {
             Some(_) => 0,
@@ -108,8 +108,8 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// As [`Words::next_into`], but may leave `word` empty where the word begins like none of `firsts`: it is then only
-    /// passed over.
+    /// Like [`Words::next_into`], but may leave `word` empty if `firsts` rules the word out. The
+    /// word is then only skipped.
     pub(crate) fn next_of(&mut self, firsts: &Firsts, word: &mut String) -> Option<Range<usize>> {
         word.clear();
         self.written.clear();
@@ -127,13 +127,13 @@ impl<'t> Words<'t> {
         Some(self.read(first, Some(word)))
     }
 
-    /// Where the first letter of the last word ends.
+    /// Returns where the first letter of the last word ends.
     pub(crate) fn first_end(&self) -> usize {
         self.first_end
     }
 
-    /// Takes the next word where it is of ASCII alone. Most words of most texts are: without looking at what Unicode says
-    /// of each letter.
+    /// Returns the next word if it is ASCII, as most words of most texts are. This avoids looking
+    /// up the Unicode properties of each letter.
     fn ascii_word(&mut self) -> Option<Range<usize>> {
         let range = match self.held {
             Some(_) => None,
@@ -149,7 +149,7 @@ impl<'t> Words<'t> {
         self.held.take().or_else(|| self.letters.next())
     }
 
-    /// Takes the first letter of the next word.
+    /// Reads the first letter of the next word.
     fn skip_gap(&mut self) -> Option<Letter> {
         loop {
             while self.held.is_none()
@@ -167,7 +167,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// Reads on from the first letter of a word, into `word` if there is one.
+    /// Reads the rest of a word after its first letter, into `word` if given.
     fn read(&mut self, first: Letter, word: Option<&mut String>) -> Range<usize> {
         self.first_end = first.end;
         let end = match (class(first.c), word) {
@@ -196,7 +196,8 @@ impl<'t> Words<'t> {
         add(first.c);
         let mut end = first.end;
         loop {
-            // ASCII goes byte by byte, past the tables of Unicode: it is most of most texts.
+            // ASCII is read byte by byte without the Unicode tables, because it is most of most
+            // texts.
             while let Some(byte) = self.letters.ascii().filter(|_| self.held.is_none()) {
                 if !byte.is_ascii_alphanumeric() {
                     return end;
@@ -219,7 +220,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// The second letter of a pair is held, because it is the first of the next one.
+    /// Reads a pair. The second letter is held, because it also begins the next pair.
     fn read_pair(&mut self, first: Letter, mut add: impl FnMut(char)) -> usize {
         add(first.c);
         while let Some(letter) = self.next_letter() {
@@ -238,7 +239,7 @@ impl<'t> Words<'t> {
     }
 }
 
-/// As [`fold`], quicker for most.
+/// Like [`fold`], with a fast path for ASCII.
 fn fold_into(c: char, word: &mut String) {
     if c.is_ascii() {
         push(word, c.to_ascii_lowercase());
@@ -247,19 +248,19 @@ fn fold_into(c: char, word: &mut String) {
     }
 }
 
-/// Whether `word`, in the form [`Words`] gives, is one character out of a run of pairs: it stands in
-/// the index as the beginning of words.
+/// Returns whether `word`, in the form that [`Words`] returns, is one character of a run of pairs.
+/// In the index it is a prefix of words.
 pub(crate) fn is_half_pair(word: &str) -> bool {
     let mut chars = word.chars();
     chars.next().is_some_and(|c| class(c) == Class::Pair) && chars.next().is_none()
 }
 
-/// Whether `word` comes from a run of pairs.
+/// Returns whether `word` comes from a run of pairs.
 pub(crate) fn is_pair(word: &str) -> bool {
     word.chars().next().is_some_and(|c| class(c) == Class::Pair)
 }
 
-/// Whether a line may break beside a character: its script has no spaces.
+/// Returns whether a line may break next to a character, because its script has no spaces.
 pub(crate) fn breaks(c: char) -> bool {
     !c.is_ascii() && is_pair_script(c)
 }

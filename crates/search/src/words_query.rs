@@ -1,4 +1,4 @@
-//! Words of a query as tantivy searches them: one word in its forms, or several next to each other.
+//! The tantivy query for words: one word in its forms, or several adjacent ones.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::bm25::Bm25;
 use crate::forms::{Counts, FormDocs, Forms, Place, Silent, SilentDocs};
 use crate::phrase_docs::PhraseDocs;
 
-/// Words at relative positions; mostly one.
+/// Words at relative positions; usually one.
 #[derive(Debug, Clone)]
 pub(crate) struct WordsQuery {
     pub(crate) words: Vec<(usize, Forms)>,
     pub(crate) place: Place,
-    /// How pages are scored; without it all score nothing.
+    /// How pages are scored; without it all scores are 0.
     pub(crate) scores: Option<Scores>,
 }
 
@@ -26,12 +26,12 @@ pub(crate) struct Scores {
     pub(crate) bm25: Arc<Bm25>,
     /// How often the query has the words.
     pub(crate) times: u32,
-    /// Where they score nothing.
+    /// Languages in which the words score nothing.
     pub(crate) silent: Silent,
 }
 
 impl WordsQuery {
-    /// The pages of a segment, with their scores.
+    /// Opens the matching pages of a segment, with their scores.
     pub(crate) fn open(&self, reader: &SegmentReader) -> tantivy::Result<Box<dyn Scorer>> {
         let scores = match &self.scores {
             Some(scores) => Some(OpenScores {
@@ -70,12 +70,12 @@ impl Weight for WordsWeight {
     }
 
     fn explain(&self, _: &SegmentReader, _: DocId) -> tantivy::Result<Explanation> {
-        // `explain` says it in the words of the query.
+        // [`crate::explain`] explains scores in terms of the query's words.
         Ok(Explanation::new("words", 0.0))
     }
 }
 
-/// Pages, and how often each has what is looked for.
+/// Pages, and how often each matches.
 trait Occurrences: DocSet + 'static {
     fn counts(&self) -> Counts;
 }
@@ -119,7 +119,7 @@ impl<D: Occurrences> Scorer for WordsScorer<D> {
             return 0.0;
         };
         let length = scores.lengths.fieldnorm_id(document);
-        // Rounded before it is multiplied: a word written twice counts exactly twice.
+        // Round before multiplying, so that a word written twice counts exactly twice.
         scores.bm25.score(self.docs.counts(), length) * scores.times
     }
 }

@@ -1,4 +1,4 @@
-//! The one who writes: documents in, commits out.
+//! The writer of the index: adds documents and commits them.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,17 +18,17 @@ use crate::queue::Queued;
 use crate::schema;
 use crate::settings::Settings;
 
-/// Share of deleted documents in a segment beyond which it is rewritten without them.
+/// Fraction of deleted documents above which a segment is rewritten without them.
 const DELETED_RATIO_MAX: f32 = 0.2;
 
-/// tantivy's own lower bound for a thread.
+/// tantivy's own minimum per thread.
 const THREAD_MEMORY_BYTES_MIN: usize = 15_000_000;
 
-/// How long the index's lock is waited for: a process that was forked from this one holds the lock of an index that
-/// was closed meanwhile, until it executes its own program.
+/// How long to wait for the index's lock. A process forked from this one keeps the lock of an index
+/// that was closed in the meantime, until it executes its own program.
 const LOCK_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// Time between two tries.
+/// Interval between attempts.
 const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The payload of a commit.
@@ -36,7 +36,7 @@ const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 pub(crate) struct Covered {
     pub(crate) format: u32,
     pub(crate) epoch: u64,
-    /// Up to here nothing is owed; at most `epoch`.
+    /// Epoch up to which no change is missing; at most `epoch`.
     pub(crate) settled: u64,
     /// The log of in-link buckets as of this epoch.
     #[serde(default)]
@@ -44,7 +44,8 @@ pub(crate) struct Covered {
 }
 
 impl Covered {
-    /// Of the last commit; of an empty index before the first.
+    /// Reads the payload of the last commit. Before the first commit, returns that of an empty
+    /// index.
     pub(crate) fn by(index: &Index) -> tantivy::Result<Covered> {
         let payload = index.load_metas()?.payload;
         let covered = payload.and_then(|text| serde_json::from_str(&text).ok());
@@ -59,13 +60,14 @@ impl Covered {
 
 /// tantivy's writer behind a fence.
 pub(crate) struct Writer {
-    /// Dropped before `writer`: closed before the writer is let go.
+    /// Declared before `writer`, so that it is dropped, and the directory closed, first.
     fence: Fence,
     writer: IndexWriter<Queued>,
 }
 
 impl Writer {
-    /// Opens at the last commit. There must be an index, and no document with the term `nobody`.
+    /// Opens a writer at the last commit. The index must exist, and no document may have the term
+    /// `nobody`.
     pub(crate) fn open(dir: &Path, settings: &Settings, nobody: Term) -> tantivy::Result<Writer> {
         let (directory, fence) = Fenced::new(MmapDirectory::open(dir)?);
         let index = schema::with_tokenizer(Index::open(directory)?);
@@ -74,7 +76,7 @@ impl Writer {
         let options = IndexWriterOptions::builder()
             .num_worker_threads(threads)
             .memory_budget_per_thread(memory)
-            // One merge at a time: a second would take a core from the load.
+            // A second merge thread would take a core from the loader.
             .num_merge_threads(1)
             .build();
         let deadline = system::now() + LOCK_TIME_MAX;
@@ -87,15 +89,17 @@ impl Writer {
             }
         };
         let mut policy = LogMergePolicy::default();
-        // By default deleted documents never cause a merge and so are never purged from a large segment.
+        // By default deleted documents never cause a merge, so they are never purged from a large
+        // segment.
         policy.set_del_docs_ratio_before_merge(DELETED_RATIO_MAX);
         writer.set_merge_policy(Box::new(policy));
-        // A file of deletions is named by segment and operation number, and numbers begin again at the
-        // last commit: one left by a process killed in a commit would stand in the way of the next.
+        // A file of deletions is named by segment and operation number, and numbers restart at the
+        // last commit. A file left by a process that was killed in a commit would block the next
+        // commit.
         writer.garbage_collect_files().wait()?;
-        // The first operation has the number of the last commit. A merge that begins before the next
-        // commit takes segments with deletions of that number for up to date and others not, and goes on
-        // as if the operation were done with for all: a document would come back. So the first deletes
+        // The first operation has the number of the last commit. A merge that begins before the
+        // next commit treats deletions with that number as applied to all its segments, although
+        // some lack them, and a deleted document would reappear. So the first operation deletes
         // nothing.
         writer.delete_term(nobody);
         Ok(Writer { fence, writer })
@@ -110,7 +114,7 @@ impl Writer {
         self.writer.add_document(document).map(drop)
     }
 
-    /// Whether the indexing threads live: only an operation tells.
+    /// Returns an error if the indexing threads have failed, which only an operation reports.
     pub(crate) fn probe(&self, nobody: Term) -> tantivy::Result<()> {
         self.writer.run([UserOperation::Delete(nobody)]).map(drop)
     }
@@ -119,15 +123,16 @@ impl Writer {
         self.writer.delete_all_documents().map(drop)
     }
 
-    /// Deletes each document that was added before; unlike [`Writer::delete_all`], segments of the last commit stay whole until the
-    /// next one, so that documents may follow for as long as they take.
+    /// Deletes each document added before. Unlike [`Writer::delete_all`], it keeps the segments of
+    /// the last commit until the next one, so adding the new documents may take any time.
     pub(crate) fn delete_each(&self) -> tantivy::Result<()> {
         self.writer.delete_query(Box::new(AllQuery)).map(drop)
     }
 
-    /// Makes everything before durable, together with what it covers: the log of buckets is durable already.
+    /// Makes all changes durable together with their epoch. The log of buckets must be durable
+    /// already.
     pub(crate) fn commit(&mut self, covered: &Covered) -> tantivy::Result<()> {
-        // The epoch travels in the commit's own payload, so that no crash can part the two.
+        // The epoch is part of the commit's payload, so that no crash can separate the two.
         let payload =
             serde_json::to_string(covered).map_err(|error| TantivyError::InternalError(error.to_string()))?;
         crash::point("search.before_prepare");
@@ -139,17 +144,17 @@ impl Writer {
         Ok(())
     }
 
-    /// Removes files that no commit names.
+    /// Removes files that no commit refers to.
     pub(crate) fn sweep(&self) {
-        // Not waited for: what is left over is found again by the next sweep.
+        // Does not wait: the next sweep finds the rest.
         drop(self.writer.garbage_collect_files());
     }
 
-    /// Waits until no merge is running or due, and ends.
+    /// Waits until no merge is running or due, and closes the writer.
     pub(crate) fn wait_for_merges(self) -> tantivy::Result<()> {
         let Writer { fence, writer } = self;
         let waited = writer.wait_merging_threads();
-        // After the merges, which must still name their segments.
+        // Must come after the merges, which still publish their segments.
         drop(fence);
         waited
     }

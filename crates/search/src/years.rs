@@ -1,4 +1,4 @@
-//! How many documents there are of each year, so that a count of matches can be seen beside them.
+//! Counts the documents of each year, to compare numbers of matches with.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::results::YearCount;
 use crate::visible::{Bits, Visible, VisibleName};
 use crate::{dates, schema};
 
-/// Counts of segments that are kept: a few KB for each sight.
+/// Maximum number of cached counts: a few KB for each sight.
 const KEPT_MAX: usize = 10_000;
 
-/// A segment with certain deletions, as somebody sees it.
+/// Identifies a segment with its deletions, as seen with a sight.
 type Name = (SegmentId, Option<Opstamp>, VisibleName);
 
-/// Documents of each year, kept for the next search.
+/// A cache of the documents of each year.
 pub(crate) struct Years {
     kept: Cache<Name, Arc<FxHashMap<u64, u64>>>,
 }
@@ -29,7 +29,8 @@ impl Years {
         }
     }
 
-    /// Matches of each year among the documents that are seen, in order of the years.
+    /// Returns the matches of each year with the number of visible documents, in the order of the
+    /// years.
     pub(crate) fn beside(
         &self,
         searcher: &Searcher,

@@ -1,4 +1,4 @@
-//! What queries find.
+//! Tests of the results of queries.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use search::{Anchor, Document, NoteKind, Query, SearchIndex, TextCapture, TextSo
 
 use crate::support::{ALL, ask, names, open, page, upsert};
 
-/// An index over a few pages of every kind.
+/// Creates an index over a few pages of every kind.
 fn library(dir: &std::path::Path) -> SearchIndex {
     let index = open(dir);
     let pages = [
@@ -185,7 +185,7 @@ fn facets_count_all_matches_and_narrow() {
     }
 }
 
-/// A suffix is what is above the registered domain, and a label can be any text.
+/// A suffix is the part above the registered domain, and a label can be any text.
 #[test]
 fn suffixes_and_collections_are_facets() {
     let dir = tempfile::tempdir().unwrap();
@@ -279,7 +279,7 @@ fn snippets_come_from_the_text_of_the_results_shown() {
     assert_eq!(results.total, 3);
 }
 
-/// The story: a query of nothing but emoji, or of `OR` alone, returned every page as if they matched.
+/// Regression: a query of emoji only, or of `OR` only, returned every page as if all matched.
 #[test]
 fn a_query_without_words_finds_nothing_and_says_why() {
     let dir = tempfile::tempdir().unwrap();
@@ -305,7 +305,7 @@ fn a_query_without_words_finds_nothing_and_says_why() {
     );
 }
 
-/// The story: each spelling found its own page alone.
+/// Regression: each spelling found only its own page.
 #[test]
 fn composed_and_decomposed_words_find_the_same_pages() {
     let dir = tempfile::tempdir().unwrap();
@@ -382,8 +382,8 @@ fn odd_queries_have_answers() {
     assert!(refused.to_string().contains("no cursor"), "{refused}");
 }
 
-/// The text of a document can be that of another capture: a rule hides it by what either of the two is, also where both are of
-/// one digest and collection.
+/// The text of a document can come from another capture. A rule that matches either capture hides
+/// the document, even if both have the same digest and collection.
 #[test]
 fn a_document_is_hidden_by_the_capture_of_its_text_too() {
     let dir = tempfile::tempdir().unwrap();
@@ -431,7 +431,7 @@ fn a_document_is_hidden_by_the_capture_of_its_text_too() {
         found.hits.sort_by(|a, b| a.url_key.cmp(&b.url_key));
         let seen: Vec<&str> = all.into_iter().filter(|name| !hidden.contains(name)).collect();
         assert_eq!(names(&found), seen, "{condition:?}");
-        // Of types, a page counts with its own alone.
+        // The facet of types counts a page only with its own type.
         let types = found.facets.iter().find(|facet| facet.field == "type").unwrap();
         let types: Vec<_> = types
             .values
@@ -455,7 +455,8 @@ fn a_document_is_hidden_by_the_capture_of_its_text_too() {
     check(Condition { collection, ..by() }, &["collection"]);
 }
 
-/// Who may not know of all links is told nothing that they say: not by what is found, nor by scores.
+/// Callers who must not know of all links learn nothing from anchor texts, neither from matches nor
+/// from scores.
 #[test]
 fn words_of_links_are_found_by_who_sees_all_of_them() {
     let dir = tempfile::tempdir().unwrap();
@@ -497,7 +498,7 @@ fn words_of_links_are_found_by_who_sees_all_of_them() {
         ("cont*", &["other", "said"]),
         ("title:contact", &["other"]),
         ("-contact", &["third"]),
-        // The rest of a text is in it, the word of the link beside it.
+        // The word of the link counts together with the words of the text.
         ("old contact", &["said"]),
     ] {
         let mut found = found(&index, query, &everything);
@@ -516,7 +517,8 @@ fn words_of_links_are_found_by_who_sees_all_of_them() {
         (&3.into(), &3.into())
     );
 
-    // The very answers of an index without anchors, for who sees less than everything, though all of these pages.
+    // With a sight that hides other pages but not these, the answers equal those of an index
+    // without anchors.
     let hidden = Rule {
         access: Access::Deny,
         condition: Condition {

@@ -1,7 +1,7 @@
-//! A process is killed while it applies epochs; another goes on. Whenever one looks, the index holds
-//! exactly the documents of the epochs up to the covered one.
+//! Kills a process while it applies epochs, and continues in another. Whenever the index is opened,
+//! it holds exactly the documents of the epochs up to the covered one.
 //!
-//! The child is this test binary, told by [`CHILD_DIR`] to run [`child_that_applies`] alone.
+//! The child process is this test binary. [`CHILD_DIR`] makes it run only [`child_that_applies`].
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -13,13 +13,13 @@ use crate::support::{ALL, Dice, ask, names, open, page, upsert};
 
 const CHILD_DIR: &str = "SEARCH_CRASH_DIR";
 
-/// What the child says when it begins to apply.
+/// Printed by the child when it begins to apply.
 const OPENED: &str = "the child is at work";
 
-/// Epochs of the history; enough that no child gets through them all before it is killed.
+/// Number of epochs: enough that no child applies all of them before it is killed.
 const EPOCHS: u64 = 400;
 
-/// The changes of an epoch: the same in every process.
+/// Returns the changes of an epoch, the same in every process.
 fn changes(epoch: u64) -> Vec<search::Change> {
     let mut dice = Dice(epoch * 7919);
     (0..1 + dice.below(60))
@@ -35,7 +35,8 @@ fn model_at(epoch: u64) -> Model {
     model
 }
 
-/// Goes on from the covered epoch until it is killed; commits often, so that it is killed in commits.
+/// Continues from the covered epoch until it is killed. Commits often, so that it is killed in
+/// commits.
 #[test]
 fn child_that_applies() {
     let Some(dir) = std::env::var_os(CHILD_DIR) else {
@@ -75,10 +76,10 @@ fn kill_after(dir: &Path, delay: Duration) {
     );
 }
 
-/// The story: killed between writing the file of a segment's deletions and naming it in `meta.json`, a
-/// process leaves a file that the next one, whose operations have the same numbers again, wants to
-/// create. tantivy refuses to overwrite files, so every further commit failed. Now leftovers are swept
-/// before the first operation.
+/// Regression: a process was killed between writing the file of a segment's deletions and naming it
+/// in `meta.json`. The next process uses the same operation numbers and creates the same file.
+/// tantivy refuses to overwrite files, so every further commit failed. Leftover files are now
+/// removed before the first operation.
 #[test]
 fn leftover_deletions_of_a_killed_commit_are_in_nobodys_way() {
     let (dir, killed_dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -91,7 +92,8 @@ fn leftover_deletions_of_a_killed_commit_are_in_nobodys_way() {
     let index = open(dir.path());
     index.apply(2, [gone()]).unwrap();
     drop(index);
-    // Killed before the rename: the file and its name in the list of files are there, and no more.
+    // As if killed before the rename: only the file itself and its entry in the list of files
+    // exist.
     let left = |name: &str| name.ends_with(".del") || name == ".managed.json";
     assert_eq!(copy_all(dir.path(), killed_dir.path(), left), 2);
 
@@ -102,7 +104,7 @@ fn leftover_deletions_of_a_killed_commit_are_in_nobodys_way() {
     assert_eq!(names(&ask(&index, ALL, 10)), ["a", "c"]);
 }
 
-/// Copies the files that are wanted; gives their number.
+/// Copies the wanted files; returns their number.
 fn copy_all(from: &Path, to: &Path, wanted: impl Fn(&str) -> bool) -> usize {
     let mut copied = 0;
     for entry in std::fs::read_dir(from).unwrap() {
@@ -140,7 +142,7 @@ fn killed_at_any_moment_nothing_is_lost_or_doubled() {
 
 const LIMITED_DIR: &str = "SEARCH_LIMITED_DIR";
 
-/// Pages with much text, so that a commit needs large files and the queue is full of them.
+/// Returns pages with much text, so that a commit needs large files and the queue is full of them.
 fn bulky_changes(epoch: u64) -> Vec<search::Change> {
     let mut dice = Dice(epoch * 104_729);
     let text = |dice: &mut Dice| {
@@ -151,8 +153,8 @@ fn bulky_changes(epoch: u64) -> Vec<search::Change> {
     pages.map(upsert).collect()
 }
 
-/// Applies an epoch that fits and one that does not; the second must come back as an error, and the
-/// index must go on from the first.
+/// Applies an epoch that fits and one that does not. The second must return an error, and the index
+/// must continue from the first.
 #[test]
 fn child_without_room() {
     let Some(dir) = std::env::var_os(LIMITED_DIR) else {
@@ -172,7 +174,7 @@ fn child_without_room() {
     assert_eq!(index.flush().unwrap(), 2);
 }
 
-/// A limit on the size of files stands for a full disk: writing fails at the same calls.
+/// A limit on the size of files simulates a full disk: the same writes fail.
 #[test]
 fn a_full_disk_is_an_error_and_the_index_goes_on() {
     let dir = tempfile::tempdir().unwrap();
@@ -193,8 +195,8 @@ fn a_full_disk_is_an_error_and_the_index_goes_on() {
     check(&index, &model_at(2));
 }
 
-/// The words of an index are those of its format: one of another format would be asked for words that it
-/// holds in another form, and miss them without a word.
+/// The words of an index depend on its format. An index of another format would silently miss words
+/// that it holds in another form.
 #[test]
 fn an_index_of_an_older_format_is_made_anew() {
     let dir = tempfile::tempdir().unwrap();
@@ -224,7 +226,7 @@ fn what_is_owed_is_known_when_the_index_is_opened_again() {
     drop(index);
     let index = open(dir.path());
     assert_eq!((index.covered_epoch(), index.settled_epoch()), (5, 4));
-    // The same epoch again, with what was owed; then nothing is.
+    // Applies the same epoch again, with the missing changes.
     let green = [upsert(page("a", "a", "green"))];
     index.apply_after(5, 5, green).unwrap();
     index.flush().unwrap();

@@ -1,4 +1,5 @@
-//! Forms of words beside a plain model: every page is read word by word, by the rules as the documents tell them.
+//! Compares the forms of words with a plain model, which reads every page word by word and follows
+//! the documented rules.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use search::{Anchor, Document, Query, SearchIndex};
 
 use crate::support::{Dice, ask, names, open, page, upsert};
 
-/// Words as written, without diacritics.
+/// Words as written, and without diacritics.
 const WORDS: [(&str, &str); 16] = [
     ("index", "index"),
     ("indexed", "indexed"),
@@ -34,7 +35,8 @@ fn folded(written: &str) -> &'static str {
     WORDS.iter().find(|(other, _)| *other == written).unwrap().1
 }
 
-/// The stem by the rules of a page's language, without diacritics; none where its language has no rules.
+/// Returns the stem by the rules of a page's language, without diacritics; `None` if its language
+/// has no rules.
 fn stem(language: &str, written: &str) -> Option<String> {
     let algorithm = match language.split('-').next().unwrap() {
         "en" => Algorithm::English,
@@ -65,12 +67,12 @@ fn is_function_word(language: &str, word: &str) -> bool {
 struct Page {
     language: &'static str,
     words: Vec<(u32, &'static str)>,
-    /// Words of links to it, each as often as it weighs, far behind the others.
+    /// Words of links to it, each as often as its weight, at positions far after the others.
     said: Vec<(u32, &'static str)>,
 }
 
 impl Page {
-    /// The title counts three times.
+    /// Creates a page whose title counts three times.
     fn new(language: &'static str, title: &[&'static str], text: &[&'static str]) -> Page {
         let mut words = Vec::new();
         let mut position = 0;
@@ -99,11 +101,11 @@ impl Page {
         }
     }
 
-    /// Occurrences: as written, with other diacritics, of the same stem.
+    /// Returns the number of occurrences as written, with other diacritics, and with the same stem.
     fn counts(&self, query: &str) -> [usize; 3] {
         let mut counts = [0; 3];
         for (_, word) in &self.said {
-            // No stems: links are in the language of another page.
+            // Links have no stems, because they are in the language of another page.
             counts[0] += usize::from(*word == query);
             counts[1] += usize::from(*word != query && folded(word) == folded(query));
         }
@@ -124,7 +126,8 @@ impl Page {
         self.counts(query).iter().sum::<usize>() > 0
     }
 
-    /// Where words of the query stand: as themselves with any diacritics, or as what is a stem.
+    /// Returns the positions of a word of the query: of the word with any diacritics, and of its
+    /// stem as a word.
     fn positions(&self, query: &str) -> Vec<u32> {
         let own = stem(self.language, query);
         let is_stem = |word: &str| own.as_deref() == Some(folded(word)) && stem(self.language, word) == own;
@@ -176,7 +179,7 @@ fn random_words(dice: &mut Dice, count: usize) -> Vec<&'static str> {
 fn fill(index: &SearchIndex, dice: &mut Dice) -> BTreeMap<String, Page> {
     let mut pages = BTreeMap::new();
     for number in 0..60 {
-        // Lengths up to 39 are kept exactly.
+        // Lengths up to 39 are stored exactly.
         let (title, text) = (dice.below(3), 1 + dice.below(12));
         let (title, text) = (random_words(dice, title), random_words(dice, text));
         let language = LANGUAGES[dice.below(LANGUAGES.len())];
@@ -220,7 +223,7 @@ fn words_are_found_and_scored_as_a_reader_would_by_the_rules() {
                 None => random_words(&mut dice, 2 + round % 2),
             };
             words.dedup();
-            // The same word twice counts twice, which has a test of its own.
+            // A repeated word counts twice, which another test checks.
             if (1..words.len()).any(|at| words[..at].contains(&words[at])) {
                 continue;
             }
@@ -255,7 +258,8 @@ fn check(pages: &BTreeMap<String, Page>, words: &[&str], found: &search::Results
     }
 }
 
-/// Among pages that are alike otherwise: as written, then with other diacritics, then of the same stem.
+/// Among pages that are equal otherwise, the exact form comes first, then other diacritics, then
+/// the same stem.
 #[test]
 fn the_very_form_comes_first() {
     let dir = tempfile::tempdir().unwrap();
@@ -275,8 +279,8 @@ fn the_very_form_comes_first() {
     assert_eq!(order("\"resume\""), "plain accents");
 }
 
-/// A word is held against each page by the rules of the page's language; of other languages exact words alone are
-/// found.
+/// A word matches each page by the rules of the page's language. Pages in other languages match
+/// exact words only.
 #[test]
 fn stems_are_of_the_language_of_the_page() {
     let dir = tempfile::tempdir().unwrap();
@@ -308,7 +312,8 @@ fn stems_are_of_the_language_of_the_page() {
     assert_eq!(found("-indexing"), "fr pl unknown");
 }
 
-/// What docs/search.md says of pages whose language is not known, also where no other page is.
+/// The plurals that docs/search.md lists for pages of unknown language match, even if no other page
+/// does.
 #[test]
 fn plurals_of_pages_of_unknown_language_are_found() {
     let dir = tempfile::tempdir().unwrap();
@@ -358,7 +363,8 @@ fn parts_of_the_page_are_searched_by_stems_too() {
     }
 }
 
-/// Pages that are near come first, whichever segment they are in, and with pages of results that begin anywhere.
+/// Pages with the words near each other come first, whichever segment they are in and wherever a
+/// page of results begins.
 #[test]
 fn words_near_each_other_come_first_on_every_page_of_results() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! An ordered map beside the index: after any history they agree.
+//! Compares the index with an ordered map: they agree after any history.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use search::{Anchor, Change, Document, Gone, Held, Hit, Order, Query, Results, S
 
 use crate::support::{ALL, Dice, ask, open, page, upsert};
 
-/// What the index is to hold, by key.
+/// The expected content of the index, by key.
 #[derive(Clone, Default)]
 pub(crate) struct Model {
     keys: BTreeMap<String, OfKey>,
@@ -16,9 +16,9 @@ pub(crate) struct Model {
 #[derive(Clone, Default)]
 struct OfKey {
     current: Option<Document>,
-    /// By when they began.
+    /// By start time.
     past: BTreeMap<i64, Document>,
-    /// The last that was told.
+    /// The last bucket given.
     inlink_bucket: u8,
 }
 
@@ -27,7 +27,7 @@ impl Model {
         Model::default()
     }
 
-    /// Current documents.
+    /// Returns the number of current documents.
     pub(crate) fn len(&self) -> usize {
         self.keys
             .values()
@@ -35,7 +35,7 @@ impl Model {
             .count()
     }
 
-    /// Whether there is a page, or a bucket of one.
+    /// Returns whether the key has a page or a bucket.
     fn has_been_told_of(&self, url_key: &str) -> bool {
         let of_key = self.keys.get(url_key);
         of_key.is_some_and(|of_key| of_key.current.is_some() || of_key.inlink_bucket > 0)
@@ -46,7 +46,7 @@ impl Model {
         pages.map(|(url_key, _)| url_key.clone()).collect()
     }
 
-    /// All that there is, a change for each key.
+    /// Returns the whole content, as one change per key.
     pub(crate) fn inserts(&self) -> Vec<Change> {
         let change = |(url_key, of_key): (&String, &OfKey)| {
             let current = match of_key.current.clone() {
@@ -74,7 +74,7 @@ impl Model {
     }
 }
 
-/// Words of the made-up pages.
+/// Words of the generated pages.
 const WORDS: [&str; 12] = [
     "root", "zone", "name", "server", "page", "archive", "link", "text", "old", "new", "map", "key",
 ];
@@ -84,7 +84,7 @@ fn long_text(number: usize) -> Vec<&'static str> {
     (0..150).map(|_| WORDS[dice.below(WORDS.len())]).collect()
 }
 
-/// SimHash over shingles of three words, written plainly.
+/// Plain implementation of SimHash over shingles of three words.
 fn likeness(document: &Document) -> u64 {
     let mixed = |hash: u64| {
         let hash = hash.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -116,7 +116,7 @@ fn random_page(dice: &mut Dice, keys: usize) -> Document {
     let words = 1 + dice.below(30);
     let mut text: Vec<&str> = (0..words).map(|_| WORDS[dice.below(WORDS.len())]).collect();
     if dice.below(3) == 0 {
-        // One of three long texts, with a word here and there that is another.
+        // One of three long texts, with a few words changed.
         text = long_text(name % 3);
         for _ in 0..dice.below(4) {
             let at = dice.below(text.len());
@@ -146,7 +146,7 @@ pub(crate) fn random_change(dice: &mut Dice, keys: usize) -> Change {
     }
 }
 
-/// Past versions that come and go, mostly with a change of the page.
+/// Returns a change of past versions, usually together with a change of the page.
 fn random_past(dice: &mut Dice, keys: usize) -> Change {
     let current = random_current(dice, keys);
     let times = |dice: &mut Dice| -> Vec<i64> { (0..dice.below(3)).map(|_| dice.below(4) as i64).collect() };
@@ -208,7 +208,7 @@ fn inserted(model: &Model, change: &Change) -> Change {
     }
 }
 
-/// The same changes, with inserts where there is no page.
+/// Returns the same changes, with inserts for keys that have no page.
 pub(crate) fn inserting(model: &Model, changes: &[Change]) -> Vec<Change> {
     let mut model = model.clone();
     let mut inserting = Vec::new();
@@ -272,7 +272,7 @@ pub(crate) fn apply_to(model: &mut Model, changes: &[Change]) {
     }
 }
 
-/// Results in groups and in orders of time are those of the plain list, gone through by hand.
+/// Checks that grouped results and orders by time equal a walk over the plain list.
 fn check_lists(index: &SearchIndex, model: &Model) {
     let documents = || {
         let keys = model.keys.values();
@@ -350,7 +350,7 @@ fn check_lists(index: &SearchIndex, model: &Model) {
     }
 }
 
-/// Near-duplicates are passed over as comparing each result with all that are shown before it does.
+/// Checks near-duplicates against comparing each result with all results shown before it.
 fn check_near(index: &SearchIndex, model: &Model) {
     let name = |key: &str, version: Version| (key.to_owned(), version.since_ms, version.until_ms);
     let keys = model.keys.values();
@@ -392,7 +392,7 @@ fn check_near(index: &SearchIndex, model: &Model) {
                 .iter()
                 .filter(|other| are_near(of_hit(other).0, likeness));
             assert_eq!(group.of_near, near.count() as u64, "{text}");
-            // Adding the filter finds just these.
+            // Adding the filter finds exactly these.
             let like = Query {
                 text: format!("{text} {}", group.like().unwrap()),
                 ..query(false)
@@ -402,7 +402,7 @@ fn check_near(index: &SearchIndex, model: &Model) {
     }
 }
 
-/// The versions that hold at a time, or from and to one, among pages without a certain word: all.
+/// Checks the versions that `at:`, `from:` and `to:` find, among all pages.
 fn check_time(index: &SearchIndex, model: &Model) {
     let all_versions = || {
         let keys = model.keys.values();
@@ -444,7 +444,7 @@ fn check_time(index: &SearchIndex, model: &Model) {
     assert_eq!(found.total, expected.count() as u64);
 }
 
-/// Matches in the order of profiles: every score of a plain list raised by hand, and put in order.
+/// Checks the order of profiles: raises every score of a plain list and sorts it.
 fn check_profiles(index: &SearchIndex, model: &Model) {
     let percent = |hit: &Hit, profile: &str| -> u64 {
         let document = model.keys[&hit.url_key].current.as_ref().unwrap();
@@ -496,7 +496,7 @@ fn check_profiles(index: &SearchIndex, model: &Model) {
     }
 }
 
-/// All answers to a query, page by page, without what may differ between two runs.
+/// Returns all results of a query, page by page, without fields that may differ between two runs.
 fn all(index: &SearchIndex, text: &str) -> Results {
     all_of(
         index,
@@ -543,7 +543,8 @@ const QUERIES: [&str; 13] = [
     "map OR key year:2009",
 ];
 
-/// The index holds the model's documents, and answers as one filled with them in one go.
+/// Checks that the index holds the model's documents, and answers like one filled with them at
+/// once.
 pub(crate) fn check(index: &SearchIndex, model: &Model) {
     assert_eq!(index.documents(), model.len() as u64);
     let found = all(index, ALL);
@@ -582,7 +583,7 @@ fn any_history_answers_as_its_outcome_alone() {
             let changes: Vec<_> = (0..dice.below(40))
                 .map(|_| random_change(&mut dice, 150))
                 .collect();
-            // As a load does, or as one does that does not know what is there.
+            // Applied by a caller who knows the state of the index, or by one who does not.
             match dice.below(2) {
                 0 => index.apply_after(epoch - 1, epoch, inserting(&model, &changes)),
                 _ => index.apply(epoch, changes.clone()),
@@ -592,7 +593,7 @@ fn any_history_answers_as_its_outcome_alone() {
             match dice.below(6) {
                 0 | 1 => {
                     assert_eq!(index.flush().unwrap(), epoch);
-                    // Applied again, it changes nothing.
+                    // Applying it again changes nothing.
                     index.apply(epoch, changes).unwrap();
                 }
                 2 => {
@@ -608,7 +609,7 @@ fn any_history_answers_as_its_outcome_alone() {
     }
 }
 
-/// Behind the matches that a profile puts in order come the others, each once.
+/// After the matches that a profile reorders, the others follow, each exactly once.
 #[test]
 fn a_list_in_the_order_of_a_profile_goes_on_behind_its_best() {
     let dir = tempfile::tempdir().unwrap();
@@ -649,8 +650,8 @@ fn a_cleared_index_is_empty_and_can_be_filled() {
     assert_eq!(ask(&index, "c", 10).total, 1);
 }
 
-/// What inserts say is true of the state they were made for alone: an epoch that is applied to another must leave
-/// one document of each key all the same.
+/// Inserts are valid only for the state they were made for. If such an epoch is applied to another
+/// state, the index must still have one document per key.
 #[test]
 fn inserts_that_follow_another_epoch_are_upserts() {
     let dir = tempfile::tempdir().unwrap();
@@ -665,8 +666,8 @@ fn inserts_that_follow_another_epoch_are_upserts() {
     assert_eq!((index.documents(), ask(&index, "two OR three", 10).total), (1, 1));
 }
 
-/// Buckets move while documents stay; they are the same after commits, merges, and opening, and the log of them does
-/// not grow for ever.
+/// Buckets change while their documents stay. They are the same after commits, merges and opening,
+/// and their log does not grow without bound.
 #[test]
 fn buckets_move_without_their_documents() {
     let seed = 3;
@@ -705,7 +706,7 @@ fn buckets_move_without_their_documents() {
         .collect();
     assert_eq!(logs.len(), 1, "{logs:?}");
     let bytes = logs[0].metadata().unwrap().len();
-    // 180,000 records were told, of 9 bytes each.
+    // 180,000 records of 9 bytes each were given.
     assert!(bytes < 1_300_000, "the log has {bytes} bytes");
 }
 
@@ -742,12 +743,14 @@ fn deleted_documents_are_purged() {
     check(&index, &model);
 }
 
-/// The story: a writer was dropped while a merge ran, and the next one opened at once. The merge then
-/// named its segment and deleted the parts of it, which the next writer went on to name: opening failed,
-/// or the next commit lost documents. Now a closed writer is shut out of the directory.
+/// Regression: a writer was dropped while a merge ran, and the next one was opened at once. The
+/// merge then published its segment and deleted the segments it had merged, which the next writer
+/// still referred to. Opening failed, or the next commit lost documents. A closed writer is now
+/// shut out of the directory.
 ///
-/// A second one, of the same operations: the first deletion after opening had the number of the last
-/// commit, and a merge lost it, so that now and then the first document of an epoch stood there twice.
+/// A second regression of the same operations: the first deletion after opening had the number of
+/// the last commit, and a merge lost it, so that sometimes the first document of an epoch was in
+/// the index twice.
 #[test]
 fn closed_and_opened_at_once_while_merges_run_nothing_is_lost_or_doubled() {
     let seed = 11;
@@ -760,7 +763,7 @@ fn closed_and_opened_at_once_while_merges_run_nothing_is_lost_or_doubled() {
         let index = open(dir.path());
         assert_eq!(index.covered_epoch(), epoch);
         assert_eq!(index.documents(), model.len() as u64);
-        // Dropping commits, and so many deletions make the commit begin a merge.
+        // Dropping the index commits, and that many deletions make the commit begin a merge.
         epoch += 1;
         let changes: Vec<_> = (0..40).map(|_| random_change(&mut dice, 100)).collect();
         apply_to(&mut model, &changes);

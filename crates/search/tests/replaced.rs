@@ -1,4 +1,4 @@
-//! An index made anew in one commit.
+//! Tests rebuilding an index in one commit.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::support::{ALL, Dice, ask, names, open, page, upsert};
 
 const CHILD_DIR: &str = "SEARCH_REPLACED_DIR";
 
-/// What there is before (epochs up to 3), and at epoch 4.
+/// Returns the content before (epochs up to 3) and at epoch 4.
 fn models() -> (Model, Model) {
     let mut dice = Dice(11);
     let mut model = Model::new();
@@ -22,7 +22,7 @@ fn models() -> (Model, Model) {
     (before, model)
 }
 
-/// An index that holds `model`, and pages that are in no model.
+/// Creates an index that holds `model`.
 fn filled(dir: &Path, model: &Model) -> SearchIndex {
     let index = open(dir);
     index.apply_after(0, 1, model.inserts()).unwrap();
@@ -49,7 +49,7 @@ fn searches_see_what_was_there_until_all_is_replaced() {
     );
     assert_eq!(index.covered_epoch(), 4);
     check(&index, &after);
-    // The same again, of the same epoch; then it goes on.
+    // Again with the same epoch; then further epochs follow.
     index.replace_all(4, all(&before)).unwrap();
     check(&index, &before);
     index.apply_after(4, 5, [upsert(page("x", "x", "x"))]).unwrap();
@@ -60,7 +60,7 @@ fn searches_see_what_was_there_until_all_is_replaced() {
     check(&open(dir.path()), &last);
 }
 
-/// Names of files that are of no segment which the commit names.
+/// Returns the names of segment files that the commit does not refer to.
 fn unnamed(dir: &Path) -> Vec<String> {
     let meta = std::fs::read_to_string(dir.join("meta.json")).unwrap();
     let meta: serde_json::Value = serde_json::from_str(&meta).unwrap();
@@ -75,14 +75,14 @@ fn unnamed(dir: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The story: tantivy passes over files of a segment that something under way has in hand, and nobody looked again.
+/// Regression: tantivy skips the files of segments in use, and nothing tried again later.
 #[test]
 fn after_a_purge_no_file_of_before_is_left() {
     let (before, after) = models();
     for commits in 1..8 {
         let dir = tempfile::tempdir().unwrap();
         let index = filled(dir.path(), &before);
-        // So many segments that some are merged, while others have deletions.
+        // Enough segments that some are merged while others have deletions.
         for epoch in 2..2 + commits {
             index
                 .apply(epoch, [upsert(page(&format!("x{}", epoch % 3), "x", "x"))])
@@ -93,7 +93,7 @@ fn after_a_purge_no_file_of_before_is_left() {
         index.purge().unwrap();
         assert_eq!(unnamed(dir.path()), [""; 0], "after {commits} commits");
         check(&index, &after);
-        // It goes on, and opens again.
+        // Further epochs can be applied, and the index can be opened again.
         index.apply_after(50, 51, [upsert(page("x", "x", "x"))]).unwrap();
         index.flush().unwrap();
         drop(index);
@@ -116,7 +116,7 @@ fn what_cannot_be_read_replaces_nothing() {
     let documents = all(&after).take(20).chain([Err(broken())]);
     let error = index.replace_all(4, documents).unwrap_err();
     assert_eq!(error.message, "a row is damaged");
-    // What was applied before counts, and it goes on.
+    // Epochs applied before are kept, and further ones can be applied.
     let mut now = before;
     apply_to(&mut now, &[upsert(page("x", "x", "x"))]);
     assert_eq!(index.covered_epoch(), 2);
@@ -130,7 +130,7 @@ fn what_cannot_be_read_replaces_nothing() {
     check(&index, &after);
 }
 
-/// Not a test of its own: what the test below runs in another process.
+/// Not a test: the test below runs it in another process.
 #[test]
 fn child_that_replaces() {
     let Some(dir) = std::env::var_os(CHILD_DIR) else {

@@ -1,4 +1,4 @@
-//! Completions beside a plain model: every word of every page that is seen, counted.
+//! Compares completions with a plain model, which counts every word of every visible page.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use search::{SearchIndex, Suggestion};
 
 use crate::support::{Dice, open, page, upsert};
 
-/// Words of the made-up pages: few letters, so that many begin alike.
+/// Returns a word for the generated pages. Few letters, so that many share a prefix.
 fn word(dice: &mut Dice) -> String {
     let length = 2 + dice.below(3);
     (0..length).map(|_| ["a", "b", "\u{e4}"][dice.below(3)]).collect()
@@ -17,13 +17,13 @@ fn folded(word: &str) -> String {
     word.replace('\u{e4}', "a")
 }
 
-/// A page: whether it is seen, and its words.
+/// A page: whether it is visible, and its words.
 struct Made {
     seen: bool,
     words: Vec<String>,
 }
 
-/// What the rules say by going through all pages.
+/// Returns the expected completions, by going through all pages.
 fn expected(pages: &[Made], before: Option<&str>, beginning: &str, limit: usize) -> Vec<(String, u64)> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for page in pages.iter().filter(|page| page.seen) {
@@ -45,7 +45,7 @@ fn expected(pages: &[Made], before: Option<&str>, beginning: &str, limit: usize)
     counts
 }
 
-/// What those see from whom a collection is hidden.
+/// Returns the sight of callers from whom a collection is hidden.
 fn without(collection: &str) -> Sight {
     let hidden = Rule {
         access: Access::Deny,
@@ -104,7 +104,7 @@ fn completions_are_those_of_counting() {
                 expected(&pages, None, beginning, 8),
                 "{beginning}"
             );
-            // Behind another word: all that have it are fewer than are looked at.
+            // After another word: fewer words than the limit occur with it, so all are counted.
             assert_eq!(
                 suggested(&index, &format!("\"ab\" {beginning}"), 5, &sight),
                 expected(&pages, Some("ab"), beginning, 5),

@@ -5,7 +5,7 @@ use std::path::Path;
 use rights::Sight;
 use search::{Change, Document, Query, Results, SearchIndex, Settings, Version};
 
-/// An index with the least memory.
+/// Opens an index with the least memory.
 pub(crate) fn open(dir: &Path) -> SearchIndex {
     let settings = Settings {
         writer_memory_bytes: 15_000_000,
@@ -14,10 +14,10 @@ pub(crate) fn open(dir: &Path) -> SearchIndex {
     SearchIndex::open(dir, settings).unwrap()
 }
 
-/// A query that every page of these tests holds for: an empty one has no results.
+/// A query that all pages of these tests match. An empty query has no results.
 pub(crate) const ALL: &str = "-nopagehasthisword";
 
-/// A page of `example.org` whose key is `org,example)/NAME`.
+/// Returns a page of `example.org` with the key `org,example)/NAME`.
 pub(crate) fn page(name: &str, title: &str, text: &str) -> Document {
     Document {
         url_key: format!("org,example)/{name}"),
@@ -43,7 +43,7 @@ pub(crate) fn upsert(document: Document) -> Change {
     Change::Upsert(Box::new(document))
 }
 
-/// The first `limit` answers, with the snippets of no text.
+/// Returns the first `limit` results, with no texts for snippets.
 pub(crate) fn ask(index: &SearchIndex, text: &str, limit: usize) -> Results {
     let query = Query {
         text: text.to_owned(),
@@ -54,14 +54,14 @@ pub(crate) fn ask(index: &SearchIndex, text: &str, limit: usize) -> Results {
     index.search(&query, &Sight::everything(), &|_| None).unwrap()
 }
 
-/// The last parts of the keys that are found, in order.
+/// Returns the last parts of the keys found, in order.
 pub(crate) fn names(results: &Results) -> Vec<&str> {
     let hits = results.hits.iter();
     hits.map(|hit| hit.url_key.split_once('/').map_or("", |(_, name)| name))
         .collect()
 }
 
-/// Small random numbers (xorshift), the same for the same seed.
+/// A generator of small random numbers (xorshift), repeatable for a seed.
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {

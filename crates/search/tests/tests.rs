@@ -1,4 +1,4 @@
-//! The index from outside: what is found, that nothing is lost or doubled, and how well it ranks.
+//! Tests of the index through its public API: results, durability and ranking.
 
 mod answers;
 mod crash;

@@ -1,9 +1,11 @@
-//! Who is let in where: finds out who sent a request, and gives it the state that they may see.
+//! Access control of routes: identifies the client of a request, and gives the request the state
+//! that the client may see.
 //!
 //! Invariants:
-//! - a route is for those alone who administer the archive until it stands in a list of others ([`audience`]);
-//! - administering is apart from reading: who administers sees of pages what rules say, and who reads everything administers nothing;
-//! - where the rules cannot be read, nothing of the archive is shown to anybody.
+//! - A route is for administrators only, unless it is in a list of others ([`audience`]).
+//! - Administration is separate from reading: rules hide pages from administrators too, and
+//!   permission to read everything does not make an administrator.
+//! - If the rules cannot be read, no part of the archive is shown.
 
 use std::sync::Arc;
 
@@ -18,10 +20,10 @@ use crate::sites;
 use crate::state::Common;
 use crate::who_asks::Asking;
 
-/// Routes that tell nothing of the archive.
+/// Routes that reveal nothing about the archive.
 const FOR_EVERYBODY: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
 
-/// Routes whose answers come from the archive alone, which shows everybody what they may see.
+/// Routes answered only by the archive, which shows each client what it may see.
 const OF_THE_ARCHIVE: [&str; 51] = [
     "/timegate/{*url}",
     "/timemap/{*url}",
@@ -70,26 +72,26 @@ const OF_THE_ARCHIVE: [&str; 51] = [
     "/{collection}/cdx",
     "/{index}",
     "/collinfo.json",
-    // Who may post is looked at there: a setting says it.
+    // The handler checks who may post, because that is a setting.
     "/outbackcdx/{collection}",
     "/outbackcdx/{collection}/delete",
     "/record",
     "/record/{*file}",
 ];
 
-/// Routes whose answers come from all pages and tell of this machine.
+/// Routes whose answers come from all pages and reveal details of this machine.
 const OF_ALL_THERE_IS: [&str; 3] = ["/sql", "/api/v1/sql", "/api/v1/sql/tables"];
 
-/// For whom a route is.
+/// Clients that may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Audience {
-    /// Tells nothing of the archive.
+    /// Reveals nothing about the archive.
     Everybody,
-    /// The archive answers, and shows everybody what they may see.
+    /// The archive answers, and shows each client what it may see.
     Readers,
-    /// Those who administer the archive, whatever they may read.
+    /// Administrators, even if rules hide pages from them.
     Admins,
-    /// Those who administer the archive and from whom nothing is hidden.
+    /// Administrators from whom nothing is hidden.
     AdminsWhoReadAll,
 }
 
@@ -103,12 +105,13 @@ fn audience(path: &str) -> Audience {
     }
 }
 
-/// Where people say who they are.
+/// Address of the sign-in page.
 const SIGN_IN: &str = "/sign-in";
 const SIGN_OUT: &str = "/sign-out";
 
-/// Finds out who sent a request and gives it the state that they may see; refuses what is not for them. What is answered by the
-/// archive is refused there, question by question.
+/// Identifies the client of a request and gives the request the state that the client may see.
+/// Refuses requests that the route does not admit. For routes answered by the archive, the archive
+/// checks each question.
 pub(crate) async fn admit(
     state: &Arc<Common>,
     route: Option<&MatchedPath>,
@@ -116,13 +119,14 @@ pub(crate) async fn admit(
 ) -> Result<(), Failure> {
     let path = route.map_or("", MatchedPath::as_str);
     let audience = match route {
-        // Where there is nothing, everybody is told so.
+        // For an unknown route, every client gets the same response.
         None => Audience::Readers,
         Some(_) => audience(path),
     };
     let is_for_everybody = audience == Audience::Everybody;
     let asking = match state.who_asks.asking(request) {
-        // Whoever has a cookie that opens nothing any more must get here, and to the styles, to sign in again.
+        // A client with an expired or revoked cookie must reach this page and the styles to sign in
+        // again.
         Err(_) if is_for_everybody || [SIGN_IN, SIGN_OUT].contains(&path) => over(state, request)?,
         asking => asking?,
     };
@@ -135,7 +139,8 @@ pub(crate) async fn admit(
     let administers = matches!(audience, Audience::Admins | Audience::AdminsWhoReadAll);
     let sight = match state.sight(&asking).await {
         Ok(sight) => sight,
-        // Rules that cannot be read are mended with the pages of administration at hand.
+        // Administration pages stay available if the rules cannot be read, because they are needed
+        // to repair them.
         Err(_) if is_admin && audience == Audience::Admins => nothing,
         Err(failure) => return Err(closed(state, is_admin, failure).await),
     };
@@ -154,7 +159,7 @@ pub(crate) async fn admit(
     }
 }
 
-/// Why somebody who does not administer the archive is refused, and how they may.
+/// Returns the failure for a client that is not an administrator. It says how to become one.
 fn for_admins(state: &Common) -> Failure {
     let make = "weft rights token NAME --admin --tokens FILE";
     let token = match state.who_asks.takes_tokens() {
@@ -170,7 +175,8 @@ fn for_admins(state: &Common) -> Failure {
     ))
 }
 
-/// Somebody whose cookie opens nothing any more; the same failure again if it was no cookie.
+/// Returns a client whose cookie is expired or revoked. If the request has no cookie, returns the
+/// original failure.
 fn over(state: &Common, request: &Request) -> Result<Asking, Failure> {
     match state.who_asks.cookie(request.headers()) {
         Some(_) => Ok(Asking::over()),
@@ -178,15 +184,15 @@ fn over(state: &Common, request: &Request) -> Result<Asking, Failure> {
     }
 }
 
-/// Why nothing is shown at all: the rules cannot be read. Their file's name and what stands in it are told to those who administer
-/// the archive alone.
+/// Returns the failure if the rules cannot be read. Only administrators get the file name and the
+/// faulty content.
 async fn closed(state: &Common, is_admin: bool, failure: Failure) -> Failure {
-    // The owner sees everything whatever the rules are, so this fails only where they cannot be read.
+    // The owner sees everything regardless of the rules, so this fails only if they cannot be read.
     let is_of_rules = failure.is_unavailable() && state.owner().ask(Rights::default()).await.is_err();
     if !is_of_rules || is_admin {
         return failure;
     }
-    // Anybody can ask as often as they like, so this is no error in the log each time.
+    // Clients can repeat this without limit, so it is not logged as an error each time.
     tracing::debug!(
         reason = failure.message,
         "nothing is shown: the rules cannot be read"
@@ -197,7 +203,8 @@ async fn closed(state: &Common, is_admin: bool, failure: Failure) -> Failure {
     )
 }
 
-/// Whether somebody comes from another site, so that the cookie of signing in, if they have one, is not with them.
+/// Returns whether a user arrives from another site, so that the browser did not send the session
+/// cookie.
 pub(crate) fn is_arrival(state: &Common, route: Option<&MatchedPath>, request: &Request) -> bool {
     let is_page = route.is_some_and(|route| !route.as_str().starts_with("/sandbox"));
     is_page

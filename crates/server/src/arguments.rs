@@ -1,14 +1,15 @@
-//! Query and path parameters, checked against the table from which the OpenAPI document is made too.
+//! Query and path parameters, checked against the table that the OpenAPI document is generated
+//! from.
 //!
-//! An empty value counts as absent, because forms send empty values. Unknown and repeated names and values
-//! out of range are refused with the name in the message, because a silent guess would give a wrong answer.
-//! Only the addresses for clients of other servers ignore unknown names.
+//! An empty value counts as absent, because forms send empty values. Unknown and repeated names and
+//! values out of range are refused with the name in the message, because a silent guess would give
+//! a wrong answer. Only the endpoints that imitate other servers ignore unknown names.
 
 use std::borrow::Cow;
 
 use crate::failure::Failure;
 
-/// Most rows in one answer.
+/// Maximum number of rows in one answer.
 pub(crate) const LIMIT_MAX: usize = 1000;
 
 /// One parameter of a route.
@@ -21,30 +22,30 @@ pub(crate) struct Parameter {
     pub(crate) about: &'static str,
 }
 
-/// Where a request has a parameter.
+/// Part of a request that holds a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Query,
     Path,
 }
 
-/// Which values a parameter takes.
+/// Values that a parameter accepts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind {
     Text,
     /// `1`, `true`, `yes` or `on`; `0`, `false`, `no` or `off`.
     Flag,
-    /// A number of rows from 1 to [`LIMIT_MAX`]. The number here is the default.
+    /// Number of rows from 1 to [`LIMIT_MAX`]. The field is the default.
     Limit(usize),
-    /// A time or the beginning of one: 1 to 14 digits.
+    /// A time or its beginning: 1 to 14 digits.
     Time,
-    /// The same with up to three more digits for milliseconds.
+    /// Like `Time`, with up to three more digits for milliseconds.
     Moment,
     OneOf(&'static [&'static str]),
     Number,
-    /// A whole number that is at least this one, which may be negative.
+    /// An integer that is at least the field's value, which may be negative.
     Count(i64),
-    /// Text that may be given any number of times.
+    /// Text that may be repeated.
     Many,
 }
 
@@ -56,7 +57,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Reads `query` (as in the request line) and `path` pairs.
+    /// Parses `query` (as in the request line) and the pairs of the path.
     pub(crate) fn parse(
         known: &'static [Parameter],
         query: &str,
@@ -65,8 +66,8 @@ impl Arguments {
         Arguments::of_pairs(known, url::form_urlencoded::parse(query.as_bytes()), path)
     }
 
-    /// Like [`Arguments::parse`], but ignores names that are not in the table: clients of other servers send
-    /// parameters that only those servers know.
+    /// Like [`Arguments::parse`], but ignores names that are not in the table. Clients of other
+    /// servers send parameters that only those servers know.
     pub(crate) fn parse_known(
         known: &'static [Parameter],
         query: &str,
@@ -86,7 +87,7 @@ impl Arguments {
             known,
             given: Vec::new(),
         };
-        // Paths first: a query must not give what the path has given.
+        // Path first, so that a query cannot repeat a parameter of the path.
         for (name, value) in path {
             arguments.take(Place::Path, name, value)?;
         }
@@ -133,7 +134,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// The value as it was sent.
+    /// Returns the value as sent.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.given
             .iter()
@@ -141,7 +142,7 @@ impl Arguments {
             .map(|(_, v)| v.as_str())
     }
 
-    /// Every value of a parameter that may be repeated.
+    /// Returns every value of a parameter that may be repeated.
     pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
         self.given
             .iter()
@@ -149,18 +150,18 @@ impl Arguments {
             .map(|(_, value)| value.as_str())
     }
 
-    /// A whole number, if one is given.
+    /// Returns an integer, if one is given.
     pub(crate) fn count(&self, name: &str) -> Option<i64> {
         self.text(name).and_then(|value| value.trim().parse().ok())
     }
 
-    /// As [`Arguments::text`], owned.
+    /// Like [`Arguments::text`], but owned.
     pub(crate) fn owned(&self, name: &str) -> Option<String> {
         self.text(name).map(str::to_owned)
     }
 
-    /// The value of a parameter that the table requires. Empty if the table does not require it and it is
-    /// absent.
+    /// Returns the value of a parameter that the table requires, or an empty string if it is not
+    /// required and absent.
     pub(crate) fn required(&self, name: &str) -> String {
         self.owned(name).unwrap_or_default()
     }
@@ -169,7 +170,7 @@ impl Arguments {
         self.text(name).and_then(flag_of).unwrap_or(false)
     }
 
-    /// The number of rows asked for, or the table's default.
+    /// Returns the requested number of rows, or the table's default.
     pub(crate) fn limit(&self, name: &str) -> Option<usize> {
         let default = self
             .known
@@ -188,7 +189,7 @@ impl Arguments {
 }
 
 fn flag_of(value: &str) -> Option<bool> {
-    // Python's clients send `True`.
+    // Python clients send `True`.
     match value.to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" => Some(true),
         "0" | "false" | "no" | "off" => Some(false),

@@ -1,7 +1,7 @@
 //! Asks the archive questions from async code.
 //!
-//! Invariants: the archive is called on blocking threads only; at most `questions_max` calls run at once,
-//! even if the requests that asked have given up, because the permit stays with the call.
+//! Invariants: the archive is called on blocking threads only. At most `questions_max` calls run at
+//! once, even if the requests have been dropped, because the permit is held until the call ends.
 
 use std::sync::Arc;
 
@@ -17,27 +17,27 @@ use crate::without_paths::WithoutPaths;
 
 /// Answers questions: an archive, or a replacement for one.
 pub trait Answers: Send + Sync + 'static {
-    /// Answers a question; may block.
+    /// Answers a question. May block.
     ///
     /// # Errors
     /// [`AskError`] with a code of `not_found`, `bad_request`, `unavailable` or `internal`.
     fn ask(&self, question: &Question) -> Result<Answer, AskError>;
 
-    /// The same as somebody in these groups sees it; `None` where everybody sees the same.
+    /// Returns the archive as members of these groups see it, or `None` if everybody sees the same.
     fn seen_by(&self, groups: &Groups) -> Option<Arc<dyn Answers>>;
 
-    /// Whether it is known at once, without waiting for the archive, that no rules hide anything from anybody. Where it is not,
-    /// who asks for a [`Sight`](archive::question::Sight) is told.
+    /// Returns whether it is known, without waiting for the archive, that no rule hides anything.
+    /// If it is not known, the caller asks for a [`Sight`](archive::question::Sight).
     fn has_no_rules(&self) -> bool {
         false
     }
 
-    /// The places that records are read from.
+    /// Returns the sources that records are read from.
     fn sources(&self) -> Sources {
         Sources::default()
     }
 
-    /// What may be told of why something failed.
+    /// Removes from an error message what the client must not see.
     fn told(&self, why: String) -> String {
         why
     }
@@ -61,10 +61,10 @@ impl Answers for Archive {
     }
 }
 
-/// How often to ask questions whose answers are shown together, to get them from one epoch.
+/// Number of attempts to get answers that are shown together from one epoch.
 const TOGETHER_TRIES: usize = 3;
 
-/// Asks on blocking threads, with a limit on calls at once.
+/// Asks on blocking threads, with a limit on concurrent calls.
 #[derive(Clone)]
 pub(crate) struct Asker {
     source: Arc<dyn Answers>,
@@ -81,7 +81,7 @@ impl Asker {
         }
     }
 
-    /// Asks as somebody in these groups, within the same limit.
+    /// Returns an asker with the permissions of these groups, within the same limit.
     pub(crate) fn seen_by(&self, groups: &Groups) -> Asker {
         Asker {
             source: self
@@ -92,7 +92,7 @@ impl Asker {
         }
     }
 
-    /// Asks the same, and gets names of files without their folders.
+    /// Returns an asker whose answers name files without their folders.
     pub(crate) fn without_paths(self) -> Asker {
         Asker {
             source: Arc::new(WithoutPaths(self.source)),
@@ -100,12 +100,13 @@ impl Asker {
         }
     }
 
-    /// Whether no rules hide anything, as far as that is known at once.
+    /// Returns whether no rules hide anything, as far as that is known without waiting.
     pub(crate) fn has_no_rules(&self) -> bool {
         self.source.has_no_rules()
     }
 
-    /// What is asked, for work that asks many questions one after the other ([`Asker::blocking`]).
+    /// Returns the source of answers, for work that asks several questions in a row
+    /// ([`Asker::blocking`]).
     pub(crate) fn source(&self) -> Arc<dyn Answers> {
         Arc::clone(&self.source)
     }
@@ -116,7 +117,8 @@ impl Asker {
         Ok(answer)
     }
 
-    /// Asks one question, and does what follows from the answer on the same thread: waking another one costs more than most answers.
+    /// Asks one question and runs `then` on the answer on the same thread. Waking another thread
+    /// costs more than most answers.
     pub(crate) async fn ask_then<Q, T, F>(
         &self,
         question: Q,
@@ -130,7 +132,8 @@ impl Asker {
         let question = question.into();
         let counters = Arc::clone(&self.counters);
         let asked = self.blocking(move |source| {
-            // An owner of another version could answer another question; this is the one place that looks.
+            // An owner of another version could answer another question. Only this function checks
+            // that.
             let answer = ask_measured(source, &question, &counters)?.to::<Q>()?;
             let more = then(source, &answer.body);
             Ok((answer, more))
@@ -138,9 +141,9 @@ impl Asker {
         asked.await?
     }
 
-    /// Asks questions whose answers are shown together. The answers come from one epoch if that succeeds
-    /// within [`TOGETHER_TRIES`] attempts. While a load adds epochs quickly, the answers of the last attempt
-    /// are returned.
+    /// Asks questions whose answers are shown together. The answers come from one epoch if that
+    /// succeeds within [`TOGETHER_TRIES`] attempts. While a load commits epochs quickly, the
+    /// answers of the last attempt are returned.
     pub(crate) async fn ask_together<T: Together<N>, const N: usize>(
         &self,
         questions: T,
@@ -224,7 +227,7 @@ impl<A: Ask, B: Ask, C: Ask> Together<3> for (A, B, C) {
 fn ask_measured(source: &dyn Answers, question: &Question, counters: &Counters) -> Result<Answer, AskError> {
     let begun = system::now();
     let answer = source.ask(question);
-    // Searches have a metric of their own, because what strangers type decides how long they take.
+    // Searches have a separate metric, because their duration depends on what clients search for.
     if matches!(question, Question::Search(_)) {
         counters.search_took(system::since(begun));
     }

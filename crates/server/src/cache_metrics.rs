@@ -14,7 +14,7 @@ const MEMORY_EVICTED: Metric = Metric::counter(
     "Blocks that left memory for others.",
 );
 
-/// A figure of each user of the cache.
+/// A metric for each user of the cache.
 type UserFigure = (Metric, fn(&UserStats) -> f64);
 
 const USERS: [UserFigure; 10] = [
@@ -81,7 +81,7 @@ const USERS: [UserFigure; 10] = [
     ),
 ];
 
-/// A figure of each directory.
+/// A metric for each directory.
 type DirectoryFigure = (Metric, fn(&DirectoryStats) -> f64);
 
 const DIRECTORIES: [DirectoryFigure; 8] = [
@@ -140,7 +140,7 @@ const EVENTS: Metric = Metric::counter(
      to its disk (io_error, no_space, slow_read).",
 );
 
-/// Writes them.
+/// Writes the metrics of the cache.
 pub(crate) fn write(text: &mut Text, stats: &Stats) {
     text.one(&MEMORY_CAPACITY, stats.memory.capacity_bytes);
     text.one(&MEMORY_USED, stats.memory.used_bytes);
@@ -166,7 +166,7 @@ pub(crate) fn write(text: &mut Text, stats: &Stats) {
     }
 }
 
-/// What happened in a directory, by name.
+/// Returns the counts of events in a directory, by name.
 pub(crate) fn events(directory: &DirectoryStats) -> [(&'static str, u64); 12] {
     let events = &directory.events;
     [

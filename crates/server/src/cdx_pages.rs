@@ -1,7 +1,7 @@
-//! Remembers where the pages of CDX look-ups begin and end (`cdx::Blocks` says what a page is).
+//! Remembers where the pages of CDX queries begin and end (`archive::cdx::Blocks` defines a page).
 //!
-//! The ends of blocks are found by skipping over the keys once, and are remembered for [`AGE_MAX`]. So a client
-//! that goes through the pages of a list does not make the server count from the start for each of them.
+//! The ends of blocks are found by skipping over the keys once, and are remembered for [`AGE_MAX`].
+//! So the server does not count from the start for each page that a client requests.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,13 +13,13 @@ use tokio::sync::Mutex;
 use crate::ask::Asker;
 use crate::failure::Failure;
 
-/// Most lists remembered at once.
+/// Maximum number of lists remembered at once.
 const LISTS_MAX: usize = 32;
 
 /// How long a list is remembered.
 const AGE_MAX: Duration = Duration::from_secs(600);
 
-/// Lists that were used lately, the last one used at the end.
+/// Recently used lists. The most recently used one is last.
 #[derive(Default)]
 pub(crate) struct PageLists(Mutex<Vec<Remembered>>);
 
@@ -31,8 +31,8 @@ struct Remembered {
 }
 
 impl PageLists {
-    /// The list of what `question` matches, for somebody who sees everything or not: where blocks end for others depends on what
-    /// is hidden from them now, so it is not remembered.
+    /// Returns the list for the matches of `question`. It is not remembered unless the client sees
+    /// everything: for other clients the ends of blocks depend on the rules in force.
     pub(crate) async fn of(&self, question: &CdxQuestion, everything: bool) -> Arc<Mutex<List>> {
         if !everything {
             return Arc::new(Mutex::new(List::new(question)));
@@ -50,7 +50,7 @@ impl PageLists {
             },
         };
         let list = Arc::clone(&found.list);
-        // At the end, as the one used last, so that the first is the one to forget.
+        // The most recently used list is last, so the first one is evicted.
         lists.push(found);
         if lists.len() > LISTS_MAX {
             lists.remove(0);
@@ -61,7 +61,7 @@ impl PageLists {
 
 /// The ends of blocks that are known so far.
 pub(crate) struct List {
-    /// The question for the ends after the last known one.
+    /// Question for the ends after the last known one.
     question: CdxBlocksQuestion,
     blocks: Blocks,
 }
@@ -79,13 +79,13 @@ impl List {
         }
     }
 
-    /// All blocks.
+    /// Returns all blocks.
     pub(crate) async fn all(&mut self, asker: &Asker) -> Result<&Blocks, Failure> {
         self.learn(asker, usize::MAX).await?;
         Ok(&self.blocks)
     }
 
-    /// The cursors of a page, as [`Blocks::page`] gives them.
+    /// Returns the cursors of a page (see [`Blocks::page`]).
     pub(crate) async fn page(
         &mut self,
         asker: &Asker,
@@ -99,9 +99,10 @@ impl List {
         Ok(self.blocks.page(page, size))
     }
 
-    /// Asks until `blocks` are known or there are no more. What was learned is kept if the client gives up.
+    /// Asks until `blocks` are known or all are. Blocks learned so far are kept if the client
+    /// disconnects.
     async fn learn(&mut self, asker: &Asker, blocks: usize) -> Result<(), Failure> {
-        // Each answer has some hundred ends at most, so that no question holds a thread for long.
+        // Each answer has at most some hundred ends, so that no question holds a thread for long.
         while !self.blocks.knows(blocks) {
             if self.blocks.is_full() {
                 return Err(Failure::bad_request(
@@ -116,5 +117,5 @@ impl List {
     }
 }
 
-/// Cursors after which a page begins and with which it ends.
+/// Cursors of the start and the end of a page. The page begins after the first.
 type Piece = (Option<String>, Option<String>);

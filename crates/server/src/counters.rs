@@ -1,6 +1,6 @@
-//! The server's own counters: requests by route and status, their times, and searches.
+//! The server's own counters: requests by route and status, durations, and searches.
 //!
-//! Routes are patterns of the router, so their number is fixed, whatever clients ask for.
+//! Routes are patterns of the router, so their number is fixed.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -22,7 +22,7 @@ const HTTP_SECONDS: Metric = Metric::histogram(
 const SEARCH_SECONDS: Metric =
     Metric::histogram("weft_search_seconds", "Time of a search within the archive.");
 
-/// Upper bounds of the buckets in microseconds: 1 ms to 30 s, the default limit for a request.
+/// Upper bounds of the buckets in microseconds: 1 ms to 30 s, the default limit of a request.
 const BOUNDS_US: [u64; 11] = [
     1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 5_000_000, 30_000_000,
 ];
@@ -52,27 +52,27 @@ impl Counters {
         }
     }
 
-    /// Counts a request as under way until the guard is dropped.
+    /// Counts a request as in progress until the guard is dropped.
     pub(crate) fn begin(&self) -> InFlight<'_> {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         InFlight(&self.in_flight)
     }
 
-    /// Number of requests under way.
+    /// Returns the number of requests in progress.
     pub(crate) fn in_flight(&self) -> u64 {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    /// Number of requests answered so far.
+    /// Returns the number of requests answered so far.
     pub(crate) fn answered_total(&self) -> u64 {
         self.answered.load(Ordering::Relaxed)
     }
 
-    /// Counts an answered request. `route` is a pattern of the router, never the path that was asked for.
+    /// Counts an answered request. `route` is a pattern of the router, never the requested path.
     pub(crate) fn answered(&self, route: &str, status: u16, took: Duration) {
         self.answered.fetch_add(1, Ordering::Relaxed);
         let mut routes = lock(&self.routes);
-        // Not `entry`, which would copy the name for every request although the route is nearly always known.
+        // `entry` would copy the name for every request, although the route is nearly always known.
         let entry = match routes.get_mut(route) {
             Some(entry) => entry,
             None => routes.entry(route.to_owned()).or_insert_with(|| Route {
@@ -89,7 +89,7 @@ impl Counters {
         self.search.observe(took);
     }
 
-    /// Writes all counters as Prometheus reads them.
+    /// Writes all counters in the Prometheus text format.
     pub(crate) fn write(&self, text: &mut Text) {
         text.one(&UP_SECONDS, system::since(self.started).as_secs());
         text.one(&HTTP_IN_FLIGHT, self.in_flight());
@@ -108,15 +108,16 @@ impl Counters {
     }
 }
 
-/// A poisoned lock only means that a counter may lack one observation.
+/// Locks a mutex. A poisoned lock only means that a counter may lack one observation.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// A request under way.
+/// A request in progress.
 pub(crate) struct InFlight<'a>(&'a AtomicU64);
 
-// A guard, because a request that is dropped (its client went away) never comes to a line that counts it off.
+// A guard, because a request that is dropped (its client disconnected) never reaches code that
+// decrements the counter.
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);

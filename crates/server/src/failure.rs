@@ -1,4 +1,4 @@
-//! A request that fails: its status, code and message. Internals of the server are not revealed.
+//! A failed request: its status, code and message. Internals of the server are not revealed.
 
 use archive::{AskError, ErrorCode};
 use axum::http::StatusCode;
@@ -6,19 +6,19 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A short word for programs. The same kind of failure always has the same code.
+/// A machine-readable code. The same kind of failure always has the same code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Code {
     /// The request itself is wrong.
     BadRequest,
-    /// What was asked for does not exist.
+    /// The requested item does not exist.
     NotFound,
     /// Not allowed from this client, or not on this server.
     Forbidden,
-    /// The token of the request is none.
+    /// The token of the request is not valid.
     Unauthorized,
-    /// Not possible now. Asking again later may help.
+    /// Not possible now. A later retry may succeed.
     Unavailable,
     /// Something failed in the server or the archive.
     Internal,
@@ -42,16 +42,16 @@ pub(crate) enum Code {
     NotShown,
 }
 
-/// Why a request failed. As a response it is JSON; pages turn it into a page.
+/// The reason why a request failed. As a response it is JSON; pages turn it into a page.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
     pub(crate) status: StatusCode,
     pub(crate) code: Code,
-    /// For people.
+    /// Message for people.
     pub(crate) message: String,
 }
 
-/// Why there is no answer, as JSON.
+/// A failure as JSON.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Failed<'a> {
     error: Reason<'a>,
@@ -61,7 +61,7 @@ pub(crate) struct Failed<'a> {
 #[derive(Serialize, JsonSchema)]
 struct Reason<'a> {
     code: Code,
-    /// The reason in words for people.
+    /// The reason as text for people.
     #[schemars(example = &"no capture of this URL")]
     message: &'a str,
 }
@@ -91,7 +91,7 @@ impl Failure {
         Failure::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, message)
     }
 
-    /// Whether asking again later may help.
+    /// Returns whether a later retry may succeed.
     pub(crate) fn is_unavailable(&self) -> bool {
         self.code == Code::Unavailable
     }
@@ -104,7 +104,7 @@ impl Failure {
         )
     }
 
-    /// The body of the JSON answer.
+    /// Returns the body of the JSON response.
     fn body(&self) -> Failed<'_> {
         let (code, message) = (self.code, &*self.message);
         Failed {
@@ -142,7 +142,7 @@ impl IntoResponse for Failure {
 mod tests {
     use super::*;
 
-    /// The code after this one, so that none is forgotten in the documentation.
+    /// Returns the code after this one, so that every code is checked against the documentation.
     fn next(code: Code) -> Option<Code> {
         match code {
             Code::BadRequest => Some(Code::NotFound),

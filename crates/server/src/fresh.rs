@@ -1,7 +1,8 @@
 //! Entity tags: a client that already has an answer does not get it again.
 //!
-//! Answers that are complete in memory get a tag made from their bytes. It is weak, because they may be
-//! compressed on the way (RFC 9110, 8.8.1). Records are streamed and have a strong tag of their own.
+//! Answers that are complete in memory get a tag made from their bytes. It is weak, because they
+//! may be compressed on the way (RFC 9110, 8.8.1). Records are streamed and have a separate, strong
+//! tag.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -9,17 +10,17 @@ use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 
-/// Longest answer that gets a tag, in bytes. No answer in memory is longer.
+/// Maximum size of an answer that gets a tag, in bytes. No answer in memory is longer.
 const BYTES_MAX: usize = 64 << 20;
 
-/// A tag made from these 64 bits.
+/// Returns a tag made from 64 bits.
 pub(crate) fn tag(bits: u64, weak: bool) -> HeaderValue {
     let mark = if weak { "W/" } else { "" };
     HeaderValue::try_from(format!("{mark}\"{bits:016x}\"")).unwrap_or(HeaderValue::from_static("\"0\""))
 }
 
-/// Whether the client has what `tag` names. The comparison is weak, as `If-None-Match` requires (RFC 9110,
-/// 13.1.2).
+/// Returns whether the client already has the content with this tag. The comparison is weak, as
+/// `If-None-Match` requires (RFC 9110, 13.1.2).
 pub(crate) fn has(asked: &HeaderMap, tag: &HeaderValue) -> bool {
     let bare = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
     let Ok(tag) = tag.to_str().map(bare) else {
@@ -32,13 +33,13 @@ pub(crate) fn has(asked: &HeaderMap, tag: &HeaderValue) -> bool {
         .any(|known| known.trim() == "*" || bare(known) == tag)
 }
 
-/// Of the headers of a request, those that name what the client has: few requests have any.
+/// Returns the request headers that name what the client already has. Few requests have any.
 pub(crate) fn known(asked: &HeaderMap) -> HeaderMap {
     let values = asked.get_all(header::IF_NONE_MATCH).iter().cloned();
     values.map(|value| (header::IF_NONE_MATCH, value)).collect()
 }
 
-/// 304 with the tag.
+/// Returns a 304 response with the tag.
 pub(crate) fn not_modified(tag: &HeaderValue) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -46,7 +47,7 @@ pub(crate) fn not_modified(tag: &HeaderValue) -> Response {
     response
 }
 
-/// Gives a complete answer its tag, or answers 304 if the client has it already.
+/// Adds a tag to a complete answer, or answers 304 if the client already has it.
 pub(crate) async fn tagged(method: &Method, asked: &HeaderMap, response: Response) -> Response {
     let plain = method == Method::GET
         && response.status() == StatusCode::OK

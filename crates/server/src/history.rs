@@ -1,7 +1,7 @@
 //! The last minutes of the archive's work, for the statistics charts.
 //!
-//! Rates are computed from the counters of each load. So pages that were crawled again count too, and a load
-//! that begins or is forgotten causes no jump. At most [`POINTS_MAX`] points are kept.
+//! Rates are computed from the counters of each load. So pages that were crawled again count too,
+//! and a load that begins or is forgotten causes no jump. At most [`POINTS_MAX`] points are kept.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
@@ -12,19 +12,19 @@ use archive::question::{JobBody, Jobs, StageRow, Stages, Status};
 use crate::ask::Asker;
 use crate::counters::Counters;
 
-/// Most points kept: ten minutes at the default interval.
+/// Maximum number of points kept: ten minutes at the default interval.
 pub(crate) const POINTS_MAX: usize = 300;
 
-/// Figures of one moment.
+/// Values at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Point {
     pub(crate) pages_per_s: f64,
     pub(crate) links_per_s: f64,
     pub(crate) epochs_per_s: f64,
-    /// Items waiting for or being worked on by any stage.
+    /// Items that wait for a stage or are being processed.
     pub(crate) in_flight: u64,
     pub(crate) memory_bytes: u64,
-    /// Requests that the server answered.
+    /// Requests answered per second.
     pub(crate) requests_per_s: f64,
 }
 
@@ -55,7 +55,7 @@ struct Inner {
     last: Option<Seen>,
 }
 
-/// Figures of the last sample.
+/// Values of the last sample.
 struct Seen {
     at: Instant,
     /// Counters by the load's number.
@@ -64,7 +64,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Seconds from the sample to `now`; never 0, because rates are divided by it.
+    /// Returns the seconds from the sample to `now`. Never 0, because rates are divided by it.
     fn seconds_to(&self, now: Instant) -> f64 {
         now.saturating_duration_since(self.at).as_secs_f64().max(0.001)
     }
@@ -75,7 +75,7 @@ impl History {
         History(Mutex::default())
     }
 
-    /// The points so far, oldest first.
+    /// Returns the points so far, oldest first.
     pub(crate) fn points(&self) -> Vec<Point> {
         self.lock().points.iter().copied().collect()
     }
@@ -83,8 +83,8 @@ impl History {
     /// Takes a sample every `interval`, until the task is aborted.
     pub(crate) async fn sample_forever(&self, asker: &Asker, counters: &Counters, interval: Duration) {
         let mut ticks = tokio::time::interval(interval.max(Duration::from_millis(100)));
-        // Points must be an interval apart: after a pause, no burst of samples makes up for those that were
-        // missed.
+        // Points must be an interval apart: after a pause, missed samples are not made up for in a
+        // burst.
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
         loop {
             ticks.tick().await;
@@ -93,7 +93,7 @@ impl History {
     }
 
     async fn sample(&self, asker: &Asker, counters: &Counters) {
-        // If the archive does not answer, there is no point for this moment.
+        // If the archive does not answer, this sample is skipped.
         let asked = asker.ask_together((Status {}, Jobs {}, Stages {})).await;
         if let Ok((Ok(status), Ok(jobs), Ok(stages))) = asked {
             let requests = counters.answered_total();
@@ -125,7 +125,7 @@ impl History {
         inner.points.push_back(point);
     }
 
-    /// A poisoned lock only means that a point may be missing.
+    /// Locks the points. A poisoned lock only means that a point may be missing.
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -134,7 +134,7 @@ impl History {
 fn rates(point: &mut Point, last: &Seen, counts: &BTreeMap<u64, OfLoad>, now: Instant) {
     let seconds = last.seconds_to(now);
     for (id, counts) in counts {
-        // A load that began since the last sample counts from 0, because it was not there then.
+        // A load that began since the last sample counts from 0.
         let was = last.counts.get(id).copied().unwrap_or_default();
         point.pages_per_s += counts.pages.saturating_sub(was.pages) as f64 / seconds;
         point.links_per_s += counts.links.saturating_sub(was.links) as f64 / seconds;

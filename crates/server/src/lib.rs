@@ -1,16 +1,18 @@
-//! The HTTP server: JSON API, pages, CDX, Memento, archived content in a sandbox and as it was, and metrics.
+//! The HTTP server: JSON API, HTML pages, CDX, Memento, archived content in a sandbox, replay of
+//! archived pages, and metrics.
 //!
-//! The server knows archives only through the questions it can ask ([`Ask`]), and stores only through their
-//! reports ([`storage::Storage`]). Its invariants:
+//! The server reaches an archive only through the questions it can ask ([`Answers`]), and a store
+//! only through its reports ([`storage::Storage`]). Invariants:
 //!
-//! - the archive is called on blocking threads only, within a cap; every request ends within a time limit;
-//! - every answer names its epoch;
-//! - archived text is escaped wherever it is shown; archived content is sent only under `/sandbox`, as a
-//!   download, and on the replay origin, a port of its own, with headers that keep it from reaching anything else;
-//! - pages load nothing from other servers: styles and script are part of the program.
+//! - The archive is called on blocking threads only, and their number is limited. Every request
+//!   ends within a time limit.
+//! - Every answer names its epoch.
+//! - Archived text is escaped wherever it is shown. Archived content is sent only under `/sandbox`,
+//!   as a download, and on the replay origin (a separate port), with headers that confine it.
+//! - Pages load nothing from other servers. Styles and scripts are part of the program.
 //!
-//! It does not know how an archive is stored, and it changes none, with one exception: a load requested from
-//! this machine, if the settings allow it.
+//! The server does not know how an archive is stored. It changes one only through loads by
+//! administrators and posts of captures, if the settings allow them.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -61,8 +63,9 @@ pub use sql::SqlServer;
 pub use state::Served;
 pub use who_asks::GroupsHeader;
 
-/// The whole server as one service, for callers that do not use [`serve`]. Its charts stay empty because
-/// nothing takes samples. Requests are strangers', unless they have the extension [`OwnerRequest`].
+/// Returns the whole server as one service, for callers that do not use [`serve`]. Its charts stay
+/// empty because no samples are taken. Requests count as anonymous unless they have the extension
+/// [`OwnerRequest`].
 pub fn router(served: impl Into<Served>, settings: ServerSettings) -> Router {
     routes::router(state::Common::new(served.into(), settings))
 }

@@ -3,7 +3,7 @@
 use archive::question::CdxRow;
 use url::form_urlencoded::byte_serialize;
 
-/// Which capture of a URL an address means.
+/// The capture of a URL that an address refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct At {
     time: String,
@@ -12,7 +12,7 @@ pub(crate) struct At {
 }
 
 impl At {
-    /// The capture nearest to a time.
+    /// Returns an address of the capture nearest to a time.
     pub(crate) fn time(time: &str) -> At {
         At {
             time: time.to_owned(),
@@ -20,7 +20,7 @@ impl At {
         }
     }
 
-    /// The capture of a row, even if others were made in the same second.
+    /// Returns an address of exactly this capture, even if others were made in the same second.
     pub(crate) fn exactly(row: &CdxRow) -> At {
         At {
             time: row.timestamp.clone(),
@@ -28,9 +28,9 @@ impl At {
         }
     }
 
-    /// The capture `rows[index]`, by its time alone if that is unambiguous. Captures of one second are
-    /// adjacent in `rows`. If `rows` is only `part` of a list, the captures before and after it are not
-    /// known, so the first and the last row are named exactly.
+    /// Returns an address of the capture `rows[index]`, by its time alone if that is unambiguous.
+    /// Captures of one second are adjacent in `rows`. If `rows` is only `part` of a list, the
+    /// captures before and after it are not known, so the first and the last row are named exactly.
     pub(crate) fn among(rows: &[CdxRow], index: usize, part: bool) -> At {
         let row = &rows[index];
         let shares = |other: Option<&CdxRow>| match other {
@@ -45,46 +45,47 @@ impl At {
     }
 }
 
-/// Longest address that a request can carry, in bytes: the HTTP library refuses longer ones without an
-/// explanation.
+/// Maximum length of an address in a request, in bytes. The HTTP library refuses longer ones
+/// without an explanation.
 const BYTES_MAX: usize = 65_000;
 
-/// The address, unless it is too long for a request. An escaped URL of 20,000 bytes can be.
+/// Returns the address, unless it is too long for a request. An escaped URL of 20,000 bytes can be
+/// too long.
 pub(crate) fn if_short(address: String) -> Option<String> {
     (address.len() <= BYTES_MAX).then_some(address)
 }
 
-/// `/page?url=...`
+/// Returns `/page?url=...`.
 pub(crate) fn page(url: &str) -> String {
     format!("/page?url={}", escaped(url))
 }
 
-/// `/page?url=...&at=...`
+/// Returns `/page?url=...&at=...`.
 pub(crate) fn page_at(url: &str, at: &At) -> String {
     at_capture("/page", url, Some(at))
 }
 
-/// `/domain?name=...`
+/// Returns `/domain?name=...`.
 pub(crate) fn domain(name: &str) -> String {
     format!("/domain?name={}", escaped(name))
 }
 
-/// `/search?q=...`
+/// Returns `/search?q=...`.
 pub(crate) fn search(query: &str) -> String {
     format!("/search?q={}", escaped(query))
 }
 
-/// `/trends?q=...`
+/// Returns `/trends?q=...`.
 pub(crate) fn trends(query: &str) -> String {
     with("/trends", &[("q", Some(query))])
 }
 
-/// `/record?url=...&at=...`
+/// Returns `/record?url=...&at=...`.
 pub(crate) fn record(url: &str, at: Option<&At>) -> String {
     at_capture("/record", url, at)
 }
 
-/// `/sandbox/content?url=...&at=...`
+/// Returns `/sandbox/content?url=...&at=...`.
 pub(crate) fn sandbox(url: &str, at: Option<&At>) -> String {
     at_capture("/sandbox/content", url, at)
 }
@@ -95,7 +96,7 @@ fn at_capture(path: &str, url: &str, at: Option<&At>) -> String {
     with(path, &[("url", Some(url)), ("at", time), ("capture", capture)])
 }
 
-/// `path` with those parameters that have a value.
+/// Returns `path` with those parameters that have a value.
 pub(crate) fn with(path: &str, parameters: &[(&str, Option<&str>)]) -> String {
     let mut link = path.to_owned();
     let mut mark = '?';
@@ -111,10 +112,11 @@ pub(crate) fn with(path: &str, parameters: &[(&str, Option<&str>)]) -> String {
     link
 }
 
-/// `url` if a browser may follow it. Only http and https are allowed, never `javascript:` or similar schemes.
+/// Returns `url` if a browser may follow it. Only http and https are allowed, never `javascript:`
+/// or similar schemes.
 pub(crate) fn outside(url: &str) -> Option<&str> {
-    // An http URL may be shorter than 8 bytes. `get` also returns nothing where a character would be cut in
-    // two.
+    // An http URL may be shorter than 8 bytes. `get` also returns `None` where a character would be
+    // split.
     let head = url
         .get(..8)
         .or_else(|| url.get(..7))

@@ -1,12 +1,15 @@
-//! Whether a request comes from this machine, and from the owner of the server.
+//! Checks whether a request comes from this machine and from the owner of the server.
 //!
 //! The owner needs no token on their own machine. All of these must hold:
-//! - the server listens on loopback alone, and the connection comes over it;
-//! - the process at its other end is of the user that the server runs as, or of root: other users of the machine, and proxies that
-//!   run as another user, are not the owner. Where the system does not tell whose process it is, nobody is;
-//! - nothing says that a proxy stands in front: no header of one, no `--groups-header`, no `--host` but names of this machine;
-//! - `Host` is a name of this machine (a page of another site whose name resolves to this machine has another), and a browser does
-//!   not ask for a page of another site.
+//! - The server listens on loopback only, and the connection uses it.
+//! - The process at the other end has the same user as the server, or is root. Other users of the
+//!   machine, and proxies of another user, are not the owner. If the system does not report the
+//!   user, the request is not the owner's.
+//! - Nothing indicates a proxy: neither a proxy header, nor `--groups-header`, nor a `--host` other
+//!   than names of this machine.
+//! - `Host` is a name of this machine (a page of another site whose name resolves to this machine
+//!   sends its own name), and the request is not a cross-site request of a browser, unless it is a
+//!   navigation to a page.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -19,7 +22,7 @@ use crate::settings::ServerSettings;
 use crate::sites;
 use crate::state::Peer;
 
-/// Headers with which a proxy says that it passes on another client's request.
+/// Headers that a proxy adds to a forwarded request.
 const PROXY_HEADERS: [&str; 6] = [
     "forwarded",
     "x-real-ip",
@@ -29,30 +32,31 @@ const PROXY_HEADERS: [&str; 6] = [
     "x-client-ip",
 ];
 
-/// The beginning of others.
+/// Prefix of further proxy headers.
 const PROXY_HEADERS_BEGIN: &str = "x-forwarded-";
 
-/// The connection that a request came over, for those ports where the owner may ask.
+/// The connection of a request, on ports where the owner may send requests.
 #[derive(Clone)]
 pub(crate) struct OwnersPort(pub(crate) Arc<Connection>);
 
-/// An extension of requests that a program makes of its own router ([`crate::router`]) for the owner of the archive. A request that comes over
-/// a connection never has it.
+/// A request extension that a program sets on requests to its own router ([`crate::router`]) that
+/// come from the owner of the archive. A request that arrives over a connection never has it.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnerRequest;
 
-/// Whether the settings let the owner of the server go without a token.
+/// Returns whether the settings allow the owner of the server to go without a token.
 pub(crate) fn is_known_without_token(settings: &ServerSettings) -> bool {
     settings.listen.ip().to_canonical().is_loopback() && !has_proxy(settings)
 }
 
-/// Whether the settings say that a proxy stands in front.
+/// Returns whether the settings imply a proxy.
 fn has_proxy(settings: &ServerSettings) -> bool {
     let is_elsewhere = |name: &String| !is_here(host_without_port(name));
     settings.groups_header.is_some() || settings.hosts.iter().any(is_elsewhere)
 }
 
-/// Whether the owner of the server sent a request, where the settings let them go without a token.
+/// Returns whether the owner of the server sent a request, if the settings allow the owner to go
+/// without a token.
 pub(crate) fn is_of_owner(request: &Request) -> bool {
     if request.extensions().get::<OwnerRequest>().is_some() {
         return !request.headers().keys().any(is_of_proxy);
@@ -66,7 +70,7 @@ pub(crate) fn is_of_owner(request: &Request) -> bool {
         && connection.peer_user().is_some_and(is_of_us)
 }
 
-/// Whether a request comes from this machine, as far as can be told.
+/// Returns whether a request comes from this machine, as far as can be determined.
 pub(crate) fn is_from_here(request: &Request) -> bool {
     let peer = request
         .extensions()

@@ -1,5 +1,6 @@
-//! Memento (RFC 7089) on the first port: a TimeGate that leads to the capture nearest to a time, and TimeMaps that list all captures
-//! of a URL. The captures themselves are on the replay origin (`replay`).
+//! Memento (RFC 7089) on the main port: a TimeGate redirects to the capture nearest to a time, and
+//! TimeMaps list all captures of a URL. The captures themselves are on the replay origin
+//! (`replay`).
 
 use archive::question::{CdxQuestion, CdxRow};
 use axum::extract::Request;
@@ -14,21 +15,21 @@ use crate::replay::{can_replay, nearest};
 use crate::sites;
 use crate::state::{Context, State};
 
-/// What the address of a TimeGate begins with.
+/// Path prefix of TimeGates.
 const TIMEGATE: &str = "/timegate/";
 
-/// What the addresses of TimeMaps begin with.
+/// Path prefix of TimeMaps.
 const TIMEMAP: &str = "/timemap/";
 
-/// Most captures in one TimeMap; the next one is named in it.
+/// Maximum number of captures in one TimeMap. A longer TimeMap links to the next one.
 const MEMENTOS_MAX: usize = 10_000;
 
-/// Captures that are asked for at a time.
+/// Number of captures requested from the archive at a time.
 const ROWS_AT_ONCE: usize = 1000;
 
 const ACCEPT_DATETIME: &str = "accept-datetime";
 
-/// Leads to the capture that is nearest to `Accept-Datetime`, or the newest one.
+/// Redirects to the capture nearest to `Accept-Datetime`, or to the newest one.
 pub(crate) async fn timegate(Context(state): Context, request: Request) -> Result<Response, Failure> {
     let places = Places::of(&state, request.headers())?;
     let url = web_url(after(&request, TIMEGATE))?;
@@ -90,7 +91,8 @@ pub(crate) async fn timemap(Context(state): Context, request: Request) -> Result
     Ok(([(header::CONTENT_TYPE, media)], body).into_response())
 }
 
-/// The captures of a URL that can be shown, oldest first, and the time from which the next TimeMap has them.
+/// Returns the captures of a URL that can be shown, oldest first, and the time at which the next
+/// TimeMap begins.
 async fn captures(
     state: &State,
     url: &str,
@@ -110,7 +112,7 @@ async fn captures(
         let answer = state.asker.ask(question).await?.body;
         for row in answer.rows.into_iter().filter(|row| can_replay(row.kind)) {
             let is_another = rows.last().is_none_or(|last| last.timestamp != row.timestamp);
-            // All captures of a second have one address, so a map never ends among them.
+            // All captures of one second share an address, so a map never ends between them.
             if rows.len() >= MEMENTOS_MAX && is_another {
                 return Ok((rows, Some(row.timestamp)));
             }
@@ -131,13 +133,13 @@ struct Map<'m> {
     url: &'m str,
     from: Option<&'m str>,
     next: Option<&'m str>,
-    /// Its first and its last capture.
+    /// First and last capture.
     span: (&'m CdxRow, &'m CdxRow),
     rows: &'m [CdxRow],
 }
 
 impl Map<'_> {
-    /// RFC 7089, section 5.
+    /// Formats the map as links (RFC 7089, section 5).
     fn link(&self) -> String {
         let (first, last) = self.span;
         let url = self.url;
@@ -175,7 +177,7 @@ impl Map<'_> {
         lines.join(",\n") + "\n"
     }
 
-    /// As aggregators write it (MemGator).
+    /// Formats the map as JSON, in the format of the aggregator MemGator.
     fn json(&self) -> serde_json::Value {
         let memento = |row: &CdxRow| {
             json!({
@@ -204,7 +206,7 @@ impl Map<'_> {
         map
     }
 
-    /// As aggregators write it (MemGator).
+    /// Formats the map as CDXJ, in the format of the aggregator MemGator.
     fn cdxj(&self) -> String {
         let mut lines = vec![
             "!context [\"http://tools.ietf.org/html/rfc7089\"]".to_owned(),
@@ -235,7 +237,7 @@ impl Map<'_> {
     }
 }
 
-/// Where this server and its replay origin are, for who asks.
+/// Addresses of this server and of its replay origin, as the client reaches them.
 pub(crate) struct Places {
     first: String,
     replay: String,
@@ -272,7 +274,7 @@ impl Places {
     }
 }
 
-/// Where this server is, by the name that it was asked by.
+/// Returns the origin of this server, by the host name in the request.
 pub(crate) fn origin(headers: &HeaderMap) -> String {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let scheme = if sites::is_over_tls(headers) {
@@ -283,18 +285,18 @@ pub(crate) fn origin(headers: &HeaderMap) -> String {
     format!("{scheme}://{}", host.unwrap_or("localhost"))
 }
 
-/// The time of a capture, as headers of HTTP have it.
+/// Returns the time of a capture as an HTTP date.
 pub(crate) fn date(row: &CdxRow) -> String {
     format::date::http_date(format::date::ms_of_digits(&row.timestamp))
 }
 
-/// What follows `prefix` in the address of a request, with its query.
+/// Returns the rest of the request's path and query after `prefix`.
 fn after<'r>(request: &'r Request, prefix: &str) -> &'r str {
     let path = request.uri().path_and_query().map_or("", |path| path.as_str());
     path.strip_prefix(prefix).unwrap_or("")
 }
 
-/// The URL as a browser writes it, which can stand in a header.
+/// Returns the URL in the form that browsers write. It is safe in a header.
 pub(crate) fn web_url(text: &str) -> Result<String, Failure> {
     let address = Address::parse(&format!("{}{text}", replay::PREFIX)).map_err(|_| no_url(text))?;
     let url = url::Url::parse(&address.url).map_err(|_| no_url(text))?;
@@ -307,7 +309,7 @@ fn no_url(text: &str) -> Failure {
     ))
 }
 
-/// The time of `Accept-Datetime`, in digits.
+/// Returns the time of `Accept-Datetime` as digits.
 fn time_of(asked: &HeaderValue) -> Result<String, Failure> {
     let parsed = asked
         .to_str()

@@ -1,6 +1,7 @@
-//! `/metrics`: the server's own counters, and the figures of the archive and the store, as Prometheus reads them.
+//! `/metrics`: the server's own counters, and metrics of the archive and the store, in the
+//! Prometheus text format.
 //!
-//! Figures are read at each request, so that they cannot differ from those of the pages.
+//! Values are read at each request, so they cannot differ from those of the pages.
 
 use archive::question::{StageRow, Stages, Status, StatusBody};
 use axum::http::header;
@@ -17,7 +18,7 @@ const HTTP_REFUSED: Metric = Metric::counter(
 const EPOCH: Metric = Metric::gauge("weft_epoch", "Last epoch applied.");
 const INPUTS: Metric = Metric::gauge("weft_inputs", "Inputs in the ledger, by state.");
 
-/// A figure of the archive.
+/// A metric of the archive.
 type StatusFigure = (Metric, fn(&StatusBody) -> u64);
 
 const STATUS_FIGURES: [StatusFigure; 11] = [
@@ -58,7 +59,7 @@ const STATUS_FIGURES: [StatusFigure; 11] = [
     ),
 ];
 
-/// A figure that every stage has.
+/// A metric of each stage.
 type StageFigure = (Metric, fn(&StageRow) -> f64);
 
 const STAGE_FIGURES: [StageFigure; 5] = [
@@ -83,15 +84,15 @@ const STAGE_FIGURES: [StageFigure; 5] = [
     ),
 ];
 
-/// Handles `/metrics`. Figures that the archive cannot give now are left out.
+/// Handles `/metrics`. Metrics that the archive cannot report now are left out.
 pub(crate) async fn page(state: &State) -> Response {
     let mut text = Text::new();
     text.begin(&BUILD_INFO)
         .value(&[("version", env!("CARGO_PKG_VERSION"))], 1);
     state.counters.write(&mut text);
     text.one(&HTTP_REFUSED, state.door.refused());
-    // A monitor must still see that the server runs when the archive does not answer, so what the archive
-    // would say is left out, and the answer is 200.
+    // A monitor must still see that the server runs if the archive does not answer. So the
+    // archive's metrics are left out, and the status is 200.
     if let Ok((status, stages)) = state.asker.ask_together((Status {}, Stages {})).await {
         if let Ok(answer) = status {
             text.one(&EPOCH, answer.epoch);

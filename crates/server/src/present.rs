@@ -1,15 +1,16 @@
-//! Figures, dates, sizes and archived text in the form that readers see.
+//! Formats numbers, dates, sizes and archived text for readers.
 
 pub(crate) use format::number::{bytes as size, count, counted, duration_ms as span, rate};
 pub(crate) use look::{clean, clean_lines, cut};
 
-/// Text that can stand in XML 1.0.
+/// Returns the text without characters that XML 1.0 does not allow.
 pub(crate) fn xml_text(text: &str) -> String {
     let is_xml = |c: &char| !matches!(c, '\u{FFFE}' | '\u{FFFF}');
     clean(text).chars().filter(is_xml).collect()
 }
 
-/// The parts of a time, from 14 digits or ISO 8601. Hours, minutes and seconds that are not given are 0.
+/// The parts of a time, from 14 digits or ISO 8601. Hours, minutes and seconds that are not given
+/// are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment {
     pub(crate) year: u32,
@@ -36,7 +37,8 @@ const MONTHS: [&str; 12] = [
 ];
 
 impl Moment {
-    /// Reads `20140126200624`, `2014-01-26T20:06:24.000Z` or the beginning of either. The day must be given.
+    /// Parses `20140126200624`, `2014-01-26T20:06:24.000Z` or the beginning of either. The day is
+    /// required.
     pub(crate) fn parse(text: &str) -> Option<Moment> {
         let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).take(14).collect();
         let part = |from: usize, len: usize| {
@@ -52,26 +54,26 @@ impl Moment {
             minute: part(10, 2).unwrap_or(0),
             second: part(12, 2).unwrap_or(0),
         };
-        // `MONTHS` is indexed by the month; the day is only shown, so 31 February does no harm.
+        // `MONTHS` is indexed by the month. The day is only shown, so 31 February does no harm.
         ((1..=12).contains(&moment.month) && (1..=31).contains(&moment.day)).then_some(moment)
     }
 
-    /// `26 January 2014`
+    /// Formats as `26 January 2014`.
     pub(crate) fn date(self) -> String {
         format!("{} {} {}", self.day, MONTHS[self.month as usize - 1], self.year)
     }
 
-    /// `January 2014`
+    /// Formats as `January 2014`.
     pub(crate) fn month_and_year(self) -> String {
         format!("{} {}", MONTHS[self.month as usize - 1], self.year)
     }
 
-    /// `26 January 2014, 20:06`
+    /// Formats as `26 January 2014, 20:06`.
     pub(crate) fn date_and_time(self) -> String {
         format!("{}, {:02}:{:02}", self.date(), self.hour, self.minute)
     }
 
-    /// `20140126200624`, for addresses.
+    /// Formats as `20140126200624`, for addresses.
     pub(crate) fn digits(self) -> String {
         format!(
             "{:04}{:02}{:02}{:02}{:02}{:02}",
@@ -79,7 +81,7 @@ impl Moment {
         )
     }
 
-    /// `2014-01-26T20:06:24Z`, for machines.
+    /// Formats as `2014-01-26T20:06:24Z`, for machines.
     pub(crate) fn machine(self) -> String {
         format!(
             "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
@@ -87,7 +89,7 @@ impl Moment {
         )
     }
 
-    /// Seconds since 1970. Used only for the distance between two times.
+    /// Returns seconds since 1970. Used only for the distance between two times.
     pub(crate) fn seconds(self) -> i64 {
         let (year, month, day) = (self.year.into(), self.month.into(), self.day.into());
         let days = format::date::days_of(year, month, day);

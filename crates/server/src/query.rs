@@ -1,4 +1,4 @@
-//! The query of an address that readers see. It is read leniently: unknown names and empty values are ignored.
+//! The query of a page's address. It is read leniently: unknown names and empty values are ignored.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -14,7 +14,7 @@ impl Query {
         Query(pairs.into_owned().collect())
     }
 
-    /// The first value of `name` that is not empty.
+    /// Returns the first value of `name` that is not empty.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let values = self.0.iter().filter(|(n, _)| n == name);
         values
@@ -22,7 +22,7 @@ impl Query {
             .find(|value| !value.is_empty())
     }
 
-    /// All values of `name` that are not empty.
+    /// Returns all values of `name` that are not empty.
     pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
         let values = self.0.iter().filter(move |(n, _)| n == name);
         values
@@ -38,8 +38,8 @@ impl Query {
         self.owned(name).unwrap_or_default()
     }
 
-    /// A time to the millisecond, as digits or an ISO date. Anything else is refused, because the page shown
-    /// would not be the one asked for.
+    /// Returns a time to the millisecond, from digits or an ISO date. Any other value is refused,
+    /// because the page shown would not be the requested one.
     pub(crate) fn moment(&self, name: &str) -> Result<Option<String>, Failure> {
         let Some(text) = self.get(name) else {
             return Ok(None);
@@ -54,7 +54,7 @@ impl Query {
         Ok(Some(digits))
     }
 
-    /// A time, if the text can be one: digits, and the dashes and colons of an ISO date.
+    /// Returns a time, if the text can be one: digits, and the dashes and colons of an ISO date.
     pub(crate) fn time(&self, name: &str) -> Option<String> {
         let digits: String = self
             .get(name)?

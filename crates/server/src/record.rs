@@ -1,4 +1,5 @@
-//! `/record`: the stored record of a capture, streamed as a file with one record. Ranges are supported.
+//! `/record`: the stored record of a capture, streamed as a file with one record. Ranges are
+//! supported.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, ErrorKind, Read};
@@ -17,13 +18,13 @@ use crate::fresh;
 use crate::stored::{part_of_header, range_of};
 use crate::stream::{self, Maker, Wanted};
 
-/// Bytes read at once.
+/// Number of bytes read at once.
 const PIECE_BYTES: usize = 256 * 1024;
-/// Most characters of a URL key that become part of a file name.
+/// Maximum number of characters of a URL key in a file name.
 const NAME_CHARS_MAX: usize = 80;
 
-/// Finds the record of a capture of `url`: the one that `capture` names, else the one nearest to `at`, else
-/// the current version. Returns it with the epoch of the answer.
+/// Finds the record of a capture of `url`: the one that `capture` names, else the one nearest to
+/// `at`, else the current version. Returns it with the epoch of the answer.
 pub(crate) async fn locate(
     asker: &Asker,
     url: String,
@@ -94,7 +95,8 @@ pub(crate) async fn download(
     Ok(response)
 }
 
-/// The entity tag of a capture's record. A record never changes, so its place and digest identify its bytes.
+/// Returns the entity tag of a capture's record. A record never changes, so its place and digest
+/// identify its bytes.
 fn tag_of(capture: &CdxRow) -> HeaderValue {
     let mut hasher = DefaultHasher::new();
     (&capture.filename, capture.offset, capture.length).hash(&mut hasher);
@@ -102,8 +104,8 @@ fn tag_of(capture: &CdxRow) -> HeaderValue {
     fresh::tag(hasher.finish(), false)
 }
 
-/// The range asked for, unless `If-Range` names other bytes (RFC 9110, 13.1.5). A request for several ranges
-/// gets the whole record.
+/// Returns the requested range, unless `If-Range` names other bytes (RFC 9110, 13.1.5). A request
+/// for several ranges gets the whole record.
 fn asked_range(asked: &HeaderMap, tag: &HeaderValue) -> Option<String> {
     if asked.get(header::IF_RANGE).is_some_and(|known| known != tag) {
         return None;
@@ -112,8 +114,8 @@ fn asked_range(asked: &HeaderMap, tag: &HeaderValue) -> Option<String> {
     (!range.contains(',')).then(|| range.to_owned())
 }
 
-/// First and last byte of a range. `None` if the header is not a valid range, which is then ignored. The
-/// error is the answer for a range outside of the record.
+/// Returns the first and last byte of a range, or `None` if the header is not a valid range, which
+/// is then ignored. The error is the response to a range outside of the record.
 #[expect(
     clippy::result_large_err,
     reason = "the answer is made once and returned at once"
@@ -156,10 +158,10 @@ impl Maker for RawRecord {
     }
 }
 
-/// The failure for a client whose record cannot be read from its input.
+/// Returns the failure for a record that cannot be read from its input.
 pub(crate) fn no_bytes(capture: &CdxRow, error: &RecordError) -> Failure {
     tracing::warn!(%error, "a record's bytes cannot be had");
-    // Whoever asks: the log has the folders.
+    // The response names no folders, for any client. The log has them.
     let input = format::file_name::base_name(&capture.filename);
     match error {
         RecordError::Read(ReadError::Io { source, .. }) if is_gone(source.kind()) => Failure::new(
@@ -187,7 +189,7 @@ pub(crate) fn no_bytes(capture: &CdxRow, error: &RecordError) -> Failure {
     }
 }
 
-/// Whether the error means that there is no file at the input's place.
+/// Returns whether the error means that the input's file is missing.
 fn is_gone(kind: ErrorKind) -> bool {
     matches!(
         kind,
@@ -200,7 +202,7 @@ fn changed(what: String) -> Failure {
     Failure::new(StatusCode::CONFLICT, Code::InputChanged, message)
 }
 
-/// `org_archive_about-20140126200624.warc.gz`
+/// Returns a file name such as `org_archive_about-20140126200624.warc.gz`.
 fn file_name(capture: &CdxRow, extension: &str) -> String {
     let plain = capture
         .url_key
@@ -235,7 +237,8 @@ mod tests {
         assert!(file_name(&capture(&"a".repeat(5000)), "warc").len() < 120);
     }
 
-    /// The stories: an input's file is gone, or a folder is in its place; a disk or the nodes of a store do not answer.
+    /// The input's file is missing, or a folder has its name, or a disk or the nodes of a store do
+    /// not answer.
     #[test]
     fn an_input_that_cannot_be_read_now_is_no_fault_of_the_server() {
         for (kind, status, code) in [

@@ -1,5 +1,5 @@
-//! All routes, and what happens to every request: check of the host name, counting, the time limit, headers
-//! of every answer, entity tags and compression.
+//! All routes, and the steps common to all requests: check of the host name, metrics, the time
+//! limit, headers, entity tags and compression.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::sites;
 use crate::sql;
 use crate::state::{Common, State};
 
-/// Paths whose failures are JSON. The failures of all others are pages.
+/// Paths whose failures are JSON. Failures of all other paths are pages.
 const FOR_PROGRAMS: [&str; 9] = [
     "/api",
     "/cdx",
@@ -41,10 +41,10 @@ const FOR_PROGRAMS: [&str; 9] = [
     "/timemap",
 ];
 
-/// Path that tells whether the server runs.
+/// Path of the health check.
 pub(crate) const HEALTH_PATH: &str = "/healthz";
 
-/// Who cannot be told sees what those see from whom everything is hidden.
+/// Navigation for a client that is not identified: the same as for one that sees nothing.
 const NOBODY_KNOWN: Parts = Parts {
     archive: true,
     running: false,
@@ -54,14 +54,15 @@ const NOBODY_KNOWN: Parts = Parts {
     cache: false,
 };
 
-/// Values in an address must be shorter than this, in bytes: URL keys end there (`docs/format-index.md`), and
-/// the HTTP library refuses all addresses above 65,534 bytes without an explanation.
+/// Limit of a value in an address, in bytes: values must be shorter. URL keys have the same limit
+/// (`docs/format-index.md`), and the HTTP library refuses all addresses above 65,534 bytes without
+/// an explanation.
 const VALUE_BYTES_MAX: usize = 60_000;
 
-/// When a client may ask again for what is not available now.
+/// `Retry-After` of temporary failures, in seconds.
 const RETRY_SECONDS: &str = "5";
 
-/// The whole server as one service.
+/// Returns the whole server as one service.
 pub(crate) fn router(state: Arc<Common>) -> Router {
     let mut router = pages::routes()
         .merge(sql::routes())
@@ -84,7 +85,7 @@ pub(crate) fn router(state: Arc<Common>) -> Router {
     router
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
-        // A layer added later is outside of the earlier ones. So `around` sees answers before they are
+        // A layer added later wraps the earlier ones. So `around` sees answers before they are
         // compressed, and its entity tags are those of the uncompressed bytes.
         .layer(DefaultBodyLimit::max(state.settings.body_bytes_max))
         .layer(from_fn_with_state(Arc::clone(&state), around))
@@ -92,9 +93,8 @@ pub(crate) fn router(state: Arc<Common>) -> Router {
         .with_state(state)
 }
 
-/// Which answers are worth compressing: not those that fit into a packet, nor those that are compressed
-/// already. A record is never compressed, because its tag and its ranges refer to its bytes as they are
-/// stored.
+/// Selects the answers to compress. It excludes answers that fit into a packet or are already
+/// compressed, and records, because their tags and ranges refer to the stored bytes.
 fn compressible() -> impl Predicate {
     SizeAbove::new(1024)
         .and(NotForContentType::IMAGES)
@@ -158,7 +158,7 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
     if let Some(vary) = vary {
         response.headers_mut().append(header::VARY, vary);
     }
-    // An answer's own header takes precedence.
+    // A header set by the handler takes precedence.
     for (name, value) in look::HEADERS {
         response
             .headers_mut()
@@ -178,8 +178,8 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
     response
 }
 
-/// Keeps an answer that others may not see out of the caches that they read from. What is kept for long, styles and script, is
-/// the same for all.
+/// Keeps an answer that depends on the client out of shared caches. Answers with a long lifetime
+/// (styles and scripts) are the same for all clients and are not changed.
 fn keep_private(headers: &mut HeaderMap) {
     let known = headers.get(header::CACHE_CONTROL);
     if known.is_none_or(|known| known == "no-cache") {
@@ -188,7 +188,7 @@ fn keep_private(headers: &mut HeaderMap) {
     }
 }
 
-/// Why a request is refused before it is looked at.
+/// Returns why a request is refused before it reaches its handler.
 fn refusal(state: &Common, request: &Request) -> Option<Failure> {
     let uri = request.uri();
     match misaddressed(state, request) {
@@ -199,7 +199,7 @@ fn refusal(state: &Common, request: &Request) -> Option<Failure> {
         _ => {}
     }
     let query = uri.query().unwrap_or("");
-    // A query this short has no value that is too long, so most queries are not parsed.
+    // A shorter query cannot contain a value that is too long, so most queries are not parsed.
     let too_long = query.len() >= VALUE_BYTES_MAX
         && url::form_urlencoded::parse(query.as_bytes()).any(|(_, value)| value.len() >= VALUE_BYTES_MAX);
     too_long.then(|| {
@@ -211,7 +211,7 @@ fn refusal(state: &Common, request: &Request) -> Option<Failure> {
     })
 }
 
-/// Why a request is refused for the name that it calls the server by.
+/// Returns why a request is refused because of its host name.
 pub(crate) fn misaddressed(state: &Common, request: &Request) -> Option<Failure> {
     match state
         .hosts
@@ -229,12 +229,13 @@ pub(crate) fn misaddressed(state: &Common, request: &Request) -> Option<Failure>
     }
 }
 
-/// Tells that the server runs, and nothing about the archive.
+/// Reports that the server runs, and nothing about the archive.
 pub(crate) async fn health() -> Response {
     plain("ok\n", "no-store")
 }
 
-/// Asks crawlers to stay away: the pages link to each other without end, and the archived pages are not ours.
+/// Asks crawlers to stay away: the pages link to each other without end, and archived pages belong
+/// to others.
 pub(crate) async fn robots() -> Response {
     plain("User-agent: *\nDisallow: /\n", "max-age=86400")
 }
@@ -254,7 +255,8 @@ async fn unknown(request: Request) -> Response {
     )
 }
 
-/// The route of a request; none where its address only has the shape of one.
+/// Returns the route of a request. Returns `None` if the path only matches the pattern of a
+/// collection's index.
 fn route_of(request: &Request) -> Option<MatchedPath> {
     let route = request.extensions().get::<MatchedPath>().cloned();
     route.filter(|route| route.as_str() != ANY_INDEX || is_of_a_collection(request.uri().path()))
@@ -287,7 +289,7 @@ fn is_for_programs(path: &str) -> bool {
     is_below_one || is_of_a_collection(path)
 }
 
-/// `/COLLECTION/cdx` and `/COLLECTION-index`.
+/// Returns whether the path is `/COLLECTION/cdx` or `/COLLECTION-index`.
 fn is_of_a_collection(path: &str) -> bool {
     let name = |end: &str| path.strip_prefix('/').and_then(|path| path.strip_suffix(end));
     let named = [name("/cdx"), name(INDEX)].into_iter().flatten();

@@ -1,16 +1,16 @@
 //! `/sandbox/content`: shows archived content where it can do no harm.
 //!
-//! Whatever the bytes are, they run no script, submit no form, open no window, reach no network and have no
-//! origin, so neither cookies nor storage. The headers alone guarantee this ([`POLICY`]), even if the address
-//! is opened outside of the page's frame. There is one gap: for some references (frames, `<link
-//! rel=preconnect>`) browsers open connections before they ask the policy. So HTML is rewritten without
-//! anything that a connection could be opened for (`writer`, `kept`). The headers allow one thing: a click on
-//! a link may leave the frame, and links lead to pages of this server (`links`). Only types that a browser
-//! shows by itself are sent with their type. Browsers must not guess types (`nosniff`), and everything else
-//! is a download.
+//! Content runs no script, submits no form, opens no window, reaches no network and has no origin,
+//! so it has neither cookies nor storage. The headers alone guarantee this ([`POLICY`]), even if
+//! the address is opened outside of the page's frame. There is one gap: for some references
+//! (frames, `<link rel=preconnect>`) browsers open connections before they check the policy. So
+//! HTML is rewritten without anything that a connection could be opened for (`writer`, `kept`). The
+//! headers allow one thing: a click on a link may leave the frame, and links lead to pages of this
+//! server (`links`). Only types that browsers display themselves are sent with their type. Browsers
+//! must not guess types (`nosniff`), and all other content is a download.
 //!
-//! Content is read while it is sent (`content`), of [`crate::state::CONTENTS_MAX`] records at a time, because
-//! a few bytes may decode to any number.
+//! Content is read while it is sent (`content`), of at most [`crate::state::CONTENTS_MAX`] records
+//! at a time, because a few bytes may decode to any number.
 
 mod content;
 mod kept;
@@ -40,9 +40,9 @@ use content::Content;
 pub(crate) use show::worth_showing;
 use show::{Show, can_show, shown};
 
-/// The Content-Security-Policy: `sandbox` with one exception, and no fetching. Pictures that are their own
-/// address (`data:`) and the page's own styles are allowed. The last three directives are named because they
-/// do not fall back to `default-src` (CSP Level 3).
+/// The Content-Security-Policy: `sandbox` with one exception, and no fetching. Pictures in `data:`
+/// URLs and the page's own styles are allowed. The last three directives are named because they do
+/// not fall back to `default-src` (CSP Level 3).
 const POLICY: &str = "sandbox allow-top-navigation-by-user-activation; default-src 'none'; img-src data:; style-src 'unsafe-inline'; \
     form-action 'none'; base-uri 'none'; frame-ancestors 'self'";
 
@@ -55,7 +55,8 @@ const HEADERS: [(HeaderName, &str); 4] = [
     (header::CACHE_CONTROL, "no-cache"),
 ];
 
-/// Handles `/sandbox/content?url=&at=&capture=`. Failures are shown in the frame too, under the same policy.
+/// Handles `/sandbox/content?url=&at=&capture=`. Failures are shown in the frame too, under the
+/// same policy.
 pub(crate) async fn content(
     Context(state): Context,
     peer: Option<Extension<Peer>>,
@@ -95,7 +96,8 @@ async fn find(state: &State, query: &Query, asker: IpAddr) -> Result<Response, F
         ));
     }
     let (show, media) = shown(&found.capture.mime, kind);
-    // Taken before the record is opened, because opening already reads and decodes its beginning.
+    // Acquired before the record is opened, because opening already reads and decodes its
+    // beginning.
     let place = state.contents.take(asker).await;
     let capture = found.capture.clone();
     let interrupt = Interrupt::after(state.settings.content_max);
@@ -112,10 +114,11 @@ async fn find(state: &State, query: &Query, asker: IpAddr) -> Result<Response, F
     Ok(response)
 }
 
-/// How long a page waits for the title from its content.
+/// Time that a page waits for the title in its content.
 const TITLE_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// The title in a capture's own content. `None` if it is not a page or cannot be read at once.
+/// Returns the title in a capture's own content, or `None` if the capture is not a page or cannot
+/// be read in time.
 pub(crate) async fn title(state: &State, record: RecordBody) -> Option<String> {
     let found = content_of(record).ok()?;
     if !matches!(shown(&found.capture.mime, found.capture.kind).0, Show::Html) {

@@ -1,8 +1,8 @@
-//! Runs the server on its port: the limits of its connections, the tasks beside it, and the shutdown.
+//! Runs the server on its port: limits on connections, background tasks, and shutdown.
 //!
-//! Invariants: at most `connections_max` connections are open, and a limited number for each address, each
-//! with one task; after shutdown no connection is accepted, and open ones may finish their current request
-//! within [`SHUTDOWN_GRACE`].
+//! Invariants: at most `connections_max` connections are open, and a limited number for each
+//! address, each with one task. After shutdown no connection is accepted, and open ones may finish
+//! their current request within [`SHUTDOWN_GRACE`].
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -22,24 +22,24 @@ use crate::replay::{ReplayPlace, ReplaySettings};
 use crate::settings::ServerSettings;
 use crate::state::{Common, Peer, Served};
 
-/// How long requests under way may go on after shutdown was asked for.
+/// Time that requests in progress get to finish after shutdown was requested.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 
-/// Why the server cannot begin.
+/// Reasons why the server cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
     /// The address is in use, does not belong to this machine, or is not allowed.
     #[error("listen on {address}: {source}")]
     Bind {
-        /// The address asked for.
+        /// The requested address.
         address: SocketAddr,
         /// The system's error.
         source: std::io::Error,
     },
 }
 
-/// A server that is bound but does not accept yet.
+/// A server that is bound but does not accept connections yet.
 pub struct Server {
     port: Port,
     /// The replay origin, if there is one.
@@ -66,17 +66,17 @@ impl Server {
         Ok(Server { port, replay, state })
     }
 
-    /// The bound address of the replay origin, if there is one.
+    /// Returns the bound address of the replay origin, if there is one.
     pub fn replay_address(&self) -> Option<SocketAddr> {
         self.replay.as_ref().map(Port::address)
     }
 
-    /// The bound address, with the real port if port 0 was asked for.
+    /// Returns the bound address, with the real port if port 0 was requested.
     pub fn address(&self) -> SocketAddr {
         self.port.address()
     }
 
-    /// Serves until `shutdown` is ready, then lets the requests under way finish.
+    /// Serves until `shutdown` is ready, then lets requests in progress finish.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let (end_replay, replay_ended) = oneshot::channel::<()>();
         let replay = self
@@ -108,7 +108,8 @@ impl Server {
     }
 }
 
-/// Binds, logs the address and serves until `shutdown` is ready. [`Server`] has these steps one by one.
+/// Binds, logs the address and serves until `shutdown` is ready. [`Server`] offers these steps
+/// separately.
 ///
 /// # Errors
 /// [`ServeError::Bind`] if the address cannot be bound.
@@ -151,12 +152,12 @@ async fn run_replay(port: Port, state: Arc<Common>, ended: oneshot::Receiver<()>
     let terms = terms(&state.settings);
     let routes = TowerToHyperService::new(crate::replay::router(state));
     let answer = move |mut request: Request<Incoming>, connection: Arc<Connection>| {
-        // No owner's port: scripts of archived pages ask here.
+        // `OwnersPort` is not set, because scripts of archived pages can send requests here.
         request.extensions_mut().insert(Peer(connection.peer()));
         routes.call(request)
     };
     let shutdown = async {
-        // An error means that the sender was dropped, which is the end.
+        // An error means that the sender was dropped, which is the signal.
         let _ = ended.await;
     };
     port.serve(terms, answer, shutdown).await;
@@ -176,16 +177,16 @@ async fn watch_store(state: Arc<Common>) {
     }
 }
 
-/// Limits and rules for connections.
+/// Returns the limits and rules for connections.
 fn terms(settings: &ServerSettings) -> Terms {
     Terms {
-        // A public server has a proxy in front of it that has the certificates.
+        // A public server is behind a proxy that has the certificates.
         security: Security::Plain,
         handshake_time_max: settings.first_request_max,
         head_bytes_max: settings.header_bytes_max,
         head_time_max: settings.idle_max,
-        // Requests are short, and answers are made in pieces. With hyper's own buffers a thousand idle
-        // browsers would cost 400 MB.
+        // Requests are short, and answers are made in pieces. With hyper's default buffers a
+        // thousand idle browsers would cost 400 MB.
         buffer_bytes_max: Some(settings.header_bytes_max.max(64 * 1024)),
         write_idle_max: Some(settings.idle_max),
         // Requests are not signed here, so any request counts.

@@ -7,59 +7,62 @@ use std::time::Duration;
 use crate::replay::ReplaySettings;
 use crate::who_asks::GroupsHeader;
 
-/// Plain values. Components are passed to [`crate::serve`] separately.
+/// Settings of the server, as plain values. Components are passed to [`crate::serve`] separately.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
     /// Address to bind. Port 0 takes any free port, which [`crate::Server::address`] returns.
     pub listen: SocketAddr,
-    /// Names and addresses of the server in addition to those of this machine and `listen`. Requests for any
-    /// other name get status 421, because a web page may have pointed its own name here (see
-    /// [`listen::Hosts`]).
+    /// Names and addresses of the server in addition to those of this machine and `listen`.
+    /// Requests for any other name get status 421, because another site may have pointed its name
+    /// here (see [`door::Hosts`]).
     pub hosts: Vec<String>,
-    /// The port that shows archived pages as they were, if there is to be one.
+    /// The port that shows archived pages, if enabled.
     pub replay: Option<ReplaySettings>,
-    /// Whether `POST /api/v1/loads` and cancelling are allowed, and then only to those who administer the archive, because a load reads any
-    /// file that the server may read.
+    /// Whether `POST /api/v1/loads` and cancelling are allowed. They are only for administrators,
+    /// because a load reads any file that the server may read.
     pub loads_over_http: bool,
     /// Who may post captures as to OutbackCDX.
     pub posts: Posts,
-    /// The header in which a proxy names the groups of who asks; without it all are the public, but who has a token.
+    /// The header in which a proxy names the groups of the client. Without it, clients without a
+    /// token are the public.
     pub groups_header: Option<GroupsHeader>,
-    /// The file of tokens, if any are taken.
+    /// The file of tokens, if tokens are accepted.
     pub tokens: Option<PathBuf>,
-    /// Groups whose members administer the archive, besides those whose token says it.
+    /// Groups whose members are administrators, in addition to the bearers of administrator tokens.
     pub admin_groups: Vec<String>,
-    /// Most connections at once. Further ones wait in the system's queue.
+    /// Maximum number of open connections. Further ones wait in the system's queue.
     pub connections_max: usize,
-    /// Most connections of one address at once. Further ones are closed at once. Behind a proxy all
-    /// connections have the proxy's address.
+    /// Maximum number of open connections per address. Further ones are closed at once. Behind a
+    /// proxy all connections have the proxy's address.
     pub connections_per_address_max: usize,
-    /// A connection without a whole request is closed after this time.
+    /// Time after which a connection without a complete request is closed.
     pub first_request_max: Duration,
-    /// A connection is closed after this time without another request, or if its client reads nothing of an
-    /// answer for this time.
+    /// Time after which a connection is closed if it has no further request, or if its client stops
+    /// reading an answer.
     pub idle_max: Duration,
-    /// Most questions that the archive gets at once. Further ones wait, at most for `request_timeout`.
+    /// Maximum number of questions that the archive answers at once. Further ones wait, at most for
+    /// `request_timeout`.
     pub questions_max: usize,
-    /// A request without an answer after this time gets status 503.
+    /// Time limit of a request. A request without an answer by then gets status 503.
     pub request_timeout: Duration,
-    /// Archived content is cut off after this time, however much of it is left.
+    /// Time limit of sending archived content. It is cut off then, even if much of it is left.
     pub content_max: Duration,
-    /// Largest size of request line and header fields together, in bytes. It is large because the request
-    /// line may contain a long archived URL.
+    /// Maximum size of request line and header fields together, in bytes. It is large because the
+    /// request line may contain a long archived URL.
     pub header_bytes_max: usize,
-    /// Largest body of a request for a load, in bytes.
+    /// Maximum size of the body of a load request, in bytes.
     pub body_bytes_max: usize,
     /// Time between two samples of the statistics charts.
     pub sample_interval: Duration,
 }
 
-/// Who may add and delete captures over HTTP (`POST /outbackcdx/<collection>`); nobody, where nothing is set.
+/// Clients that may add and delete captures over HTTP (`POST /outbackcdx/<collection>`). By default
+/// nobody may.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Posts {
-    /// Programs of this machine, as far as can be told, if nothing of the archive is hidden from them.
+    /// Programs on this machine, as far as can be determined, if they may see the whole archive.
     pub from_here: bool,
-    /// Members of these groups, from wherever they ask.
+    /// Members of these groups, from any address.
     pub groups: Vec<String>,
 }
 

@@ -1,21 +1,23 @@
-//! Requests that a browser makes for a page of another site.
+//! Requests that a browser makes on behalf of a page of another site.
 //!
-//! Archived pages in their sandbox count as another site: they have no origin. Two things follow. What such a request would change
-//! is refused ([`is_cross_site`]). And whoever follows a link from there arrives without the cookie of signing in, because it is
-//! `SameSite=Strict`: they are sent on to the same address, this time by a page of ours ([`arrival`]).
+//! Archived pages in the sandbox count as another site, because they have no origin. A cross-site
+//! request that would change something is refused ([`is_cross_site`]). A user who follows a link
+//! from another site arrives without the session cookie, because the cookie is `SameSite=Strict`.
+//! They are redirected to the same address from one of our own pages ([`arrival`]).
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::response::{IntoResponse, Response};
 use maud::{DOCTYPE, html};
 
-/// Where a request comes from, as browsers say it over TLS and on this machine. Scripts cannot set it.
+/// Site that caused a request. Browsers send it over TLS and to this machine. Scripts cannot set
+/// it.
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// Whether a browser sent a request for a page of another site. Programs that are no browsers say nothing of it, and act for
-/// nobody but themselves.
+/// Returns whether a browser sent this request for a page of another site. Other programs do not
+/// send these headers, and act only for their own user.
 pub(crate) fn is_cross_site(headers: &HeaderMap) -> bool {
     if let Some(site) = headers.get(&SITE) {
         return !matches!(site.as_bytes(), b"same-origin" | b"none");
@@ -30,7 +32,8 @@ pub(crate) fn is_cross_site(headers: &HeaderMap) -> bool {
     authority.is_none() || authority != headers.get(header::HOST).map(HeaderValue::as_bytes)
 }
 
-/// Whether a browser came over TLS, as the page that it came from or a proxy says.
+/// Returns whether the browser connected over TLS, according to the origin of the page or to a
+/// proxy.
 pub(crate) fn is_over_tls(headers: &HeaderMap) -> bool {
     let begins = |name: &HeaderName, begin: &[u8]| {
         let value = headers.get(name).map(HeaderValue::as_bytes).unwrap_or_default();
@@ -41,7 +44,7 @@ pub(crate) fn is_over_tls(headers: &HeaderMap) -> bool {
     begins(&header::ORIGIN, b"https://") || begins(&HeaderName::from_static("x-forwarded-proto"), b"https")
 }
 
-/// Whether somebody follows a link of another site to a page.
+/// Returns whether a user follows a link from another site to a page here.
 pub(crate) fn is_arrival(request: &Request) -> bool {
     let says = |name: &HeaderName, value: &[u8]| {
         let said = request.headers().get(name);
@@ -53,7 +56,8 @@ pub(crate) fn is_arrival(request: &Request) -> bool {
         && says(&DEST, b"document")
 }
 
-/// A page that goes on to `uri`, of this server. The browser asks again, for a page of ours, and so with its cookies.
+/// Returns a page that redirects to `uri` on this server. The browser then requests it from one of
+/// our pages, so it sends its cookies.
 pub(crate) fn arrival(uri: &Uri) -> Response {
     let address = uri.path_and_query().map_or("/", |address| address.as_str());
     let page = html! {
@@ -91,13 +95,13 @@ mod tests {
         check(&[("host", "a"), ("sec-fetch-site", "same-origin")], false);
         check(&[("host", "a"), ("sec-fetch-site", "none")], false);
         check(&[("host", "a"), ("sec-fetch-site", "cross-site")], true);
-        // Another host of the same domain is not ours.
+        // Another host of the same domain is another site.
         check(&[("host", "a"), ("sec-fetch-site", "same-site")], true);
         check(&[("host", "a:80"), ("origin", "http://a:80")], false);
         check(&[("host", "a"), ("origin", "https://a")], false);
         check(&[("host", "a"), ("origin", "http://b")], true);
         check(&[("host", "a"), ("origin", "http://a.b")], true);
-        // Of a sandbox.
+        // The origin of a sandboxed page.
         check(&[("host", "a"), ("origin", "null")], true);
         check(&[("origin", "http://a")], true);
     }

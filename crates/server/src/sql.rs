@@ -1,8 +1,8 @@
-//! Statements in SQL: passed on to the program that answers them.
+//! SQL statements: forwarded to the program that answers them.
 //!
-//! The engine is a process of its own (`weft-sql serve`), because it is too large to be part of this one. What comes to its paths is
-//! sent there over a private socket, and its answers come back as they are: one address, one navigation, one set of limits for
-//! connections.
+//! The engine is a separate process (`weft-sql serve`), because it is too large to be part of this
+//! one. Requests for its paths are forwarded over a private socket, and its responses are returned
+//! unchanged. So there is one address, one navigation and one set of connection limits.
 
 use std::io;
 use std::sync::Arc;
@@ -23,21 +23,21 @@ use crate::failure::Failure;
 use crate::pages::PageFailure;
 use crate::state::{Common, Context, State};
 
-/// The page.
+/// Path of the page.
 const PAGE: &str = "/sql";
 
-/// The paths of programs.
+/// Paths of the API.
 const API: [&str; 2] = ["/api/v1/sql", "/api/v1/sql/tables"];
 
-/// Longest time until an answer begins: a little more than a statement has there.
+/// Maximum time until a response begins: slightly more than the limit of a statement in the engine.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(65);
 
-/// How long an answer at this path may take to begin, if it is passed on.
+/// Returns how long a response at this path may take to begin, if the path is forwarded.
 pub(crate) fn time_max(path: &str) -> Option<Duration> {
     (path == PAGE || API.contains(&path)).then_some(ANSWER_TIME_MAX)
 }
 
-/// Headers of one connection, which the next does not get (RFC 9110, section 7.6.1).
+/// Headers of one connection, which are not forwarded (RFC 9110, section 7.6.1).
 const OF_CONNECTION: [HeaderName; 6] = [
     header::CONNECTION,
     header::TRANSFER_ENCODING,
@@ -47,20 +47,21 @@ const OF_CONNECTION: [HeaderName; 6] = [
     HeaderName::from_static("keep-alive"),
 ];
 
-/// Says to the other program how it shows names of files. It is set for each request, whatever a client sends.
+/// Tells the engine how to show file names. It is set on each request, so a value sent by a client
+/// is replaced.
 const NAMES: HeaderName = HeaderName::from_static("weft-names");
 
-/// The program that answers statements.
+/// The program that answers SQL statements.
 #[async_trait]
 pub trait SqlServer: Send + Sync + 'static {
-    /// A new connection to it. Starts it where it does not run.
+    /// Opens a connection to it. Starts the program if it does not run.
     ///
     /// # Errors
     /// If it cannot be started, or does not answer.
     async fn connect(&self) -> io::Result<UnixStream>;
 }
 
-/// The routes that are passed on.
+/// Returns the routes that are forwarded.
 pub(crate) fn routes() -> Router<Arc<Common>> {
     let router = Router::new().route(PAGE, get(page));
     API.iter()
@@ -90,7 +91,7 @@ async fn pass_on(state: &State, mut request: Request) -> Result<Response, Failur
     let stream = server.connect().await.map_err(|error| failed(&error))?;
     let connected = http1::handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = connected.map_err(|error| failed(&error))?;
-    // Ends when the answer is read or dropped; then the other side stops working on it.
+    // Ends when the response is read or dropped. Then the other side stops working on it.
     tokio::spawn(connection);
     let target = request
         .uri()
@@ -99,17 +100,17 @@ async fn pass_on(state: &State, mut request: Request) -> Result<Response, Failur
     *request.uri_mut() = target.parse::<Uri>().map_err(|error| failed(&error))?;
     let headers = request.headers_mut();
     OF_CONNECTION.iter().for_each(|name| drop(headers.remove(name)));
-    // Who asks was found out; the other program has no use for what they came with.
+    // The client is already identified, and the engine does not need its credentials.
     [header::AUTHORIZATION, header::COOKIE]
         .iter()
         .for_each(|name| drop(headers.remove(name)));
-    // The folders of files are for those who administer the archive.
+    // Only administrators may see folders of files.
     let names = match state.is_admin() {
         true => "whole",
         false => "base",
     };
     headers.insert(NAMES, HeaderValue::from_static(names));
-    // Whether the name is ours was checked.
+    // The host name is already checked.
     headers.insert(header::HOST, HeaderValue::from_static("localhost"));
     let mut response = sender
         .send_request(request)

@@ -1,7 +1,8 @@
-//! The state that all handlers share, and the archive as each request may see it.
+//! State shared by all handlers, and the archive as each request may see it.
 //!
-//! Invariant: a handler gets a [`State`], which only a request makes whose groups are known, and asks with its asker; the plain asker
-//! is for the server's own counting and for routes of administration.
+//! Invariant: a handler gets a [`State`], which exists only for a request whose groups are known,
+//! and asks with its asker. The owner's asker is only for the server's own counters and for
+//! administration routes.
 
 use std::net::SocketAddr;
 use std::ops::Deref;
@@ -31,26 +32,27 @@ use crate::storage::{FaceCounts, Storage, Watch};
 use crate::stored::DerivedKnown;
 use crate::who_asks::{Asking, SignedIn, WhoAsks};
 
-/// Most contents read at a time, over all requests. Each has its decoders' windows: some hundred KiB, but up
-/// to 128 MiB if a record asks for it.
+/// Maximum number of contents read at a time, over all requests. Each holds the windows of its
+/// decoders: usually some hundred KiB, but up to 128 MiB if a record asks for it.
 pub(crate) const CONTENTS_MAX: usize = 8;
 
-/// Most contents read at a time for one address, so that a few slow clients cannot keep out all others.
+/// Maximum number of contents read at a time for one address, so that a few slow clients cannot
+/// block all others.
 const CONTENTS_PER_ADDRESS_MAX: usize = 4;
 
-/// What a server shows.
+/// Everything that a server serves.
 pub struct Served {
     /// Answers every question about the archive.
     pub archive: Arc<dyn Answers>,
-    /// The store beside it, if there is one.
+    /// The store, if the server has one.
     pub store: Option<Arc<dyn Storage>>,
-    /// Counts of the S3 gateway beside it, if there is one.
+    /// Counters of the S3 gateway, if there is one.
     pub gateway: Option<FaceCounts>,
-    /// The cache through which stores elsewhere are read, if there is one.
+    /// The cache for reads from remote stores, if there is one.
     pub cache: Option<Cache>,
-    /// Answers statements in SQL, if the program for it is there.
+    /// Answers SQL statements, if the `weft-sql` program is installed.
     pub sql: Option<Arc<dyn SqlServer>>,
-    /// Where a catalogue of files is, as soon as there is one.
+    /// Location of the catalogue of files. The catalogue may be created later.
     pub files: Option<FilesPlace>,
 }
 
@@ -80,15 +82,15 @@ impl From<Archive> for Served {
     }
 }
 
-/// Address of the client. Requests that did not come over TCP have none.
+/// Address of the client. Requests that did not arrive over TCP have none.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
-/// Places of posted captures.
+/// Limits on concurrent posts of captures.
 pub(crate) struct PostPlaces {
-    /// For bodies in memory.
+    /// Permits for bodies in memory.
     pub(crate) bodies: Semaphore,
-    /// For the one that is being added or deleted.
+    /// Permit to add or delete captures. There is only one.
     pub(crate) turn: Semaphore,
 }
 
@@ -101,35 +103,35 @@ impl PostPlaces {
     }
 }
 
-/// What all requests share; one for each server.
+/// State shared by all requests. A server has one.
 pub(crate) struct Common {
     pub(crate) settings: ServerSettings,
-    /// Names that the server accepts requests for.
+    /// Host names that the server accepts requests for.
     pub(crate) hosts: Hosts,
-    /// Places for contents that are being read.
+    /// Permits for contents that are being read.
     pub(crate) contents: Places,
     /// Admits connections.
     pub(crate) door: Arc<Door>,
     /// Asks as the owner of the archive.
     owner: Asker,
-    /// Who asks over HTTP.
+    /// Identifies the client of an HTTP request.
     pub(crate) who_asks: WhoAsks,
     pub(crate) cdx_pages: PageLists,
     pub(crate) posts: PostPlaces,
     pub(crate) derived: DerivedKnown,
     pub(crate) counters: Arc<Counters>,
     pub(crate) history: History,
-    /// The store beside the archive, if there is one.
+    /// The store, if the server has one.
     pub(crate) store: Option<Watch>,
     /// Counts of the S3 gateway, if there is one.
     pub(crate) gateway: Option<FaceCounts>,
     /// The cache, if there is one.
     pub(crate) cache: Option<Cache>,
-    /// Where statements in SQL go, if anywhere.
+    /// Answers SQL statements, if the `weft-sql` program is installed.
     pub(crate) sql: Option<Arc<dyn SqlServer>>,
-    /// The catalogue of files, if it may have one.
+    /// The catalogue of files, if a location for it is known.
     files: Option<Files>,
-    /// Where archived pages are shown, as soon as that port is bound.
+    /// Where archived pages are shown. Set once that port is bound.
     replay: OnceLock<ReplayPlace>,
 }
 
@@ -144,7 +146,7 @@ impl Common {
             door: Door::new(Limits {
                 connections_max: settings.connections_max,
                 per_address_max: settings.connections_per_address_max,
-                // Requests are not signed here, so there is nobody to keep places for.
+                // Requests are not signed here, so no connections are reserved for signed ones.
                 reserve: 0,
             }),
             cdx_pages: PageLists::default(),
@@ -162,15 +164,15 @@ impl Common {
         })
     }
 
-    /// Asks as the owner of the archive.
+    /// Returns the asker that asks as the owner of the archive.
     pub(crate) fn owner(&self) -> &Asker {
         &self.owner
     }
 
-    /// What those who ask may see.
+    /// Returns how much of the archive the client may see.
     ///
     /// # Errors
-    /// Where the rules cannot be read.
+    /// If the rules cannot be read.
     pub(crate) async fn sight(&self, asking: &Asking) -> Result<SightBody, Failure> {
         if self.owner().has_no_rules() {
             return Ok(SightBody {
@@ -182,11 +184,12 @@ impl Common {
         Ok(asker.ask(Sight {}).await?.body)
     }
 
-    /// The server as somebody sees it, who may see so much of the archive, and where its files lie or not.
+    /// Returns the state for a client with this sight. Clients that are not administrators get file
+    /// names without folders.
     pub(crate) fn seen_by(self: &Arc<Common>, asking: Asking, sight: SightBody) -> Arc<State> {
         let asker = self.owner.seen_by(&asking.groups);
         Arc::new(State {
-            // Folders of files are for those who administer the archive.
+            // Only administrators may see folders of files.
             asker: match asking.is_admin {
                 true => asker,
                 false => asker.without_paths(),
@@ -197,7 +200,8 @@ impl Common {
         })
     }
 
-    /// The server as somebody who administers the archive sees it on a route of administration: questions are asked as the owner.
+    /// Returns the state for an administrator on an administration route: questions are asked as
+    /// the owner.
     pub(crate) fn administered_by(self: &Arc<Common>, asking: Asking, sight: SightBody) -> Arc<State> {
         assert!(asking.is_admin, "only admins ask as the owner");
         Arc::new(State {
@@ -208,18 +212,18 @@ impl Common {
         })
     }
 
-    /// Where archived pages are shown, if they are.
+    /// Returns where archived pages are shown, if they are.
     pub(crate) fn replay_place(&self) -> Option<&ReplayPlace> {
         self.replay.get()
     }
 
-    /// Says where archived pages are shown; once.
+    /// Sets where archived pages are shown. Called once.
     pub(crate) fn set_replay_place(&self, place: ReplayPlace) {
-        // The server binds one such port.
+        // The server binds one such port, so this never fails.
         let _ = self.replay.set(place);
     }
 
-    /// The store to show.
+    /// Returns the store, or a failure if the server has none.
     pub(crate) fn attached_store(&self) -> Result<&Watch, Failure> {
         self.store.as_ref().ok_or_else(|| {
             Failure::not_found(
@@ -228,7 +232,7 @@ impl Common {
         })
     }
 
-    /// The catalogue of files to show.
+    /// Returns the catalogue of files, or a failure if there is none.
     pub(crate) fn catalogued_files(&self) -> Result<&Files, Failure> {
         let files = self.files.as_ref().filter(|files| files.is_there());
         files.ok_or_else(|| {
@@ -236,24 +240,24 @@ impl Common {
         })
     }
 
-    /// What the navigation leads to, for those who administer the archive.
+    /// Returns the parts of the navigation that administrators see.
     fn parts(&self) -> Parts {
         Parts {
             archive: true,
             running: true,
             store: self.store.is_some(),
             sql: self.sql.is_some(),
-            // Asked each time: the first scan may end while the server runs.
+            // Checked on each call: the first scan may end while the server runs.
             files: self.files.as_ref().is_some_and(Files::is_there),
             cache: self.cache.is_some(),
         }
     }
 }
 
-/// The server as one request sees it.
+/// The server as seen by one request.
 pub(crate) struct State {
     common: Arc<Common>,
-    /// Asks for who sent the request.
+    /// Asks with the permissions of the client.
     pub(crate) asker: Asker,
     asking: Asking,
     sight: SightBody,
@@ -268,28 +272,28 @@ impl Deref for State {
 }
 
 impl State {
-    /// Whether nothing is hidden from who sent the request.
+    /// Returns whether the client sees the whole archive.
     pub(crate) fn sees_everything(&self) -> bool {
         self.sight.everything
     }
 
-    /// Whether who sent the request administers the archive: loads, jobs, the catalogue of files, the store, rules, takedowns and paths
-    /// of this machine are for them alone.
+    /// Returns whether the client is an administrator. Only administrators may use loads, jobs, the
+    /// catalogue of files, the store, rules and takedowns, and see paths of this machine.
     pub(crate) fn is_admin(&self) -> bool {
         self.asking.is_admin
     }
 
-    /// The groups of who sent the request.
+    /// Returns the groups of the client.
     pub(crate) fn groups(&self) -> &Groups {
         &self.asking.groups
     }
 
-    /// Whether who sent the request signed in.
+    /// Returns whether the client is signed in.
     pub(crate) fn signed_in(&self) -> SignedIn {
         self.asking.signed_in
     }
 
-    /// As whom who sent the request looks at pages, if not everybody sees the same.
+    /// Returns the identity that pages show to the client, or `None` if everybody sees the same.
     pub(crate) fn viewer(&self) -> Option<Viewer> {
         let can_sign_in = self.who_asks.takes_tokens();
         let matters = can_sign_in || self.who_asks.believes_a_proxy() || self.sight.has_rules;
@@ -300,7 +304,7 @@ impl State {
         })
     }
 
-    /// What the navigation leads to.
+    /// Returns the parts of the navigation that the client sees.
     pub(crate) fn parts(&self) -> Parts {
         if !self.is_admin() {
             return Parts {
@@ -310,14 +314,14 @@ impl State {
         }
         let parts = self.common.parts();
         Parts {
-            // Statements may read every page.
+            // SQL statements may read every page.
             sql: parts.sql && self.sees_everything(),
             ..parts
         }
     }
 }
 
-/// The state of a request, as its handler gets it.
+/// The state of a request, as handlers extract it.
 pub(crate) struct Context(pub(crate) Arc<State>);
 
 impl Deref for Context {

@@ -1,11 +1,14 @@
-//! `/record/<file>`: bytes of an input as they are stored, for programs that read records by offset and length.
+//! `/record/<file>`: bytes of an input as stored, for programs that read records by offset and
+//! length.
 //!
 //! Invariants:
-//! - whoever does not see the whole archive gets bytes of records that they see, and of nothing else;
-//! - so does everybody from an input of which something was taken down, or that is not read to its end: what is behind may be
-//!   something that is taken down;
-//! - what crawlers derive from a page that was taken down is not sent, in whichever input it is;
-//! - to whoever does not see everything, a file that is not there and one of which they see nothing are the same.
+//! - A client from whom something is hidden gets bytes of visible records only.
+//! - The same holds for every client if something of the input was taken down, or if the input was
+//!   not read to its end, because later bytes may belong to something that is taken down.
+//! - Records that crawlers derive from a page are not sent if the page was taken down, no matter
+//!   which input they are in.
+//! - For a client from whom something is hidden, a missing file and a file without visible records
+//!   give the same response.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -29,31 +32,31 @@ use crate::record::no_bytes;
 use crate::state::State;
 use crate::stream::{self, Maker, Wanted};
 
-/// Bytes read at once.
+/// Number of bytes read at once.
 const PIECE_BYTES: usize = 256 * 1024;
-/// Most inputs of one name that a record is looked for in.
+/// Maximum number of inputs with one name that are searched for a record.
 const SAME_NAME_MAX: usize = 16;
 
-/// Which bytes are asked for.
+/// The requested bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     Whole,
-    /// The record that begins here.
+    /// The record that begins at this offset.
     RecordAt(u64),
-    /// From the first to the last, both of them.
+    /// From the first to the last byte, both included.
     Span(u64, u64),
-    /// From this one on.
+    /// From this byte to the end.
     From(u64),
-    /// So many at the end.
+    /// This many bytes at the end.
     Last(u64),
 }
 
-/// Which bytes of an input are sent.
+/// The bytes of an input that are sent.
 struct Found {
     epoch: u64,
     input: LedgerRow,
     range: Range<u64>,
-    /// Size of the input; `None` for whoever is told of the record alone.
+    /// Size of the input. `None` if the client may only see the record.
     size: Option<u64>,
 }
 
@@ -101,7 +104,8 @@ pub(crate) async fn download(
     Ok(response)
 }
 
-/// Which bytes are asked for, and whether the header says it. Parameters take precedence over it.
+/// Returns the requested bytes, and whether the `Range` header gave them. Parameters take
+/// precedence over it.
 fn part(arguments: &Arguments, asked: &HeaderMap) -> Result<(Part, bool), Failure> {
     let given = |name: &str| arguments.text(name).map(|_| arguments.number(name));
     match (given("offset"), given("length")) {
@@ -114,7 +118,8 @@ fn part(arguments: &Arguments, asked: &HeaderMap) -> Result<(Part, bool), Failur
             Ok((Part::Span(offset, last), false))
         }
         (None, Some(_)) => Err(Failure::bad_request("length is there without offset")),
-        // `If-Range` names bytes of an earlier answer; without a tag of the whole file none of them are known here.
+        // `If-Range` names the tag of an earlier response. Tags are per range, so it cannot be
+        // matched here, and `Range` is ignored.
         (None, None) if asked.contains_key(header::IF_RANGE) => Ok((Part::Whole, true)),
         (None, None) => {
             let range = asked.get(header::RANGE).and_then(|range| range.to_str().ok());
@@ -123,7 +128,7 @@ fn part(arguments: &Arguments, asked: &HeaderMap) -> Result<(Part, bool), Failur
     }
 }
 
-/// One range of RFC 9110, 14.1.2; anything else is as if the header was not there.
+/// Parses a single range (RFC 9110, 14.1.2). Any other value is ignored.
 pub(crate) fn part_of_header(range: &str) -> Option<Part> {
     let (first, last) = range.trim().strip_prefix("bytes=")?.split_once('-')?;
     match (first.trim(), last.trim()) {
@@ -145,7 +150,7 @@ async fn find(state: &State, file: &str, part: Part) -> Result<Found, Failure> {
     };
     let answer = state.owner().ask(ledger).await?;
     let mut inputs = answer.body.rows;
-    // Whose whole name it is comes before those whose last part it is.
+    // Exact matches of the whole name come before matches of the last part.
     inputs.sort_by_key(|input| input.input != file);
     let whole = inputs.first().filter(|_| sees_everything);
     if let (Some(input), false) = (whole.filter(|input| is_open(input)), is_record(part))
@@ -190,12 +195,13 @@ fn is_record(part: Part) -> bool {
     matches!(part, Part::RecordAt(_))
 }
 
-/// Whether all bytes of an input may be sent to whoever sees everything.
+/// Returns whether all bytes of an input may be sent to a client that sees everything.
 fn is_open(input: &LedgerRow) -> bool {
     input.taken_down == 0 && matches!(input.state, InputState::Done)
 }
 
-/// Whether an input that is open has something in it that belongs to what was taken down, in whichever file that was.
+/// Returns whether an input contains records that belong to something taken down, which may have
+/// been in another file.
 async fn holds_taken_down(state: &State, input: &LedgerRow) -> Result<bool, Failure> {
     let rules = state.owner().ask(TakedownRulesQuestion {}).await?.body.rules;
     let mut hasher = DefaultHasher::new();
@@ -225,12 +231,13 @@ async fn holds_taken_down(state: &State, input: &LedgerRow) -> Result<bool, Fail
     Ok(holds)
 }
 
-/// What was found of inputs, by hashes of the input and of what was taken down then.
+/// Results for inputs, by a hash of the input and of the takedown rules at that time.
 #[derive(Default)]
 pub(crate) struct DerivedKnown(Mutex<HashMap<u64, bool>>);
 
 impl DerivedKnown {
-    /// More inputs than are asked for again and again.
+    /// Maximum number of results kept. It is larger than the number of inputs that are requested
+    /// repeatedly.
     const KNOWN_MAX: usize = 10_000;
 
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, bool>> {
@@ -250,7 +257,7 @@ impl DerivedKnown {
     }
 }
 
-/// The bytes of a part in a file of `size` bytes.
+/// Returns the bytes of a part in a file of `size` bytes.
 pub(crate) fn range_of(part: Part, size: u64) -> Result<Range<u64>, Failure> {
     let (first, end) = match part {
         Part::Whole => (0, size),
@@ -268,7 +275,7 @@ pub(crate) fn range_of(part: Part, size: u64) -> Result<Range<u64>, Failure> {
     Ok(first..end)
 }
 
-/// Where the record ends that begins at an offset of an input, if who asks may see it.
+/// Returns where the record at an offset of an input ends, if the client may see it.
 async fn record_in(
     state: &State,
     input: &LedgerRow,
@@ -300,7 +307,7 @@ async fn record_in(
     }
 }
 
-/// Why the record at an offset is not sent.
+/// Reasons why the record at an offset is not sent.
 enum Unseen {
     Shared,
     Unread(RecordError),
@@ -313,7 +320,7 @@ impl From<RecordError> for Unseen {
     }
 }
 
-/// Asks as who sent the request for the capture that the bytes at an offset are of.
+/// Finds the range of the record at an offset, if the client may see its capture.
 fn look(
     source: &dyn Answers,
     input: &LedgerRow,
@@ -366,7 +373,7 @@ fn beyond(record: &Range<u64>) -> Failure {
     ))
 }
 
-/// The failure for a client whose bytes cannot be read.
+/// Returns the failure for bytes that cannot be read.
 fn failure(file: &str, error: &RecordError) -> Failure {
     let capture = CdxRow {
         filename: file.to_owned(),
@@ -375,14 +382,15 @@ fn failure(file: &str, error: &RecordError) -> Failure {
     no_bytes(&capture, error)
 }
 
-/// The entity tag of a range of an input, whose digest names its bytes.
+/// Returns the entity tag of a range of an input, whose digest identifies its bytes.
 fn tag_of(input: &LedgerRow, range: &Range<u64>) -> HeaderValue {
     let mut hasher = DefaultHasher::new();
     (&input.digest, &input.input, range).hash(&mut hasher);
     fresh::tag(hasher.finish(), false)
 }
 
-/// The media type of a file of records by its name. Any of them keeps the bytes from being compressed on their way.
+/// Returns the media type of a file of records, by its name. Each of these types also prevents
+/// compression of the response.
 fn media_type(name: &str) -> &'static str {
     let name = name.to_ascii_lowercase();
     let of = |extension: &str| name.trim_end_matches(".open").ends_with(extension);

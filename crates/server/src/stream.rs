@@ -1,8 +1,8 @@
 //! A response body that is made while it is sent.
 //!
-//! The maker runs in its own task and is at most [`AHEAD`] pieces ahead of the reader. If the reader goes
-//! away, sending fails and the maker stops. An error cuts the body off, so that the client can see that it is
-//! incomplete.
+//! The maker runs in its own task and is at most [`AHEAD`] pieces ahead of the reader. If the
+//! reader disconnects, sending fails and the maker stops. An error cuts the body off, so that the
+//! client can see that it is incomplete.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -17,18 +17,18 @@ use tokio::time::Instant;
 
 use crate::ask::Asker;
 
-/// Most pieces that are made but not yet sent.
+/// Maximum number of pieces that are made but not yet sent.
 const AHEAD: usize = 2;
 
-/// Why a body ends early.
+/// Reason why a body ends early.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Cut(pub(crate) String);
 
-/// The end of the channel that the maker sends pieces to.
+/// Sending end of the channel for pieces.
 pub(crate) type Sender = mpsc::Sender<Result<Bytes, Cut>>;
 
-/// A body and the sender that fills it.
+/// Returns a body and the sender that fills it.
 pub(crate) fn channel() -> (Sender, Body) {
     let (sender, receiver) = mpsc::channel(AHEAD);
     (sender, Body::new(Pieces(receiver)))
@@ -50,9 +50,9 @@ impl http_body::Body for Pieces {
     }
 }
 
-/// Something read from the archive piece by piece. Each piece takes bounded time and memory.
+/// A source of a body that is read piece by piece. Each piece takes bounded time and memory.
 pub(crate) trait Maker: Send + 'static {
-    /// The next piece, which may be empty; `None` at the end.
+    /// Returns the next piece, which may be empty, or `None` at the end.
     ///
     /// # Errors
     /// The input's error if the rest cannot be read.
@@ -74,16 +74,16 @@ impl Drop for Wanted {
     }
 }
 
-/// How long a body may take in total. `None`: as long as its reader goes on reading.
+/// Time limit of a whole body. `None`: no limit while its reader keeps reading.
 pub(crate) type Patience = Option<Duration>;
 
-/// A body of everything that `maker` makes. Each piece is made on a blocking thread, within the limit on
-/// questions, so that no thread waits for a slow reader.
+/// Returns a body with all pieces of `maker`. Each piece is made on a blocking thread, within the
+/// limit on questions, so that no thread waits for a slow reader.
 pub(crate) fn body(asker: Asker, maker: impl Maker, wanted: Wanted, patience: Patience) -> Body {
     let (sender, body) = channel();
     let until = patience.map(|patience| Instant::now() + patience);
     tokio::spawn(async move {
-        // Dropped when this task ends, in whatever way. That interrupts a piece that is still being made.
+        // Dropped whenever this task ends. That interrupts a piece that is still being made.
         let _wanted = wanted;
         let sending = send_all(asker, maker, &sender);
         let done = match until {
@@ -100,14 +100,14 @@ pub(crate) fn body(asker: Asker, maker: impl Maker, wanted: Wanted, patience: Pa
     body
 }
 
-/// Most pieces that are made before an answer begins. What ends by then, as most content does, is sent whole: without a task, and with
-/// its length.
+/// Maximum number of pieces made before an answer begins. A body that ends by then, as most do, is
+/// sent whole: without a task, and with its length.
 const BEGUN_PIECES_MAX: usize = 4;
 
-/// Most bytes that are made before an answer begins, and a piece.
+/// Number of bytes made before an answer begins. It can be exceeded by one piece.
 const BEGUN_BYTES_MAX: usize = 1 << 20;
 
-/// The beginning of a body, and what is left to be made.
+/// The beginning of a body, and the maker of the rest.
 pub(crate) struct Begun<M> {
     pieces: Vec<Bytes>,
     rest: Rest<M>,
@@ -119,7 +119,7 @@ enum Rest<M> {
     Failed(std::io::Error),
 }
 
-/// Makes the beginning of a body; may block.
+/// Makes the beginning of a body. May block.
 pub(crate) fn begin<M: Maker>(mut maker: M) -> Begun<M> {
     let mut pieces = Vec::new();
     let rest = loop {
@@ -136,7 +136,7 @@ pub(crate) fn begin<M: Maker>(mut maker: M) -> Begun<M> {
     Begun { pieces, rest }
 }
 
-/// The rest of a body behind its beginning, as [`body`] makes it.
+/// Returns a body with the pieces made so far, followed by the rest as in [`body`].
 pub(crate) fn go_on<M: Maker>(asker: Asker, begun: Begun<M>, wanted: Wanted, patience: Patience) -> Body {
     let Begun { mut pieces, rest } = begun;
     let maker = match rest {
@@ -149,7 +149,7 @@ pub(crate) fn go_on<M: Maker>(asker: Asker, begun: Begun<M>, wanted: Wanted, pat
     body(asker, Continued { pieces, maker }, wanted, patience)
 }
 
-/// Pieces that were made, and then those of a maker, or its error.
+/// Pieces made so far, then those of a maker, or its error.
 struct Continued<M> {
     pieces: VecDeque<Bytes>,
     maker: Result<M, Option<std::io::Error>>,
@@ -195,8 +195,9 @@ async fn send_all(asker: Asker, mut maker: impl Maker, sender: &Sender) {
     }
 }
 
-/// Cuts the body off after the pieces that were made. The error waits for its place in a separate task, which
-/// holds nothing else. Dropping the sender instead would make the body seem complete.
+/// Cuts the body off after the pieces that were made. The error waits for its place in a separate
+/// task, which holds no other resources. If the sender were dropped instead, the body would seem
+/// complete.
 fn cut(sender: &Sender, why: &str) {
     tracing::warn!(why, "an answer could not be sent whole");
     let (sender, why) = (sender.clone(), why.to_owned());

@@ -1,10 +1,10 @@
-//! Who asks: the groups of a request, and whether they administer the archive.
+//! Identity of a client: the groups of a request, and whether it comes from an administrator.
 //!
 //! Invariants:
-//! - the header of groups is believed from the addresses named alone, whatever others send;
-//! - a token that is none is refused, and never taken for no token, whether it comes in a header or in a cookie;
-//! - a cookie counts as the same token in a header does;
-//! - who comes with a token is who the token says, on this machine too.
+//! - The header with groups is trusted only from the configured addresses.
+//! - An invalid token is refused and never treated as absent, in a header or in a cookie.
+//! - A cookie has the same effect as the same token in a header.
+//! - A token decides who the client is, even on this machine.
 
 use std::net::IpAddr;
 
@@ -18,43 +18,44 @@ use crate::local_owner::{is_known_without_token, is_of_owner};
 use crate::settings::ServerSettings;
 use crate::state::Peer;
 
-/// The cookie that signing in sets.
+/// Name of the session cookie.
 pub(crate) const COOKIE: &str = "weft_token";
 
-/// A header in which a proxy names the groups of who asks.
+/// A header in which a proxy names the groups of the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupsHeader {
-    /// Its name. Values are names of groups with commas between them.
+    /// Name of the header. Its value is a comma-separated list of groups.
     pub name: HeaderName,
-    /// Addresses of the proxies that it is believed from.
+    /// Addresses of the trusted proxies.
     pub from: Vec<IpNet>,
 }
 
-/// Who sent a request.
+/// Identity of the client of a request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asking {
     pub(crate) groups: Groups,
     pub(crate) signed_in: SignedIn,
-    /// Whether they administer the archive. Then they are in the group [`rights::ADMIN`], and see of pages what rules say of it.
+    /// Whether the client is an administrator. Administrators are in the group [`rights::ADMIN`],
+    /// and rules can hide pages from them.
     pub(crate) is_admin: bool,
 }
 
-/// Whether somebody signed in, with a cookie to show for it.
+/// Whether the client is signed in, with a session cookie.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum SignedIn {
     #[default]
     No,
     Yes,
-    /// Their token was withdrawn or is over. They get the sign-in page, and nothing else.
+    /// The token is revoked or expired. The client gets only the sign-in page.
     Over,
 }
 
-/// How the groups of a request are found.
+/// Finds the groups of a request.
 pub(crate) struct WhoAsks {
     header: Option<GroupsHeader>,
     tokens: Option<TokensFile>,
     admin_groups: Vec<String>,
-    /// Whether the owner of the server is known on this machine without a token.
+    /// Whether the owner of the server needs no token on this machine.
     knows_owner: bool,
 }
 
@@ -68,17 +69,17 @@ impl WhoAsks {
         }
     }
 
-    /// Whether there is something to sign in with.
+    /// Returns whether the server accepts tokens.
     pub(crate) fn takes_tokens(&self) -> bool {
         self.tokens.is_some()
     }
 
-    /// Whether a proxy says who people are.
+    /// Returns whether a proxy authenticates clients.
     pub(crate) fn believes_a_proxy(&self) -> bool {
         self.header.is_some()
     }
 
-    /// Who sent a request; the public if it says nothing.
+    /// Returns the identity of the client. It is the public if the request says nothing.
     pub(crate) fn asking(&self, request: &Request) -> Result<Asking, Failure> {
         let headers = request.headers();
         if let Some(token) = headers.get(header::AUTHORIZATION) {
@@ -97,7 +98,7 @@ impl WhoAsks {
         Ok(self.known(Bearer { groups, is_admin }, SignedIn::No))
     }
 
-    /// Somebody whose groups are known.
+    /// Returns the identity of a client whose groups are known.
     fn known(&self, bearer: Bearer, signed_in: SignedIn) -> Asking {
         let is_admin = bearer.is_admin || bearer.groups.has_any(&self.admin_groups);
         Asking {
@@ -110,7 +111,7 @@ impl WhoAsks {
         }
     }
 
-    /// The token of a cookie, where it is by this that who asks is known.
+    /// Returns the session token, if the request is authenticated by cookie.
     pub(crate) fn cookie<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
         if !self.takes_tokens() || headers.contains_key(header::AUTHORIZATION) {
             return None;
@@ -133,7 +134,7 @@ impl WhoAsks {
         self.of_token(token)
     }
 
-    /// Who comes with a token.
+    /// Returns the bearer of a token.
     pub(crate) fn of_token(&self, token: &str) -> Result<Bearer, Failure> {
         let tokens = self.tokens.as_ref().ok_or_else(no_tokens)?;
         let now_ms = i64::try_from(system::wall_ms()).unwrap_or(i64::MAX);
@@ -151,7 +152,7 @@ impl WhoAsks {
         }
     }
 
-    /// What answers depend on besides their address.
+    /// Returns the `Vary` header: request headers that answers depend on.
     pub(crate) fn vary(&self) -> Option<HeaderValue> {
         let mut names = Vec::new();
         names.extend(self.tokens.as_ref().map(|_| "authorization, cookie"));
@@ -163,7 +164,7 @@ impl WhoAsks {
 }
 
 impl Asking {
-    /// Somebody whose cookie opens nothing any more.
+    /// Returns the identity of a client whose cookie is expired or revoked.
     pub(crate) fn over() -> Asking {
         Asking {
             signed_in: SignedIn::Over,
@@ -174,7 +175,7 @@ impl Asking {
 
 impl GroupsHeader {
     fn is_from(&self, peer: IpAddr) -> bool {
-        // A socket for both families gives IPv4 addresses as IPv6 ones.
+        // A dual-stack socket reports IPv4 addresses as IPv6 ones.
         let peer = peer.to_canonical();
         self.from.iter().any(|net| net.contains(&peer))
     }
@@ -188,7 +189,7 @@ fn no_tokens() -> Failure {
     refused("this server takes no tokens: weft serve --tokens FILE names a file of them")
 }
 
-/// The groups of all headers of a name: a proxy may add one line for each.
+/// Returns the groups in all headers with this name. A proxy may add several headers.
 fn listed(headers: &HeaderMap, name: &HeaderName) -> Groups {
     let values = headers
         .get_all(name)

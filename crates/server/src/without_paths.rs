@@ -1,7 +1,9 @@
-//! Answers for those who may not know where the files of the archive lie: names of inputs without their folders.
+//! Answers for clients that must not know the folders of the archive's files: inputs are named
+//! without their folders.
 //!
-//! Invariant: what is shown is a name by which the same input is found again (`filename` of a capture, `input` of the ledger), in
-//! every answer in the same form. Places to read from (`location`) stay: the server needs them, and shows them to nobody.
+//! Invariant: the name shown finds the same input again (`filename` of a capture, `input` of the
+//! ledger) and has the same form in every answer. Places to read from (`location`) are kept: the
+//! server needs them and shows them to nobody.
 
 use std::sync::Arc;
 
@@ -14,7 +16,7 @@ use rights::Groups;
 
 use crate::ask::Answers;
 
-/// Answers without the folders that files lie in.
+/// Answers with the folders of files removed.
 pub(crate) struct WithoutPaths(pub(crate) Arc<dyn Answers>);
 
 impl Answers for WithoutPaths {
@@ -88,7 +90,7 @@ fn hide_in(body: &mut Body) {
         | Body::TakedownRules(_)
         | Body::Rebuilt(_)
         | Body::Rebuilding(_) => {}
-        // No name of a file is in these.
+        // These contain no file names.
         Body::Stages(_)
         | Body::Calendar(_)
         | Body::Diff(_)
@@ -168,10 +170,10 @@ fn hide(name: &mut String) {
     }
 }
 
-/// What ends a path in a sentence. Paths may have blanks in them.
+/// Separators that end a path in a sentence. Paths may contain spaces.
 const PATH_ENDS: [&str; 8] = [": ", "; ", ", ", "\"", "\n", " (", ") ", " at "];
 
-/// Leaves of each absolute path, and of each address of a store or a package, in a sentence the last part.
+/// Replaces each absolute path, and each address in a store or package, with its last part.
 fn hide_in_text(text: &mut String) {
     if !text.contains('/') {
         return;
@@ -190,7 +192,7 @@ fn hide_in_text(text: &mut String) {
     *text = shown;
 }
 
-/// Where an absolute path or an address begins in a sentence.
+/// Returns where the first absolute path or address begins in a sentence.
 fn path_begin(text: &str) -> Option<usize> {
     let mut begins = true;
     for (at, c) in text.char_indices() {
@@ -205,7 +207,7 @@ fn path_begin(text: &str) -> Option<usize> {
 fn is_path(text: &str) -> bool {
     let is_absolute = text.starts_with('/') && text[1..].starts_with(|c: char| !c.is_whitespace());
     let word = text.split(char::is_whitespace).next().unwrap_or_default();
-    // Most addresses of the web are those of pages, which whoever asks has named.
+    // Most web addresses are those of pages, which the client named itself.
     is_absolute || inputs::is_address(word) && !word.starts_with("http")
 }
 

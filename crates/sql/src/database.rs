@@ -1,4 +1,4 @@
-//! Answers statements.
+//! Executes statements.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -47,33 +47,35 @@ use crate::table_functions::{InlinksOf, Search};
 use crate::tables::{LiveTable, TABLES, TableInfo};
 use crate::views::view_statement;
 
-/// Catalog and schema of the tables, which nobody needs to write.
+/// Catalog and schema of the tables; statements need not name them.
 const CATALOG: &str = "weft";
 const SCHEMA: &str = "public";
 
-/// Columns that have names of inputs.
+/// Columns that contain names of inputs.
 const NAMES: [&str; 2] = ["warc_filename", "input"];
 
-/// How a database works.
+/// Settings of a database.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Settings {
-    /// Memory for the rows of all statements, in bytes; what does not fit is written to temporary files. 1 GiB if absent.
+    /// Memory for the rows of all statements, in bytes; larger results spill to temporary files. 1
+    /// GiB if absent.
     pub memory_size_bytes: Option<u64>,
-    /// Open the archive without a change to it.
+    /// Opens the archive without changing it.
     pub read_only: bool,
-    /// Threads of a statement; as many as there are cores if absent.
+    /// Threads per statement; the number of cores if absent.
     pub threads: Option<usize>,
-    /// Where the facts are: a folder, or `s3://bucket/name`. Where the archive says if absent.
+    /// Location of the facts: a folder, or `s3://bucket/name`. The archive's own location if
+    /// absent.
     pub facts: Option<String>,
-    /// For facts in an S3 store.
+    /// Settings for facts in an S3 store.
     pub s3: S3Settings,
-    /// The settings file of the cache through which such facts are read (`cache.toml`); they are read without one if absent.
+    /// Settings file of the cache for such facts (`cache.toml`); no cache is used if absent.
     pub cache: Option<PathBuf>,
 }
 
 impl Settings {
-    /// The stores that tables may be in.
+    /// Returns the stores that may contain tables.
     pub(crate) fn remote(&self) -> Remote {
         let remote = Remote::new(remote::Settings {
             s3: self.s3.clone(),
@@ -87,46 +89,49 @@ impl Settings {
     }
 }
 
-/// How a statement is answered.
+/// Settings of a statement.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct QuerySettings {
-    /// Show the archive as it was at this epoch, as far as the history of the facts goes back. The views are then computed from the facts.
+    /// Shows the archive as of this epoch, as far back as the history of the facts goes. The views
+    /// are then computed from the facts.
     pub at_epoch: Option<u64>,
-    /// Time until the last row.
+    /// Time limit until the last row.
     pub time_max: Option<Duration>,
-    /// Join by sorting, which writes to temporary files what does not fit into memory; joins by hashing are quicker and need one side
-    /// of each join in memory.
+    /// Joins by sorting, which spills rows to temporary files when memory is short. Hash joins are
+    /// faster, but need one side of each join in memory.
     pub sorts_for_joins: bool,
-    /// Show of names of inputs the last part alone, and no names of files in plans: for those who may not know where files lie.
+    /// Reduces names of inputs to their last part, and hides file names in plans, for users who
+    /// must not learn where files are.
     pub base_names: bool,
-    /// Join in the order of the statement: what stands first is kept in memory. Else whatever seems smaller is, which takes an estimate.
+    /// Joins in the order of the statement: the left side is held in memory. Otherwise the
+    /// optimiser picks the side it estimates to be smaller.
     pub joins_as_written: bool,
 }
 
-/// An archive that answers statements.
+/// An archive that executes statements.
 pub struct Database {
     handle: Arc<Handle>,
     base: SessionState,
-    /// Room for statements that join by sorting.
+    /// Memory for statements that join by sorting.
     sorting: Arc<RuntimeEnv>,
     facts: Mutex<Option<Arc<FactTables>>>,
-    /// Where they are, if not where the archive says.
+    /// Location of the facts, if not the archive's own.
     facts_place: Option<String>,
     remote: Remote,
     files: Arc<FileCatalogue>,
 }
 
-/// Rows that answer a statement.
+/// The rows of a statement.
 pub struct Answer {
-    /// The epoch that all tables of the statement were of.
+    /// The epoch of all tables in the statement.
     pub epoch: u64,
     stream: SendableRecordBatchStream,
     deadline: Option<(Instant, Duration)>,
     stop: Stop,
-    /// Tables that the rows may be of.
+    /// Tables of facts that the rows may come from.
     facts: Option<Arc<FactTables>>,
-    /// The rows are made in it.
+    /// Kept alive while rows are produced.
     _context: SessionContext,
 }
 
@@ -143,15 +148,15 @@ impl Drop for Answer {
 }
 
 impl Answer {
-    /// The columns.
+    /// Returns the columns.
     pub fn schema(&self) -> SchemaRef {
         self.stream.schema()
     }
 
-    /// The next rows; `None` after the last.
+    /// Returns the next rows; `None` after the last.
     ///
     /// # Errors
-    /// [`SqlError`], after which there are no more rows.
+    /// [`SqlError`], after which there are no further rows.
     pub async fn next(&mut self) -> Option<Result<RecordBatch, SqlError>> {
         let next = self.stream.next();
         let next = match self.deadline {
@@ -175,17 +180,17 @@ fn time_limit(limit: Duration) -> SqlError {
 }
 
 impl Drop for Database {
-    /// What was read of a store is on the disks of the cache before the program ends.
+    /// Ensures that data read from a store reaches the cache's disks before the program ends.
     fn drop(&mut self) {
         self.remote.close();
     }
 }
 
 impl Database {
-    /// The archive in `dir`. Nothing is opened before the first statement.
+    /// Makes a database of the archive in `dir`. Nothing is opened before the first statement.
     ///
     /// # Errors
-    /// [`SqlError`]: there is no room for temporary files.
+    /// [`SqlError`] if temporary files are impossible.
     pub fn new(dir: &Path, settings: &Settings) -> Result<Database, SqlError> {
         let joining = runtime(settings.memory_size_bytes, Sharing::Free)?;
         let config = session_config(settings.threads).with_create_default_catalog_and_schema(false);
@@ -196,7 +201,7 @@ impl Database {
             .with_runtime_env(joining)
             .with_physical_optimizer_rule(Arc::new(YieldingJoins))
             .with_scalar_functions(functions)
-            // No table is made of a file here.
+            // Statements must not create tables from files.
             .with_table_factories(HashMap::new())
             .with_file_formats(Vec::new())
             .build();
@@ -211,12 +216,12 @@ impl Database {
         })
     }
 
-    /// The directory of the archive.
+    /// Returns the directory of the archive.
     pub fn dir(&self) -> &Path {
         self.handle.dir()
     }
 
-    /// Begins to answer a statement.
+    /// Starts executing a statement.
     ///
     /// # Errors
     /// [`SqlError`].
@@ -224,7 +229,8 @@ impl Database {
         self.query_until(statement, settings, Stop::new()).await
     }
 
-    /// Begins to answer a statement that `stop` ends from outside, also while it makes its first rows. Dropping the answer asks it, too.
+    /// Starts executing a statement that `stop` can end at any time, even while its first rows are
+    /// produced. Dropping the answer also requests the stop.
     ///
     /// # Errors
     /// [`SqlError`].
@@ -262,7 +268,7 @@ impl Database {
         })
     }
 
-    /// The columns of the rows that answer a statement, without answering it.
+    /// Returns the columns of a statement's rows without executing it.
     ///
     /// # Errors
     /// [`SqlError`].
@@ -273,7 +279,7 @@ impl Database {
             .schema())
     }
 
-    /// The tables that there are now, with their columns.
+    /// Returns the tables that exist now, with their columns.
     ///
     /// # Errors
     /// [`SqlError`].
@@ -298,12 +304,12 @@ impl Database {
     /// Holds the newest epoch.
     pub(crate) async fn cut(&self) -> Result<Arc<Cut>, SqlError> {
         let handle = self.handle.clone();
-        // Opening an archive waits for other processes.
+        // Opening an archive blocks while other processes use it.
         let cut = system::blocking(move || handle.cut());
         Ok(Arc::new(cut.await.map_err(panicked)??))
     }
 
-    /// Answers a statement about a cut.
+    /// Executes a statement on a cut.
     pub(crate) async fn query_cut(
         &self,
         cut: &Arc<Cut>,
@@ -322,7 +328,7 @@ impl Database {
         })
     }
 
-    /// The tables of facts; where they cannot be read here, the error says why.
+    /// Returns the tables of facts. The inner error says why they cannot be read here.
     pub(crate) fn facts(
         &self,
         archive: &archive::Archive,
@@ -333,7 +339,7 @@ impl Database {
         };
         let place = self.facts_place.clone();
         let place = place.unwrap_or_else(|| inputs::path_text(&dir));
-        // Another archive may have been made in the same place.
+        // Another archive may have been created at the same path.
         let kept = facts.take().filter(|kept| kept.address() == place);
         let kept = match kept {
             Some(kept) => kept,
@@ -346,7 +352,7 @@ impl Database {
         Ok(Ok(kept))
     }
 
-    /// A session whose tables are of one epoch, and that epoch.
+    /// Returns a session with tables of one epoch, and that epoch.
     async fn context(
         &self,
         cut: Arc<Cut>,
@@ -386,12 +392,12 @@ impl Database {
         let options = config.options_mut();
         options.optimizer.prefer_hash_join = !settings.sorts_for_joins;
         options.optimizer.join_reordering = !settings.joins_as_written;
-        // Texts that share their bytes with other rows count with all of these where rows are kept, as if each
-        // had a copy: what has room would be refused.
+        // String views share buffers. Each row kept in memory is charged for its whole buffer, as
+        // if it had a copy, so that statements which fit would be rejected.
         options.execution.parquet.schema_force_view_types =
             !(settings.sorts_for_joins || settings.joins_as_written);
         if settings.sorts_for_joins {
-            // Each sort takes room for itself, on each thread.
+            // Each sort reserves memory separately on each thread.
             options.execution.target_partitions = 1;
         }
         let mut builder = SessionStateBuilder::new_from_existing(self.base.clone())
@@ -427,7 +433,7 @@ impl Database {
     }
 }
 
-/// Settings of a session, with so many threads for a statement.
+/// Returns the settings of a session, with this many threads per statement.
 pub(crate) fn session_config(threads: Option<usize>) -> SessionConfig {
     let mut config = SessionConfig::new()
         .with_default_catalog_and_schema(CATALOG, SCHEMA)
@@ -436,14 +442,14 @@ pub(crate) fn session_config(threads: Option<usize>) -> SessionConfig {
         config = config.with_target_partitions(threads.max(1));
     }
     let options = config.options_mut();
-    // So that errors name a line and a column.
+    // Lets errors name a line and a column.
     options.sql_parser.collect_spans = true;
     options.execution.parquet.pushdown_filters = true;
     options.execution.parquet.reorder_filters = true;
     config
 }
 
-/// Runs a statement that reads.
+/// Executes a read-only statement.
 async fn run(
     context: &SessionContext,
     statement: &str,
@@ -454,7 +460,7 @@ async fn run(
     Ok(execute_stream(plan, context.task_ctx())?)
 }
 
-/// Plans a statement that reads.
+/// Plans a read-only statement.
 async fn planned(
     context: &SessionContext,
     statement: &str,
@@ -490,13 +496,13 @@ async fn planned(
             column: 0,
         });
     }
-    // After all else is decided, so that no rule moves the conditions that stop it.
+    // Added after optimisation, so that no rule moves the conditions that stop the statement.
     let plan = stop.within(state.optimize(&plan).map_err(told)?)?;
     let planned = state.query_planner().create_physical_plan(&plan, &state).await;
     planned.map_err(told)
 }
 
-/// Names the tables that there are where a statement names another.
+/// Lists the existing tables if a statement names an unknown one.
 fn with_tables(error: SqlError) -> SqlError {
     let prefix = format!("table '{CATALOG}.{SCHEMA}.");
     match error {
@@ -528,20 +534,20 @@ pub(crate) fn panicked(error: tokio::task::JoinError) -> SqlError {
     SqlError::Execution(format!("a thread ended: {error}"))
 }
 
-/// The tables of one statement. They are opened as the statement names them.
+/// The tables of one statement. They are opened when the statement names them.
 struct Tables {
     cut: Arc<Cut>,
     epoch: u64,
-    /// Whether the epoch is that of the cut: then views are live.
+    /// Whether the newest epoch was requested; then views are live.
     is_newest: bool,
     /// Whether names of inputs are shown without their folders.
     base_names: bool,
-    /// The tables of facts, or why there are none.
+    /// The tables of facts, or the reason why they are missing.
     facts: Result<Arc<FactTables>, String>,
     files: Arc<FileCatalogue>,
-    /// Views of an older epoch.
+    /// Views of an older epoch, computed from their definitions.
     of_definitions: RwLock<HashMap<&'static str, Arc<dyn TableProvider>>>,
-    /// The session that these are the tables of.
+    /// The session that owns these tables.
     state: RwLock<Option<Weak<RwLock<SessionState>>>>,
 }
 
@@ -616,7 +622,7 @@ impl SchemaProvider for Tables {
     }
 }
 
-/// A table whose names of inputs are without their folders.
+/// Wraps a table so that names of inputs lose their folders.
 fn with_base_names(
     name: &str,
     table: Arc<dyn TableProvider>,
@@ -641,7 +647,7 @@ fn with_base_names(
 }
 
 impl Tables {
-    /// A table as it is.
+    /// Returns the table with complete names.
     async fn whole_table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
         if let Some(table) = Table::ALL.into_iter().find(|table| table.name() == name) {
             return Ok(Some(self.fact_table(table).await?));
@@ -668,7 +674,7 @@ impl Tables {
 }
 
 impl Tables {
-    /// Whether lists of tables name it.
+    /// Returns whether lists of tables include it.
     fn is_shown(&self, name: &str) -> bool {
         if FileTable::named(name).is_some() {
             return self.is_newest && self.files.is_there();

@@ -1,4 +1,4 @@
-//! Why there is no answer.
+//! Errors of statements.
 
 use archive::{AskError, OpenError};
 use datafusion::error::DataFusionError;
@@ -7,7 +7,7 @@ use files::CatalogueError;
 
 use crate::subqueries::ELSEWHERE;
 
-/// Why a statement has no answer.
+/// The reason why a statement has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum SqlError {
     /// The archive cannot be opened.
@@ -16,40 +16,40 @@ pub enum SqlError {
     /// The archive does not answer.
     #[error(transparent)]
     Ask(#[from] AskError),
-    /// The statement is wrong, or cannot be done.
+    /// The statement is invalid, or unsupported.
     #[error("{message}{}", at(*.line, *.column))]
     Statement {
-        /// What is wrong, with a suggestion if there is one.
+        /// The problem, with a suggestion if there is one.
         message: String,
-        /// Line of the statement, from 1; 0 if unknown.
+        /// Line of the statement, counted from 1; 0 if unknown.
         line: u64,
-        /// Column in that line, from 1.
+        /// Column in that line, counted from 1.
         column: u64,
     },
-    /// A statement that would change something.
+    /// The statement would change data.
     #[error("this is read-only: {what} is not possible here")]
     ReadOnly {
-        /// What the statement wanted.
+        /// The attempted operation.
         what: String,
     },
-    /// It took too long.
+    /// The statement exceeded its time limit.
     #[error("stopped after {seconds} s, which is the limit for a question here")]
     TimeLimit {
-        /// The limit.
+        /// The limit in seconds.
         seconds: u64,
     },
     /// The archive keeps no such facts, or no history of them.
     #[error("{0}")]
     NoFacts(String),
-    /// The catalogue of files is not there, is in use, or cannot be read.
+    /// The catalogue of files is missing, in use, or unreadable.
     #[error(transparent)]
     Files(#[from] CatalogueError),
-    /// Tables cannot be where they are said to be.
+    /// The location of the tables is invalid.
     #[error("{address}: {why}")]
     Place {
         /// The folder.
         address: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// The table of facts cannot be read.
@@ -57,24 +57,24 @@ pub enum SqlError {
     Facts {
         /// The table.
         table: &'static str,
-        /// Why.
+        /// The cause.
         source: Box<DeltaTableError>,
     },
-    /// Files of the facts are not as they were written.
+    /// Files of the facts are damaged.
     #[error("{0}")]
     Damaged(String),
-    /// The table of facts is not at the epoch wanted.
+    /// The table of facts does not have the requested epoch.
     #[error("facts/{table}: {why}")]
     Epoch {
         /// The table.
         table: &'static str,
-        /// Why, and what to do.
+        /// The reason, with advice.
         why: String,
     },
-    /// A part of the statement has no room, in memory or for temporary files.
+    /// An operator of the statement exceeds the memory limit or the space for temporary files.
     #[error("not enough room for the rows of this statement (--memory gives more): {0}")]
     NoMemory(String),
-    /// While the answer was computed.
+    /// Another failure during execution.
     #[error("{0}")]
     Execution(String),
 }
@@ -95,7 +95,7 @@ impl SqlError {
         }
     }
 
-    /// Whether the question is at fault, not the archive or the machine.
+    /// Returns whether the statement is at fault, not the archive or the machine.
     pub fn is_of_statement(&self) -> bool {
         matches!(
             self,
@@ -106,12 +106,13 @@ impl SqlError {
         )
     }
 
-    /// Whether files of the facts may be the cause.
+    /// Returns whether damaged files of the facts may be the cause.
     pub(crate) fn may_be_of_facts(&self) -> bool {
         matches!(self, SqlError::Facts { .. } | SqlError::Execution(_))
     }
 
-    /// Whether another process has what the statement needs, so that it may be answered later.
+    /// Returns whether another process uses what the statement needs, so that a later attempt may
+    /// succeed.
     pub fn is_in_use(&self) -> bool {
         matches!(self, SqlError::Files(CatalogueError::InUse { .. }))
     }
@@ -135,7 +136,7 @@ impl SqlError {
             return SqlError::NoMemory(what.lines().next().unwrap_or_default().to_owned());
         }
         match error {
-            // Our own errors come back as they were.
+            // Unwraps our own errors.
             DataFusionError::External(inner) => match inner.downcast::<SqlError>() {
                 Ok(ours) => *ours,
                 Err(other) => SqlError::Execution(other.to_string()),
@@ -171,7 +172,7 @@ impl SqlError {
         }
     }
 
-    /// Of a message of the planner or the parser, which names the position in words.
+    /// Converts a message of the planner or the parser, which contains the position as text.
     fn of_text(text: &str) -> SqlError {
         let text = without_kind(text);
         if let Some(what) = text
@@ -209,7 +210,7 @@ impl SqlError {
     }
 }
 
-/// What is said of a scalar subquery that the engine has no plan for.
+/// The message for a scalar subquery that the engine cannot plan.
 const SCALAR: &str = "a scalar subquery compares columns of the statement around it by = alone; \
     write others with a join and GROUP BY";
 
@@ -218,7 +219,7 @@ fn digits(text: &str) -> &str {
     &text[..end]
 }
 
-/// Without the words that name the kind of an error.
+/// Removes prefixes that name the kind of an error.
 fn without_kind(text: &str) -> &str {
     let mut rest = text;
     for kind in [

@@ -1,7 +1,9 @@
-//! Reads tables of facts that a cluster wrote ([docs/scale.md](../../../docs/scale.md)) as the lines that an archive is woven from.
+//! Reads tables of facts that a cluster wrote ([docs/scale.md](../../../docs/scale.md)) as the
+//! lines from which an archive is built.
 //!
-//! The tables are read once, each sorted by input and offset, and merged: in memory is one capture, and what sorting takes (the
-//! rest of it is in temporary files). The ledger of the tables, a row an input, is in memory whole.
+//! The tables are read once, sorted by input and offset, and merged. Memory holds one capture and
+//! sort buffers, which spill to temporary files. The ledger of the tables, one row per input, is in
+//! memory completely.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -19,7 +21,7 @@ use crate::memory::{Sharing, runtime};
 use crate::place::Place;
 use crate::{Settings, SqlError};
 
-/// What the tables say which links they have.
+/// Table property that records which links the tables contain.
 const LINKS_PROPERTY: &str = "weft.links";
 
 const CAPTURES: &str = "\
@@ -42,11 +44,12 @@ SELECT input_id, \"offset\", \"length\", reason, detail FROM quarantine ORDER BY
 
 const LEDGER: &str = "SELECT input, location, digest, size, state, records FROM ledger";
 
-/// Writes the tables in the folder `base` (a path, or `s3://bucket/name`) as lines, the one about the tables first. Joins and
-/// sorting take at most the memory of `settings`, and temporary files.
+/// Writes the tables in the folder `base` (a path, or `s3://bucket/name`) as lines, beginning with
+/// the line about the tables. Joins and sorts take at most the memory of `settings`, plus temporary
+/// files.
 ///
 /// # Errors
-/// [`SqlError`]: there are no such tables, or one cannot be read; and whatever `write` returns.
+/// [`SqlError`] if there are no such tables or one is unreadable, and any error of `write`.
 pub async fn export(
     base: &str,
     settings: &Settings,
@@ -71,7 +74,7 @@ pub async fn export(
     while let Some(place) = captures.place().await? {
         if last != Some(place.0) {
             last = Some(place.0);
-            // Those without captures.
+            // Inputs without captures.
             while let Some(before) = inputs.first_entry()
                 && *before.key() < place.0
             {
@@ -126,7 +129,7 @@ pub async fn export(
     write(&FactLine::End)
 }
 
-/// The line about an input. Inputs come in the order of their numbers.
+/// Returns the line about an input. Inputs must come in the order of their numbers.
 async fn begun(mut input: FactInput, id: i64, quarantine: &mut Rows) -> Result<FactLine, SqlError> {
     while let Some(of) = quarantine.place().await? {
         if of.0 > id {
@@ -284,7 +287,7 @@ impl Tables {
         }
     }
 
-    /// Tables that an older program wrote have no columns for what is not known of their captures.
+    /// Returns the statement. Columns that tables of an older program lack become NULL.
     async fn statement_of_captures(&self) -> Result<String, SqlError> {
         let table = self.context.table_provider("captures").await?;
         Ok(match table.schema().column_with_name("method") {
@@ -305,7 +308,7 @@ impl Tables {
         })
     }
 
-    /// The inputs that are in the tables, by their numbers, and how many failed.
+    /// Returns the inputs of the tables by number, and the number of failed ones.
     async fn ledger(&self) -> Result<(BTreeMap<i64, FactInput>, u64), SqlError> {
         let mut rows = self.rows(LEDGER).await?;
         let (mut inputs, mut there, mut failed) = (BTreeMap::new(), HashSet::new(), HashSet::new());
@@ -327,29 +330,30 @@ impl Tables {
                     };
                     inputs.insert(facts::input_id_of(&digest), input);
                 }
-                // Its content is there under another name.
+                // The same content exists under another name.
                 "known" => drop(there.insert(name)),
                 "failed" => drop(failed.insert(name)),
                 other => return Err(unknown("state", other)),
             }
             rows.advance();
         }
-        // What was tried again with success is there.
+        // An input that was retried successfully is not failed.
         let failed = failed.difference(&there).count() as u64;
         Ok((inputs, failed))
     }
 }
 
-/// Rows of an answer, one after the other.
+/// Rows of an answer, one at a time.
 struct Rows {
     stream: SendableRecordBatchStream,
-    /// Columns of texts, whole numbers and truth values; `None` before the first row and after the last.
+    /// Columns converted to texts, integers and booleans; `None` before the first row and after the
+    /// last.
     batch: Option<RecordBatch>,
     row: usize,
 }
 
 impl Rows {
-    /// Input and offset of the row, its first two columns; `None` after the last.
+    /// Returns input and offset of the row, its first two columns; `None` after the last row.
     async fn place(&mut self) -> Result<Option<(i64, u64)>, SqlError> {
         match self.is_at_row().await? {
             true => Ok(Some((self.signed(0)?, self.number(1)?))),
@@ -357,7 +361,7 @@ impl Rows {
         }
     }
 
-    /// Reads on if a batch is at its end. `false` after the last row.
+    /// Fetches the next batch if the current one is exhausted. Returns `false` after the last row.
     async fn is_at_row(&mut self) -> Result<bool, SqlError> {
         while self
             .batch
@@ -385,7 +389,7 @@ impl Rows {
         column.ok_or_else(|| SqlError::Execution("there is no row".into()))
     }
 
-    /// A text; empty if there is none.
+    /// Returns a text; empty if NULL.
     fn text(&self, place: usize) -> Result<String, SqlError> {
         let texts = self.column(place)?.as_string_view();
         let text = if texts.is_null(self.row) {
@@ -396,7 +400,7 @@ impl Rows {
         Ok(text.to_owned())
     }
 
-    /// A whole number; 0 if there is none.
+    /// Returns an integer; 0 if NULL.
     fn signed(&self, place: usize) -> Result<i64, SqlError> {
         let numbers = self.column(place)?.as_primitive::<Int64Type>();
         Ok(if numbers.is_null(self.row) {
@@ -406,7 +410,7 @@ impl Rows {
         })
     }
 
-    /// The same from 0 up.
+    /// Returns a non-negative integer; 0 if NULL.
     fn number(&self, place: usize) -> Result<u64, SqlError> {
         let number = self.signed(place)?;
         u64::try_from(number)
@@ -419,7 +423,7 @@ impl Rows {
     }
 }
 
-/// The same rows in three types: texts, numbers, truth values. Times are milliseconds since 1970.
+/// Converts rows to three types: texts, integers, booleans. Times become milliseconds since 1970.
 fn plain(batch: &RecordBatch) -> Result<RecordBatch, SqlError> {
     let columns = batch.columns().iter().zip(batch.schema_ref().fields());
     let columns = columns.map(|(column, field)| {

@@ -1,4 +1,4 @@
-//! The tables of facts, at the version that has the epoch of a statement.
+//! The tables of facts, at the version that corresponds to the epoch of a statement.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,24 +15,25 @@ use tokio::sync::Mutex;
 use crate::SqlError;
 use crate::place::Place;
 
-/// How our commits say which epoch they bring (docs/facts.md).
+/// Application id under which our commits record their epoch (docs/facts.md).
 const APP_ID: &str = "weft";
 
-/// How long the tables may be behind the index: an epoch's facts are published some milliseconds after it.
+/// Limit on the delay of the tables behind the index: an epoch's facts are published some
+/// milliseconds after it.
 const BEHIND_TIME_MAX: Duration = Duration::from_secs(5);
 
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The version of a table that is wanted.
+/// The requested version of a table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted {
-    /// The last epoch that it may have.
+    /// The latest epoch that the version may contain.
     pub(crate) epoch: u64,
-    /// The last epoch that it must have.
+    /// The latest epoch that the version must contain.
     pub(crate) at_least: u64,
 }
 
-/// The tables in one folder. What was read of their logs is kept for the next statement.
+/// The tables in one folder. Their logs stay cached for the next statement.
 pub(crate) struct FactTables {
     place: Place,
     known: [Mutex<Option<DeltaTable>>; 3],
@@ -50,7 +51,8 @@ impl FactTables {
         self.place.address()
     }
 
-    /// Why reading the tables failed, if their files are not as they were written; else what the engine said.
+    /// Returns the reason why reading the tables failed if their files are damaged; otherwise the
+    /// original error.
     pub(crate) async fn explained(&self, error: SqlError) -> SqlError {
         if !error.may_be_of_facts() || inputs::is_address(self.address()) {
             return error;
@@ -72,7 +74,7 @@ impl FactTables {
         }
     }
 
-    /// A table, ready to be read in a session.
+    /// Returns a table that a session can read.
     pub(crate) async fn provider(
         &self,
         table: Table,
@@ -88,7 +90,7 @@ impl FactTables {
         Ok(delta.table_provider().with_session(session).await?)
     }
 
-    /// The table at the version wanted; `None` if there is none yet.
+    /// Returns the table at the requested version; `None` if it does not exist yet.
     async fn at(&self, table: Table, wanted: Wanted) -> Result<Option<DeltaTable>, SqlError> {
         let failed = SqlError::facts(table.name());
         let deadline = system::now() + BEHIND_TIME_MAX;
@@ -130,7 +132,7 @@ impl FactTables {
         }
     }
 
-    /// The newest version; `None` if there is no such table.
+    /// Returns the newest version; `None` if there is no such table.
     pub(crate) async fn newest(&self, table: Table) -> Result<Option<DeltaTable>, SqlError> {
         let failed = SqlError::facts(table.name());
         let mut known = self.known[table as usize].lock().await;
@@ -144,18 +146,19 @@ impl FactTables {
     }
 }
 
-/// A version of a table and the last epoch that it has.
+/// A version of a table and the latest epoch that it contains.
 struct Found {
     version: u64,
     epoch: u64,
 }
 
-/// The newest version of a table that has no epoch after `epoch`; `None` if all have.
+/// Returns the newest version of a table without any epoch after `epoch`; `None` if every version
+/// has one.
 async fn version_of(table: Table, newest: &DeltaTable, epoch: u64) -> Result<Option<Found>, SqlError> {
     let failed = SqlError::facts(table.name());
     let log = newest.log_store();
     let mut version = newest.version().unwrap_or_default();
-    // From the newest commit backwards. Those of other writers (compactions) say no epoch.
+    // From the newest commit backwards. Commits of other writers (compactions) record no epoch.
     for at in (0..=version).rev() {
         match epoch_of(&*log, at).await.map_err(&failed)? {
             Commit::Of(of) if of <= epoch => return Ok(Some(Found { version, epoch: of })),
@@ -165,7 +168,8 @@ async fn version_of(table: Table, newest: &DeltaTable, epoch: u64) -> Result<Opt
             },
             Commit::OfOthers => {}
             Commit::Gone => {
-                // The checkpoint before it says the rest, if nothing later is to be left out.
+                // The preceding checkpoint records the rest, provided that no later commit must be
+                // excluded.
                 let state = newest.snapshot().map_err(&failed)?;
                 let of = state
                     .snapshot()
@@ -183,11 +187,11 @@ async fn version_of(table: Table, newest: &DeltaTable, epoch: u64) -> Result<Opt
             }
         }
     }
-    // Nothing but the commit that made the table.
+    // Only the commit that created the table.
     Ok(Some(Found { version, epoch: 0 }))
 }
 
-/// Which epoch a commit brought.
+/// The epoch that a commit recorded.
 enum Commit {
     Of(u64),
     OfOthers,
@@ -210,7 +214,7 @@ async fn epoch_of(log: &dyn LogStore, version: u64) -> Result<Commit, deltalake_
     Ok(found)
 }
 
-/// The columns of a table, as its files have them.
+/// Returns the columns of a table as in its files.
 fn schema_of(table: Table) -> SchemaRef {
     let field = |field: &facts::Field| {
         let data_type = match field.kind {

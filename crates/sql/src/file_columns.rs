@@ -1,4 +1,4 @@
-//! The columns of `file_names` and `files`, each with what its cells are.
+//! The columns of `file_names` and `files`, with functions that compute their cells.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -14,14 +14,14 @@ use datafusion::arrow::datatypes::{DataType, Field, SchemaRef, TimeUnit};
 use datafusion::arrow::error::ArrowError;
 use files::{Attributes, Digest, Found, Kind, directory_of, name_of};
 
-/// A name, its file, and what was looked up besides.
+/// A name and its file, with looked-up data.
 pub(crate) struct Row<'a> {
     pub(crate) found: &'a Found,
-    /// Empty unless a column [`Needs::Owner`] is read.
+    /// Empty unless a column with [`Needs::Owner`] is read.
     pub(crate) owner: &'a str,
-    /// Empty unless a column [`Needs::Group`] is read.
+    /// Empty unless a column with [`Needs::Group`] is read.
     pub(crate) group: &'a str,
-    /// Absent unless a column [`Needs::Content`] is read, and where nothing is known.
+    /// Absent if unknown, or unless a column with [`Needs::Content`] is read.
     pub(crate) digest: Option<&'a Digest>,
 }
 
@@ -31,7 +31,7 @@ impl Row<'_> {
     }
 }
 
-/// What must be looked up for a column besides the entry.
+/// Data that a column needs in addition to the entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Needs {
     Nothing,
@@ -40,7 +40,7 @@ pub(crate) enum Needs {
     Content,
 }
 
-/// What a cell is, made of a row.
+/// The function that computes a cell from a row.
 #[derive(Debug, Clone, Copy)]
 enum Cell {
     Text(for<'a> fn(&'a Row<'_>) -> Option<Cow<'a, str>>),
@@ -52,7 +52,7 @@ enum Cell {
 
 use Cell::{Flag, Number, Text, Time};
 
-/// A column.
+/// A column of the tables.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FileColumn {
     name: &'static str,
@@ -92,7 +92,7 @@ impl FileColumn {
     }
 }
 
-/// What is known of every name.
+/// Columns about every name.
 const OF_NAMES: [FileColumn; 20] = [
     column("path", Text(|row| Some(text(&row.found.path)))),
     column("directory", Text(|row| directory_of(&row.found.path).map(text))).nullable(),
@@ -141,7 +141,7 @@ const OF_NAMES: [FileColumn; 20] = [
     column("file_id", Text(file_id)),
 ];
 
-/// What is known of the content of a file as it is now.
+/// Columns about the current content of a file.
 const OF_CONTENTS: [FileColumn; 7] = [
     column("digest", Text(digest)).nullable().needing(Needs::Content),
     column(
@@ -176,48 +176,51 @@ const OF_CONTENTS: [FileColumn; 7] = [
     .needing(Needs::Content),
 ];
 
-/// The columns of `file_names`.
+/// Returns the columns of `file_names`.
 pub(crate) fn of_names() -> impl Iterator<Item = FileColumn> {
     OF_NAMES.into_iter()
 }
 
-/// The columns of `files`.
+/// Returns the columns of `files`.
 pub(crate) fn of_files() -> impl Iterator<Item = FileColumn> {
     OF_NAMES.into_iter().chain(OF_CONTENTS)
 }
 
-/// Bytes of a path as text: as the ledger has names of inputs, so that the two can be compared.
+/// Returns the bytes of a path as text, in the same form as names of inputs in the ledger, so that
+/// the two can be compared.
 fn text(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
-        // Nothing in it is an escape, or looks like one.
+        // No escape, and no text that looks like one.
         Ok(text) if !text.contains("\\x") => text.into(),
         _ => inputs::path_text(Path::new(OsStr::from_bytes(bytes))).into(),
     }
 }
 
-/// Sizes that no file has, and inodes that some file systems make up, end at the greatest number.
+/// Converts a number. Larger values, which only some file systems' artificial inodes reach, are
+/// clamped to the maximum.
 fn number(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// What only files of a file system have; objects of a store have nothing of it.
+/// Returns the attributes of a file on a file system; `None` for objects of a store, which lack
+/// these.
 fn of_a_disk<'a>(row: &'a Row<'_>) -> Option<&'a Attributes> {
     (!row.file().is_object()).then(|| row.file())
 }
 
-/// A time in microseconds. It is not known when directories of objects have changed.
+/// Returns a time in microseconds; `None` for directories of objects, which have no change times.
 fn time(row: &Row<'_>, ns: i64) -> Option<i64> {
     let is_known = row.file().kind != Kind::Directory || !row.file().is_object();
     is_known.then(|| ns.div_euclid(1000))
 }
 
-/// Directories have none: every scan reads them.
+/// Returns the access time; `None` for directories, which every scan reads.
 fn accessed(row: &Row<'_>) -> Option<i64> {
     (row.file().kind != Kind::Directory && !row.file().is_object())
         .then(|| row.file().accessed_s.saturating_mul(1_000_000))
 }
 
-/// File system, inode, time of birth, as the catalogue's keys have them (docs/files.md).
+/// Returns file system, inode and creation time, as in the catalogue's keys (docs/files.md).
 fn file_id<'a>(row: &'a Row<'_>) -> Option<Cow<'a, str>> {
     let id = row.file().id;
     Some(format!("{:08x}{:016x}{:016x}", id.volume, id.inode, id.born_ns).into())
@@ -242,7 +245,7 @@ fn copy<'a>(row: &Row<'a>) -> Option<&'a files::Copy> {
     row.digest?.copy.as_ref()
 }
 
-/// Rows on their way to a batch.
+/// A builder of batches of rows.
 pub(crate) struct Rows {
     schema: SchemaRef,
     columns: Vec<Filling>,
@@ -257,7 +260,7 @@ enum Filling {
 }
 
 impl Rows {
-    /// For these columns, whose fields are those of the schema.
+    /// Makes a builder for these columns, whose fields match the schema.
     pub(crate) fn new(columns: &[FileColumn], schema: SchemaRef) -> Rows {
         let filling = |column: &FileColumn| match column.cell {
             Text(of) => Filling::Text(of, StringViewBuilder::new()),
@@ -272,7 +275,7 @@ impl Rows {
         }
     }
 
-    /// How many there are since the last batch.
+    /// Returns the number of rows since the last batch.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
@@ -289,7 +292,7 @@ impl Rows {
         self.count += 1;
     }
 
-    /// Takes the rows as a batch. A batch without columns has a count of rows.
+    /// Takes the rows as a batch. A batch without columns still has a row count.
     pub(crate) fn batch(&mut self) -> Result<RecordBatch, ArrowError> {
         let array = |column: &mut Filling| -> ArrayRef {
             match column {

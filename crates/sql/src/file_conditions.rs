@@ -1,7 +1,7 @@
-//! Conditions on the path or the directory of a file, as the catalogue of files knows them.
+//! Pushes conditions on the path or directory of a file down to the catalogue of files.
 //!
-//! Paths are bytes there and text here (a byte that is no UTF-8 is `\xNN`), so that what contains a backslash is compared as
-//! text, after the rows were read.
+//! Paths are bytes in the catalogue and text in statements (a byte that is not UTF-8 becomes
+//! `\xNN`). So conditions with a backslash are evaluated as text after the rows are read.
 
 use std::os::unix::ffi::OsStrExt as _;
 
@@ -11,15 +11,15 @@ use files::NameCondition;
 
 use crate::keys::{is_column, text_of};
 
-/// What a condition of a statement says of names.
+/// The part of a condition that the catalogue can evaluate.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Understood {
     pub(crate) condition: NameCondition,
-    /// Whether that is all it says.
+    /// Whether this is the whole condition.
     pub(crate) is_all: bool,
 }
 
-/// What a condition says of names, if it says something about where they lie.
+/// Returns the part of a condition that restricts paths or directories, if any.
 pub(crate) fn understood(condition: &Expr) -> Option<Understood> {
     match condition {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if *op == Operator::Eq => {
@@ -57,7 +57,7 @@ fn named(column: &Expr) -> Option<Named> {
     }
 }
 
-/// The bytes of a path that is written like this; `None` if no path is.
+/// Returns the bytes of the path with this text form; `None` if no path has it.
 fn bytes_of(text: &str) -> Option<Vec<u8>> {
     let path = inputs::path_of(text);
     (inputs::path_text(&path) == text).then(|| path.as_os_str().as_bytes().to_vec())
@@ -67,14 +67,15 @@ fn of_like(like: &Like) -> Option<Understood> {
     let column = named(&like.expr)?;
     let (begin, is_all) = beginning(text_of(&like.pattern)?);
     let understood = Understood {
-        // What lies in a directory has a path that begins as that of the directory does; others have, too.
+        // The path of an entry begins like its directory's path, but so do other paths.
         is_all: is_all && matches!(column, Named::Path),
         condition: NameCondition::Begins(begin.into_bytes()),
     };
     (understood.condition != NameCondition::Begins(Vec::new())).then_some(understood)
 }
 
-/// The characters before the first wildcard of a pattern, and whether one `%` is all that comes after them.
+/// Returns the characters before the first wildcard of a pattern, and whether a single `%` is all
+/// that follows them.
 fn beginning(pattern: &str) -> (String, bool) {
     let mut begin = String::new();
     let mut characters = pattern.chars();
@@ -84,13 +85,13 @@ fn beginning(pattern: &str) -> (String, bool) {
             '_' => return (begin, false),
             '\\' => match characters.next() {
                 Some(wildcard @ ('%' | '_')) => begin.push(wildcard),
-                // A backslash in a path, which may be half of an escape there.
+                // A backslash in a path, where it may be part of an escape.
                 _ => return (begin, false),
             },
             character => begin.push(character),
         }
     }
-    // Without a wildcard only the whole text fits.
+    // Without a wildcard only the whole text matches.
     (begin, false)
 }
 
@@ -127,7 +128,7 @@ mod tests {
             col("path").like(lit("/my_crawls/%")),
             expect!["begins /my, and more"],
         );
-        // So `starts_with` arrives here.
+        // The form in which `starts_with` arrives here.
         check(
             col("path").like(lit("/my\\_crawls/%")),
             expect!["begins /my_crawls/"],
@@ -141,7 +142,7 @@ mod tests {
     #[test]
     fn paths_that_are_no_text_are_compared_as_bytes_where_that_is_exact() {
         check(col("path").eq(lit("/a\\xff")), expect![[r"is /a\xff"]]);
-        // No path is written like this.
+        // No path has this text form.
         check(col("path").eq(lit("/a\\x41")), expect!["nothing"]);
         check(col("path").like(lit("/a\\\\xf%")), expect!["begins /a, and more"]);
     }

@@ -1,4 +1,4 @@
-//! Reads a table of the catalogue of files, as batches.
+//! Reads a table of the catalogue of files in batches.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,13 +26,13 @@ use crate::file_columns::{FileColumn, Needs, Row, Rows, of_files};
 use crate::file_tables::FileTable;
 use crate::file_usage;
 
-/// Batches that wait for the statement before the reading waits.
+/// Number of batches buffered before the reader blocks.
 const BATCHES_WAITING_MAX: usize = 2;
 
-/// Rows of a batch.
+/// Rows per batch.
 const BATCH_ROWS: usize = 8192;
 
-/// One reading of a table.
+/// A scan of a table.
 #[derive(Clone)]
 pub(crate) struct FileExec {
     table: FileTable,
@@ -71,13 +71,13 @@ impl FileExec {
         })
     }
 
-    /// The same, for no more than so many rows.
+    /// Limits the number of rows.
     pub(crate) fn up_to(mut self, rows_max: Option<usize>) -> FileExec {
         self.rows_max = rows_max;
         self
     }
 
-    /// Gives all rows to `give`, which says whether it takes more.
+    /// Passes all rows to `give`, which returns whether it accepts more.
     fn read(&self, mut give: impl FnMut(RecordBatch) -> bool) -> Result<()> {
         if self.table == FileTable::FileUsage {
             give(file_usage::rows(
@@ -117,7 +117,7 @@ impl FileExec {
     }
 }
 
-/// Why a reading ended before the last name.
+/// The reason why a scan ended before the last name.
 enum Ended {
     Enough,
     Catalogue(CatalogueError),
@@ -130,10 +130,10 @@ impl From<CatalogueError> for Ended {
     }
 }
 
-/// Names on their way to batches.
+/// The state of a scan.
 struct Reading<'a> {
     catalogue: &'a Catalogue,
-    /// Rows that are still wanted, not 0.
+    /// Number of rows still wanted, not 0.
     left: usize,
     /// Whether a file with several names is one row.
     is_once: bool,
@@ -262,7 +262,7 @@ impl ExecutionPlan for FileExec {
         stream.spawn_blocking(move || {
             let read = exec.read(|batch| {
                 metrics.record_output(batch.num_rows());
-                // Whoever asked for enough rows has gone.
+                // Fails if the receiver has enough rows and is gone.
                 batches.blocking_send(Ok(batch)).is_ok()
             });
             metrics.done();

@@ -1,7 +1,8 @@
-//! The catalogue of files as tables of a statement.
+//! The catalogue of files as tables.
 //!
-//! One process at a time may have a catalogue open. Invariants: it is opened by the plan of a statement that reads one of its tables,
-//! and closed when the last of those statements has ended; the names and columns of the tables are known without it.
+//! Only one process at a time can have a catalogue open. Invariants: the plan of a statement that
+//! reads one of its tables opens it, and the end of the last such statement closes it. The names
+//! and columns of the tables are known without opening it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -23,20 +24,20 @@ use crate::file_conditions::understood;
 use crate::file_exec::FileExec;
 use crate::file_usage;
 
-/// The folder of the catalogue in an archive's directory.
+/// Name of the catalogue's folder in an archive's directory.
 const FOLDER: &str = "files";
 
-/// Memory for rows that were read: most are read once.
+/// Size of the row cache; small, because most rows are read once.
 const CACHE_SIZE_BYTES: u64 = 16 << 20;
 
 /// A table of the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileTable {
-    /// Each file once.
+    /// One row per file.
     Files,
-    /// Each name of each file.
+    /// One row per name of a file.
     FileNames,
-    /// Sums over files.
+    /// Totals over files.
     FileUsage,
 }
 
@@ -52,10 +53,10 @@ static FILE_NAMES: LazyLock<SchemaRef> = LazyLock::new(|| {
 });
 
 impl FileTable {
-    /// All of them.
+    /// All tables of the catalogue.
     pub const ALL: [FileTable; 3] = [FileTable::Files, FileTable::FileNames, FileTable::FileUsage];
 
-    /// Its name in statements.
+    /// Returns its name in statements.
     pub fn name(self) -> &'static str {
         match self {
             FileTable::Files => "files",
@@ -64,12 +65,12 @@ impl FileTable {
         }
     }
 
-    /// The table of this name.
+    /// Returns the table with this name.
     pub fn named(name: &str) -> Option<FileTable> {
         FileTable::ALL.into_iter().find(|table| table.name() == name)
     }
 
-    /// Its columns.
+    /// Returns its columns.
     pub fn schema(self) -> SchemaRef {
         match self {
             FileTable::Files => FILES.clone(),
@@ -82,7 +83,7 @@ impl FileTable {
 /// The catalogue in an archive's directory, open while statements read it.
 pub(crate) struct FileCatalogue {
     dir: PathBuf,
-    /// What statements that run have open: another process may not have it, another statement may.
+    /// Shared by running statements, since other processes are locked out while it is open.
     open: Mutex<Weak<Catalogue>>,
 }
 
@@ -94,24 +95,26 @@ impl FileCatalogue {
         })
     }
 
-    /// Whether there is one. One look at the disk.
+    /// Returns whether the catalogue exists, by a single file system access.
     pub(crate) fn is_there(&self) -> bool {
         Catalogue::is_in(&self.dir)
     }
 
-    /// As the statement that names a table of a missing one is told.
+    /// Returns the error for a statement that names a table of a missing catalogue.
     pub(crate) fn missing(&self) -> SqlError {
         SqlError::Files(files::CatalogueError::Missing {
             dir: self.dir.clone(),
         })
     }
 
-    /// The catalogue, open. Waits for other processes: not for threads that must not wait.
+    /// Opens the catalogue. Blocks while other processes use it, so it must not be called on async
+    /// threads.
     fn open(&self) -> Result<Arc<Catalogue>, SqlError> {
         let settings = CatalogueSettings {
             cache_size_bytes: CACHE_SIZE_BYTES,
         };
-        // The lock is held for one attempt, so that statements wait beside each other.
+        // The lock is held only during one attempt, so that several statements can wait
+        // concurrently.
         let opened = when_free(wait_max(&self.dir), || {
             let mut open = self.open.lock();
             if let Some(catalogue) = open.upgrade() {
@@ -125,7 +128,7 @@ impl FileCatalogue {
     }
 }
 
-/// A table of the catalogue, for one statement.
+/// A table of the catalogue for one statement.
 pub(crate) struct FilesOf {
     pub(crate) table: FileTable,
     pub(crate) catalogue: Arc<FileCatalogue>,

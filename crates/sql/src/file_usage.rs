@@ -1,4 +1,4 @@
-//! `file_usage`: the sums that the catalogue of files keeps by owner, group, type and format.
+//! `file_usage`: totals that the catalogue of files maintains by owner, group, type and format.
 
 use std::sync::{Arc, LazyLock};
 
@@ -10,7 +10,7 @@ use system::users::Names;
 
 use crate::SqlError;
 
-/// What a column is.
+/// The content of a column.
 #[derive(Debug, Clone, Copy)]
 enum Sum {
     Owner,
@@ -23,7 +23,7 @@ enum Sum {
     Number(fn(&(Group, Usage)) -> i64),
 }
 
-/// Names of the columns, in their order.
+/// Names of the columns, in order.
 const COLUMNS: [(&str, Sum); 9] = [
     ("owner", Sum::Owner),
     ("group_name", Sum::GroupName),
@@ -53,7 +53,7 @@ pub(crate) fn schema() -> SchemaRef {
     SCHEMA.clone()
 }
 
-/// All rows, which are few, with these columns of [`schema`].
+/// Returns all rows, which are few, with these columns of [`schema`].
 pub(crate) fn rows(
     catalogue: &Catalogue,
     projection: &[usize],

@@ -1,4 +1,4 @@
-//! Functions of URLs: `url_key`, `host`, `domain`; and of names of inputs: `base_name`.
+//! SQL functions: `url_key`, `host` and `domain` of URLs, and `base_name` of input names.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
-/// All of them.
+/// Returns all functions.
 pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
     [OfText::Key, OfText::Host, OfText::Domain]
         .map(|of| Arc::new(ScalarUDF::new_from_impl(Function::new(of))))
@@ -19,17 +19,17 @@ pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
         .collect()
 }
 
-/// The last part of the name of an input.
+/// Returns the function for the last part of an input's name.
 pub(crate) fn base_name() -> Arc<ScalarUDF> {
     Arc::new(ScalarUDF::new_from_impl(Function::new(OfText::BaseName)))
 }
 
-/// The URL key of a URL (a host alone is taken for one of http).
+/// Returns the URL key of a URL (a host without a scheme is treated as http).
 pub(crate) fn key_of(url: &str) -> Option<String> {
     urlkey::url_key(url).ok()
 }
 
-/// The host of a URL or of a URL key, in lower case.
+/// Returns the lower-case host of a URL or of a URL key.
 fn host_of(text: &str) -> Option<String> {
     if is_key(text) {
         return Some(urlkey::host_of_key(text));
@@ -37,7 +37,7 @@ fn host_of(text: &str) -> Option<String> {
     urlkey::host_of_url(text).map(str::to_ascii_lowercase)
 }
 
-/// The registered domain of a URL or of a URL key.
+/// Returns the registered domain of a URL or of a URL key.
 fn domain_of(text: &str) -> Option<String> {
     if is_key(text) {
         return Some(urlkey::domain_of_key(text));
@@ -45,13 +45,13 @@ fn domain_of(text: &str) -> Option<String> {
     key_of(text).map(|key| urlkey::domain_of_key(&key))
 }
 
-/// Whether a text is a URL key: its host ends with a bracket, and no scheme stands before it.
+/// Returns whether a text is a URL key: its host ends with a bracket, and it has no scheme.
 fn is_key(text: &str) -> bool {
     let host = text.split(['/', '?', '#']).next().unwrap_or_default();
     host.ends_with(')') || host.contains("):")
 }
 
-/// What is asked of a URL, or of a name.
+/// The function to compute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum OfText {
     Key,
@@ -105,7 +105,7 @@ impl ScalarUDFImpl for Function {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        // The signature lets no other number of arguments through.
+        // The signature guarantees exactly one argument.
         let [argument] = args.args.as_slice() else {
             return exec_err!("{} takes one text", self.name());
         };

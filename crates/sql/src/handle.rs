@@ -1,7 +1,7 @@
-//! The archive, opened when it is asked and closed a moment after.
+//! Opens the archive on demand and closes it when idle.
 //!
-//! A process that keeps an archive open is its owner, or keeps others from becoming it. A prompt that waits for a person must not
-//! stand in the way of a load, so what nobody asks is closed.
+//! A process with an open archive owns it, or prevents others from owning it. A prompt that waits
+//! for input must not block a load, so an idle archive is closed.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
@@ -12,10 +12,10 @@ use parking_lot::Mutex;
 
 use crate::{Settings, SqlError};
 
-/// How long an archive stays open after the last question: a few keystrokes.
+/// Time that an archive stays open after the last statement: a few keystrokes.
 const IDLE_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// How to open one archive.
+/// An archive that is opened on demand.
 pub(crate) struct Handle {
     dir: PathBuf,
     settings: OpenSettings,
@@ -43,7 +43,8 @@ impl Handle {
         &self.dir
     }
 
-    /// The archive, open. Waits for other processes: not for threads that must not wait.
+    /// Opens the archive. Blocks while other processes use it, so it must not be called on async
+    /// threads.
     pub(crate) fn archive(self: &Arc<Handle>) -> Result<Archive, SqlError> {
         let mut open = self.open.lock();
         if let Some(open) = &mut *open {
@@ -56,14 +57,14 @@ impl Handle {
             asked: system::now(),
         });
         let handle = Arc::downgrade(self);
-        // If no thread can be had, the archive stays open until the process ends.
+        // If the thread cannot be started, the archive stays open until the process ends.
         let _ = std::thread::Builder::new()
             .name("idle archive".into())
             .spawn(move || close_when_idle(&handle));
         Ok(archive)
     }
 
-    /// A cut of the newest epoch.
+    /// Returns a cut of the newest epoch.
     pub(crate) fn cut(self: &Arc<Handle>) -> Result<Cut, SqlError> {
         Ok(self.archive()?.hold()?)
     }
@@ -76,7 +77,7 @@ fn close_when_idle(handle: &Weak<Handle>) {
         let mut open = handle.open.lock();
         match &*open {
             Some(open) if system::since(open.asked) < IDLE_TIME_MAX => {}
-            // Statements that still run have clones of their own.
+            // Running statements hold clones.
             _ => {
                 *open = None;
                 return;

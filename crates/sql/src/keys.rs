@@ -1,10 +1,11 @@
-//! Conditions on a key column, as a range of keys.
+//! Converts conditions on a key column to ranges of keys.
 
 use archive::question::DumpRange;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 
-/// The keys that a condition admits, if it is one on the column `key` that a range says exactly.
+/// Returns the keys that a condition admits, if it is a condition on the column `key` that exactly
+/// equals a range.
 pub(crate) fn range_of(condition: &Expr, key: &str) -> Option<DumpRange> {
     match condition {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if *op == Operator::And => {
@@ -30,14 +31,14 @@ pub(crate) fn range_of(condition: &Expr, key: &str) -> Option<DumpRange> {
                 && is_column(&like.expr, key) =>
         {
             let prefix = text_of(&like.pattern)?.strip_suffix('%')?;
-            // `_` is any character, and a backslash takes the meaning of what follows.
+            // `_` matches any character, and a backslash escapes the next one.
             (!prefix.contains(['%', '_', '\\'])).then(|| of_prefix(prefix))
         }
         _ => None,
     }
 }
 
-/// What both ranges admit.
+/// Returns the intersection of two ranges.
 pub(crate) fn both(a: &DumpRange, b: &DumpRange) -> DumpRange {
     let to = match (&a.to, &b.to) {
         (Some(a), Some(b)) => Some(a.min(b).clone()),
@@ -50,7 +51,7 @@ pub(crate) fn both(a: &DumpRange, b: &DumpRange) -> DumpRange {
     }
 }
 
-/// The range of one key.
+/// Returns the range of a single key.
 pub(crate) fn of_key(key: &str) -> DumpRange {
     DumpRange {
         from: Some(key.to_owned()),
@@ -80,12 +81,13 @@ fn of_prefix(prefix: &str) -> DumpRange {
     }
 }
 
-/// The first text after a text: none stands between.
+/// Returns the immediate successor of a text.
 fn after(text: &str) -> String {
     format!("{text}\0")
 }
 
-/// The first text after all that begin with `prefix`: its last character, raised by one. UTF-8 sorts as its characters do.
+/// Returns the first text after all texts with this prefix: its last character incremented. UTF-8
+/// sorts in the order of characters.
 fn after_prefix(prefix: &str) -> Option<String> {
     let (at, _) = prefix
         .char_indices()

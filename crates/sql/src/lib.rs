@@ -1,17 +1,18 @@
 //! SQL over an archive.
 //!
-//! A [`Database`] answers statements. The tables of a statement are the archive's facts (`captures`, `links`, `texts`: tables of
-//! Delta Lake) and its live views (`pages`, `inlinks`, `uris`, `domains`, `top`, `ledger`, `quarantine`: from the owner of the
-//! archive), all of one epoch, which the answer names; and the catalogue of files (`files`, `file_names`, `file_usage`), which has no
-//! part in epochs.
+//! A [`Database`] executes statements. The tables of a statement are the archive's facts
+//! (`captures`, `links`, `texts`: Delta Lake tables) and its live views (`pages`, `inlinks`,
+//! `uris`, `domains`, `top`, `ledger`, `quarantine`: from the archive's owner), all of one epoch,
+//! which the answer names. The catalogue of files (`files`, `file_names`, `file_usage`) has no
+//! epochs.
 //!
 //! Invariants:
-//!  - nothing is written, and nothing outside the archive is read, whatever a statement says;
-//!  - the live views are those of a cut that is held for the statement; the facts are those of the versions of their tables that
-//!    have the same epoch.
+//! - No statement writes anything or reads anything outside the archive.
+//! - The live views belong to a cut that is held for the statement. The facts are read at the table
+//!   versions of the same epoch.
 //!
-//! `views/*.sql` define the live views over the facts ([`view_statement`]); [`verify`] compares the two. This is the only
-//! crate that knows DataFusion.
+//! `views/*.sql` define the live views over the facts ([`view_statement`]); [`verify`] compares the
+//! two. This is the only crate that depends on DataFusion.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,4 +1,4 @@
-//! A live view as a table of a statement.
+//! Live views as tables.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::tables::LiveTable;
 pub(crate) struct Live {
     pub(crate) table: LiveTable,
     pub(crate) cut: Arc<Cut>,
-    /// The keys that there are: those of a table function.
+    /// Restriction to the keys of a table function.
     pub(crate) range: DumpRange,
 }
 

@@ -1,4 +1,4 @@
-//! Reads a live view: a dump of a part of it, from the owner of the archive, as batches.
+//! Reads a live view in batches, as a partial dump from the owner of the archive.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -26,10 +26,10 @@ use crate::SqlError;
 use crate::rows::RowSink;
 use crate::tables::LiveTable;
 
-/// Batches that wait for the statement before the dump waits.
+/// Number of batches buffered before the dump blocks.
 const BATCHES_WAITING_MAX: usize = 2;
 
-/// One dump.
+/// A dump as an execution plan.
 #[derive(Clone)]
 pub(crate) struct LiveExec {
     table: LiveTable,
@@ -73,7 +73,7 @@ impl LiveExec {
         })
     }
 
-    /// The same, for no more than so many rows.
+    /// Limits the number of rows.
     pub(crate) fn up_to(mut self, rows_max: Option<usize>) -> LiveExec {
         self.range.rows_max = rows_max.map(|rows| rows as u64);
         self
@@ -187,7 +187,7 @@ impl ExecutionPlan for LiveExec {
                 Err(error) => Err(SqlError::Ask(error).into()),
             };
             metrics.done();
-            // Whoever asked for enough rows has gone.
+            // The receiver has enough rows and is gone.
             if is_unwanted { Ok(()) } else { finished }
         });
         Ok(stream.build())

@@ -1,4 +1,5 @@
-//! Upkeep of the tables of facts: small files together, checkpoints, what nobody reads any more away.
+//! Maintenance of the tables of facts: compacts small files, writes checkpoints, and removes unused
+//! files.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -13,40 +14,40 @@ use serde::Serialize;
 
 use crate::{Database, SqlError};
 
-/// Size of files that are made of small ones.
+/// Target size of compacted files.
 const FILE_BYTES: NonZeroU64 = NonZeroU64::new(256 << 20).unwrap();
 
-/// Small files from which on they are put together: below, rewriting them costs more than it saves.
+/// Minimum number of small files to compact; below, rewriting them costs more than it saves.
 const SMALL_FILES_MIN: usize = 8;
 
-/// A file is small below this.
+/// Size below which a file is small.
 const SMALL_FILE_BYTES: i64 = 64 << 20;
 
-/// Commits from which on a checkpoint is written: as many as Delta Lake's own writers let pass.
+/// Number of commits after which a checkpoint is written, as by Delta Lake's own writers.
 const COMMITS_MIN: u64 = 10;
 
-/// What was done to a table.
+/// The result of maintaining a table.
 #[derive(Debug, Serialize)]
 pub struct Maintained {
     /// Its name.
     pub table: &'static str,
-    /// Files before.
+    /// Number of files before.
     pub files_before: usize,
-    /// Files after.
+    /// Number of files after.
     pub files_after: usize,
     /// Whether a checkpoint was written.
     pub checkpoint: bool,
-    /// Old commits that were removed.
+    /// Number of old commits removed.
     pub commits_removed: usize,
-    /// Old data files that were removed.
+    /// Number of old data files removed.
     pub files_removed: usize,
 }
 
-/// Puts small files together, writes checkpoints, and removes files that no version younger than `keep` needs. The archive may
-/// be loaded meanwhile.
+/// Compacts small files, writes checkpoints, and removes files that no version younger than `keep`
+/// needs. The archive may be loaded at the same time.
 ///
 /// # Errors
-/// [`SqlError`]; what was done for other tables stays.
+/// [`SqlError`]; the work on other tables stays done.
 pub async fn maintain(database: &Database, keep: Duration) -> Result<Vec<Maintained>, SqlError> {
     let cut = database.cut().await?;
     let facts = database.facts(cut.archive())?.map_err(SqlError::NoFacts)?;
@@ -92,7 +93,8 @@ async fn maintain_table(
             .await?;
         delta = optimized;
     }
-    // Only what a commit removed, and never what none names yet: it may be of an epoch that is about to be published.
+    // Only files that a commit removed, never files without a commit: these may belong to an epoch
+    // about to be published.
     let (vacuumed, metrics) = delta
         .vacuum()
         .with_mode(VacuumMode::Lite)
@@ -117,7 +119,7 @@ async fn maintain_table(
     })
 }
 
-/// How many commits a reader reads after the last checkpoint.
+/// Returns the number of commits after the last checkpoint, which every reader must read.
 async fn commits_since_checkpoint(delta: &DeltaTable, version: u64) -> u64 {
     let path = delta.log_store().log_path().clone().join("_last_checkpoint");
     let last = async {
@@ -125,7 +127,7 @@ async fn commits_since_checkpoint(delta: &DeltaTable, version: u64) -> u64 {
         let last: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
         last.get("version")?.as_u64()
     };
-    // A table without checkpoint has its first commit to read, too.
+    // Without a checkpoint the first commit must be read, too.
     last.await
         .map_or(version + 1, |last| version.saturating_sub(last))
 }

@@ -12,20 +12,21 @@ use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 
 use crate::SqlError;
 
-/// Memory for statements if nothing is said: as much as an archive takes.
+/// Default memory for statements: as much as for an archive.
 const MEMORY_SIZE_BYTES: u64 = 1 << 30;
 
-/// Who gets the memory.
+/// How memory is shared among operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sharing {
-    /// Whoever asks first, as long as there is some: a join may keep one of its sides in all of it.
+    /// First come, first served: a join may use all memory for one of its sides.
     Free,
-    /// One half is for what can be written to temporary files, the other for what cannot: neither waits for the other, so that everything
-    /// that sorts comes to its end in little memory.
+    /// One half is for operators that can spill to temporary files, the other for those that
+    /// cannot. Neither waits for the other, so a statement that only sorts completes in little
+    /// memory.
     Halves,
 }
 
-/// Room for rows: memory of this size in bytes (1 GiB if absent), and temporary files.
+/// Makes a runtime with this much memory in bytes (1 GiB if absent), and temporary files.
 pub(crate) fn runtime(memory_size_bytes: Option<u64>, sharing: Sharing) -> Result<Arc<RuntimeEnv>, SqlError> {
     let memory = memory_size_bytes.unwrap_or(MEMORY_SIZE_BYTES);
     let memory = usize::try_from(memory).unwrap_or(usize::MAX);
@@ -42,7 +43,7 @@ pub(crate) fn runtime(memory_size_bytes: Option<u64>, sharing: Sharing) -> Resul
         .build_arc()?)
 }
 
-/// Two pools: one for consumers that can write to temporary files, one for all others.
+/// Two pools: one for consumers that can spill to temporary files, one for all others.
 #[derive(Debug)]
 struct Halves {
     spilling: FairSpillPool,

@@ -1,4 +1,4 @@
-//! Where tables of Delta Lake lie: in a folder, or in a bucket of an S3 store.
+//! The location of Delta Lake tables: a folder, or a prefix in a bucket of an S3 store.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,26 +15,27 @@ use url::Url;
 
 use crate::SqlError;
 
-/// What the names of a table's commits and checkpoints begin with (Delta Lake protocol, "Delta Log Entries").
+/// Length of the version number at the start of commit and checkpoint names (Delta Lake protocol,
+/// "Delta Log Entries").
 const VERSION_DIGITS: usize = 20;
 
 /// A folder of tables.
 pub(crate) struct Place {
-    /// As people write it.
+    /// The address as the user typed it.
     address: String,
-    /// Ends in a slash.
+    /// The URL, ending in a slash.
     root: Url,
-    /// The bucket, if it is one.
+    /// The bucket, if the folder is in one.
     bucket: Option<Arc<dyn ObjectStore>>,
-    /// Its requests run in it.
+    /// Owns the runtime of the bucket's requests.
     _remote: Remote,
 }
 
 impl Place {
-    /// The folder `address`: a path, or `s3://bucket/name`. Nothing is read yet.
+    /// Makes the folder `address`: a path, or `s3://bucket/name`. Nothing is read yet.
     ///
     /// # Errors
-    /// [`SqlError::Place`]: it is another kind of address, or has no form as one.
+    /// [`SqlError::Place`] if it is another kind of address, or malformed.
     pub(crate) fn new(address: &str, remote: &Remote) -> Result<Place, SqlError> {
         let failed = |why: String| SqlError::Place {
             address: address.to_owned(),
@@ -67,12 +68,12 @@ impl Place {
         })
     }
 
-    /// As it was given.
+    /// Returns the address as given.
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
 
-    /// A table at its newest version; `None` if there is no such table.
+    /// Opens a table at its newest version; returns `None` if there is no such table.
     ///
     /// # Errors
     /// [`SqlError::Facts`].
@@ -97,7 +98,8 @@ impl Place {
         Ok(Some(delta))
     }
 
-    /// Whether there is a table: its log has a commit. A load that was killed as it made the table leaves a log without.
+    /// Returns whether the table exists, which means that its log has a commit. A load killed while
+    /// creating the table leaves an empty log.
     async fn is_table(&self, url: &Url) -> Result<bool, object_store::Error> {
         let Some(bucket) = &self.bucket else {
             let dir = url.to_file_path().unwrap_or_else(|()| PathBuf::from(url.path()));
@@ -117,14 +119,14 @@ impl Place {
     }
 }
 
-/// Whether a file of a log makes a version.
+/// Returns whether a log file defines a version.
 fn is_of_log(name: &str) -> bool {
     let version = name.get(..VERSION_DIGITS);
     let is_numbered = version.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
     is_numbered && (name.ends_with(".json") || name.ends_with(".parquet"))
 }
 
-/// Logs of tables in buckets: commits are conditional puts, as on every store that has them.
+/// Logs of tables in buckets. Commits are conditional puts, as on all stores that support them.
 struct Logs;
 
 impl LogStoreFactory for Logs {

@@ -1,10 +1,10 @@
-//! Questions to begin with: those of `docs/sql.md`.
+//! Sample statements from `docs/sql.md`.
 
 use std::sync::LazyLock;
 
 const PAGE: &str = include_str!("../../../docs/sql.md");
 
-/// A statement, and what it answers.
+/// A statement with its title.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SampleQuestion {
     /// What it answers, in a few words.
@@ -13,7 +13,7 @@ pub struct SampleQuestion {
     pub statement: String,
 }
 
-/// The questions of `docs/sql.md`, in its order.
+/// The sample statements of `docs/sql.md`, in order.
 pub static QUESTIONS: LazyLock<Vec<SampleQuestion>> = LazyLock::new(|| {
     let mut title = "";
     let mut questions = Vec::new();

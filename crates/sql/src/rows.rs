@@ -1,4 +1,4 @@
-//! Rows of a dump, as they arrive as text, to batches of columns.
+//! Converts the text of a dump, as it arrives, to batches of columns.
 
 use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
@@ -9,17 +9,18 @@ use datafusion::arrow::array::{
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 
-/// Rows of a batch.
+/// Rows per batch.
 const BATCH_ROWS: usize = 8192;
 
-/// Takes the text of a dump (tab-separated, as `docs/views.md` says) and gives batches.
+/// A writer that parses the text of a dump (tab-separated, see `docs/views.md`) and produces
+/// batches.
 pub(crate) struct RowSink<F> {
     schema: SchemaRef,
-    /// Of each column of the text which column of the schema it is, if any.
+    /// For each column of the text its column in the schema, if any.
     targets: Vec<Option<usize>>,
     columns: Vec<Column>,
     rows: usize,
-    /// A row that has not arrived whole.
+    /// An incomplete row.
     rest: Vec<u8>,
     unescaped: String,
     give: F,
@@ -32,7 +33,8 @@ enum Column {
 }
 
 impl<F: FnMut(RecordBatch) -> io::Result<()>> RowSink<F> {
-    /// For text with the columns `names`. Batches are given to `give`, which may end the dump by an error.
+    /// Makes a sink for text with the columns `names`. Batches are passed to `give`, which may end
+    /// the dump with an error.
     pub(crate) fn new(names: &[&str], schema: SchemaRef, give: F) -> RowSink<F> {
         let columns = schema
             .fields()
@@ -57,7 +59,7 @@ impl<F: FnMut(RecordBatch) -> io::Result<()>> RowSink<F> {
         }
     }
 
-    /// Gives what is left.
+    /// Passes on the last batch.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         if !self.rest.is_empty() {
             return Err(malformed("the last row has no end"));
@@ -161,9 +163,9 @@ fn unescape(cell: &str, out: &mut String) {
     }
 }
 
-/// Microseconds since 1970 of a time as dumps write it.
+/// Parses a time in a dump into microseconds since 1970.
 pub(crate) fn micros(cell: &str) -> Option<i64> {
-    // A time that no date can be written for is a number of milliseconds.
+    // A time beyond the range of dates is written as a number of milliseconds.
     if let Ok(ms) = cell.parse::<i64>() {
         return ms.checked_mul(1000);
     }

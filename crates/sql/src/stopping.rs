@@ -1,8 +1,9 @@
-//! Lets statements be stopped.
+//! Stops running statements.
 //!
-//! A statement whose rows nobody waits for any more is dropped, and ends where it next yields to the runtime. DataFusion has the sources
-//! of rows yield; but joins can make rows for hours of those that they hold, or refuse them for hours. So they yield with each batch of
-//! rows that they make ([`YieldingJoins`]), and the conditions that refuse rows fail once the statement is dropped ([`Stop`]).
+//! An abandoned statement is dropped, and ends when it next yields to the runtime. DataFusion makes
+//! the sources of rows yield. But a join can produce rows for hours from the rows it holds, or
+//! reject them for hours. So joins yield after each batch of rows they produce ([`YieldingJoins`]),
+//! and their filter conditions fail once the statement is dropped ([`Stop`]).
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::coop::CooperativeExec;
 
-/// Has every join yield to the runtime from time to time.
+/// An optimiser rule that makes every join yield to the runtime regularly.
 #[derive(Debug)]
 pub(crate) struct YieldingJoins;
 
@@ -43,22 +44,22 @@ impl PhysicalOptimizerRule for YieldingJoins {
     }
 }
 
-/// Whether a statement is to stop. Clones are of the same statement.
+/// A flag that stops a statement. Clones belong to the same statement.
 #[derive(Debug, Clone, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Of a statement that begins.
+    /// Makes a flag for a new statement.
     pub fn new() -> Stop {
         Stop::default()
     }
 
-    /// Has the statement end soon, wherever it is.
+    /// Makes the statement end soon, at whatever stage it is.
     pub fn ask(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// The plan with conditions of joins that fail once the statement is to stop.
+    /// Returns the plan with join conditions that fail once the statement is stopped.
     pub(crate) fn within(&self, plan: LogicalPlan) -> Result<LogicalPlan> {
         let goes_on = Arc::new(ScalarUDF::new_from_impl(GoesOn {
             stop: self.clone(),
@@ -67,7 +68,8 @@ impl Stop {
         let guarded = plan.transform_up(|plan| {
             Ok(match plan {
                 LogicalPlan::Join(mut join) if join.filter.is_some() => {
-                    // First: what comes after a condition that refuses all rows is not asked.
+                    // As the first operand: operands after a condition that rejects all rows are
+                    // not evaluated.
                     let guard = goes_on.call(Vec::new());
                     join.filter = join.filter.take().map(|condition| guard.and(condition));
                     Transformed::yes(LogicalPlan::Join(join))
@@ -79,7 +81,7 @@ impl Stop {
     }
 }
 
-/// A condition that is true as long as its statement goes on, and then an error.
+/// A condition that is true until its statement is stopped, and then fails.
 #[derive(Debug)]
 struct GoesOn {
     stop: Stop,

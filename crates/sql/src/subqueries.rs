@@ -1,21 +1,20 @@
-//! Conditions with subqueries that the engine answers otherwise than SQL does: they are written in another form before it plans them.
+//! Rewrites conditions with subqueries that the engine evaluates contrary to SQL, before planning.
 //!
-//! `x NOT IN (S)` is true where S has neither x nor NULL (nor anything, if x is NULL), false where S has x, and unknown else. The engine
-//! keeps to that for a column that stands alone in a condition, and S without columns of the outer statement. Of a constant, an
-//! expression, a correlated S, and below `OR`, `IS NULL` and the like it forgets NULL (DataFusion #25340, #25347, #25473, #25474, #25480,
-//! #25336). `EXISTS` has two values, and the engine has them right; so `NOT IN` becomes
+//! `x NOT IN (S)` is true if S has neither x nor NULL (if x is NULL: if S is empty), false if S has
+//! x, else unknown. The engine obeys this only for a bare column as the whole condition and an
+//! uncorrelated S. Elsewhere it loses NULL (DataFusion #25340, #25347, #25473, #25474, #25480,
+//! #25336). Its `EXISTS` is correct, so where only truth matters, `NOT IN` becomes
 //!
 //! ```text
-//! NOT EXISTS (S with s = x) AND NOT EXISTS (S with s IS NULL) AND (x IS NOT NULL OR NOT EXISTS (S))
+//! NOT EXISTS (S with s = x) AND NOT EXISTS (S with s IS NULL)
+//!     AND (x IS NOT NULL OR NOT EXISTS (S))
 //! ```
 //!
-//! where only truth counts, and a `CASE` of the same parts, with all three values, where more does. An aggregate without `GROUP BY` has one
-//! row always, also where the engine, which turns subqueries into joins, finds none: `x IN (S)` is `x = (S)`, and `EXISTS (S)` is true.
-//!
-//! And the engine takes the value of a subquery without rows for one of its column, which may say that it is never NULL: `(S) IS NULL`
-//! would be false, and `coalesce((S), 0)` NULL. So such a value passes through a function of which nobody says so.
-//!
-//! What cannot be written so is refused: a statement never has an answer of which we know that it is wrong.
+//! and elsewhere a three-valued `CASE` of the same parts. An aggregate without `GROUP BY` always
+//! has one row, which the engine's joins may lose: `x IN (S)` becomes `x = (S)` for it, and
+//! `EXISTS` is true. The engine takes the value of an empty subquery for not NULL if its column is,
+//! so such values pass through a function declared nullable. Other conditions are refused: no
+//! statement gets an answer known to be wrong.
 
 use std::sync::Arc;
 
@@ -30,10 +29,10 @@ use datafusion::logical_expr::{
     SkipType, Subquery, Volatility, lit, not, when,
 };
 
-/// The same statement, in a form that the engine answers as SQL says.
+/// Returns an equivalent statement that the engine evaluates as SQL requires.
 ///
 /// # Errors
-/// A condition has no such form: the message says how to write it.
+/// Fails if a condition has no such form; the message says how to rewrite it.
 pub(crate) fn mended(plan: LogicalPlan) -> Result<LogicalPlan> {
     let plan = scalars_may_be_null(plan)?;
     let plan = plan.transform_up_with_subqueries(|plan| match plan {
@@ -43,7 +42,7 @@ pub(crate) fn mended(plan: LogicalPlan) -> Result<LogicalPlan> {
             let filter = Filter::try_new(predicate, filter.input)?;
             Ok(Transformed::yes(LogicalPlan::Filter(filter)))
         }
-        // As if it stood in WHERE, which is the same there.
+        // Treated like a condition in WHERE, which is equivalent.
         LogicalPlan::Join(mut join)
             if join.join_type == JoinType::Inner
                 && join
@@ -70,11 +69,11 @@ pub(crate) fn mended(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(plan.data)
 }
 
-/// What is said of a condition in a place where the engine has no plan for it.
+/// The message for a condition where the engine cannot plan it.
 pub(crate) const ELSEWHERE: &str = "IN and EXISTS with a subquery are possible in WHERE, HAVING and the ON of an inner join alone; \
     elsewhere join with the subquery (LEFT JOIN ... ON), and ask whether a row was found";
 
-/// The values of subqueries that may have no row may be NULL.
+/// Makes the values of possibly empty subqueries nullable.
 fn scalars_may_be_null(plan: LogicalPlan) -> Result<LogicalPlan> {
     let may_be_null = ScalarUDF::new_from_impl(MayBeNull {
         signature: Signature::any(1, Volatility::Immutable),
@@ -84,7 +83,7 @@ fn scalars_may_be_null(plan: LogicalPlan) -> Result<LogicalPlan> {
         plan.map_expressions(|expr| {
             let name = names.save(&expr);
             let expr = expr.transform_up(|expr| match expr {
-                // Those of each row outside are aggregates, or refused.
+                // Correlated ones are aggregates, or refused.
                 Expr::ScalarSubquery(mut subquery)
                     if subquery.outer_ref_columns.is_empty() && !has_one_row(&subquery.subquery) =>
                 {
@@ -106,14 +105,14 @@ fn scalars_may_be_null(plan: LogicalPlan) -> Result<LogicalPlan> {
     if !plan.transformed {
         return Ok(plan.data);
     }
-    // What is above them may be NULL, too.
+    // Expressions that contain them may be NULL, too.
     let plan = plan
         .data
         .transform_up_with_subqueries(|plan| Ok(Transformed::yes(plan.recompute_schema()?)))?;
     Ok(plan.data)
 }
 
-/// A function that gives what it gets, and never says that this is not NULL.
+/// An identity function whose result is declared nullable.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct MayBeNull {
     signature: Signature,
@@ -147,11 +146,12 @@ fn has_subquery(expr: &Expr) -> Result<bool> {
     expr.exists(|expr| Ok(matches!(expr, Expr::InSubquery(_) | Expr::Exists(_))))
 }
 
-/// Conditions on rows of a schema.
+/// Rewrites conditions on rows of a schema.
 struct Conditions<'a>(&'a DFSchema);
 
 impl Conditions<'_> {
-    /// A condition that is true where this one is; false and unknown are the same. `alone`: nothing but AND is above it.
+    /// Rewrites a condition to one that is true for the same rows; false and unknown may be
+    /// exchanged. `alone` means that only AND is above it.
     fn holds(&self, condition: Expr, alone: bool) -> Result<Expr> {
         match condition {
             Expr::BinaryExpr(BinaryExpr { left, op, right })
@@ -179,7 +179,7 @@ impl Conditions<'_> {
         }
     }
 
-    /// A condition with the same value of three.
+    /// Rewrites a condition to one with the same three-valued result.
     fn value(&self, condition: Expr) -> Result<Expr> {
         let condition = condition.transform_up(|expr| {
             Ok(match expr {
@@ -204,7 +204,7 @@ impl Conditions<'_> {
     fn is_not_in(&self, is_in: InSubquery, alone: bool) -> Result<Expr> {
         let is_column = matches!(*is_in.expr, Expr::Column(_));
         if is_column && alone && is_in.subquery.outer_ref_columns.is_empty() {
-            // The engine's own join for it.
+            // The engine's own anti-join handles this case correctly.
             return Ok(Expr::InSubquery(is_in));
         }
         let InSubquery { expr, subquery, .. } = is_in;
@@ -242,7 +242,7 @@ impl Conditions<'_> {
         Ok(if negated { not(is_in) } else { is_in })
     }
 
-    /// An expression of these rows, as one within a subquery writes it.
+    /// Converts an expression of the outer rows to its form within a subquery.
     fn seen_within(&self, expr: Expr) -> Result<Expr> {
         let expr = expr.transform_up(|expr| {
             let is_of_outer = |subquery: &Subquery| !subquery.outer_ref_columns.is_empty();
@@ -269,13 +269,13 @@ impl Conditions<'_> {
 const TWO_LEVELS: &str = "NOT IN with a value of a statement two levels further out is not possible here; \
     write it with NOT EXISTS, or with a join";
 
-/// What `x IN (S)` is made of.
+/// The components of `x IN (S)`.
 struct Parts {
-    /// S has x.
+    /// S contains x.
     is_found: Expr,
-    /// S has NULL.
+    /// S contains NULL.
     is_null_found: Expr,
-    /// x is NULL, and S has anything. Absent where x is never NULL.
+    /// x is NULL, and S is not empty. Absent if x is never NULL.
     is_null_of_any: Option<Expr>,
 }
 
@@ -284,7 +284,7 @@ impl Parts {
         refuse_unless_plain(subquery, false)?;
         let within = conditions.seen_within(expr.clone())?;
         let plan = &subquery.subquery;
-        // Before types are settled some expressions cannot say it.
+        // Before type coercion some expressions cannot tell.
         let may_be_null = expr.nullable(conditions.0).unwrap_or(true);
         let is_null_of_any = match may_be_null {
             true => Some(
@@ -301,10 +301,10 @@ impl Parts {
     }
 }
 
-/// The rows of a subquery whose only value fulfils a condition.
+/// Returns the rows of a subquery whose value fulfils a condition.
 fn with(plan: &Arc<LogicalPlan>, condition: &dyn Fn(Expr) -> Expr) -> Result<LogicalPlan> {
     let (value, rows) = value_and_rows(plan);
-    // Of two filters that are correlated, one above the other, the engine loses a column.
+    // With two correlated filters above each other the engine loses a column, so merge them.
     let filter = match rows.as_ref() {
         LogicalPlan::Filter(Filter { predicate, input, .. }) => {
             Filter::try_new(predicate.clone().and(condition(value)), Arc::clone(input))
@@ -314,8 +314,8 @@ fn with(plan: &Arc<LogicalPlan>, condition: &dyn Fn(Expr) -> Expr) -> Result<Log
     Ok(LogicalPlan::Filter(filter?))
 }
 
-/// The only value of a subquery, and the rows that it is of, before it alone is chosen of them: a condition of a subquery that is
-/// correlated has to stand beside the others.
+/// Returns the only value of a subquery, and its rows before the projection to that value: a
+/// correlated condition must be next to the others.
 fn value_and_rows(plan: &Arc<LogicalPlan>) -> (Expr, Arc<LogicalPlan>) {
     match plan.as_ref() {
         LogicalPlan::Projection(projection) => match &projection.expr[..] {
@@ -334,10 +334,10 @@ fn value_of(plan: &LogicalPlan) -> Expr {
     Expr::Column(Column::from(plan.schema().qualified_field(0)))
 }
 
-/// Whether a plan has rows, for the rows outside.
+/// Returns the condition that a plan has rows, for each outer row.
 fn exists(plan: LogicalPlan) -> Result<Expr> {
     let outer_ref_columns = plan.all_out_ref_exprs();
-    // Joined with every row outside, one is as good as all.
+    // Every outer row is joined with all rows of an uncorrelated subquery, so one suffices.
     let plan = match outer_ref_columns.is_empty() {
         true => LogicalPlanBuilder::from(plan).limit(0, Some(1))?.build()?,
         false => plan,
@@ -358,7 +358,7 @@ fn there_is(exists: Exists) -> Result<Expr> {
     Ok(Expr::Exists(exists))
 }
 
-/// Whether it has one row, whatever there is: an aggregate without GROUP BY.
+/// Returns whether the plan always has exactly one row: an aggregate without GROUP BY.
 fn has_one_row(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Projection(projection) => has_one_row(&projection.input),
@@ -369,8 +369,9 @@ fn has_one_row(plan: &LogicalPlan) -> bool {
     }
 }
 
-/// Refuses a subquery of each row outside that is not one of a set of rows: the engine, which joins with all at once, takes the
-/// condition for one on the whole. `asks_for_any`: nothing but whether there are rows matters.
+/// Refuses a correlated subquery with operators that must be evaluated per outer row: the engine
+/// joins with all outer rows at once, and would apply these to the whole. `asks_for_any` means that
+/// only the existence of rows matters.
 fn refuse_unless_plain(subquery: &Subquery, asks_for_any: bool) -> Result<()> {
     let within = |plan: &LogicalPlan| {
         let what = match plan {
@@ -398,7 +399,7 @@ fn refuse_unless_plain(subquery: &Subquery, asks_for_any: bool) -> Result<()> {
     }
 }
 
-/// Whether a limit leaves something where there is anything.
+/// Returns whether a limit keeps at least one row of a non-empty input.
 fn is_first_rows(limit: &Limit) -> bool {
     let skips_none = matches!(limit.get_skip_type(), Ok(SkipType::Literal(0)));
     skips_none

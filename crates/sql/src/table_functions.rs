@@ -1,4 +1,4 @@
-//! Functions that are tables: `search('query')`, `inlinks('url')`.
+//! Table functions: `search('query')`, `inlinks('url')`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,10 +25,10 @@ use crate::live::Live;
 use crate::rows::micros;
 use crate::tables::LiveTable;
 
-/// Results that one question to the search index asks for.
+/// Results per request to the search index.
 const HITS_AT_ONCE: usize = 100;
 
-/// `search('query')`: the pages that match, best first.
+/// `search('query')`: the matching pages, best first.
 pub(crate) struct Search {
     pub(crate) cut: Arc<Cut>,
 }

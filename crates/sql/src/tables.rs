@@ -1,20 +1,20 @@
-//! The tables that a statement can name.
+//! The tables available to statements.
 
 use std::sync::{Arc, LazyLock};
 
 use archive::question::View;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 
-/// A table and what is in it, in a few words.
+/// A table with a short description.
 #[derive(Debug, Clone, Copy)]
 pub struct TableInfo {
     /// Its name.
     pub name: &'static str,
-    /// What a row is.
+    /// The meaning of a row.
     pub row: &'static str,
 }
 
-/// All tables, in the order in which they are shown.
+/// All tables, in display order.
 pub const TABLES: [TableInfo; 13] = [
     TableInfo {
         name: "captures",
@@ -143,7 +143,7 @@ const QUARANTINE: [(&str, Type); 4] = [
 
 fn columns(view: View) -> &'static Columns {
     match view {
-        // Facts.
+        // These are facts.
         View::Captures | View::Links => &[],
         View::Pages => &PAGES,
         View::Inlinks => &INLINKS,
@@ -170,18 +170,18 @@ static SCHEMAS: LazyLock<Vec<SchemaRef>> = LazyLock::new(|| {
 });
 
 impl LiveTable {
-    /// The live table of this name. `captures` and `links` are facts.
+    /// Returns the live table with this name. `captures` and `links` are facts, so they have none.
     pub fn named(name: &str) -> Option<LiveTable> {
         let view: View = name.parse().ok()?;
         (!matches!(view, View::Captures | View::Links)).then_some(LiveTable { view })
     }
 
-    /// Its columns: those of the view, in dump order.
+    /// Returns its columns: those of the view, in dump order.
     pub fn schema(self) -> SchemaRef {
         SCHEMAS[self.view as usize].clone()
     }
 
-    /// The column by whose values a range can be read, if there is one.
+    /// Returns the column by which a range can be read, if any.
     pub(crate) fn key_column(self) -> Option<&'static str> {
         match self.view {
             View::Pages | View::Uris => Some("url_key"),
@@ -191,7 +191,7 @@ impl LiveTable {
         }
     }
 
-    /// Columns by which its rows are sorted, and whether they fall.
+    /// Returns the sort columns of its rows, and whether each is descending.
     pub(crate) fn order(self) -> &'static [(&'static str, bool)] {
         match self.view {
             View::Pages | View::Uris => &[("url_key", false)],

@@ -1,4 +1,4 @@
-//! Rows as `weft dump` writes them.
+//! Formats rows like `weft dump`.
 
 use std::io::Write;
 
@@ -7,8 +7,8 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type, TimeUnit, TimestampMillisecondType};
 use datafusion::arrow::error::ArrowError;
 
-/// Appends the rows of a batch: tab-separated, with `\t`, `\n`, `\r` and `\\` escaped, times to the millisecond. A cell without a value
-/// is empty, as dumps have it.
+/// Appends the rows of a batch: tab-separated, with `\t`, `\n`, `\r` and `\\` escaped, and times to
+/// the millisecond. NULL becomes an empty cell, as in dumps.
 pub(crate) fn append_rows(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), ArrowError> {
     let columns: Vec<Cells> = batch.columns().iter().map(Cells::of).collect::<Result<_, _>>()?;
     for row in 0..batch.num_rows() {
@@ -47,7 +47,7 @@ impl Cells {
         match self {
             Cells::Text(texts) if !texts.is_null(row) => escaped(texts.as_string_view().value(row), out),
             Cells::Number(numbers) if !numbers.is_null(row) => {
-                // Writing to memory does not fail.
+                // Writing to memory cannot fail.
                 let _ = write!(out, "{}", numbers.as_primitive::<Int64Type>().value(row));
             }
             Cells::Time(times) if !times.is_null(row) => {

@@ -1,4 +1,4 @@
-//! Compares the live views with what their definitions make of the facts, at one epoch.
+//! Compares the live views with their definitions over the facts, at one epoch.
 
 use std::hash::{DefaultHasher, Hasher as _};
 use std::io::{self, ErrorKind, Write};
@@ -12,51 +12,51 @@ use tokio::sync::mpsc;
 use crate::database::panicked;
 use crate::{Database, QuerySettings, SqlError, text, view_statement};
 
-/// Bytes of a dump that wait to be compared, in pieces of [`PIECE_BYTES`].
+/// Number of pieces of [`PIECE_BYTES`] of a dump that are buffered for comparison.
 const PIECES_WAITING_MAX: usize = 4;
 const PIECE_BYTES: usize = 1 << 18;
 
-/// Longest row that is shown.
+/// Maximum length of a displayed row.
 const SHOWN_BYTES_MAX: usize = 400;
 
-/// What was found.
+/// The result of a verification.
 #[derive(Debug, Serialize)]
 pub struct Verified {
-    /// The epoch that was looked at.
+    /// The verified epoch.
     pub epoch: u64,
-    /// One for each view.
+    /// One result per view.
     pub views: Vec<VerifiedView>,
-    /// Parts of the archive that are damaged in themselves, or of which the search index does not agree with the pages.
+    /// Damaged parts of the archive, and disagreements of the search index with the pages.
     pub damages: Vec<DamageRow>,
-    /// What was not looked at, and why.
+    /// Parts that were not checked, with reasons.
     pub notes: Vec<String>,
 }
 
 impl Verified {
-    /// Whether everything is as it must be, and was looked at.
+    /// Returns whether everything was checked and is correct.
     pub fn is_clean(&self) -> bool {
         let views = self.views.iter().all(|view| view.difference.is_none());
         views && self.damages.is_empty() && self.notes.is_empty()
     }
 }
 
-/// A view beside its definition.
+/// The result for one view.
 #[derive(Debug, Serialize)]
 pub struct VerifiedView {
     /// Its name.
     pub view: &'static str,
-    /// Rows of the live view.
+    /// Number of rows of the live view.
     pub rows: u64,
-    /// Rows of its definition over the facts.
+    /// Number of rows of its definition over the facts.
     pub rows_expected: u64,
-    /// The first row that is another.
+    /// The first differing row.
     pub difference: Option<Difference>,
 }
 
-/// Where a view is not what its definition says.
+/// A difference between a view and its definition.
 #[derive(Debug, Serialize)]
 pub struct Difference {
-    /// Which row, from 1.
+    /// Row number, counted from 1.
     pub row: u64,
     /// The row of the definition, if there is one.
     pub expected: Option<String>,
@@ -64,10 +64,10 @@ pub struct Difference {
     pub found: Option<String>,
 }
 
-/// Compares all views. `progress` is called with each view before it is compared.
+/// Compares all views. `progress` is called with each view before its comparison.
 ///
 /// # Errors
-/// [`SqlError`]: something cannot be read.
+/// [`SqlError`] if anything is unreadable.
 pub async fn verify(database: &Database, progress: &mut dyn FnMut(View)) -> Result<Verified, SqlError> {
     let cut = database.cut().await?;
     let mut verified = Verified {
@@ -98,7 +98,8 @@ pub async fn verify(database: &Database, progress: &mut dyn FnMut(View)) -> Resu
     Ok(verified)
 }
 
-/// Compares a view with its definition: first as sets of rows, which needs no sorting, and row by row only where the sets differ.
+/// Compares a view with its definition: first as multisets of rows, which needs no sorting, then
+/// row by row only if these differ.
 async fn compare(
     database: &Database,
     cut: &Arc<Cut>,
@@ -117,11 +118,11 @@ async fn compare(
         .rsplit_once("\nORDER BY ")
         .map_or(statement, |(rows, _)| rows);
     let expected = match rows_of(database, cut, in_any_order, &by_hashing()).await {
-        // One side of a join is too large for memory.
+        // One side of a join exceeds the memory.
         Err(SqlError::NoMemory(_)) => rows_of(database, cut, in_any_order, &by_sorting()).await,
         expected => expected,
     };
-    // Waited for in any case: it holds the cut.
+    // Await this in any case: the task holds the cut.
     let found = found.await.map_err(panicked)?;
     let (expected, found) = (expected?, found?);
     if found.is_in_order && found.set == expected {
@@ -142,7 +143,7 @@ async fn compare(
     }
 }
 
-/// Joins that keep one side in memory: the definitions have the smaller one first.
+/// Hash joins, which keep one side in memory: the definitions put the smaller one first.
 fn by_hashing() -> QuerySettings {
     QuerySettings {
         joins_as_written: true,
@@ -150,7 +151,7 @@ fn by_hashing() -> QuerySettings {
     }
 }
 
-/// Joins that write to temporary files what has no room.
+/// Sort-merge joins, which spill to temporary files.
 fn by_sorting() -> QuerySettings {
     QuerySettings {
         sorts_for_joins: true,
@@ -175,7 +176,8 @@ async fn rows_of(
     Ok(set)
 }
 
-/// A set of rows, each as often as it is there, as two sums of hashes. Sets that differ by chance have the same sums once in 2^128.
+/// A multiset of rows, represented by two sums of hashes. Different sets collide with a probability
+/// of 2^-128.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct RowSet {
     rows: u64,
@@ -194,14 +196,14 @@ impl RowSet {
     }
 }
 
-/// The rows of a live view, as they are dumped.
+/// Collects the rows of a live view during its dump.
 struct LiveRows {
     view: View,
     set: RowSet,
-    /// Whether each row so far belongs behind the one before.
+    /// Whether all rows so far are in order.
     is_in_order: bool,
     last: Vec<u8>,
-    /// The beginning of a row.
+    /// An incomplete row.
     begun: Vec<u8>,
 }
 
@@ -245,7 +247,7 @@ impl Write for LiveRows {
     }
 }
 
-/// Whether a row of a dump may stand behind another: by its key, or its rank.
+/// Returns whether a row of a dump may follow another, by key or by rank.
 fn may_follow(view: View, before: &[u8], row: &[u8]) -> bool {
     let mut cells = [before, row].map(|row| row.trim_ascii_end().split(|&byte| byte == b'\t'));
     let [before, row] = &mut cells;
@@ -289,7 +291,7 @@ async fn compare_in_order(
         expected.clear();
         text::append_rows(&batch?, &mut expected).map_err(|error| SqlError::Execution(error.to_string()))?;
         for line in lines(&expected) {
-            // The live view's next line.
+            // Wait for the live view's next line.
             while !comparing.has_line() {
                 match dumped.recv().await {
                     Some(piece) => comparing.take(&piece),
@@ -317,7 +319,7 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split_inclusive(|&byte| byte == b'\n')
 }
 
-/// Passes a dump on in pieces.
+/// A writer that forwards a dump in pieces.
 struct Pieces {
     pieces: mpsc::Sender<Vec<u8>>,
 }
@@ -335,10 +337,10 @@ impl Write for Pieces {
     }
 }
 
-/// The dump of a view on its way past the rows of the definition.
+/// Compares the dump of a view with the rows of its definition.
 #[derive(Default)]
 struct Comparing {
-    /// What of the dump has arrived and not been compared, from `at` on.
+    /// The part of the dump that has arrived; from `at` on it has not been compared.
     arrived: Vec<u8>,
     at: usize,
     found_rows: u64,
@@ -379,7 +381,7 @@ impl Comparing {
         }
     }
 
-    /// Takes the lines after the last of the definition.
+    /// Takes the lines after the last row of the definition.
     fn drop_lines(&mut self) {
         while let Some(line) = self.line() {
             if self.difference.is_none() {
@@ -450,7 +452,7 @@ mod tests {
         assert_ne!(set(&["a\n", "a\n", "b\n"]), set(&["a\n", "b\n", "b\n"]));
     }
 
-    /// A dump in pieces of every size.
+    /// Checks a dump in pieces of every size.
     #[track_caller]
     fn check_order(view: View, dump: &str, is_in_order: bool) {
         for size in 1..=dump.len() {

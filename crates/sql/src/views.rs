@@ -1,8 +1,9 @@
-//! The definitions of the views: one statement over the facts for each.
+//! The definitions of the views: one statement over the facts per view.
 
 use archive::question::View;
 
-/// The statement that defines a view over `captures` and `links` (`views/<name>.sql`); `None` for what does not follow from facts.
+/// Returns the statement that defines a view over `captures` and `links` (`views/<name>.sql`);
+/// `None` for views not derived from facts.
 pub fn view_statement(view: View) -> Option<&'static str> {
     Some(match view {
         View::Captures => include_str!("../../../views/captures.sql"),

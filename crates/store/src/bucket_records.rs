@@ -1,12 +1,12 @@
-//! The records of buckets that this process remembers.
+//! Records of buckets that this process has read or written.
 
 use std::collections::HashMap;
 
 use contract::Meta;
 use parking_lot::Mutex;
 
-/// The newest records that this process has read or written, by bucket name. It holds at most one entry per
-/// bucket.
+/// The newest records that this process has read or written, by bucket name. Holds at most one
+/// entry per bucket.
 #[derive(Default)]
 pub(crate) struct Records(Mutex<HashMap<String, Meta>>);
 

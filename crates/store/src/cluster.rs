@@ -1,4 +1,5 @@
-//! A cluster as one process knows it: the layouts in force, and a handle to every volume and node in them.
+//! The cluster from one process's view: the layouts in force, and a handle to every volume and node
+//! in them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -9,14 +10,14 @@ use parking_lot::{Mutex, RwLock};
 use placement::{Domains, Layout, Layouts, NodeRole, Placement, VolumeRole, Width};
 use serde::{Deserialize, Serialize};
 
-/// Makes handles: local volumes directly, others as clients of their node. Handles connect on first use, so
-/// making one never fails and never waits. A handle sends the layout that it was made for, so that nodes that
-/// know a newer layout refuse an operation that began under an older one.
+/// Makes handles: local volumes directly, others as clients of their node. Handles connect on first
+/// use, so making one never fails or waits. A handle sends the layout it was made for, so that
+/// nodes that know a newer layout refuse an operation that began under an older one.
 pub trait Connect: Send + Sync + 'static {
-    /// A handle to a volume whose requests name this layout.
+    /// Returns a handle to a volume whose requests name this layout.
     fn volume(&self, under: LayoutTag, volume: &VolumeRole, node: &NodeRole) -> Arc<dyn Volume>;
 
-    /// A handle to a node whose requests name this layout.
+    /// Returns a handle to a node whose requests name this layout.
     fn node(&self, under: LayoutTag, node: &NodeRole) -> Arc<dyn Node>;
 }
 
@@ -37,7 +38,7 @@ pub struct Cluster {
     pub clock: Clock,
     connect: Box<dyn Connect>,
     topology: RwLock<Arc<Topology>>,
-    /// Held while a new topology is made, so that two changes cannot overwrite each other.
+    /// Held while a new topology is made, so that two changes do not overwrite each other.
     adopting: Mutex<()>,
 }
 
@@ -45,7 +46,7 @@ pub struct Cluster {
 pub struct Topology {
     /// The layouts in force.
     pub layouts: Layouts,
-    /// Their tables: the current one first, then the older ones.
+    /// The placement tables of the layouts: the current one first, then the older ones.
     pub placements: Vec<Arc<Placement>>,
     /// Every volume of every layout in force.
     pub volumes: BTreeMap<VolumeId, Arc<dyn Volume>>,
@@ -58,12 +59,12 @@ pub struct Topology {
 }
 
 impl Cluster {
-    /// A cluster with these layouts.
+    /// Returns a cluster with these layouts.
     pub fn new(me: Option<NodeId>, layouts: Layouts, connect: Box<dyn Connect>) -> Arc<Self> {
         Self::beside(None, me, layouts, connect)
     }
 
-    /// The same, reusing the tables that another cluster's topology has computed.
+    /// Like [`Cluster::new`], but reuses the tables that another cluster's topology has computed.
     pub fn beside(
         before: Option<&Topology>,
         me: Option<NodeId>,
@@ -84,18 +85,18 @@ impl Cluster {
         })
     }
 
-    /// This process's node, if it is one.
+    /// Returns this process's node, if it is one.
     pub fn me(&self) -> Option<&NodeId> {
         self.me.as_ref()
     }
 
-    /// The current topology.
+    /// Returns the current topology.
     pub fn topology(&self) -> Arc<Topology> {
         self.topology.read().clone()
     }
 
-    /// Puts newer layouts into force and ignores older ones. If the current layout is the same, only those
-    /// older layouts stay that both sides still read. The node makes the result durable.
+    /// Puts newer layouts into force and ignores older ones. If the current layout is the same,
+    /// keeps only the older layouts that both sides still read. The node makes the result durable.
     pub fn adopt(&self, layouts: Layouts) {
         let _one = self.adopting.lock();
         if let Some(merged) = merge(&self.topology().layouts, layouts) {
@@ -110,10 +111,11 @@ impl Cluster {
     }
 }
 
-/// Puts layouts that a majority has accepted into force here and on every node of theirs that can be reached.
-/// Rebalance calls it when an older layout need not be read any more.
+/// Puts layouts that a majority has accepted into force here and on all their nodes that can be
+/// reached. Rebalance calls it when an older layout no longer needs to be read.
 pub async fn announce(cluster: &Arc<Cluster>, layouts: &Layouts) {
-    // Adopted first: the handles of the new topology include nodes that joined with the new layouts.
+    // Adopted first: the handles of the new topology include nodes that joined with the new
+    // layouts.
     cluster.adopt(layouts.clone());
     let topology = cluster.topology();
     let told = join_all(topology.nodes.values().map(|node| node.adopt(layouts))).await;
@@ -133,10 +135,10 @@ impl LayoutTag {
         digest: [0; 32],
     };
 
-    /// The tag of a layout.
+    /// Returns the tag of a layout.
     pub fn of(layout: &Layout) -> Self {
-        // A layout is plain data with text keys: writing it as JSON cannot fail. An empty text would match
-        // nothing.
+        // A layout is plain data with text keys, so writing it as JSON cannot fail. An empty text
+        // would match nothing.
         let text = serde_json::to_vec(layout).unwrap_or_default();
         Self {
             number: layout.number,
@@ -145,11 +147,12 @@ impl LayoutTag {
     }
 }
 
-/// The layouts in force after `ours` and `theirs` were merged; `None` if nothing changes.
+/// Returns the layouts in force after `ours` and `theirs` were merged, or `None` if nothing
+/// changes.
 ///
-/// For one current layout the list of older ones only shrinks, so nodes agree in whatever order they learn of
-/// it. Two different layouts of one number cannot both be accepted by a majority; if they meet all the same,
-/// each side keeps its own.
+/// For one current layout the list of older ones only shrinks, so nodes agree in whatever order
+/// they learn of it. A majority cannot accept two different layouts with the same number; if two
+/// meet nevertheless, each side keeps its own.
 pub fn merge(ours: &Layouts, theirs: Layouts) -> Option<Layouts> {
     if theirs.current.number != ours.current.number {
         return (theirs.current.number > ours.current.number).then_some(theirs);
@@ -170,7 +173,7 @@ pub fn merge(ours: &Layouts, theirs: Layouts) -> Option<Layouts> {
 }
 
 impl Topology {
-    /// Reuses the tables that the earlier topology has computed.
+    /// Makes a topology. Reuses the tables that the earlier one has computed.
     fn new(layouts: Layouts, connect: &dyn Connect, before: Option<&Topology>) -> Self {
         let under = LayoutTag::of(&layouts.current);
         let all = || std::iter::once(&layouts.current).chain(&layouts.older);
@@ -206,7 +209,7 @@ impl Topology {
         }
     }
 
-    /// The same topology with only these volumes.
+    /// Returns the same topology with only these volumes.
     #[must_use]
     pub fn of_volumes(&self, volumes: BTreeMap<VolumeId, Arc<dyn Volume>>) -> Self {
         let layouts = || std::iter::once(&self.layouts.current).chain(&self.layouts.older);
@@ -220,7 +223,7 @@ impl Topology {
         }
     }
 
-    /// The table of a layout in force.
+    /// Returns the placement table of a layout in force.
     fn placement(&self, layout: &Layout) -> Option<Arc<Placement>> {
         let layouts = std::iter::once(&self.layouts.current).chain(&self.layouts.older);
         let mut tables = layouts.zip(&self.placements);
@@ -229,26 +232,26 @@ impl Topology {
             .map(|(_, table)| table.clone())
     }
 
-    /// Copies that every object has.
+    /// Returns the number of copies of every object.
     pub fn replicas(&self) -> usize {
         usize::from(self.layouts.current.roles.copies())
     }
 
-    /// The volumes that a partition's writes go to, the decider first.
+    /// Returns the home volumes of a partition, to which its writes go, the decider first.
     pub fn home(&self, partition: Partition) -> &[VolumeId] {
         self.placements
             .first()
             .map_or(&[], |placement| placement.replicas(partition))
     }
 
-    /// On how many nodes and zones the copies of a version of this partition must be before it is
-    /// acknowledged: as many as its home has.
+    /// Returns the width that the copies of a version of this partition must have before it is
+    /// acknowledged: that of its home volumes.
     pub fn wanted(&self, partition: Partition) -> Width {
         self.domains.width(self.home(partition))
     }
 
-    /// On how many nodes and zones every acknowledged version of this partition is at least, whichever layout
-    /// in force it was written under.
+    /// Returns the width that every acknowledged version of this partition has at least, whichever
+    /// layout in force it was written under.
     pub fn sure(&self, partition: Partition) -> Width {
         let widths = self
             .placements
@@ -257,7 +260,7 @@ impl Topology {
         widths.reduce(|a, b| a.min(&b)).unwrap_or_default()
     }
 
-    /// The least [`Topology::sure`] of all partitions.
+    /// Returns the smallest [`Topology::sure`] of all partitions.
     pub fn sure_everywhere(&self) -> Width {
         *self.sure_everywhere.get_or_init(|| {
             let widths = (0..PARTITIONS).map(|partition| self.sure(Partition(partition)));
@@ -265,8 +268,9 @@ impl Topology {
         })
     }
 
-    /// Whether every safe version is also on a volume outside `unknown`: either no place of the partition is
-    /// unknown, or the unknown volumes are too few, or on too few nodes or zones, to hold all its copies.
+    /// Returns whether every safe version is also on a volume outside `unknown`: either no place of
+    /// the partition is unknown, or the unknown volumes are too few, or on too few nodes or zones,
+    /// to hold all its copies.
     pub fn is_heard(&self, partition: Partition, unknown: &BTreeSet<VolumeId>) -> bool {
         let sure = self.sure(partition);
         let places = self.places(partition);
@@ -275,16 +279,16 @@ impl Topology {
                 || sure.is_seen_without(&self.domains.width(unknown)))
     }
 
-    /// Whether a version on these volumes may be acknowledged: R of them, on enough nodes and zones, and one
-    /// at home.
+    /// Returns whether a version on these volumes may be acknowledged: R of them, on enough nodes
+    /// and zones, and one at home.
     pub fn is_safe(&self, partition: Partition, held: &[VolumeId]) -> bool {
         let home = self.home(partition);
         held.iter().any(|volume| home.contains(volume))
             && self.domains.width(held).reaches(&self.wanted(partition))
     }
 
-    /// The volumes where any layout in force may have put a partition's objects: home first, each volume
-    /// once.
+    /// Returns the volumes where any layout in force may have put a partition's objects: home
+    /// first, each volume once.
     pub fn places(&self, partition: Partition) -> Vec<VolumeId> {
         let mut places = Vec::new();
         for volume in self
@@ -299,8 +303,9 @@ impl Topology {
         places
     }
 
-    /// The nodes that may decide for a partition, each if those before it do not answer: first those of its
-    /// home volumes, then the others, starting at a different one for each partition.
+    /// Returns the nodes that may decide for a partition, each if those before it do not answer.
+    /// The nodes of its home volumes come first, then the others, starting at a different one for
+    /// each partition.
     pub fn deciders(&self, partition: Partition) -> Vec<NodeId> {
         let mut deciders: Vec<NodeId> = Vec::new();
         let home = self.home(partition).iter();

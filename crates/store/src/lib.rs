@@ -1,17 +1,17 @@
-//! Replicas of objects on volumes: placement, durable writes, verified reads, scrub, repair, census.
+//! Replicated objects on volumes: placement, durable writes, verified reads, scrub, repair, census.
 //!
-//! A [`Store`] is how one process sees a whole cluster. It has no data of its own: it places every object by
-//! the hash of its key ([`placement`]), writes it to several [`contract::Volume`]s, and reads the newest
-//! version among them. [`Connect`] turns the names of volumes into handles.
+//! A [`Store`] is one process's view of a whole cluster. It holds no data itself: it places every
+//! object by the hash of its key ([`placement`]), writes it to several [`contract::Volume`]s, and
+//! reads the newest version among them. [`Connect`] turns the names of volumes into handles.
 //!
 //! Invariants:
-//!  - a write is acknowledged only after R different volumes hold it, synced, on different nodes and zones as
-//!    far as the layout has them, at least one of them a volume of the key's partition;
+//!  - a write is acknowledged only after R different volumes hold it, synced, on different nodes
+//!    and zones as far as the layout has them, at least one of them at home for the key's
+//!    partition;
 //!  - bytes leave the store only after their block was compared with its BLAKE3 digest;
-//!  - the store reports "no such object" only if the volumes that are unreachable or being rebuilt are too
-//!    few, or on too few nodes or zones, to hold all copies of an acknowledged write;
-//!  - a copy is dropped only after R copies of the same or a newer version were verified on the partition's
-//!    volumes.
+//!  - the store reports "no such object" only if the volumes that are unreachable or being rebuilt
+//!    are too few, or on too few nodes or zones, to hold all copies of an acknowledged write;
+//!  - a copy is dropped only after R copies of the same or a newer version were verified at home.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

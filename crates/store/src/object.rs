@@ -1,10 +1,10 @@
-//! The store as an [`ObjectStore`]. The other parts of Weft use this interface for our store, a folder and S3
-//! alike.
+//! The store as an [`ObjectStore`]. The rest of Weft uses this interface for this store, a folder
+//! and S3 alike.
 //!
-//! A path is a name in one bucket, or, for all buckets, the bucket and then the name. Buckets beginning with
-//! a dot are hidden; a write makes its bucket if it does not exist. Entity tags are those of the store,
-//! without quotes. Only current versions are read, so results name no version; in a bucket that keeps versions, what
-//! is written over or deleted stays as an older one.
+//! A path is a name in one bucket, or, for all buckets, the bucket and then the name. Buckets that
+//! begin with a dot are hidden. A write makes its bucket if it does not exist. Entity tags are
+//! those of the store, without quotes. Only current versions are read, so results name no version;
+//! in a bucket that keeps versions, an overwritten or deleted object stays as an older one.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,15 +29,15 @@ use crate::bucket::is_hidden;
 use crate::client::{Complete, List, Multipart, Object, Put, Store, StoreError};
 use crate::versions::Versioning;
 
-/// The name in errors.
+/// The store's name in errors.
 const STORE: &str = "weft";
 
-/// Objects per request when everything is listed. Fewer would ask every volume more often, more would hold
-/// the descriptions of more objects in memory.
+/// Objects per request when everything is listed. Fewer would ask every volume more often; more
+/// would hold the metadata of more objects in memory.
 const PAGE: usize = 1000;
 
-/// Deletions running at once. Each waits for disks to sync: one at a time would leave them idle, many would
-/// make other writes wait.
+/// Deletions running in parallel. Each waits for disks to sync: one at a time would leave the disks
+/// idle, many would slow down other writes.
 const DELETIONS: usize = 8;
 
 /// Header names of attributes; user metadata follows the prefix.
@@ -60,7 +60,7 @@ pub struct StoreObjects {
 }
 
 impl Store {
-    /// The objects of a bucket.
+    /// Returns the objects of a bucket.
     ///
     /// # Errors
     /// [`KeyError`] if `bucket` cannot be a bucket's name.
@@ -72,7 +72,7 @@ impl Store {
         })
     }
 
-    /// The objects of all buckets: the first segment of a path is the bucket.
+    /// Returns the objects of all buckets: the first segment of a path is the bucket.
     pub fn object_store_of_all(&self) -> StoreObjects {
         StoreObjects {
             store: self.clone(),
@@ -93,7 +93,7 @@ impl StoreObjects {
         })
     }
 
-    /// The key for a write; makes its bucket if it does not exist.
+    /// Returns the key for a write. Makes its bucket if it does not exist.
     async fn key_to_write(&self, path: &Path) -> Result<Key> {
         let key = self.key(path)?;
         let made = self.store.ensure_bucket(key.bucket()).await;
@@ -103,13 +103,13 @@ impl StoreObjects {
         })
     }
 
-    /// What the bucket of a key does with what is replaced.
+    /// Returns how the bucket of a key treats objects that are replaced.
     async fn versioning(&self, key: &Key) -> Result<Versioning> {
         let versioning = self.store.versioning(key.bucket()).await;
         versioning.map_err(|error| failed(error, false))
     }
 
-    /// The path of a key or a rolled-up prefix.
+    /// Returns the path of a key or a rolled-up prefix.
     fn path(&self, text: &str) -> Result<Path> {
         let text = match &self.bucket {
             Some(bucket) => text.strip_prefix(bucket.as_ref()).unwrap_or(text),
@@ -119,7 +119,7 @@ impl StoreObjects {
         Ok(Path::parse(text.strip_prefix('/').unwrap_or(text))?)
     }
 
-    /// The prefix of the keys below a path.
+    /// Returns the prefix of the keys below a path.
     fn prefix(&self, path: Option<&Path>) -> String {
         let below = path
             .filter(|path| !path.as_ref().is_empty())
@@ -138,12 +138,12 @@ impl StoreObjects {
         })
     }
 
-    /// Whether clients may see a key or prefix.
+    /// Returns whether clients may see a key or prefix.
     fn is_shown(&self, text: &str) -> bool {
         self.bucket.is_some() || !is_hidden(text)
     }
 
-    /// All buckets as prefixes, including empty ones.
+    /// Returns all buckets as prefixes, including empty ones.
     async fn buckets(&self) -> Result<ListResult> {
         let all = self.store.all_buckets().await;
         let names = all.map_err(|error| failed(error, false))?.into_keys();
@@ -179,7 +179,7 @@ impl StoreObjects {
         pages.try_flatten().boxed()
     }
 
-    /// Opens what the options ask for.
+    /// Opens the object or range that the options ask for.
     async fn open(&self, key: &Key, range: Option<&GetRange>) -> std::result::Result<Object, StoreError> {
         let length = match range {
             None => return self.store.get(key, None).await,
@@ -191,7 +191,7 @@ impl StoreObjects {
             let meta = self.store.head(key).await?;
             let range = meta.size.saturating_sub(length)..meta.size;
             let object = self.store.get(key, (!range.is_empty()).then_some(range)).await?;
-            // For the suffix of a newer version the range must be computed again.
+            // The version changed in between: compute the suffix range again.
             if object.meta.version == meta.version {
                 return Ok(object);
             }
@@ -346,7 +346,7 @@ impl ObjectStore for StoreObjects {
                 .list(&list)
                 .await
                 .map_err(|error| failed(error, false))?;
-            // A key may end where the prefix does; as a path it would be the prefix itself.
+            // A key may equal the prefix; as a path it would be the prefix itself.
             for meta in page
                 .objects
                 .iter()
@@ -467,7 +467,7 @@ fn condition(mode: PutMode) -> Result<Condition> {
     }
 }
 
-/// Attributes as headers.
+/// Converts attributes to headers.
 fn headers(attributes: &Attributes) -> BTreeMap<String, String> {
     let header = |attribute: &Attribute| match attribute {
         Attribute::Metadata(name) => Some(format!("{USER_HEADER}{}", name.to_lowercase())),
@@ -482,7 +482,7 @@ fn headers(attributes: &Attributes) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Headers as attributes; a header without a matching attribute is dropped.
+/// Converts headers to attributes. A header without a matching attribute is dropped.
 fn attributes(headers: &BTreeMap<String, String>) -> Attributes {
     let attribute = |header: &str| match header.strip_prefix(USER_HEADER) {
         Some(name) => Some(Attribute::Metadata(name.to_owned().into())),

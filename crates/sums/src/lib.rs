@@ -1,19 +1,19 @@
-//! MD5 and SHA-256 over content as it passes.
+//! Incremental MD5 and SHA-256.
 //!
-//! A crate of its own for one reason: the digests are generic code, which is compiled with whoever uses it. Here that is
-//! done at full optimisation, whatever the crates above choose (MD5 without it is several times slower).
-//! Nothing in here may be inlined into them.
+//! A separate crate because the digests are generic code, compiled into the crate that uses them.
+//! Here they are compiled at full optimisation, whatever other crates use (without it MD5 is
+//! several times slower). So nothing in this crate may be inlined into others.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 use md5::Digest;
 
-/// MD5, being computed.
+/// An MD5 computation.
 #[derive(Clone)]
 pub struct Md5(md5::Md5);
 
-/// SHA-256, being computed.
+/// A SHA-256 computation.
 #[derive(Clone)]
 pub struct Sha256(sha2::Sha256);
 
@@ -25,19 +25,19 @@ impl Default for Md5 {
 }
 
 impl Md5 {
-    /// Takes the next bytes.
+    /// Adds bytes.
     #[inline(never)]
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The digest.
+    /// Returns the digest.
     #[inline(never)]
     pub fn finish(self) -> [u8; 16] {
         self.0.finalize().into()
     }
 
-    /// The digest of bytes at hand.
+    /// Returns the digest of `bytes`.
     #[inline(never)]
     pub fn of(bytes: &[u8]) -> [u8; 16] {
         md5::Md5::digest(bytes).into()
@@ -52,19 +52,19 @@ impl Default for Sha256 {
 }
 
 impl Sha256 {
-    /// Takes the next bytes.
+    /// Adds bytes.
     #[inline(never)]
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The digest.
+    /// Returns the digest.
     #[inline(never)]
     pub fn finish(self) -> [u8; 32] {
         self.0.finalize().into()
     }
 
-    /// The digest of bytes at hand.
+    /// Returns the digest of `bytes`.
     #[inline(never)]
     pub fn of(bytes: &[u8]) -> [u8; 32] {
         sha2::Sha256::digest(bytes).into()

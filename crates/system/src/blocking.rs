@@ -1,13 +1,13 @@
-//! Work that blocks: disks, digests, the index. It must not run on the threads that serve tasks.
+//! Blocking work: disks, digests, the index. It must not run on the threads that run tasks.
 
 #![expect(clippy::disallowed_methods, reason = "this is the way to the machine")]
 
 use tokio::task::JoinHandle;
 
-/// Runs `work` on a thread of tokio's that may block. Must be called within a tokio runtime.
+/// Runs `work` on one of tokio's blocking threads. Must be called within a tokio runtime.
 ///
-/// Within a simulation the work is a task of the same thread: it runs as a whole when the task has its turn, so the
-/// same seed gives the same order.
+/// In a simulation the work is a task on the same thread, and runs as a whole when it is scheduled,
+/// so the same seed gives the same order.
 pub fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
     #[cfg(feature = "simulated")]
     if crate::simulated::entered() {

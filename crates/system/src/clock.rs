@@ -1,10 +1,10 @@
-//! The two clocks: a steady one for durations and deadlines, and the wall clock for dates.
+//! Two clocks: a monotonic one for durations and deadlines, and the wall clock for dates.
 
 #![expect(clippy::disallowed_methods, reason = "this is the way to the machine")]
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// This moment by the steady clock, which never goes back.
+/// Returns the current time of the monotonic clock.
 #[inline]
 pub fn now() -> Instant {
     #[cfg(feature = "simulated")]
@@ -14,15 +14,15 @@ pub fn now() -> Instant {
     Instant::now()
 }
 
-/// The time that has passed since `then`; zero if `then` is still to come.
+/// Returns the time elapsed since `then`; zero if `then` is in the future.
 ///
-/// In place of `Instant::elapsed`, which would ask the machine's clock.
+/// Replaces `Instant::elapsed`, which would read the machine's clock.
 #[inline]
 pub fn since(then: Instant) -> Duration {
     now().saturating_duration_since(then)
 }
 
-/// This moment by the wall clock, which people and programs may set, forwards and backwards.
+/// Returns the current wall-clock time, which people and programs may set forwards and backwards.
 #[inline]
 pub fn wall() -> SystemTime {
     #[cfg(feature = "simulated")]
@@ -32,16 +32,17 @@ pub fn wall() -> SystemTime {
     SystemTime::now()
 }
 
-/// Milliseconds since 1970 by the wall clock; 0 if it shows an earlier time.
+/// Returns the wall-clock time in milliseconds since 1970; 0 if it is earlier.
 pub fn wall_ms() -> u64 {
     wall()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Lets this thread sleep. Within a simulation its clocks go on by `time` instead.
+/// Makes this thread sleep. In a simulation its clocks advance by `time` instead.
 ///
-/// Tasks must not call it: it holds up the others on their thread. They sleep with `tokio::time::sleep`.
+/// Tasks must not call it, since it blocks the other tasks of their thread. They use
+/// `tokio::time::sleep`.
 pub fn pause(time: Duration) {
     #[cfg(feature = "simulated")]
     if crate::simulated::pause(time) {

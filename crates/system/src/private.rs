@@ -1,6 +1,8 @@
-//! Files and directories for their owner alone: what a store keeps is nobody's business on a machine that is shared.
+//! Files and directories that only their owner can access, so that a store's content is private on
+//! a shared machine.
 //!
-//! What an earlier version made with the usual permissions is closed when it is met again ([`close`]).
+//! Entries that an earlier version created with the usual permissions are restricted when next used
+//! ([`close`]).
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io;
@@ -10,25 +12,25 @@ use std::path::Path;
 const FILE_MODE: u32 = 0o600;
 const DIR_MODE: u32 = 0o700;
 
-/// Bits of everybody but the owner.
+/// Permission bits of group and others.
 const OTHERS: u32 = 0o077;
 
-/// Options to open or make a file with; one that is made can be read and written by its owner only.
+/// Returns options to open or create a file; a new file is readable and writable only by its owner.
 pub fn file() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(FILE_MODE);
     options
 }
 
-/// Makes a directory that only its owner may look into.
+/// Creates a directory that only its owner can access.
 pub fn create_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(DIR_MODE).create(path)
 }
 
-/// Takes the rights of everybody but the owner from what is at a path, if something is there.
+/// Removes the permissions of group and others from the entry at a path, if it exists.
 pub fn close(path: &Path) -> io::Result<()> {
     let mode = match fs::symlink_metadata(path) {
-        // What a link leads to was chosen by a person, and may be shared for a reason.
+        // The target of a link was chosen by the user, and may be shared for a reason.
         Ok(found) if found.is_symlink() => return Ok(()),
         Ok(found) => found.permissions().mode(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

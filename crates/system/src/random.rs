@@ -1,14 +1,14 @@
-//! Chance: names that nobody else has, secrets, nonces, and times that two callers do not share.
+//! Randomness: unique names, secrets, nonces, and jitter.
 //!
-//! The numbers are fit for secrets: they come from rand's generator of the thread (ChaCha, seeded and reseeded by the
-//! operating system), unless a test has entered a simulation.
+//! The numbers are suitable for secrets: they come from rand's thread-local generator (ChaCha,
+//! seeded and reseeded by the operating system), unless a test has entered a simulation.
 
 #![expect(clippy::disallowed_methods, reason = "this is the way to the machine")]
 
 use rand::distr::uniform::{SampleRange, SampleUniform};
 use rand::distr::{Distribution, StandardUniform};
 
-/// A value of which all are equally likely.
+/// Returns a uniformly distributed random value.
 pub fn random<T>() -> T
 where
     StandardUniform: Distribution<T>,
@@ -20,7 +20,7 @@ where
     rand::random()
 }
 
-/// A value of a range, which must not be empty.
+/// Returns a random value in a range, which must not be empty.
 pub fn random_range<T: SampleUniform>(range: impl SampleRange<T> + Clone) -> T {
     #[cfg(feature = "simulated")]
     {

@@ -1,4 +1,5 @@
-//! One thread in surroundings of its own, for tests: time that moves only when told, and chance from a seed.
+//! A simulated environment for one thread, for tests: time that only moves on request, and
+//! randomness from a seed.
 
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 
-/// What the wall clock shows at the beginning of a simulation, in milliseconds since 1970: 2026-01-01.
+/// Initial wall-clock time of a simulation, in milliseconds since 1970: 2026-01-01.
 const BEGINNING_MS: u64 = 1_767_225_600_000;
 
 thread_local! {
@@ -16,27 +17,28 @@ thread_local! {
 }
 
 struct World {
-    /// The beginning by the steady clock. Only differences to it are ever seen.
+    /// The start by the monotonic clock. Only differences to it are observable.
     began: Instant,
-    /// The time that has passed by `advance` and by pauses.
+    /// The time that has passed through `advance` and pauses.
     passed: Cell<Duration>,
-    /// A clock that runs beside, if there is one: tokio's, paused.
+    /// An additional clock to follow, such as tokio's paused one.
     beside: RefCell<Option<Rc<dyn Fn() -> Duration>>>,
     wall_ahead_ms: Cell<i64>,
     dice: RefCell<StdRng>,
 }
 
-/// While this value lives, its thread is served by a seed and by clocks that do not move by themselves.
+/// A simulation of this thread's environment, active until dropped: values come from a seed, and
+/// clocks do not move by themselves.
 ///
-/// Other threads are not concerned, threads that this one starts included.
+/// Other threads are unaffected, even those that this one starts.
 pub struct Simulated {
     world: Rc<World>,
-    /// The value must be dropped on its own thread.
+    /// Makes the type `!Send`: it must be dropped on the same thread.
     _here: PhantomData<*const ()>,
 }
 
 impl Simulated {
-    /// Sets this thread apart from the machine. It must not be set apart already.
+    /// Enters a simulation on this thread, which must not be in one already.
     #[expect(
         clippy::disallowed_methods,
         reason = "only differences to this moment are ever seen"
@@ -57,23 +59,23 @@ impl Simulated {
         }
     }
 
-    /// From now on the clocks move with `clock` too, which says how much time has passed since some moment. It must
-    /// not go back. For tokio's paused clock, within its runtime: `let began = tokio::time::Instant::now();` and
-    /// `move || began.elapsed()`.
+    /// Makes the clocks also follow `clock`, which returns the time elapsed since some moment. It
+    /// must not go back. For tokio's paused clock, within its runtime: `let began =
+    /// tokio::time::Instant::now();` and `move || began.elapsed()`.
     pub fn follow(&self, clock: impl Fn() -> Duration + 'static) {
         let (kept, start) = (self.world.steady(), clock());
         let clock = move || clock().saturating_sub(start);
-        // What had passed by the clock before is kept.
+        // Keep the time that had passed by the previous clock.
         self.world.passed.set(kept);
         self.world.beside.replace(Some(Rc::new(clock)));
     }
 
-    /// Moves both clocks on.
+    /// Advances both clocks.
     pub fn advance(&self, by: Duration) {
         self.world.pass(by);
     }
 
-    /// Sets the wall clock forwards or backwards, by milliseconds, beside the steady one.
+    /// Shifts the wall clock by milliseconds, forwards or backwards, without the monotonic one.
     pub fn jump_wall_ms(&self, by: i64) {
         let ahead = &self.world.wall_ahead_ms;
         ahead.set(ahead.get().saturating_add(by));
@@ -97,9 +99,10 @@ impl World {
     }
 }
 
-/// The world of this thread. A value, so that nothing is borrowed while a clock is asked.
+/// Returns the simulation of this thread. Returned as a value, so that nothing is borrowed while a
+/// clock is read.
 fn here() -> Option<Rc<World>> {
-    // A thread that ends has no world any more.
+    // A thread that is exiting has no thread-local state.
     HERE.try_with(|here| here.borrow().clone()).ok().flatten()
 }
 
@@ -133,7 +136,7 @@ pub(crate) fn draw<T>(one: impl FnOnce(&mut StdRng) -> T) -> Option<T> {
 mod tests {
     use super::*;
 
-    /// Draws of every kind.
+    /// Draws values of every kind.
     fn draws() -> (u64, u32, [u8; 16]) {
         (crate::random(), crate::random_range(0..=1000), crate::random())
     }
@@ -148,7 +151,7 @@ mod tests {
         assert_ne!(of(1), of(2));
         let (first, second) = of(1);
         assert_ne!(first, second);
-        // Outside, the machine answers, and never the same.
+        // Outside a simulation the machine's values always differ.
         assert_ne!(draws(), draws());
     }
 
@@ -187,7 +190,7 @@ mod tests {
         crate::pause(Duration::from_secs(3600));
         assert_eq!(crate::since(began), Duration::from_millis(3_600_005));
         assert_eq!(crate::wall_ms(), BEGINNING_MS + 3_600_005);
-        // The wall clock jumps, the steady one does not.
+        // The wall clock jumps, the monotonic one does not.
         simulated.jump_wall_ms(-5);
         assert_eq!(crate::wall_ms(), BEGINNING_MS + 3_600_000);
         assert_eq!(crate::since(began), Duration::from_millis(3_600_005));

@@ -1,10 +1,10 @@
-//! Names of users and groups, as the system has them: what lists of files show in place of numbers.
+//! Names of users and groups from the system, to show in place of numbers in file listings.
 
 use std::collections::HashMap;
 
 use nix::unistd::{Gid, Group, Uid, User};
 
-/// Names that the system knows, each asked for once.
+/// A cache of names, each looked up once.
 #[derive(Debug, Default)]
 pub struct Names {
     users: HashMap<u32, String>,
@@ -12,14 +12,14 @@ pub struct Names {
 }
 
 impl Names {
-    /// The name of a user, or the number where there is none.
+    /// Returns the name of a user, or the number if it has no name.
     pub fn user(&mut self, uid: u32) -> &str {
         self.users
             .entry(uid)
             .or_insert_with(|| user_name(uid).unwrap_or_else(|| uid.to_string()))
     }
 
-    /// The name of a group, or the number where there is none.
+    /// Returns the name of a group, or the number if it has no name.
     pub fn group(&mut self, gid: u32) -> &str {
         self.groups.entry(gid).or_insert_with(|| match gid {
             NO_OWNER => NOBODY.to_owned(),
@@ -35,13 +35,14 @@ fn group_name(gid: u32) -> Option<String> {
         .map(|group| group.name)
 }
 
-/// The number that nobody has, `(uid_t) -1` (chown(2)): of what has no owner or group, such as an object of a store.
+/// The id that belongs to no account, `(uid_t) -1` (chown(2)). It marks entries without an owner or
+/// group, such as objects of a store.
 const NO_OWNER: u32 = u32::MAX;
 
-/// How that is called.
+/// The displayed name of that id.
 const NOBODY: &str = "(none)";
 
-/// The name of a user, if the system knows one.
+/// Returns the name of a user, if the system knows one.
 pub fn user_name(uid: u32) -> Option<String> {
     if uid == NO_OWNER {
         return Some(NOBODY.to_owned());
@@ -52,16 +53,16 @@ pub fn user_name(uid: u32) -> Option<String> {
         .map(|user| user.name)
 }
 
-/// The name of the user whose process this is, or the number where there is none.
+/// Returns the name of the user of this process, or the number if it has no name.
 pub fn own_name() -> String {
     let uid = Uid::current().as_raw();
     user_name(uid).unwrap_or_else(|| uid.to_string())
 }
 
-/// The number of a user by name or number.
+/// Returns the id of a user given by name or number.
 ///
 /// # Errors
-/// The system knows no such user, and it is no number.
+/// Fails if the system knows no such user and the text is not a number.
 pub fn uid(text: &str) -> Result<u32, String> {
     match User::from_name(text) {
         Ok(Some(user)) => Ok(user.uid.as_raw()),
@@ -71,10 +72,10 @@ pub fn uid(text: &str) -> Result<u32, String> {
     }
 }
 
-/// The number of a group by name or number.
+/// Returns the id of a group given by name or number.
 ///
 /// # Errors
-/// The system knows no such group, and it is no number.
+/// Fails if the system knows no such group and the text is not a number.
 pub fn gid(text: &str) -> Result<u32, String> {
     match Group::from_name(text) {
         Ok(Some(group)) => Ok(group.gid.as_raw()),

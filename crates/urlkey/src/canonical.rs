@@ -1,5 +1,6 @@
-//! The full way from the parts of a URL to its key. The order matters: escapes are undone before paths are
-//! split into segments and queries into arguments, so `%2e%2e` is a dot segment and `%26` a separator.
+//! Computes the key from the parts of a URL. The order matters: escapes are decoded before paths
+//! are split into segments and queries into arguments, so `%2e%2e` is a dot segment and `%26` a
+//! separator.
 
 use crate::split::Parts;
 use crate::{KeyError, escape, host, query, session};
@@ -14,7 +15,7 @@ pub(crate) fn append_key(parts: &Parts<'_>, out: &mut Vec<u8>) -> Result<(), Key
     Ok(())
 }
 
-/// Appends host and port, and what ends them.
+/// Appends host and port, and the closing `)`.
 pub(crate) fn append_site(parts: &Parts<'_>, out: &mut Vec<u8>) -> Result<(), KeyError> {
     host::append_host_key(parts.host, parts.bracketed, out)?;
     append_port(parts.port, parts.port_default, out);
@@ -22,8 +23,8 @@ pub(crate) fn append_site(parts: &Parts<'_>, out: &mut Vec<u8>) -> Result<(), Ke
     Ok(())
 }
 
-/// Appends nothing for the default port and for 0. Text that is not a port number is kept, because it still
-/// distinguishes URLs.
+/// Appends `:port`, or nothing for the default port and for 0. Text that is not a port number is
+/// kept, because it still distinguishes URLs.
 fn append_port(port: &[u8], port_default: u16, out: &mut Vec<u8>) {
     if port.is_empty() {
         return;
@@ -55,7 +56,7 @@ fn append_path(path: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// A path without escapes and dot segments.
+/// Decodes the escapes of a path and removes its dot segments.
 pub(crate) fn plain_path(path: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(path.len());
     escape::append_unescaped(path, &mut plain);

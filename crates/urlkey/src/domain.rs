@@ -1,17 +1,17 @@
-//! Registered domains by the Public Suffix List, with both its ICANN and its private section: `example.co.uk`
-//! is a domain, and so is `someone.github.io`, because GitHub registered `github.io` as a suffix under which
-//! each name has another owner.
+//! Registered domains by the Public Suffix List, with its ICANN and its private section.
+//! `example.co.uk` is a domain. So is `someone.github.io`, because GitHub registered `github.io` as
+//! a suffix under which each name has a different owner.
 //!
-//! The list is the one that the `psl` crate contained at build time. A name under no known suffix falls under
-//! the default rule of the list (`*`): its domain is its last two labels.
+//! The list is the one in the `psl` crate at build time. For a name without a known suffix, the
+//! default rule of the list (`*`) applies: its domain is its last two labels.
 
 use public_suffix::suffix_length;
 
 use crate::host::{host_part, is_ipv6};
 
-/// Returns the registered domain of a host by the Public Suffix List. An IP address, a name that is itself a
-/// public suffix, and a single label are their own domain. `host` must be lower case and in punycode, as in
-/// keys.
+/// Returns the registered domain of a host by the Public Suffix List. An IP address, a name that is
+/// itself a public suffix, and a single label are their own domain. `host` must be lower case and
+/// in punycode, as in keys.
 pub fn domain_of_host(host: &str) -> &str {
     let host = host.strip_suffix('.').unwrap_or(host);
     if is_address(host.rsplit('.').next(), host) {
@@ -22,8 +22,9 @@ pub fn domain_of_host(host: &str) -> &str {
     host.get(host.len().saturating_sub(length)..).unwrap_or(host)
 }
 
-/// Returns the public suffix of a host (`co.uk` of `www.example.co.uk`): what is above its registered domain, or the host itself where it is
-/// a suffix. An IP address has none. `host` must be lower case and in punycode, as in keys.
+/// Returns the public suffix of a host (`co.uk` of `www.example.co.uk`). That is the part above its
+/// registered domain, or the host itself if it is a suffix. An IP address has no suffix. `host`
+/// must be lower case and in punycode, as in keys.
 pub fn suffix_of_host(host: &str) -> Option<&str> {
     let host = host.strip_suffix('.').unwrap_or(host);
     if host.is_empty() || is_address(host.rsplit('.').next(), host) {
@@ -33,7 +34,8 @@ pub fn suffix_of_host(host: &str) -> Option<&str> {
     Some(host.get(host.len().saturating_sub(length)..).unwrap_or(host))
 }
 
-/// Returns the registered domain of the host of a URL key, or an empty string for keys of other schemes.
+/// Returns the registered domain of the host of a URL key, or an empty string for keys of other
+/// schemes.
 pub fn domain_of_key(url_key: &str) -> String {
     let domain = domain_key_of_key(url_key);
     if is_ipv6(domain) {
@@ -49,8 +51,9 @@ pub fn domain_of_key(url_key: &str) -> String {
     name
 }
 
-/// Returns the registered domain in the form it has in the key: `uk,co,example` of `uk,co,example,shop)/x`.
-/// Nothing is copied. Two keys belong to one domain if and only if these are equal.
+/// Returns the registered domain in the form it has in the key: `uk,co,example` of
+/// `uk,co,example,shop)/x`. Borrows from the key. Two keys belong to the same domain if and only if
+/// these are equal.
 pub fn domain_key_of_key(url_key: &str) -> &str {
     let host = host_part(url_key);
     if is_address(host.split(',').next(), host) {
@@ -60,20 +63,21 @@ pub fn domain_key_of_key(url_key: &str) -> &str {
     host.get(..length).unwrap_or(host)
 }
 
-/// Whether two URL keys belong to one registered domain.
+/// Returns whether two URL keys belong to the same registered domain.
 pub fn same_domain(url_key: &str, other_key: &str) -> bool {
     domain_key_of_key(url_key) == domain_key_of_key(other_key)
 }
 
-/// A host whose top label is a number cannot be a name: the WHATWG URL standard reads it as an IPv4 address.
+/// Returns whether a host is an IP address. If the top label is a number, the host cannot be a
+/// name: the WHATWG URL standard parses it as an IPv4 address.
 fn is_address(top_label: Option<&str>, host: &str) -> bool {
     top_label.is_some_and(|label| !label.is_empty() && label.bytes().all(|b| b.is_ascii_digit()))
         || host.starts_with('[')
         || is_ipv6(host)
 }
 
-/// Returns the length of the registered domain in bytes, separators included. `labels` begin at the top:
-/// `uk`, `co`, `example`.
+/// Returns the length of the registered domain in bytes, separators included. `labels` begin at the
+/// top: `uk`, `co`, `example`.
 fn domain_length<'a>(labels: impl Iterator<Item = &'a str> + Clone) -> usize {
     let known = suffix_length(&mut labels.clone().map(str::as_bytes));
     let mut length = 0;

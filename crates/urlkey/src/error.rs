@@ -7,7 +7,7 @@ pub enum KeyError {
     /// The text is empty or only white space.
     #[error("empty URL")]
     Empty,
-    /// An http or https URL that names no host.
+    /// An http or https URL without a host.
     #[error("no host in an http or https URL")]
     NoHost,
 }

@@ -1,9 +1,9 @@
-//! Percent escapes: undone as often as possible, then added again only where they are needed.
+//! Percent escapes: decoded repeatedly, then added again only where they are needed.
 
-/// Undoes escapes until none is left (`%2525` is `%`), in one pass.
+/// Decodes escapes until none is left (`%2525` becomes `%`), in one pass.
 ///
-/// No two escapes overlap, so the result does not depend on the order in which they are undone. The output
-/// serves as a stack: an escape is undone as soon as its last byte is there.
+/// No two escapes overlap, so the result does not depend on the order of decoding. The output
+/// serves as a stack: an escape is decoded as soon as its last byte is appended.
 pub(crate) fn append_unescaped(bytes: &[u8], out: &mut Vec<u8>) {
     let floor = out.len();
     for &byte in bytes {
@@ -31,15 +31,15 @@ fn hex(digit: u8) -> Option<u8> {
     }
 }
 
-/// Appends the bytes in lower case. Everything is escaped except printable ASCII other than `%`, `#` and
-/// space.
+/// Appends the bytes in lower case. Everything is escaped except printable ASCII other than `%`,
+/// `#` and space.
 pub(crate) fn append_escaped_lower(bytes: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     append_escaped(bytes, out);
     out[start..].make_ascii_lowercase();
 }
 
-/// The same with letters as they are.
+/// Like [`append_escaped_lower`], but keeps the case of letters.
 pub(crate) fn append_escaped(bytes: &[u8], out: &mut Vec<u8>) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     for &byte in bytes {

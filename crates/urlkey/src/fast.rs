@@ -1,8 +1,8 @@
-//! The fast way to a key: it looks at each byte once and allocates only the key.
+//! The fast path to a key. It reads each byte once and allocates only the key.
 //!
-//! It gives up (returns `false`, leaving `out` in any state) where a rule might apply that it does not know:
-//! escapes, non-ASCII letters, dot segments, userinfo, numbers as hosts, odd ports. If it returns a key, that
-//! is the key of the full way; a property test compares the two.
+//! It gives up (returns `false`, with any content in `out`) if a rule may apply that it does not
+//! implement: escapes, non-ASCII letters, dot segments, userinfo, numeric hosts, unusual ports. If
+//! it returns a key, the full path returns the same one; a property test compares the two.
 
 use crate::{host, query};
 
@@ -10,7 +10,7 @@ const HOST: u8 = 1;
 const PATH: u8 = 2;
 const QUERY: u8 = 4;
 
-/// The parts of a URL in which each byte is allowed; at any other byte the fast way gives up.
+/// The parts of a URL in which each byte is allowed. At any other byte the fast path gives up.
 const CLASS: [u8; 256] = classes();
 
 const fn classes() -> [u8; 256] {
@@ -65,7 +65,8 @@ fn run_of(class: u8, bytes: &[u8]) -> (&[u8], &[u8]) {
     bytes.split_at(end.unwrap_or(bytes.len()))
 }
 
-/// Whether no label is empty and the last one does not begin with a digit, as that of an address does.
+/// Returns whether no label is empty and the last one does not begin with a digit, as in an IP
+/// address.
 fn is_plain_name(name: &[u8]) -> bool {
     let mut after_dot = true;
     let mut last_begins = 0;
@@ -83,7 +84,7 @@ fn is_plain_name(name: &[u8]) -> bool {
 
 fn append_name(name: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
-    // The first three bytes decide whether `www` may be there; its case must not matter.
+    // Test the first three bytes for `www`, in any case.
     let www = name
         .get(..3)
         .is_some_and(|head| head.eq_ignore_ascii_case(b"www"));
@@ -100,7 +101,8 @@ fn after_www(name: &[u8]) -> &[u8] {
     }
 }
 
-/// Appends `:port` unless it is the default. Returns the text after it, or `None` if the port is odd.
+/// Appends `:port` unless it is the default. Returns the text after it, or `None` if the port is
+/// unusual.
 fn append_port<'a>(rest: &'a [u8], port_default: u16, out: &mut Vec<u8>) -> Option<&'a [u8]> {
     let rest = match rest {
         [b':', rest @ ..] => rest,
@@ -109,7 +111,7 @@ fn append_port<'a>(rest: &'a [u8], port_default: u16, out: &mut Vec<u8>) -> Opti
     };
     let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
     let (port, rest) = rest.split_at(digits);
-    // Leading zeros, port 0 and no digits at all are left to the full way.
+    // Leave leading zeros, port 0 and a missing number to the full path.
     let plain = matches!(port, [b'1'..=b'9', ..]) && port.len() <= 5;
     if !plain || !matches!(rest.first(), None | Some(b'/' | b'?' | b'#')) {
         return None;

@@ -1,57 +1,61 @@
-//! Fuzzy matching: which keys differ only in arguments that do not matter, so that a capture of the one can stand in for the other.
+//! Fuzzy matching: finds keys that differ only in arguments that do not matter, so that a capture
+//! of one can replace the other.
 //!
-//! A page asks for `x.js?_=1390766784` or with the session of its reader, and the crawler had another number or session. Keys keep these
-//! arguments, because only the reader of an archive can know that they do not matter; this is asked after a look-up of the key itself
-//! has failed. All rules stand in one table, [`FUZZY_RULES`], which docs/replay.md lists.
+//! A page requests `x.js?_=1390766784`, or a URL with its reader's session, and the crawler got
+//! another number or session. Keys keep these arguments, because only the reader of an archive can
+//! decide that they do not matter. Fuzzy matching is therefore used only after the lookup of the
+//! exact key has failed. All rules are in the table [`FUZZY_RULES`], which docs/replay.md lists.
 //!
-//! The ideas are those of the fuzzy rules that the field's replay programs share; the rules are Weft's own.
+//! The idea comes from the fuzzy rules that other replay programs share. The rules are Weft's own.
 
 use crate::KeyRange;
 
-/// Where a rule holds, and what does not count there.
+/// Where a rule applies, and which parts of a key it ignores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FuzzyRule {
-    /// What answers say of a capture that was found by it.
+    /// Name that responses give for a capture found by the rule.
     pub name: &'static str,
-    /// What it is for, in words.
+    /// Describes the purpose of the rule.
     pub about: &'static str,
-    /// Where it holds, and how.
+    /// Where it applies, and how.
     pub effect: FuzzyEffect,
 }
 
-/// What a rule does.
+/// The effect of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FuzzyEffect {
-    /// Everywhere, arguments with these names do not count if their value is of this kind. A star at the end of a name stands for any
-    /// rest.
+    /// On all hosts, ignores arguments with these names if their value is of this kind. A star at
+    /// the end of a name matches any rest.
     Drops(&'static [&'static str], FuzzyValue),
-    /// On some hosts only these arguments count. Without any, the query does not count at all.
+    /// On some hosts, compares only these arguments. Without any, ignores the whole query.
     Keeps {
-        /// The hosts as keys have them. One that ends in a comma stands for all below it.
+        /// The hosts in the form of keys. One that ends in a comma matches every host below it.
         hosts: &'static [&'static str],
-        /// The path, or what paths begin with if it ends in a slash.
+        /// The path, or a prefix of paths if it ends in a slash.
         path: &'static str,
-        /// Names of arguments. A key that has not the first of them is of another rule.
+        /// Names of arguments. The rule applies only to keys that have the first of them.
         arguments: &'static [&'static str],
     },
-    /// The whole query does not count if the path ends in one of these, behind a dot: servers send the same file whatever it is.
+    /// Ignores the whole query if the path ends in a dot and one of these. Servers send the same
+    /// file for any query.
     Files(&'static [&'static str]),
 }
 
-/// Which values an argument has that does not count.
+/// Which values of an argument are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FuzzyValue {
     /// Any value.
     Any,
-    /// A number, as clocks and dice give it.
+    /// A number, as from clocks and random generators.
     Number,
-    /// 16 letters and digits or more.
+    /// At least 16 letters and digits.
     Id,
 }
 
 const YOUTUBE: &[&str] = &["com,youtube", "com,youtube,m", "com,youtube-nocookie"];
 
-/// All rules. Of several that hold for a key, one that is of its site goes before the others, and `file` is the last resort.
+/// All rules. If several apply to a key, the rule of its site comes before the others, and `file`
+/// comes last.
 pub const FUZZY_RULES: &[FuzzyRule] = &[
     FuzzyRule {
         name: "cache-buster",
@@ -185,37 +189,37 @@ pub const FUZZY_RULES: &[FuzzyRule] = &[
     },
 ];
 
-/// The argument that look-ups of forms that were posted have; such keys are of no file.
+/// The argument that captures of posted forms have. Their keys are never treated as files.
 const METHOD: &str = "__wb_method=";
 
-/// How near a fuzzy match is. The least is the best.
+/// How close a fuzzy match is. The smallest is the best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FuzzyMatch {
-    /// 0 if only arguments that do not matter differ, 1 if the query does and the file is the same.
+    /// 0 if only ignored arguments differ; 1 if the query differs and the file is the same.
     pub rank: u8,
-    /// The rule that tells what does not matter.
+    /// The rule by which the difference is ignored.
     pub rule: &'static str,
 }
 
-/// What keys must be like to be taken for one that was not captured.
+/// Tests which keys can replace a key that was not captured.
 #[derive(Debug, Clone)]
 pub struct Fuzzy {
     url_key: String,
     form: Form,
-    /// The key up to its query, if that is of a file.
+    /// The key up to its query, if it is the key of a file.
     file: Option<String>,
 }
 
-/// A key without what does not matter.
+/// A key without its ignored parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Form {
     text: String,
-    /// The first rule that left something out.
+    /// The first rule that removed something.
     rule: Option<&'static str>,
 }
 
 impl Fuzzy {
-    /// Returns what is looked for in the place of `url_key`.
+    /// Creates the test for captures that can replace `url_key`.
     pub fn of(url_key: &str) -> Fuzzy {
         Fuzzy {
             url_key: url_key.to_owned(),
@@ -224,13 +228,15 @@ impl Fuzzy {
         }
     }
 
-    /// The key without what does not matter, which is the best match if it was captured; `None` if that is the key itself.
+    /// Returns the key without its ignored parts, which is the best match if it was captured;
+    /// `None` if that is the key itself.
     pub fn plain(&self) -> Option<&str> {
         let is_another = self.form.text != self.url_key && site_rule(&self.url_key).is_none();
         is_another.then_some(&self.form.text)
     }
 
-    /// Ranges that all matches are in, in ascending order and disjoint. They may hold very many keys.
+    /// Returns the ranges that contain all matches, in ascending order and disjoint. They may hold
+    /// very many keys.
     pub fn ranges(&self) -> Vec<KeyRange> {
         if let Some(host) = site_rule(&self.url_key).and_then(|site| site.any_host) {
             return vec![KeyRange::of_prefix(host.to_owned())];
@@ -244,7 +250,7 @@ impl Fuzzy {
         std::iter::once(itself).chain(behind).collect()
     }
 
-    /// Whether `candidate` can stand in for the key, and how near it is.
+    /// Returns whether `candidate` can replace the key, and how close it is.
     pub fn matches(&self, candidate: &str) -> Option<FuzzyMatch> {
         if candidate == self.url_key {
             return None;
@@ -263,12 +269,12 @@ impl Fuzzy {
     }
 }
 
-/// Place and query of a key.
+/// Splits a key into place and query.
 fn split(url_key: &str) -> (&str, &str) {
     url_key.split_once('?').unwrap_or((url_key, ""))
 }
 
-/// A place without the session of a servlet.
+/// Removes a servlet's session from a place.
 fn without_session(place: &str) -> &str {
     place.find(";jsessionid=").map_or(place, |at| &place[..at])
 }
@@ -303,16 +309,16 @@ fn form(url_key: &str) -> Form {
     Form { text, rule }
 }
 
-/// What the rule of a site makes of a key.
+/// The effect of a site's rule on a key.
 struct Site {
     rule: &'static str,
-    /// Names of the arguments that count.
+    /// Names of the arguments that are compared.
     arguments: &'static [&'static str],
-    /// What the keys of all hosts begin with that may have sent the same.
+    /// Prefix of the keys of all hosts that may have sent the same content.
     any_host: Option<&'static str>,
 }
 
-/// The rule of a key's site, if there is one.
+/// Returns the rule of a key's site, if there is one.
 fn site_rule(url_key: &str) -> Option<Site> {
     let (place, query) = split(url_key);
     let (host, path) = place.split_once(')')?;
@@ -332,7 +338,7 @@ fn site_rule(url_key: &str) -> Option<Site> {
         (is_path && has_first).then_some(Site {
             rule: rule.name,
             arguments,
-            // Without arguments the path says what it is, and it is that of one host.
+            // Without arguments, the path identifies the content, and only on one host.
             any_host: (of_site.ends_with(',') && !arguments.is_empty()).then_some(*of_site),
         })
     })
@@ -342,7 +348,7 @@ fn is_host(known: &str, host: &str) -> bool {
     known == host || known.ends_with(',') && host.starts_with(known)
 }
 
-/// The rule by which an argument does not count.
+/// Returns the rule by which an argument is ignored.
 fn dropped_by(argument: &str) -> Option<&'static str> {
     let (name, value) = argument.split_once('=').unwrap_or((argument, ""));
     let is_of = |rule: &&FuzzyRule| match rule.effect {
@@ -375,7 +381,7 @@ fn name_of(argument: &str) -> &str {
     argument.split('=').next().unwrap_or(argument)
 }
 
-/// The place of a key, if it is that of a file.
+/// Returns the place of a key, if it is the key of a file.
 fn file(url_key: &str) -> Option<&str> {
     let (place, query) = split(url_key);
     let (_, path) = place.split_once(')')?;
@@ -392,7 +398,7 @@ mod tests {
     use super::*;
     use crate::url_key;
 
-    /// What is found for `wanted` where only `captured` is.
+    /// Returns the match for `wanted` if only `captured` was captured.
     fn found(wanted: &str, captured: &str) -> Option<(u8, &'static str)> {
         let key = |url: &str| url_key(&format!("http://{url}")).expect("a key");
         let (fuzzy, captured) = (Fuzzy::of(&key(wanted)), key(captured));
@@ -541,7 +547,7 @@ mod tests {
         assert_eq!(plain("http://youtube.com/watch?v=a&t=1"), None);
     }
 
-    /// docs/replay.md lists every rule, and every word of it.
+    /// docs/replay.md lists every rule, with all of its words.
     #[test]
     fn the_manual_has_the_whole_table() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/replay.md");
@@ -562,7 +568,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the URLs, a match is the same in both directions, and is in the ranges that are looked through.
+        /// For any URLs, a match is the same in both directions and is within the ranges.
         #[test]
         fn matches_are_mutual_and_in_range(
             path in "[a-c/.;]{0,4}(\\.js|;jsessionid=1)?",

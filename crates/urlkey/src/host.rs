@@ -9,7 +9,7 @@ use crate::{KeyError, escape, ip};
 pub(crate) fn append_host_key(host: &[u8], bracketed: bool, out: &mut Vec<u8>) -> Result<(), KeyError> {
     if bracketed {
         let text = String::from_utf8_lossy(host);
-        // Text in brackets that is no address is kept, so that the URL has a key.
+        // Text in brackets that is not an address is kept, so that the URL has a key.
         let address = ip::ipv6(&text).unwrap_or_else(|| text.into_owned());
         escape::append_escaped_lower(address.as_bytes(), out);
         return Ok(());
@@ -32,8 +32,8 @@ pub(crate) fn append_reversed(name: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Returns the name in lower case and punycode, or the address in dotted decimal. Bytes that a host name
-/// cannot hold are escaped.
+/// Returns the name in lower case and punycode, or the address in dotted decimal. Bytes that are
+/// invalid in a host name are escaped.
 fn canonical_name(host: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(host.len());
     escape::append_unescaped(host, &mut plain);
@@ -50,8 +50,8 @@ fn canonical_name(host: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Converts a name to punycode by UTS 46, as browsers do. Invalid UTF-8 is removed from a name that holds
-/// letters; a name that is no domain stays as it is.
+/// Converts a name to punycode by UTS 46, as browsers do. Invalid UTF-8 is removed from a name that
+/// has letters. A name that is not a valid domain is returned unchanged.
 fn to_ascii(name: &[u8]) -> Cow<'_, [u8]> {
     if name.is_ascii() {
         return Cow::Borrowed(name);
@@ -104,17 +104,19 @@ pub(crate) fn without_www(name: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns a host as URL keys have it: without `www.`, `www2.` and so on in front, if the rest still has a dot.
+/// Returns a host as in URL keys: without a leading `www.`, `www2.` and so on, if the rest still
+/// has a dot.
 pub fn host_without_www(host: &str) -> &str {
     let rest = without_www(host.as_bytes());
     host.get(host.len() - rest.len()..).unwrap_or(host)
 }
 
-/// Returns the host of a URL key in its usual order: `org,archive)/x` gives `archive.org`. An IP address is
-/// written as in URLs, so IPv6 in brackets. The port is left out. Empty for keys of other schemes.
+/// Returns the host of a URL key in its usual order: `org,archive)/x` gives `archive.org`. An IP
+/// address is written as in URLs, so IPv6 is in brackets. The port is left out. Empty for keys of
+/// other schemes.
 ///
-/// An abbreviated IPv6 address with a port cannot always be distinguished from a longer address; then the
-/// whole is taken for the address.
+/// An abbreviated IPv6 address with a port cannot always be distinguished from a longer address.
+/// The whole text is then treated as the address.
 pub fn host_of_key(url_key: &str) -> String {
     let host = host_part(url_key);
     if is_ipv6(host) {
@@ -130,7 +132,8 @@ pub fn host_of_key(url_key: &str) -> String {
     name
 }
 
-/// The host part of a key as written there, without port; empty for keys of other schemes.
+/// Returns the host part of a key in the form of the key, without the port; empty for keys of other
+/// schemes.
 pub(crate) fn host_part(url_key: &str) -> &str {
     let Some((host, _)) = url_key.split_once(')') else {
         return "";
@@ -149,8 +152,8 @@ pub(crate) fn is_ipv6(host: &str) -> bool {
     host.contains(':') && host.parse::<Ipv6Addr>().is_ok()
 }
 
-/// Returns the host of an absolute http or https URL as written there, without userinfo and port (IPv6 in
-/// brackets), or `None` for anything else. Nothing is decoded, and the case is not changed.
+/// Returns the host of an absolute http or https URL as written in the URL, without userinfo and
+/// port (IPv6 in brackets), or `None` for any other URL. Nothing is decoded, and the case is kept.
 pub fn host_of_url(url: &str) -> Option<&str> {
     let (scheme, rest) = url.split_once("://")?;
     if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {

@@ -2,11 +2,12 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Returns the address that browsers and C libraries (`inet_aton`) read out of `host`: up to four numbers, of
-/// which the last fills the remaining bytes (`1.2` is `1.0.0.2`), decimal, octal (`0..`) or hexadecimal
-/// (`0x..`).
+/// Returns the address that browsers and C libraries (`inet_aton`) parse from `host`: up to four
+/// numbers, of which the last fills the remaining bytes (`1.2` is `1.0.0.2`), decimal, octal
+/// (`0..`) or hexadecimal (`0x..`).
 ///
-/// A single decimal number is taken modulo 2^32, even with leading zeros, because archives have long done so.
+/// A single decimal number is taken modulo 2^32, even with leading zeros, because archives have
+/// long done so.
 pub(crate) fn ipv4(host: &[u8]) -> Option<Ipv4Addr> {
     if !host.first()?.is_ascii_digit() {
         return None;
@@ -53,13 +54,14 @@ fn number(part: &[u8]) -> Option<u64> {
         .filter(|&n| n <= u64::from(u32::MAX))
 }
 
-/// Returns an IPv6 address as URLs write it, without brackets and without a dotted tail; `None` if `host` is
-/// not an IPv6 address.
+/// Returns an IPv6 address as in URLs, without brackets and without a dotted tail; `None` if `host`
+/// is not an IPv6 address.
 pub(crate) fn ipv6(host: &str) -> Option<String> {
     let address: Ipv6Addr = host.parse().ok()?;
     let [.., high, low] = address.segments();
     Some(match address.to_ipv4_mapped() {
-        // `Ipv6Addr` prints mapped addresses with a dotted tail; the WHATWG URL standard prints hexadecimal.
+        // `Ipv6Addr` formats mapped addresses with a dotted tail; the WHATWG URL standard uses
+        // hexadecimal.
         Some(_) => format!("::ffff:{high:x}:{low:x}"),
         None => address.to_string(),
     })

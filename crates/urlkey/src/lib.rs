@@ -1,20 +1,17 @@
 //! URL keys: the sort key of everything in Weft.
 //!
-//! A URL key is the SURT form of a URL (`org,archive)/path?q`): host labels reversed, `www.` and the scheme
-//! dropped, path and query canonicalised. So the captures of one page, and the pages of one site, are next to
-//! each other when keys are sorted bytewise.
+//! A URL key is the SURT form of a URL (`org,archive)/path?q`): host labels reversed, `www.` and
+//! the scheme removed, path and query canonicalised. The captures of one page, and the pages of one
+//! site, are adjacent when keys are sorted bytewise. The rules are those of the `surt` package that
+//! web archives share. `tests/reference/` lists each difference with its reason. The crate handles
+//! URLs only, not archives or records.
 //!
 //! Invariants:
-//! - A key depends on the URL alone, and every URL has one except where [`KeyError`] is returned: odd bytes,
-//!   bad ports and broken escapes have keys too.
-//! - The key of an http or https URL is printable ASCII without spaces and reads
-//!   `host[:port])/path[?query]`; host and port hold no `/` unless the URL escaped one there.
+//! - A key depends only on the URL, and every URL has one unless [`KeyError`] is returned. Invalid
+//!   bytes, invalid ports and broken escapes have keys too.
+//! - The key of an http or https URL is printable ASCII without spaces, in the form
+//!   `host[:port])/path[?query]`. Host and port have no `/` unless the URL escaped one there.
 //! - Time is linear in the length of the URL.
-//!
-//! The rules are those of the `surt` package that web archives share. The tests in `tests/reference/` list
-//! each difference with its reason.
-//!
-//! This crate knows only URLs: no archives, no records.
 //!
 //! ```
 //! let url_key = urlkey::url_key("http://www.archive.org/goo/?a=2&b&a=1").unwrap();

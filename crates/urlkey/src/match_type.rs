@@ -1,4 +1,4 @@
-//! How a URL selects captures, and the words for it.
+//! How a URL selects captures, and the names of the ways.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,24 +6,24 @@ use std::str::FromStr;
 /// Which captures a URL selects, as in CDX servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum MatchType {
-    /// Captures with exactly its key.
+    /// Captures with exactly the URL's key.
     #[default]
     Exact,
-    /// Captures whose keys begin with its key.
+    /// Captures whose keys begin with the URL's key.
     Prefix,
-    /// Captures of its host, with any path and any port.
+    /// Captures of the URL's host, with any path and any port.
     Host,
-    /// Captures of its host and of the hosts below it, at any port.
+    /// Captures of the URL's host and of the hosts below it, at any port.
     Domain,
 }
 
-/// The text is none of [`MatchType::NAMES`].
+/// The text is not one of [`MatchType::NAMES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a match type is one of exact, prefix, host, domain")]
 pub struct UnknownMatchType;
 
 impl MatchType {
-    /// Every match type.
+    /// All match types.
     pub const ALL: [MatchType; 4] = [
         MatchType::Exact,
         MatchType::Prefix,
@@ -31,16 +31,16 @@ impl MatchType {
         MatchType::Domain,
     ];
 
-    /// The names of [`MatchType::ALL`], which query strings, the command line and JSON use.
+    /// The names of [`MatchType::ALL`], used in query strings, on the command line and in JSON.
     pub const NAMES: [&'static str; 4] = ["exact", "prefix", "host", "domain"];
 
-    /// Its name among [`MatchType::NAMES`].
+    /// Returns its name in [`MatchType::NAMES`].
     pub fn name(self) -> &'static str {
-        // `ALL` and the names are in the order of the variants.
+        // `ALL` and `NAMES` are in the order of the variants.
         MatchType::NAMES[self as usize]
     }
 
-    /// Finds a match type by its [`MatchType::name`].
+    /// Returns the match type with a [`MatchType::name`].
     pub fn named(name: &str) -> Option<MatchType> {
         MatchType::ALL.into_iter().find(|known| known.name() == name)
     }

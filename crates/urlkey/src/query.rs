@@ -1,13 +1,13 @@
-//! The last steps for a query, done in place at the end of a key: session ids are removed and arguments
-//! sorted.
+//! The last steps for a query, done in place at the end of a key: session ids are removed and
+//! arguments sorted.
 
 use crate::session;
 
 /// Number of arguments that are sorted without allocating.
 const ARGUMENTS_INLINE: usize = 24;
 
-/// Finishes the query in `out[start..]`, the text after its `?`, which must be lower case and escaped. If
-/// nothing is left, the `?` is removed as well.
+/// Finishes the query in `out[start..]`, the text after its `?`, which must be lower case and
+/// escaped. If the result is empty, the `?` is removed as well.
 pub(crate) fn finish(out: &mut Vec<u8>, start: usize) {
     session::strip_from_query(out, start, &mut |_| ());
     if out.len() == start {
@@ -17,7 +17,8 @@ pub(crate) fn finish(out: &mut Vec<u8>, start: usize) {
     }
 }
 
-/// Sorts the arguments by name, then value. An argument without `=` comes before one with an empty value.
+/// Sorts the arguments by name, then value. An argument without `=` comes before one with an empty
+/// value.
 fn sort(out: &mut Vec<u8>, start: usize) {
     if is_sorted(&out[start..]) {
         return;
@@ -30,12 +31,13 @@ fn sort(out: &mut Vec<u8>, start: usize) {
     } else {
         sort_places(out, start, &mut vec![(0, 0); count]);
     }
-    // The sorted arguments are now behind the unsorted ones: move them over these.
+    // The sorted arguments follow the unsorted ones: move them to the front.
     out.copy_within(start + text_len.., start);
     out.truncate(start + text_len);
 }
 
-/// Appends the arguments of `out[start..]` to `out` in order. `places` must have one slot for each argument.
+/// Appends the arguments of `out[start..]` to `out` in order. `places` must have one slot for each
+/// argument.
 fn sort_places(out: &mut Vec<u8>, start: usize, places: &mut [(usize, usize)]) {
     let mut at = start;
     for (place, argument) in places.iter_mut().zip(out[start..].split(|&b| b == b'&')) {
@@ -57,7 +59,7 @@ fn is_sorted(query: &[u8]) -> bool {
         .is_sorted_by(|a, b| order(a) <= order(b))
 }
 
-/// The sort key of an argument: its name, and its value if there is one.
+/// Returns the sort key of an argument: its name, and its value if it has one.
 pub(crate) fn order(argument: &[u8]) -> (&[u8], Option<&[u8]>) {
     match argument.iter().position(|&b| b == b'=') {
         Some(at) => (&argument[..at], Some(&argument[at + 1..])),

@@ -1,4 +1,4 @@
-//! Ranges of keys: what a query about a URL, a host or a domain must read.
+//! Ranges of keys to read for a query about a URL, a host or a domain.
 //!
 //! In bytewise order `)` < `,` < `-` < `:`, so the keys of `example.com` are not contiguous:
 //!
@@ -15,22 +15,23 @@ use crate::{KeyError, MatchType, url_key};
 /// A half-open range of keys, compared bytewise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRange {
-    /// The first key that may be in the range.
+    /// The first possible key in the range.
     pub start: String,
     /// The first key after the range; greater than `start`.
     pub end: String,
 }
 
 impl KeyRange {
-    /// Whether `url_key` is in the range.
+    /// Returns whether `url_key` is in the range.
     pub fn contains(&self, url_key: &str) -> bool {
         self.start.as_str() <= url_key && url_key < self.end.as_str()
     }
 
-    /// All keys that begin with `prefix`.
+    /// Returns the range of all keys that begin with `prefix`.
     pub(crate) fn of_prefix(prefix: String) -> KeyRange {
         let mut end = prefix.clone();
-        // If the last character has no successor it is dropped and the one before it is increased.
+        // If the last character has no successor, it is dropped and the one before it is
+        // incremented.
         while let Some(last) = end.pop() {
             if let Some(next) = successor(last) {
                 end.push(next);
@@ -41,13 +42,14 @@ impl KeyRange {
     }
 }
 
-/// The next character in bytewise order; `None` after the last one.
+/// Returns the next character in bytewise order; `None` after the last one.
 fn successor(last: char) -> Option<char> {
-    // A range of `char` skips the surrogates, and UTF-8 sorts bytewise as its characters do.
+    // A range of `char` skips the surrogates, and UTF-8 sorts bytewise in the order of its
+    // characters.
     (last..=char::MAX).nth(1)
 }
 
-/// The range of all keys that begin with `prefix`, which is not empty.
+/// Returns the range of all keys that begin with `prefix`, which must not be empty.
 pub fn prefix_range(prefix: &str) -> KeyRange {
     debug_assert!(!prefix.is_empty(), "every key begins with nothing");
     KeyRange::of_prefix(prefix.to_owned())
@@ -55,7 +57,8 @@ pub fn prefix_range(prefix: &str) -> KeyRange {
 
 /// Returns the ranges of keys that `url` selects, in ascending order and disjoint.
 ///
-/// A trailing slash or question mark of a prefix is significant: `http://a.org/b/` does not match `/bc`.
+/// A trailing slash or question mark of a prefix is significant: `http://a.org/b/` does not match
+/// `/bc`.
 ///
 /// # Errors
 /// [`KeyError`] if `url` has no key, or if it has no host and `match_type` needs one.
@@ -69,7 +72,8 @@ pub fn url_ranges(url: &str, match_type: MatchType) -> Result<Vec<KeyRange>, Key
     })
 }
 
-/// Returns the ranges of keys of `domain` and of every host below it, in ascending order and disjoint.
+/// Returns the ranges of keys of `domain` and of every host below it, in ascending order and
+/// disjoint.
 ///
 /// # Errors
 /// [`KeyError`] if `domain` is not a host name.
@@ -78,8 +82,8 @@ pub fn domain_ranges(domain: &str) -> Result<Vec<KeyRange>, KeyError> {
     ranges_behind(&url_key, &[")", ",", ":"])
 }
 
-/// Returns the ranges of keys of `host` alone, at any port, in ascending order and disjoint. Hosts below it are not in them; the host with `www.`
-/// in front is, because it has the same keys.
+/// Returns the ranges of keys of `host` only, at any port, in ascending order and disjoint. They
+/// exclude hosts below it, except the host with a leading `www.`, which has the same keys.
 ///
 /// # Errors
 /// [`KeyError`] if `host` is not a host name.
@@ -88,12 +92,13 @@ pub fn host_ranges(host: &str) -> Result<Vec<KeyRange>, KeyError> {
     ranges_behind(&url_key, &[")", ":"])
 }
 
-/// A host in the form that keys have it in (lower case, punycode), with the `www.` that keys leave out.
+/// Returns a host in the form of keys (lower case, punycode), but with the `www.` that keys leave
+/// out.
 ///
 /// # Errors
 /// [`KeyError`] if `host` is not a host name.
 pub fn whole_host(host: &str) -> Result<String, KeyError> {
-    // Keys drop `www.` in front alone.
+    // Keys drop only a leading `www.`.
     let name = host_of_key(&url_key(&format!("http://a.{host}/"))?);
     match name.strip_prefix("a.") {
         Some(name) if !host.starts_with('[') => Ok(name.to_owned()),
@@ -107,7 +112,8 @@ fn exact(url_key: String) -> KeyRange {
     KeyRange { start: url_key, end }
 }
 
-/// Puts back the trailing slash or question mark that the key lost, because it makes the prefix longer.
+/// Restores a trailing slash or question mark that the key has lost, because it makes the prefix
+/// more specific.
 fn with_ending(mut url_key: String, url: &str) -> String {
     let url = url.trim_end();
     for ending in ['/', '?'] {

@@ -1,12 +1,14 @@
-//! Secrets in addresses: user names, passwords and signatures.
+//! Secrets in URLs: user names, passwords and signatures.
 //!
-//! Who has such an address may read what it names. So only the part that names it may be stored or shown.
+//! A URL with such secrets gives access to the resource. Only the part that identifies the resource
+//! may be stored or shown.
 //!
-//! Invariant: what is left names the same thing, and [`without_secrets`] of it changes nothing.
+//! Invariant: the result identifies the same resource, and [`without_secrets`] does not change it
+//! again.
 
 use std::borrow::Cow;
 
-/// Parameters whose value opens something, in small letters and without the marks that divide words.
+/// Parameters whose value grants access, in lower case and without word separators.
 const SECRETS: &[&str] = &[
     "signature",
     "sig",
@@ -49,7 +51,7 @@ const SECRETS: &[&str] = &[
     "verify",
 ];
 
-/// What the names of more of them end with.
+/// Suffixes of further names of such parameters.
 const SECRETS_END: &[&str] = &[
     "token",
     "apikey",
@@ -63,10 +65,10 @@ const SECRETS_END: &[&str] = &[
     "credential",
 ];
 
-/// What the names of parameters of signatures begin with.
+/// Prefixes of the parameters of signatures.
 const SECRETS_BEGIN: &[&str] = &["xamz", "xgoog", "xoss"];
 
-/// Parameters that say what a signature beside them is good for.
+/// Parameters that limit what a signature next to them allows.
 const BESIDE_A_SIGNATURE: &[&str] = &[
     "expires",
     "policy",
@@ -94,8 +96,9 @@ const BESIDE_A_SIGNATURE: &[&str] = &[
     "ses",
 ];
 
-/// An address without the user name and the password in it, and without the parameters that sign it or open it. They are looked
-/// for in addresses of the web; of other addresses only user name and password are left out.
+/// Removes the user name and password from a URL, and the parameters that sign it or grant access.
+/// Parameters are removed only from http and https URLs. From all others, only user name and
+/// password are removed.
 pub fn without_secrets(address: &str) -> Cow<'_, str> {
     let Some((scheme, rest)) = address.split_once("://") else {
         return Cow::Borrowed(address);
@@ -114,14 +117,14 @@ pub fn without_secrets(address: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether an address of the web has a user name or a password.
+/// Returns whether a URL has a user name or a password.
 pub fn has_user(address: &str) -> bool {
     let rest = address.split_once("://").map_or("", |(_, rest)| rest);
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     rest[..end].contains('@')
 }
 
-/// Path, query and fragment without the parameters that are secret.
+/// Removes the secret parameters from path, query and fragment.
 fn without_parameters(rest: &str) -> Cow<'_, str> {
     let (before, fragment) = split_before(rest, '#');
     let (path, query) = split_before(before, '?');
@@ -136,7 +139,8 @@ fn split_before(text: &str, mark: char) -> (&str, &str) {
     text.split_at(text.find(mark).unwrap_or(text.len()))
 }
 
-/// A query or a fragment with its mark, without secrets; nothing if nothing else is in it.
+/// Removes the secrets from a query or a fragment with its mark. Returns an empty text if nothing
+/// else is in it.
 fn kept_of(part: &str) -> Cow<'_, str> {
     let Some(mark) = part.get(..1) else {
         return Cow::Borrowed(part);
@@ -165,7 +169,7 @@ fn is_signature(name: &str) -> bool {
     matches!(name, "signature" | "sig" | "sign")
 }
 
-/// The name of a parameter as it is compared: unescaped, in small letters, without the marks that divide words.
+/// Returns the name of a parameter for comparison: decoded, in lower case, without word separators.
 fn name_of(pair: &str) -> String {
     without_marks(&unescaped(pair.split('=').next().unwrap_or_default()).to_ascii_lowercase())
 }

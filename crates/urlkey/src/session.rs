@@ -1,18 +1,19 @@
-//! Removes session ids, which give one page many URLs. All texts here are lower case already.
+//! Removes session ids, which give one page many URLs. All texts here are already in lower case.
 //!
-//! Only the forms that web archives agreed on are removed: with further ones the keys of Weft would differ
-//! from theirs.
+//! Only the forms that web archives agreed on are removed. With further forms, Weft's keys would
+//! differ from theirs.
 
 use std::ops::Range;
 
-/// Returns how many bytes at the beginning of a text are a session id of one form.
+/// Returns the number of bytes of a session id in one form at the start of a text.
 type Form = fn(&[u8]) -> Option<usize>;
 
-/// Is told of each range that is removed, before the next is looked for.
+/// Called with each range that is removed, before the next is searched for.
 pub(crate) type Also<'a> = &'a mut dyn FnMut(Range<usize>);
 
-/// Removes the cookieless session segment of ASP.NET from the path in `out[start..]`: `(24 letters or
-/// digits)`, or a run of `x(24 letters or digits)` in brackets, before a segment with `.aspx`.
+/// Removes the cookieless session segment of ASP.NET from the path in `out[start..]`:
+/// `(24 letters or digits)`, or a run of `x(24 letters or digits)` in brackets, before a segment
+/// with `.aspx`.
 pub(crate) fn strip_from_path(out: &mut Vec<u8>, start: usize, also: Also<'_>) {
     if !out[start..].contains(&b'(') {
         return;
@@ -25,7 +26,8 @@ pub(crate) fn strip_from_path(out: &mut Vec<u8>, start: usize, also: Also<'_>) {
     }
 }
 
-/// Finds the last segment that is a session id. Returns its place and its length with the slash behind it.
+/// Finds the last segment that is a session id. Returns its position and its length, including the
+/// slash after it.
 fn find_in_path(path: &[u8], form: Form) -> Option<(usize, usize)> {
     let mut pages = AspxPages {
         path,
@@ -41,12 +43,12 @@ fn find_in_path(path: &[u8], form: Form) -> Option<(usize, usize)> {
         })
 }
 
-/// `(` id `)/`
+/// Matches `(` id `)/`.
 fn bare_id(path: &[u8]) -> Option<usize> {
     (is_id(path.get(1..25)?) && path[25..].starts_with(b")/")).then_some(27)
 }
 
-/// `(` one or more of: letter `(` id `)`, then `)/`
+/// Matches `(`, one or more of: letter `(` id `)`, then `)/`.
 fn labelled_ids(path: &[u8]) -> Option<usize> {
     let mut at = 1;
     while let Some(group) = path.get(at..at + 27) {
@@ -63,19 +65,19 @@ fn is_id(bytes: &[u8]) -> bool {
     bytes.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
 }
 
-/// Where a path has `.aspx`. It is looked for from the end of the path to its beginning, so that each byte is seen once, however
-/// many segments look like session ids.
+/// Finds `.aspx` in a path. It searches from the end to the beginning, so that each byte is read
+/// once, however many segments look like session ids.
 struct AspxPages<'a> {
     path: &'a [u8],
-    /// All from here on has been seen.
+    /// Start of the part that has been searched.
     seen_from: usize,
-    /// Whether the first `.aspx` from there on comes before the first question mark.
+    /// Whether the first `.aspx` after this position comes before the first question mark.
     next_is_aspx: bool,
 }
 
 impl AspxPages<'_> {
-    /// Whether at least one byte and then `.aspx` follow `start`, with no question mark before it. `start` must not be greater
-    /// than in the call before.
+    /// Returns whether at least one byte and then `.aspx` follow `start`, with no question mark
+    /// before it. `start` must not be greater than in the previous call.
     fn is_aspx(&mut self, start: usize) -> bool {
         for at in (start + 1..self.seen_from).rev() {
             if self.path[at] == b'?' {
@@ -106,14 +108,15 @@ pub(crate) fn strip_from_query(out: &mut Vec<u8>, start: usize, also: Also<'_>) 
     }
 }
 
-/// A cheap test that may wrongly return true: every form holds `sid=`, `nid=`, `fid=` or `sessionid`.
+/// A cheap test that may return true without a session: every form has `sid=`, `nid=`, `fid=` or
+/// `sessionid`.
 fn may_hold_session(query: &[u8]) -> bool {
     query
         .windows(4)
         .any(|w| matches!(w, [b's' | b'n' | b'f', b'i', b'd', b'='] | b"onid"))
 }
 
-/// Removes the last place where `form` matches and an argument ends, with the `&` behind it.
+/// Removes the last match of `form` that ends an argument, with the `&` after it.
 fn strip_last(out: &mut Vec<u8>, start: usize, form: Form, also: Also<'_>) {
     let query = &out[start..];
     let found = (0..query.len()).rev().find_map(|at| {
@@ -130,31 +133,31 @@ fn strip_last(out: &mut Vec<u8>, start: usize, form: Form, also: Also<'_>) {
     }
 }
 
-/// Matches `name` and exactly `length` letters or digits; returns the length of both.
+/// Matches `name` and exactly `length` letters or digits. Returns the length of both.
 fn argument(text: &[u8], name: &[u8], length: usize) -> Option<usize> {
     let value = text.strip_prefix(name)?.get(..length)?;
     is_id(value).then_some(name.len() + length)
 }
 
-/// `aspsessionid`, 8 letters, `=`, 24 letters.
+/// Matches `aspsessionid`, 8 letters, `=`, 24 letters.
 fn aspsessionid(text: &[u8]) -> Option<usize> {
     let rest = text.strip_prefix(b"aspsessionid")?.get(..33)?;
     let letters = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_lowercase);
     (letters(&rest[..8]) && rest[8] == b'=' && letters(&rest[9..])).then_some(45)
 }
 
-/// `cfid=`, something, `&cftoken=`, something.
+/// Matches `cfid=` and a value, then `&cftoken=` and a value.
 fn cfid_cftoken(text: &[u8]) -> Option<usize> {
     let value = text.strip_prefix(b"cfid=")?;
-    // A second `cfid=` with a value of its own was tried before, with the same outcome. Without stopping there, a query of
-    // nothing but `cfid=` takes quadratic time.
+    // A second `cfid=` with a value was tried before, with the same outcome. Without stopping here,
+    // a query that repeats only `cfid=` takes quadratic time.
     let is_second = |rest: &[u8]| rest.starts_with(b"cfid=") && rest.get(5).is_some_and(|&b| b != b'&');
     let cfid = (0..value.len()).find(|&at| value[at] == b'&' || is_second(&value[at..]))?;
     let rest = value[cfid..].strip_prefix(b"&cftoken=").filter(|_| cfid > 0)?;
     Some(5 + cfid + 9 + value_length(rest)?)
 }
 
-/// Returns the number of bytes up to the next `&`, or `None` if there are none.
+/// Returns the number of bytes up to the next `&`, or `None` for an empty value.
 fn value_length(text: &[u8]) -> Option<usize> {
     let length = text.iter().take_while(|&&b| b != b'&').count();
     (length > 0).then_some(length)
@@ -165,13 +168,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// [`AspxPages::is_aspx`] as it is defined.
+    /// Reference implementation of [`AspxPages::is_aspx`].
     fn is_aspx(rest: &[u8]) -> bool {
         let before_mark = rest.split(|&b| b == b'?').next().unwrap_or_default();
         before_mark.len() > 5 && before_mark[1..].windows(5).any(|w| w == b".aspx")
     }
 
-    /// [`cfid_cftoken`] as it is defined.
+    /// Reference implementation of [`cfid_cftoken`].
     fn defined_cfid_cftoken(text: &[u8]) -> Option<usize> {
         let cfid = value_length(text.strip_prefix(b"cfid=")?)?;
         let rest = text.get(5 + cfid..)?.strip_prefix(b"&cftoken=")?;

@@ -1,8 +1,8 @@
-//! Spellings: URLs of one key whose letters differ in case.
+//! Spellings: URLs with the same key whose letters differ in case.
 //!
-//! A key folds case, as web archives agreed. On most servers the path and the query do not, so that `/a/pcL4f` and
-//! `/a/pCL4f` may be different pages. A spelling is the key with the letters of path and query as they are, so that
-//! scheme, `www.`, escapes, session ids and the order of arguments make no difference.
+//! A key ignores case, as web archives agreed. On most servers path and query do not, so `/a/pcL4f`
+//! and `/a/pCL4f` may be different pages. A spelling is the key with the original case of path and
+//! query. Scheme, `www.`, escapes, session ids and the order of arguments make no difference.
 
 use crate::split::{Parts, Target};
 use crate::{KeyError, canonical, escape, query, session, split};
@@ -12,10 +12,10 @@ use crate::{KeyError, canonical, escape, query, session, split};
 pub struct Spelling(String);
 
 impl Spelling {
-    /// The spelling of `url`, whose lower case is its key.
+    /// Returns the spelling of `url`. In lower case, it is the key.
     ///
     /// # Errors
-    /// [`KeyError`] where `url` has no key.
+    /// [`KeyError`] if `url` has no key.
     pub fn of(url: &str) -> Result<Spelling, KeyError> {
         let clean = split::clean(url);
         Ok(Spelling(match split::split(&clean)? {
@@ -24,19 +24,20 @@ impl Spelling {
         }))
     }
 
-    /// Whether `url` is written so.
+    /// Returns whether `url` has this spelling.
     pub fn is_of(&self, url: &str) -> bool {
         Spelling::of(url).is_ok_and(|other| other == *self)
     }
 
-    /// Whether `url` may have another spelling than its key: it has capital letters, perhaps escaped, in path or query.
+    /// Returns whether the spelling of `url` may differ from its key: path or query has capital
+    /// letters or escapes.
     pub fn may_differ(url: &str) -> bool {
         let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
         let path = rest.find(['/', '?']).map_or("", |at| &rest[at..]);
         path.bytes().any(|byte| byte.is_ascii_uppercase() || byte == b'%')
     }
 
-    /// As text.
+    /// Returns the spelling as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -69,7 +70,7 @@ fn append_query(text: &[u8], out: &mut Vec<u8>) {
     let lower = query.to_ascii_lowercase();
     let is_separator = |byte: &u8| *byte == b'&';
     let mut arguments: Vec<_> = lower.split(is_separator).zip(query.split(is_separator)).collect();
-    // In the order of the key, so that only letters differ.
+    // Sort as in the key, so that only the case differs.
     arguments.sort_by(|a, b| (query::order(a.0), a.1).cmp(&(query::order(b.0), b.1)));
     for (i, (_, argument)) in arguments.iter().enumerate() {
         out.push(if i == 0 { b'?' } else { b'&' });
@@ -77,7 +78,7 @@ fn append_query(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Removes what a key has removed, whose forms are in lower case.
+/// Removes the same parts as from the key, whose forms are in lower case.
 fn strip(out: &mut Vec<u8>, start: usize, forms: fn(&mut Vec<u8>, usize, session::Also<'_>)) {
     let mut lower = out.to_ascii_lowercase();
     forms(&mut lower, start, &mut |removed| drop(out.drain(removed)));

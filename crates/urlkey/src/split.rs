@@ -7,30 +7,31 @@ use crate::KeyError;
 /// The kind of a URL.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target<'a> {
-    /// http, https, or no scheme at all.
+    /// http, https, or no scheme.
     Http(Parts<'a>),
     /// Any other scheme, with the whole URL.
     Other(&'a str),
 }
 
-/// The parts of an http or https URL as written; userinfo and fragment are gone.
+/// The parts of an http or https URL as written, without userinfo and fragment.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Parts<'a> {
     /// The host without brackets; not empty.
     pub host: &'a [u8],
     /// Whether the host was in brackets (an IPv6 address).
     pub bracketed: bool,
-    /// The text after the colon; empty if there is none.
+    /// The text after the colon; may be empty.
     pub port: &'a [u8],
-    /// The port of the scheme, which keys leave out: 80 or 443.
+    /// The default port of the scheme, which keys leave out: 80 or 443.
     pub port_default: u16,
     /// The path: empty, or with a leading slash.
     pub path: &'a [u8],
-    /// The text after the question mark; empty if there is none.
+    /// The text after the question mark; may be empty.
     pub query: &'a [u8],
 }
 
-/// Removes white space at the ends, and line ends and tabs everywhere, as the WHATWG URL parser does.
+/// Removes white space at the ends, and line ends and tabs everywhere, as the WHATWG URL parser
+/// does.
 pub(crate) fn clean(url: &str) -> Cow<'_, str> {
     let url = url.trim_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);
     if url.bytes().any(|b| matches!(b, b'\t' | b'\n' | b'\r')) {
@@ -90,8 +91,7 @@ fn innermost(mut port: u16, mut rest: &str) -> (u16, &str) {
     (port, rest)
 }
 
-/// Whether the text is a host and a port instead of a scheme: `example.com:8080/x` without a scheme looks
-/// like one.
+/// Returns whether the text is a host and a port instead of a scheme, as in `example.com:8080/x`.
 fn is_host_with_port(scheme: &str, rest: &str) -> bool {
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let ends = matches!(rest.as_bytes().get(digits), None | Some(b'/' | b'?' | b'#'));
@@ -135,7 +135,7 @@ fn host_and_port(authority: &[u8]) -> (&[u8], bool, &[u8]) {
     }
 }
 
-/// Returns the bytes before and after the first `mark`. Without a `mark` that is everything and nothing.
+/// Returns the bytes before and after the first `mark`. Without a `mark`, the second part is empty.
 fn cut(bytes: &[u8], mark: u8) -> (&[u8], &[u8]) {
     match bytes.iter().position(|&b| b == mark) {
         Some(at) => (&bytes[..at], &bytes[at + 1..]),

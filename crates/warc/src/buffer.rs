@@ -1,7 +1,7 @@
-//! Memory that is filled step by step, and used again without being cleared.
+//! A buffer that is filled step by step and reused without being cleared.
 
-/// A buffer that is filled step by step. Bytes behind the filled part hold old content, so they need not be
-/// cleared.
+/// A buffer that is filled step by step. Bytes after the filled part are not cleared, so they may
+/// hold old content.
 ///
 /// Invariant: `filled` ≤ `bytes.len()`.
 #[derive(Default)]
@@ -11,7 +11,7 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// Makes an empty buffer that uses the memory of `bytes`.
+    /// Creates an empty buffer that uses the memory of `bytes`.
     pub(crate) fn reusing(bytes: Vec<u8>) -> Buffer {
         Buffer { bytes, filled: 0 }
     }
@@ -24,7 +24,7 @@ impl Buffer {
         self.filled
     }
 
-    /// Returns room for exactly `bytes` bytes behind the filled ones.
+    /// Returns room for exactly `bytes` bytes after the filled part.
     pub(crate) fn room(&mut self, bytes: usize) -> &mut [u8] {
         let end = self.filled + bytes;
         if self.bytes.len() < end {
@@ -43,7 +43,7 @@ impl Buffer {
         if end <= self.bytes.len() {
             self.bytes[self.filled..end].copy_from_slice(bytes);
         } else if self.filled == 0 && self.bytes.capacity() < end {
-            // Old content would be copied if the memory had to grow.
+            // Growing the vector would copy the old content.
             self.bytes = bytes.to_vec();
         } else {
             self.bytes.truncate(self.filled);

@@ -1,4 +1,4 @@
-//! What a reader returns: consecutive parts of an input, in file order, without gap or overlap.
+//! The entries of an input: consecutive parts in file order, without gap or overlap.
 
 use crate::record::Record;
 use crate::span::{Defect, Span};
@@ -9,14 +9,15 @@ use crate::span::{Defect, Span};
 pub enum Entry {
     /// A record.
     Record(Record),
-    /// Bytes between records that carry nothing (empty gzip members, surplus line ends, skippable frames).
+    /// Bytes between records without content (empty gzip members, surplus line ends, skippable
+    /// frames).
     Padding(Span),
     /// Bytes that could not be read as a record.
     Quarantined(Span, Defect),
 }
 
 impl Entry {
-    /// Where this part is in the file.
+    /// Returns the entry's position in the file.
     pub fn span(&self) -> Span {
         match self {
             Entry::Record(record) => record.span,

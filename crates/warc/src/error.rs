@@ -1,20 +1,20 @@
-//! The errors of reading. A bad format is never an error: it becomes a [`crate::Defect`].
+//! Errors of reading. An invalid format is not an error: it becomes a [`crate::Defect`].
 
-/// Why nothing could be read.
+/// Why an input cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// An I/O call failed.
+    /// An I/O operation failed.
     #[error("read {path} at offset {offset}: {source}")]
     Io {
         /// The name of the input.
         path: String,
-        /// Offset of the call, in stored bytes.
+        /// Offset of the operation, in stored bytes.
         offset: u64,
-        /// The error of the operating system.
+        /// The I/O error.
         source: std::io::Error,
     },
-    /// The input is compressed in a way that is not read.
+    /// The input has an unsupported compression.
     #[error("{path} is compressed with {compression}, which is not read: decompress it first ({program})")]
     Compression {
         /// The name of the input.
@@ -24,20 +24,20 @@ pub enum ReadError {
         /// The program that decompresses it.
         program: &'static str,
     },
-    /// The part of a record that exceeds memory could not be kept aside.
+    /// The part of a record that exceeds the memory limit could not be written to a temporary file.
     #[error("keep a large record aside in {}: {source}", folder.display())]
     Keep {
-        /// Where files without names are made.
+        /// The folder of the temporary files.
         folder: std::path::PathBuf,
-        /// The error of the operating system.
+        /// The I/O error.
         source: std::io::Error,
     },
-    /// The caller asked for a record at an offset where none begins.
+    /// No record begins at the requested offset.
     #[error("read {path} at offset {offset}: no record begins here")]
     NoRecord {
         /// The name of the input.
         path: String,
-        /// The offset that was asked for, in stored bytes.
+        /// The requested offset, in stored bytes.
         offset: u64,
     },
 }

@@ -1,5 +1,5 @@
-//! Reads and writes web-archive records (WARC 0.17 to 1.1, which is ISO 28500; ARC 1 and 2), and accounts for
-//! every byte.
+//! Reads and writes web-archive records (WARC 0.17 to 1.1, which is ISO 28500; ARC 1 and 2), and
+//! accounts for every byte.
 //!
 //! Invariant: the `length`s of all [`Entry`]s of an input add up to the size of the file, and each
 //! entry begins where the one before it ended.

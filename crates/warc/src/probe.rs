@@ -1,4 +1,4 @@
-//! Decides from its beginning whether content is a file of records.
+//! Decides from the first bytes of content whether it is a file of records.
 
 use std::io::{self, ErrorKind, Read};
 
@@ -6,19 +6,22 @@ use crate::container::stream::Decompressed;
 use crate::record::start::{START_BYTES_MAX, Start, start_of};
 use crate::record::{arc, warc};
 
-/// Number of decompressed bytes read first; more are read only if the first line of a record is longer.
+/// Number of decompressed bytes to read first. More are read only if the first line of a record is
+/// longer.
 const HEAD_BYTES: u64 = 512;
 
-/// Returns whether stored content begins like a file of records, compressed or not. No more is read than
-/// needed.
+/// Returns whether stored content, compressed or not, begins like a file of records. Reads only as
+/// much as needed.
 ///
-/// This test is more lenient than a reader, so that damage is reported and the file is not ignored.
+/// This test is more lenient than a reader, so that a damaged file is reported instead of ignored.
 ///
 /// # Errors
-/// I/O errors of `content`. For content that cannot be decompressed the result is `false`, not an error.
+/// I/O errors of `content`. For content that cannot be decompressed the result is `false`, not an
+/// error.
 pub fn begins_like_records(content: impl Read) -> io::Result<bool> {
     let mut content = Decompressed::new(content);
-    // This is the dictionary of a `.warc.zst`. Without it nothing behind it can be decompressed.
+    // This is the dictionary of a `.warc.zst`. The frames after it cannot be decompressed without
+    // it.
     if content.begins_with_skippable()? {
         return Ok(true);
     }
@@ -27,7 +30,8 @@ pub fn begins_like_records(content: impl Read) -> io::Result<bool> {
     loop {
         let read = match content.by_ref().take(wanted).read_to_end(&mut head) {
             Ok(read) => read,
-            // Damage behind the first bytes does not matter here: decide by what came out before it.
+            // Damage after the first bytes does not matter here: the decision uses the output
+            // before it.
             Err(error) if matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) => 0,
             Err(error) => return Err(error),
         };
@@ -39,7 +43,7 @@ pub fn begins_like_records(content: impl Read) -> io::Result<bool> {
     }
 }
 
-/// Returns whether decompressed content begins like a record. Blanks before it are ignored.
+/// Returns whether decompressed content begins like a record. Leading blanks are ignored.
 pub fn is_record_start(head: &[u8]) -> bool {
     let head = head.trim_ascii_start();
     let is_warc = head.len() >= warc::MAGIC.len() && warc::may_be_version_line(head);

@@ -1,6 +1,6 @@
-//! A part of an input, and what can be wrong with it.
+//! A range of an input, and its possible defects.
 
-/// A range of bytes of the file as stored.
+/// A range of stored bytes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// Offset of the first byte, from the start of the file.
@@ -10,7 +10,8 @@ pub struct Span {
 }
 
 impl Span {
-    /// From `offset` up to, not including, `end`; empty if `end` is not after `offset`.
+    /// Returns the span from `offset` up to, but not including, `end`; empty if `end` is not after
+    /// `offset`.
     pub fn between(offset: u64, end: u64) -> Span {
         Span {
             offset,
@@ -18,23 +19,23 @@ impl Span {
         }
     }
 
-    /// Offset of the first byte after the range.
+    /// Returns the offset of the first byte after the range.
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(self.length)
     }
 }
 
-/// What was wrong: `reason` is one of the words in [`crate::reason`], `detail` is for people.
+/// A defect: `reason` is one of the words in [`crate::reason`], `detail` is human-readable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Defect {
     /// A short kebab-case word from [`crate::reason`], for example `truncated-member`.
     pub reason: &'static str,
-    /// What was found and what was expected.
+    /// The found and the expected values.
     pub detail: String,
 }
 
 impl Defect {
-    /// Makes a defect with its explanation for people.
+    /// Creates a defect with a human-readable detail.
     pub fn new(reason: &'static str, detail: impl Into<String>) -> Defect {
         Defect {
             reason,

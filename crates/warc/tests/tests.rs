@@ -1,4 +1,4 @@
-//! The reader and the writer against real files, hostile bytes and each other.
+//! Tests of the reader and the writer with real files, hostile input, and each other's output.
 
 mod tests {
     pub(crate) mod support;

@@ -1,8 +1,8 @@
-//! What is kept beside the index and moves with its epochs: files that become visible when the epoch has committed.
+//! External files that are committed with an epoch: they become visible when it has committed.
 //!
-//! Who keeps such files writes them before the epoch commits, and gives a note that says what was written. The note
-//! is a row of the same batch as the epoch. So after a crash it is known what is to be made visible: what the
-//! last note says, and nothing else.
+//! The writer of such files writes them before the epoch commits and returns a note that names
+//! them. The note is a row in the same batch as the epoch. After a crash, exactly the files that
+//! the last note names are made visible.
 
 use extract::Capture;
 
@@ -12,7 +12,7 @@ use crate::ids::{Epoch, InputId};
 use crate::ledger::LedgerEntry;
 use crate::tables::Table;
 
-/// Row of the last note, in table `meta`.
+/// Key of the last note in table `meta`.
 pub(crate) const ROW: &str = "beside";
 
 /// Captures that an epoch is about to add.
@@ -37,26 +37,27 @@ impl<'a> Arriving<'a> {
         }
     }
 
-    /// The captures with their inputs, sorted by URL key, time, input and offset; none of them was there before.
+    /// The captures with their inputs, sorted by URL key, time, input and offset. All of them are
+    /// new to the index.
     pub fn captures(
         &self,
     ) -> impl Iterator<Item = (InputId, &'a LedgerEntry, &'a Capture)> + Clone + use<'a> {
         let ledger = self.ledger;
         let of = move |(id, capture): &'a (InputId, Capture)| {
-            // The chain has refused captures of inputs that are not registered.
+            // The chain has already refused captures of unregistered inputs.
             ledger.get(id.0 as usize - 1).map(|entry| (*id, entry, capture))
         };
         self.captures.iter().filter_map(of)
     }
 }
 
-/// Writes what is kept beside an epoch; gives the note, or why it could not.
+/// Writes the external files of an epoch. Returns the note, or the reason of the failure.
 pub type WriteBeside<'a> = dyn FnMut(Arriving<'_>) -> Result<Vec<u8>, String> + 'a;
 
-/// Says what is to be noted of an input that gets another name, or why nothing can be.
+/// Returns the note to commit when an input is renamed, or the reason of the failure.
 pub type NoteRenamed<'a> = dyn FnMut(InputId, &str) -> Result<Vec<u8>, String> + 'a;
 
-/// The last note.
+/// Returns the last note.
 pub(crate) fn read(cut: &Cut) -> Result<Option<Vec<u8>>, SnapshotError> {
     Ok(cut.get(Table::Meta, ROW.as_bytes())?.map(|row| row.to_vec()))
 }

@@ -1,9 +1,10 @@
-//! Counts in steps that search is told of: of in-links, and of hosts that use an anchor text.
+//! Buckets of counts that are reported to search: in-links, and hosts that use an anchor text.
 
-/// Bucket of a count of in-links, in half-octaves: 0, 1, 2, 3, 4-5, 6-7, 8-11, 12-15, ...
+/// Returns the bucket of a number of in-links, in half-octaves: 0, 1, 2, 3, 4-5, 6-7, 8-11, 12-15,
+/// ...
 ///
-/// A page's change of bucket is a [`crate::PageChange::Bucket`]: search keeps its prior up to date without being
-/// told of every single in-link.
+/// A change of bucket is reported as [`crate::PageChange::Bucket`], so search keeps the page's
+/// prior up to date without a report for every in-link.
 pub fn inlinks_bucket(inlinks: u64) -> u8 {
     let Some(octave) = inlinks.checked_ilog2() else {
         return 0;
@@ -14,7 +15,8 @@ pub fn inlinks_bucket(inlinks: u64) -> u8 {
     }
 }
 
-/// How much an anchor text counts that so many hosts use: 1 for one, 1 more for each time that the number doubles, at most 8.
+/// Returns the weight of an anchor text that `hosts` hosts use: 1 for one host, 1 more each time
+/// the number doubles, at most 8.
 pub fn anchor_weight(hosts: u64) -> u8 {
     hosts
         .checked_ilog2()

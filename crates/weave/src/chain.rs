@@ -1,7 +1,7 @@
-//! The chain of views: one epoch from captures to rankings, top to bottom.
+//! The chain of views: computes one epoch, from captures to rankings.
 //!
-//! Nothing here touches the disk but for reading: what comes out is one batch, ready to be committed, and what the
-//! writer will know once it is.
+//! This module only reads from disk. Its result is one batch that is ready to commit, and the state
+//! that the writer takes over after the commit.
 
 use std::time::{Duration, Instant};
 
@@ -31,11 +31,11 @@ use crate::views::{captures, changes, domains, links, originals, rankings, total
 use crate::write::Write;
 use extract::IndexLine;
 
-/// What an epoch starts from.
+/// The state that an epoch starts from.
 pub(crate) struct Chain<'t, 'w> {
     pub(crate) tables: &'t Tables,
     pub(crate) ranking_rows_max: u64,
-    /// The epoch before.
+    /// The previous epoch.
     pub(crate) cut: &'w Cut,
     pub(crate) totals: &'w TotalsRow,
     pub(crate) ledger: &'w [LedgerEntry],
@@ -44,54 +44,55 @@ pub(crate) struct Chain<'t, 'w> {
     pub(crate) domain_of: &'w mut DomainOf,
 }
 
-/// What leaves with an input that is taken back or with a takedown, and what is decided anew because of it.
+/// Rows that taking back an input or a takedown removes, and the keys that must be decided again
+/// because of it.
 #[derive(Default)]
 pub(crate) struct Leaving {
     pub(crate) rows: Vec<Vec<u8>>,
-    /// Keys of lines of indexes.
+    /// Keys of index lines.
     pub(crate) lines: Vec<Vec<u8>>,
     pub(crate) anew: Vec<(Anew, Vec<Place>)>,
-    /// Rows of revisits that stay and have another original, or none.
+    /// Rows of revisits that stay and get another original, or lose theirs.
     pub(crate) turned: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Rows of `references` and `payloads` that go.
+    /// Rows of `references` and `payloads` to remove.
     pub(crate) unreferred: Vec<(Table, Vec<u8>)>,
     pub(crate) quarantined: Vec<Vec<u8>>,
     /// Least and greatest fetch time of the captures that stay.
     pub(crate) fetch_time_ms: Option<(i64, i64)>,
-    /// Entries of the inputs concerned as they will be.
+    /// New entries of the affected inputs.
     pub(crate) entries: Vec<(InputId, LedgerEntry)>,
     /// Rows of captures that are kept out from now on.
     pub(crate) kept_out: Vec<([u8; 12], Vec<u8>)>,
-    /// Keys of such rows that go.
+    /// Keys of kept-out captures that are admitted again.
     pub(crate) admitted: Vec<[u8; 12]>,
-    /// The takedown that makes them leave.
+    /// The takedown that removes the captures.
     pub(crate) takedown: Option<EnteredTakedown>,
-    /// For what is kept beside the index.
+    /// The note for external files.
     pub(crate) note: Option<Vec<u8>>,
 }
 
-/// A takedown on its way into the register.
+/// A takedown that is about to enter the register.
 pub(crate) struct EnteredTakedown {
-    /// With all but the number of pages.
+    /// Complete except for the number of pages.
     pub(crate) takedown: Takedown,
-    /// As it was before.
+    /// The register before the takedown.
     pub(crate) register: Register,
 }
 
-/// An epoch ready to be committed.
+/// An epoch that is ready to commit.
 pub(crate) struct Woven<'t> {
-    /// `None` where nothing changed.
+    /// `None` if nothing changed.
     pub(crate) write: Option<Write<'t>>,
     pub(crate) totals: TotalsRow,
     pub(crate) ledger: Vec<(InputId, LedgerEntry)>,
-    /// The register, where it has changed.
+    /// The register, if it changed.
     pub(crate) takedowns: Option<Register>,
     pub(crate) report: EpochReport,
 }
 
 impl<'t> Chain<'t, '_> {
-    /// Weaves a batch, or decides versions again between captures that are there already (`retied`, see
-    /// [`crate::views::ties`]). Captures that are new are given to `write_beside` too.
+    /// Weaves a batch, or decides versions again between existing captures (`retied`, see
+    /// [`crate::views::ties`]). New captures are also passed to `write_beside`.
     pub(crate) fn weave(
         self,
         batch: Batch,
@@ -102,9 +103,10 @@ impl<'t> Chain<'t, '_> {
         let (cut, inputs, mut step) = (self.cut, self.ledger, self.begin());
         let mut ledger = LedgerMoves::new(inputs, self.by_digest);
 
-        // First of all: a key that the tables cannot hold must not reach any of them.
+        // This comes first: a key that the tables cannot hold must not reach any of them.
         let arrived = ledger.keep_usable(batch.captures)?;
-        // Before anything of them is written, so that every way to captures obeys.
+        // Takedowns are applied before anything is written, so that they cover every source of
+        // captures.
         let sifted = self.takedowns.sift(cut, &mut step.write, inputs, arrived)?;
         ledger.count_taken_down(&sifted.moved)?;
         step.report.captures_taken_down = sifted.kept_out;
@@ -129,7 +131,8 @@ impl<'t> Chain<'t, '_> {
             step.write.put(Table::Meta, beside::ROW, note);
             clock.end("beside");
         }
-        // Only an empty batch comes with these: registering a name and weaving captures are different steps.
+        // Retied captures come only with an empty batch: renaming an input and weaving captures are
+        // separate steps.
         let names = Names::new(inputs);
         let is_retied = !retied.is_empty();
         if is_retied {
@@ -150,7 +153,7 @@ impl<'t> Chain<'t, '_> {
         Ok(step.end(versions, uris, inputs, ledger))
     }
 
-    /// Takes in lines of indexes. Nothing follows from them.
+    /// Adds index lines. No view depends on them.
     fn weave_lines(
         &self,
         step: &mut Step<'t>,
@@ -173,7 +176,7 @@ impl<'t> Chain<'t, '_> {
         Ok(())
     }
 
-    /// Takes out what leaves.
+    /// Removes the rows of `leaving`.
     pub(crate) fn leave(self, leaving: Leaving, clock: &mut StepClock) -> Result<Woven<'t>, ApplyError> {
         let (inputs, mut step) = (self.ledger, self.begin());
         let (write, totals) = (&mut step.write, &mut step.totals);
@@ -245,7 +248,7 @@ impl<'t> Chain<'t, '_> {
         }
     }
 
-    /// Everything that follows from changed versions.
+    /// Updates everything that depends on the changed versions.
     fn follow(
         self,
         step: &mut Step<'t>,
@@ -299,7 +302,7 @@ impl<'t> Chain<'t, '_> {
     }
 }
 
-/// An epoch being made.
+/// An epoch in progress.
 struct Step<'t> {
     write: Write<'t>,
     totals: TotalsRow,
@@ -307,7 +310,8 @@ struct Step<'t> {
 }
 
 impl<'t> Step<'t> {
-    /// The last rows, if there are any before them: an epoch that changes nothing is none.
+    /// Adds the final rows if the batch has any rows. An epoch that changes nothing is not
+    /// committed.
     fn end(
         mut self,
         versions: Vec<VersionChange>,
@@ -316,7 +320,7 @@ impl<'t> Step<'t> {
         ledger: Vec<(InputId, LedgerEntry)>,
     ) -> Woven<'t> {
         let mut write = None;
-        // Rows decide, not the batch: captures that were all known change nothing and make no epoch.
+        // This depends on the rows, not on the batch: captures that were all known write no rows.
         if self.write.len() > 0 {
             self.totals.epoch = self.totals.epoch.next();
             self.report.epoch = self.totals.epoch;
@@ -358,9 +362,9 @@ impl StepClock {
     }
 }
 
-/// A sum that some come to and some go from. What goes was counted when it came.
+/// Returns a sum after additions and removals. Everything removed must have been counted before.
 fn moved(what: &str, sum: u64, added: u64, removed: u64) -> Result<u64, Broken> {
-    // Added first: a sum must not fall below zero on the way.
+    // Adds first, so that the sum does not fall below zero in between.
     let now = (sum + added).checked_sub(removed);
     holds!(
         "weave.totals",

@@ -1,7 +1,8 @@
-//! Whether the index is as it was written: its files, and the tables that follow from other tables.
+//! Checks the index: its files, and the tables that are derived from other tables.
 //!
-//! What follows from the records themselves is compared by who has them (`weft verify`): views by their
-//! [`Fingerprints`], and where these differ by [`Snapshot::dump`] and [`Snapshot::dump_details`].
+//! Data derived from the records themselves is compared by the caller that reads them
+//! (`weft verify`): views by their [`Fingerprints`] and, where these differ, by [`Snapshot::dump`]
+//! and [`Snapshot::dump_details`].
 
 mod damage;
 mod derived;
@@ -17,33 +18,36 @@ use crate::fingerprint::Fingerprints;
 use crate::snapshot::Snapshot;
 use crate::tables::Table;
 
-/// What [`Snapshot::check`] finds.
+/// The result of [`Snapshot::check`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// Files and tables that are not as they were written.
+    /// Files and tables that differ from their written state.
     pub damages: Vec<Damage>,
-    /// What the views are, if there is no damage.
+    /// Fingerprints of the views; valid if there is no damage.
     ///
-    /// Captures, versions and links are counted from their tables, captured keys from the URIs. Without damage all
-    /// other views follow from these: URIs and their in-links agree with captures and links, domains and rankings
-    /// with URIs, and the dumps of `pages`, `inlinks` and `top` are these rows joined or in another order.
+    /// Captures, versions and links are counted from their tables, captured keys from the URIs.
+    /// Without damage all other views follow from these: URIs and their in-links agree with
+    /// captures and links, domains and rankings with URIs. The dumps of `pages`, `inlinks` and
+    /// `top` are these rows joined or in another order.
     pub fingerprints: Fingerprints,
-    /// Rows of `uris`.
+    /// Number of rows of `uris`.
     pub uris: u64,
-    /// Rows of `domains`.
+    /// Number of rows of `domains`.
     pub domains: u64,
 }
 
 impl Snapshot {
-    /// Compares every file of every table with its checksum, from end to end; then the tables that follow from others
-    /// (in-links, page marks, domains, rankings, past texts, past links, references) with what they follow from. Memory is bounded; of each such table the
-    /// first difference is told.
+    /// Compares every file of every table with its checksum. Then compares the derived tables
+    /// (in-links, page marks, domains, rankings, past texts, past links, references) with the
+    /// tables that they are derived from. Memory is bounded. Reports the first difference in each
+    /// derived table.
     ///
     /// # Errors
-    /// [`DumpError`] where it cannot be said: there is no room for sorting, or the index is closed.
+    /// [`DumpError`] if the check cannot be done: there is no room for sorting, or the index is
+    /// closed.
     pub fn check(&self) -> Result<Checked, DumpError> {
         let Some(tables) = self.cut().tables() else {
-            // Any read says why.
+            // Any read returns the reason.
             self.ledger()?;
             return Ok(Checked::default());
         };
@@ -112,12 +116,12 @@ impl Snapshot {
     }
 }
 
-/// What was found so far.
+/// The damage found so far.
 struct Damages(Vec<Damage>);
 
 impl Damages {
     fn add(&mut self, damage: Damage) {
-        // A damaged file explains what cannot be read of its table.
+        // A damaged file already explains unreadable rows of its table.
         if !self.0.iter().any(|known| known.table == damage.table) {
             self.0.push(damage);
         }
@@ -127,7 +131,7 @@ impl Damages {
         damages.into_iter().for_each(|damage| self.add(damage));
     }
 
-    /// Notes why something could not be read.
+    /// Returns the result of a read, or records its failure as damage.
     fn readable<T>(&mut self, read: Result<T, SnapshotError>) -> Result<Option<T>, SnapshotError> {
         match read {
             Ok(read) => Ok(Some(read)),
@@ -138,8 +142,8 @@ impl Damages {
         }
     }
 
-    /// Notes the first difference in a table that does not agree with another. If none is found, the table is named
-    /// alone.
+    /// Records the first difference in a table that does not agree with another. Without one,
+    /// records only the table.
     fn explained(
         &mut self,
         difference: Result<Option<Damage>, DumpError>,
@@ -155,7 +159,7 @@ impl Damages {
     }
 }
 
-/// What cannot be read as damage of its table.
+/// Converts a failed read to damage of its table.
 fn unreadable(error: SnapshotError) -> Result<Damage, SnapshotError> {
     let damage = |table, detail: String| Ok(Damage { table, detail });
     match error {

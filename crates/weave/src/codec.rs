@@ -1,12 +1,13 @@
-//! Bytes of rows: variable-length integers, strings, front-coded keys.
+//! Encoding of rows: variable-length integers, strings, front-coded keys.
 //!
-//! Every decoder gives [`Corrupt`] rather than panicking, whatever the bytes.
+//! Every decoder returns [`Corrupt`] for invalid bytes and never panics.
 
-/// A row that cannot be decoded: what was expected.
+/// A row that cannot be decoded, with the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Corrupt(pub(crate) &'static str);
 
-/// Appends `value` in groups of 7 bits, lowest first, high bit set on all but the last (1 to 10 bytes).
+/// Appends `value` in groups of 7 bits, lowest first, with the high bit set on all but the last (1
+/// to 10 bytes).
 pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -15,30 +16,30 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Appends a signed integer, small magnitudes short (zigzag).
+/// Appends a signed integer in zigzag encoding: small magnitudes are short.
 pub(crate) fn put_signed(out: &mut Vec<u8>, value: i64) {
     put_varint(out, ((value << 1) ^ (value >> 63)) as u64);
 }
 
-/// Appends length and bytes.
+/// Appends the length and the bytes.
 pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-/// Appends `key` as length shared with `previous`, length of the rest, rest.
+/// Appends `key` as the length shared with `previous`, the length of the rest, and the rest.
 pub(crate) fn put_front_coded(out: &mut Vec<u8>, previous: &[u8], key: &[u8]) {
     let shared = common_prefix(previous, key);
     put_varint(out, shared as u64);
     put_bytes(out, &key[shared..]);
 }
 
-/// Length of the longest common prefix.
+/// Returns the length of the longest common prefix.
 pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(x, y)| x == y).count()
 }
 
-/// Reads what the functions above wrote, front to back.
+/// Reads the encoding of the functions above, front to back.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
@@ -98,7 +99,7 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    /// All that is left.
+    /// Returns the remaining bytes.
     pub(crate) fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.bytes)
     }
@@ -112,7 +113,7 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(self.bytes()?).map_err(|_| Corrupt("text is not UTF-8"))
     }
 
-    /// Replaces `key` (the key before) with the next front-coded one.
+    /// Replaces `key`, the previous key, with the next front-coded one.
     pub(crate) fn front_coded(&mut self, key: &mut Vec<u8>) -> Result<(), Corrupt> {
         let shared = usize::try_from(self.varint()?).map_err(|_| Corrupt("length too large"))?;
         if shared > key.len() {
@@ -124,12 +125,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Owned text of checked bytes.
+/// Returns `bytes` as text if they are UTF-8.
 pub(crate) fn to_text(bytes: &[u8]) -> Result<String, Corrupt> {
     String::from_utf8(bytes.to_vec()).map_err(|_| Corrupt("text is not UTF-8"))
 }
 
-/// Big-endian form of a signed integer that sorts like the integer.
+/// Encodes a signed integer as big-endian bytes that sort like the integer.
 pub(crate) fn sortable(value: i64) -> [u8; 8] {
     ((value as u64) ^ (1 << 63)).to_be_bytes()
 }

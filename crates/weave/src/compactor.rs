@@ -1,15 +1,17 @@
-//! Merges the files of the tables, on one thread of ours.
+//! Merges the files of the tables on a thread of this crate.
 //!
-//! The engine has threads for that, but while one of them merges, the other takes the message that asks for the next
-//! merge, puts it back and takes it again, as fast as it can, in case something is to be flushed (fjall 3.1.13,
-//! `worker_pool::worker_tick`): 5 % of all processor time of a load of a million pages. One thread alone would not do
-//! so, but it waits for ever where its own queue is full. So the engine's threads only flush (its strategy never finds
-//! enough to merge, see [`engine_strategy`]), and this one merges.
+//! The engine has threads for merging. But while one of them merges, the other takes the message
+//! that asks for the next merge, puts it back and takes it again without a pause, in case something
+//! must be flushed (fjall 3.1.13, `worker_pool::worker_tick`). This takes 5 % of the processor time
+//! of a load of a million pages. A single engine thread avoids it, but waits forever when its own
+//! queue is full. So the engine's threads only flush (their strategy never finds enough to merge,
+//! see [`engine_strategy`]), and this thread merges.
 //!
 //! Invariants:
-//!  - rows that an open snapshot can see stay: the engine itself says which versions of a row nobody sees any more;
-//!  - no handle of the engine outlives the thread, and dropping the [`Compactor`] waits for it, so that an index that was
-//!    closed can be opened again.
+//! - Rows that an open snapshot can see stay: the engine says which versions of a row no snapshot
+//!   sees.
+//! - No handle of the engine outlives the thread, and dropping the [`Compactor`] waits for it. So a
+//!   closed index can be opened again.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -19,20 +21,20 @@ use fjall::compaction::Leveled;
 use fjall::{AbstractTree, Database, Keyspace};
 use parking_lot::{Condvar, Mutex};
 
-/// Files with new rows that a table may have before they are merged into it. Each is looked into by every read, and
-/// every merge writes a part of the table anew: with 12 instead of 6, a load of a million pages writes 3.1 bytes for each
-/// byte of the archive instead of 3.4, in as much processor time.
+/// New files that a table may have before they are merged into it. Every read looks into each of
+/// them, and every merge rewrites a part of the table. With 12 instead of 6, a load of a million
+/// pages writes 3.1 bytes instead of 3.4 per byte of the archive, in as much processor time.
 const NEW_FILES_MAX: usize = 12;
 
 /// How long to wait, after an epoch, for files that the engine is still writing.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How often to look in vain before waiting for the next epoch.
+/// Number of fruitless looks before waiting for the next epoch.
 const LOOKS_MAX: u32 = 10;
 
-/// The strategy that the engine's own threads follow: moves that write nothing, and no merges.
+/// The strategy of the engine's own threads: moves that write nothing, and no merges.
 pub(crate) fn engine_strategy() -> Leveled {
-    // 255 files and a pebibyte: never reached.
+    // 255 files and a pebibyte are never reached.
     Leveled::default()
         .with_l0_threshold(u8::MAX)
         .with_table_target_size(1 << 50)
@@ -42,7 +44,7 @@ fn strategy() -> Leveled {
     Leveled::default().with_l0_threshold(NEW_FILES_MAX as u8)
 }
 
-/// The thread that merges, until it is dropped.
+/// The merging thread. Dropping it stops the thread.
 pub(crate) struct Compactor {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -57,9 +59,9 @@ struct Shared {
 #[derive(Default)]
 struct State {
     is_stopping: bool,
-    /// Rows were written since the thread last looked.
+    /// Set when rows are written, cleared when the thread looks.
     is_woken: bool,
-    /// Why it has ended, until somebody is told.
+    /// Why the thread ended, until it is reported.
     failure: Option<fjall::Error>,
 }
 
@@ -80,13 +82,13 @@ impl Compactor {
         })
     }
 
-    /// Tells that rows were written.
+    /// Signals that rows were written.
     pub(crate) fn wake(&self) {
         self.shared.state.lock().is_woken = true;
         self.shared.changed.notify_one();
     }
 
-    /// An error where the thread has ended: nothing would be merged any more, and writers would wait for ever.
+    /// Fails if the thread has ended: without merges, writers would wait forever.
     pub(crate) fn check(&self) -> fjall::Result<()> {
         if self.thread.as_ref().is_none_or(|thread| !thread.is_finished()) {
             return Ok(());
@@ -101,14 +103,14 @@ impl Drop for Compactor {
         self.shared.state.lock().is_stopping = true;
         self.shared.changed.notify_one();
         if let Some(thread) = self.thread.take() {
-            // A panic in it was told by the panic hook, and nothing that it was doing is half done: a merge counts
-            // when its last step names the new files.
+            // The panic hook has reported a panic. An unfinished merge has no effect: the new files
+            // count only when its last step names them.
             let _ = thread.join();
         }
     }
 }
 
-/// What the thread works with.
+/// State of the merging thread.
 struct Merging {
     db: Database,
     spaces: Vec<Keyspace>,
@@ -126,7 +128,7 @@ impl Merging {
         }
     }
 
-    /// Waits for rows to be written; false where it is time to end.
+    /// Waits until rows are written. Returns false when the thread must stop.
     fn wait(&self) -> bool {
         let mut state = self.shared.state.lock();
         while !state.is_woken && !state.is_stopping {
@@ -140,7 +142,7 @@ impl Merging {
         self.shared.state.lock().is_stopping
     }
 
-    /// Merges until nothing is left to do, files included that the engine is still writing.
+    /// Merges until no table needs it, including files that the engine is still writing.
     fn merge_what_is_written(&self) -> fjall::Result<()> {
         let mut looks = 0;
         while looks < LOOKS_MAX && !self.is_stopping() {
@@ -157,20 +159,20 @@ impl Merging {
         Ok(())
     }
 
-    /// The table with most new files, if it has too many.
+    /// Returns the table with the most new files, if it has too many.
     fn fullest(&self) -> Option<&Keyspace> {
         let new_files = |space: &&Keyspace| space.tree.l0_run_count();
         let fullest = self.spaces.iter().max_by_key(new_files);
         fullest.filter(|space| new_files(space) >= NEW_FILES_MAX)
     }
 
-    /// Merges new files into a table, then what has grown too large further down.
+    /// Merges new files into a table, then levels further down that have grown too large.
     fn merge(&self, space: &Keyspace) -> fjall::Result<()> {
         loop {
             let before = space.tree.current_version().id();
             let visible = self.db.supervisor.snapshot_tracker.get_seqno_safe_to_gc();
             space.tree.compact(Arc::new(strategy()), visible)?;
-            // The engine does not tell whether it found something to do.
+            // The engine does not report whether it merged anything.
             if space.tree.current_version().id() == before || self.is_stopping() {
                 return Ok(());
             }

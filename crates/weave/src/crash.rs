@@ -1,55 +1,57 @@
-//! Crash points: where a test may end the process, and why every one of them is harmless (see [`crashpoint`]).
+//! Crash points: where a test may end the process, and why a crash there is harmless (see
+//! [`crashpoint`]). Each item gives the state on disk, then the reason.
 //!
-//! | point | what is on disk | why it is harmless |
-//! |---|---|---|
-//! | `create.before_rename` | a complete empty index under a temporary name | opening removes it and starts again |
-//! | `create.after_rename` | the empty index in its place | it is complete |
-//! | `register.before_commit` | nothing of the input | the caller registers it again |
-//! | `register.before_sync` | the entry, perhaps not yet durable | registering finds it by digest, or writes it; if it is not digested, the caller finds it by the digest of its beginning |
-//! | `register.after_sync` | the entry | as before |
-//! | `apply.before_commit` | nothing of the epoch | ledger positions say where to read on: the same captures come again |
-//! | `apply.before_sync` | the epoch in the journal, perhaps not yet durable | the journal holds it whole or, cut short, not at all: positions, captures and digests move together |
-//! | `take_back.before_commit` | the input as it was (or inputs, where a takedown makes captures leave) | the caller takes it back again |
-//! | `take_back.before_sync` | the step in the journal, perhaps not yet durable | rows, views and position leave together or not at all; in either case the caller goes on from what the ledger says |
-//! | `take_back.before_publish` | the step, durable | opening shows it; the caller goes on from what the ledger says |
-//! | `apply.before_publish` | the epoch, durable | opening shows it; the captures, should they come again, are known |
+//! Creating an index, and loading ([`CRASH_POINTS`]):
+//! - `create.before_rename`: a complete empty index under a temporary name. Opening removes it and
+//!   starts again.
+//! - `create.after_rename`: the empty index under its final name. It is complete.
+//! - `register.before_commit`: no entry of the input. The caller registers it again.
+//! - `register.before_sync`: the entry, perhaps not yet durable. Registering finds it by digest or
+//!   writes it. If the input is not digested yet, the caller finds it by the digest of its
+//!   beginning.
+//! - `register.after_sync`: the entry. As before.
+//! - `apply.before_commit`: no rows of the epoch. Ledger positions say where to resume, so the same
+//!   captures come again.
+//! - `apply.before_sync`: the epoch in the journal, perhaps not yet durable. The journal holds it
+//!   completely or, if cut short, not at all: positions, captures and digests change together.
+//! - `apply.before_publish`: the epoch, durable. Opening shows it. If the captures come again, they
+//!   are known.
+//! - `take_back.before_commit`: the input as before (or the inputs, if a takedown removes
+//!   captures). The caller takes it back again.
+//! - `take_back.before_sync`: the step in the journal, perhaps not yet durable. Rows, views and
+//!   position change together or not at all. In both cases the caller continues from the ledger.
+//! - `take_back.before_publish`: the step, durable. Opening shows it, and the caller continues from
+//!   the ledger.
 //!
-//! An index of an older format passes [`RENUMBERING_CRASH_POINTS`] when it is opened:
+//! Opening an index of an older format ([`RENUMBERING_CRASH_POINTS`]):
+//! - `renumber.after_batch`: some rows have the new format. Opening starts again. Each row says
+//!   which format it has.
+//! - `renumber.after_links`: all sources have numbers. As before.
+//! - `renumber.before_end`: all rows have the new format. Opening finds no work and removes row
+//!   `renumbering`.
 //!
-//! | point | what is on disk | why it is harmless |
-//! |---|---|---|
-//! | `renumber.after_batch` | some rows are of the new kind | opening begins again: it finds which ones by themselves, because each says of what kind it is |
-//! | `renumber.after_links` | all sources have numbers | as before |
-//! | `renumber.before_end` | all rows are of the new kind | opening finds nothing to do, and says so in row `renumbering` |
+//! Closing an index with many rows in its journal ([`CLOSING_CRASH_POINTS`]):
+//! - `close.before_journal`: all rows in the tables and in the journal. Opening skips rows of the
+//!   journal that the tables hold.
+//! - `close.after_journal`: all rows in the tables, and an empty journal. Opening has nothing to
+//!   replay.
 //!
-//! An index with many rows in its journal passes [`CLOSING_CRASH_POINTS`] when it is closed:
+//! Ending a takedown ([`UNDOING_CRASH_POINTS`]):
+//! - `undo_takedown.before_commit`: the takedown in force. The next request ends it.
+//! - `undo_takedown.before_sync`: its end, perhaps not yet durable. Register and ledger change
+//!   together or not at all.
 //!
-//! | point | what is on disk | why it is harmless |
-//! |---|---|---|
-//! | `close.before_journal` | all rows in tables, and in the journal | opening passes over rows of the journal that tables hold |
-//! | `close.after_journal` | all rows in tables, the journal empty | there is nothing to read again |
+//! Purging ([`PURGING_CRASH_POINTS`]):
+//! - `purge.before_exchange`: the index, and a complete copy next to it. Opening removes the copy.
+//! - `purge.after_exchange`: the copy in the place of the index, and the old index next to it.
+//!   Opening removes the old index. Both have the same rows.
 //!
-//! The end of a takedown passes [`UNDOING_CRASH_POINTS`]:
-//!
-//! | point | what is on disk | why it is harmless |
-//! |---|---|---|
-//! | `undo_takedown.before_commit` | the takedown in force | it is undone when it is asked for again |
-//! | `undo_takedown.before_sync` | its end, perhaps not yet durable | register and ledger change together or not at all |
-//!
-//! A purge passes [`PURGING_CRASH_POINTS`]:
-//!
-//! | point | what is on disk | why it is harmless |
-//! |---|---|---|
-//! | `purge.before_exchange` | the index, and a whole copy of it beside | opening removes the copy |
-//! | `purge.after_exchange` | the copy in the place of the index, which is beside it | opening removes the old one; both have the same rows |
-//!
-//! A rebuild of views passes [`REBUILDING_CRASH_POINTS`]:
-//!
-//! | point | what is on disk | why it is harmless |
-//! |---|---|---|
-//! | `rebuild.after_batch` | some rows are mended; row `rebuilding` says that it goes on | opening goes through with it: all rows are compared again |
-//! | `rebuild.before_sync` | all rows are mended, perhaps not yet durably | the last batch is there whole, or opening writes it again |
-//! | `rebuild.before_publish` | all rows are mended | opening shows them |
+//! Rebuilding views ([`REBUILDING_CRASH_POINTS`]):
+//! - `rebuild.after_batch`: some rows are repaired, and row `rebuilding` marks the rebuild as
+//!   unfinished. Opening finishes it by comparing all rows again.
+//! - `rebuild.before_sync`: all rows are repaired, perhaps not yet durably. The last batch is
+//!   complete, or opening writes it again.
+//! - `rebuild.before_publish`: all rows are repaired. Opening shows them.
 
 /// Names of the crash points of a load.
 pub const CRASH_POINTS: [&str; 11] = [
@@ -66,7 +68,7 @@ pub const CRASH_POINTS: [&str; 11] = [
     "take_back.before_publish",
 ];
 
-/// Names of the crash points of the end of a takedown.
+/// Names of the crash points of ending a takedown.
 pub const UNDOING_CRASH_POINTS: [&str; 2] = ["undo_takedown.before_commit", "undo_takedown.before_sync"];
 
 /// Names of the crash points of opening an index of an older format.

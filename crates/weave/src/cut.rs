@@ -1,8 +1,8 @@
-//! One consistent cut through all tables, and reading rows from it.
+//! A consistent cut through all tables, and reading rows from it.
 //!
-//! A cut is taken by the writer after an epoch is durable and handed out by [`crate::Weave::snapshot`]; nobody
-//! else takes one. So a cut never shows half an epoch, whatever the engine promises about snapshots taken
-//! during a commit, and its epoch number is read from the cut itself.
+//! Only the writer takes a cut, after an epoch is durable; [`crate::Weave::snapshot`] hands it out.
+//! So a cut never shows half an epoch, whatever the engine guarantees about snapshots taken during
+//! a commit. The epoch number is read from the cut itself.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) type Row = (Slice, Slice);
 /// A consistent cut.
 #[derive(Clone)]
 pub(crate) struct Cut {
-    /// Where the index is closed, what happened.
+    /// If the index is closed, the reason.
     open: Result<Open, Arc<str>>,
 }
 
@@ -31,7 +31,7 @@ struct Open {
 }
 
 impl Cut {
-    /// Takes a cut now; only between commits.
+    /// Takes a cut. Must be called only between commits.
     pub(crate) fn take(tables: &Arc<Tables>) -> Cut {
         Cut {
             open: Ok(Open {
@@ -41,7 +41,7 @@ impl Cut {
         }
     }
 
-    /// Of an index that is not open: every read is an error that says so.
+    /// Returns a cut of a closed index. Every read of it fails with the reason `since`.
     pub(crate) fn closed(since: &str) -> Cut {
         Cut {
             open: Err(since.into()),
@@ -53,7 +53,7 @@ impl Cut {
         self.open.as_ref().ok().map(|open| &open.tables)
     }
 
-    /// What rows of links are packed under, if any are.
+    /// The dictionary that rows of links are compressed with, if there is one.
     pub(crate) fn link_dictionary(&self) -> Option<&Arc<Dictionary>> {
         self.tables().and_then(|tables| tables.link_dictionary())
     }
@@ -86,7 +86,7 @@ impl Cut {
         self.rows(table, |snapshot, space| snapshot.prefix(space, prefix))
     }
 
-    /// Rows from key `from` on, up to but without `to`.
+    /// Rows with keys from `from` (inclusive) to `to` (exclusive).
     pub(crate) fn range(&self, table: Table, from: &[u8], to: &[u8]) -> Rows {
         if from >= to {
             return Rows {
@@ -100,7 +100,7 @@ impl Cut {
         })
     }
 
-    /// Rows from key `from` on.
+    /// Rows with keys from `from` on.
     pub(crate) fn from(&self, table: Table, from: &[u8]) -> Rows {
         self.rows(table, |snapshot, space| snapshot.range::<&[u8], _>(space, from..))
     }
@@ -113,7 +113,7 @@ impl Cut {
         Rows { table, rows, failure }
     }
 
-    /// Names table and key where a row could not be decoded.
+    /// Adds table and key to the error if a row cannot be decoded.
     pub(crate) fn decode<T>(
         &self,
         table: Table,
@@ -132,7 +132,7 @@ impl Cut {
 pub(crate) struct Rows {
     table: Table,
     rows: Option<fjall::Iter>,
-    /// Told once, in place of rows.
+    /// Returned once, in place of rows.
     failure: Option<SnapshotError>,
 }
 
@@ -172,9 +172,10 @@ fn failed(table: Table, error: &fjall::Error) -> SnapshotError {
     }
 }
 
-/// The smallest key that does not begin with `prefix`; `None` where every later key does.
+/// Returns the smallest key that sorts after every key with `prefix`; `None` if there is no such
+/// key.
 pub(crate) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
-    // Bytes of 0xff at the end cannot be raised: the raise goes to the byte before them.
+    // Trailing bytes of 0xff cannot be incremented, so the byte before them is.
     let last = prefix.iter().rposition(|&b| b != 0xff)?;
     let mut end = prefix[..=last].to_vec();
     end[last] += 1;

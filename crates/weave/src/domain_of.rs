@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-/// Hosts remembered before starting afresh: bounds memory to some tens of mebibytes.
+/// Hosts remembered before the cache is cleared: bounds memory to some tens of mebibytes.
 const HOSTS_MAX: usize = 200_000;
 
-/// Remembers the domain of every host seen lately.
+/// A cache of the domains of recent hosts.
 #[derive(Default)]
 pub(crate) struct DomainOf {
     last_host: Vec<u8>,
@@ -16,8 +16,8 @@ pub(crate) struct DomainOf {
 }
 
 impl DomainOf {
-    /// Registered domain of `url_key`'s host. Keys in order are looked up fastest: the host before is tried
-    /// first.
+    /// Returns the registered domain of `url_key`'s host. Sorted keys are fastest, because the last
+    /// host is tried first.
     pub(crate) fn get(&mut self, url_key: &str) -> Arc<str> {
         let host = host_part(url_key);
         if let Some(domain) = &self.last_domain
@@ -43,22 +43,22 @@ impl DomainOf {
     }
 }
 
-/// The host part of a key with its port: all before the first `)`.
+/// The host part of a key with its port: everything before the first `)`.
 fn host_part(url_key: &str) -> &[u8] {
     let bytes = url_key.as_bytes();
     let end = bytes.iter().position(|&b| b == b')').unwrap_or(bytes.len());
     &bytes[..end]
 }
 
-/// Key ranges (from, up to but without) that hold all keys of a domain; keys of other domains may stand in
-/// them too (`co.uk` is a domain of its own beside `example.co.uk`).
+/// Returns key ranges (start inclusive, end exclusive) that hold all keys of a domain. They may
+/// also hold keys of other domains (`co.uk` and `example.co.uk` are different domains).
 pub(crate) fn key_ranges(domain: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
     match urlkey::domain_ranges(domain) {
         Ok(ranges) => ranges
             .into_iter()
             .map(|range| (range.start.into_bytes(), range.end.into_bytes()))
             .collect(),
-        // Keys without a host (of other schemes) share the empty domain: they may be anywhere.
+        // Keys without a host (of other schemes) share the empty domain and may be anywhere.
         Err(_) => vec![(Vec::new(), vec![u8::MAX])],
     }
 }

@@ -1,7 +1,7 @@
-//! Dumps: every row of a view, sorted, in bytes that depend on nothing but the captures.
+//! Dumps: every row of a view, sorted, in bytes that depend only on the captures.
 //!
-//! Rows are streamed; where the order wanted is not that of a table (`inlinks`, `top`) they are sorted in
-//! temporary files. The same printer serves the brute-force model.
+//! Rows are streamed. If the order of the dump is not that of a table (`inlinks`, `top`), they are
+//! sorted in temporary files. The brute-force model uses the same printer.
 
 mod details;
 mod print;
@@ -70,34 +70,35 @@ impl FromStr for View {
     }
 }
 
-/// A part of a view, by its first column: keys `from` on, up to but without `to`, and no more than `rows_max` rows.
+/// A part of a view: rows whose first column is in the range `from` (inclusive) to `to`
+/// (exclusive), at most `rows_max` of them. The default is the whole view.
 ///
-/// Keys matter for `pages`, `links`, `inlinks`, `uris` and `domains` alone. Everything, by default.
+/// The keys apply only to `pages`, `links`, `inlinks`, `uris` and `domains`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct DumpRange {
-    /// The first key.
+    /// First key.
     pub from: Option<String>,
-    /// Where the range ends.
+    /// End of the range, exclusive.
     pub to: Option<String>,
-    /// Most rows.
+    /// Maximum number of rows.
     pub rows_max: Option<u64>,
 }
 
 impl DumpRange {
-    /// Whether a key is in the range.
+    /// Returns whether a key is in the range.
     fn contains(&self, key: &[u8]) -> bool {
         let begins = self.from.as_deref().is_none_or(|from| key >= from.as_bytes());
         begins && self.to.as_deref().is_none_or(|to| key < to.as_bytes())
     }
 }
 
-/// Form of a dump.
+/// Format of a dump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum DumpFormat {
-    /// Tab-separated text without a header; `\t`, `\n`, `\r` and `\\` escaped.
+    /// Tab-separated text without a header; `\t`, `\n`, `\r` and `\\` are escaped.
     #[default]
     Tsv,
-    /// One JSON object a row.
+    /// One JSON object per row.
     Jsonl,
 }
 

@@ -1,4 +1,4 @@
-//! What goes into an epoch and what comes out of it.
+//! Input and result of an epoch.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use crate::ledger::InputProgress;
 use crate::rows::{AnchorRow, OriginalCapture, PastVersion, TextCapture};
 use extract::IndexLine;
 
-/// Everything of one epoch.
+/// The input of one epoch.
 #[derive(Debug, Default)]
 pub struct Batch {
     /// Captures, in any order.
     pub captures: Vec<(InputId, Capture)>,
-    /// Captures that indexes tell of, in any order.
+    /// Captures listed by indexes, in any order.
     pub lines: Vec<(InputId, IndexLine)>,
-    /// Ledger positions; commit with the captures.
+    /// Ledger positions; they are committed with the captures.
     pub progress: Vec<InputProgress>,
 }
 
-/// What arrives in an epoch: a capture, or a line of an index that tells of one.
+/// An arrival of an epoch: a capture, or an index line that describes one.
 pub(crate) trait Arrival {
     fn url_key(&self) -> &str;
 
@@ -29,10 +29,10 @@ pub(crate) trait Arrival {
     /// First byte in its input.
     fn offset(&self) -> u64;
 
-    /// Bytes in its input.
+    /// Length in its input, in bytes.
     fn length(&self) -> u64;
 
-    /// Method of its request; empty if unknown.
+    /// Request method; empty if unknown.
     fn method(&self) -> &str {
         ""
     }
@@ -63,15 +63,16 @@ impl Arrival for Capture {
 /// A page changed by an epoch, for search.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PageChange {
-    /// New or changed: title, text, date, ...
+    /// New, or its title, text, date or another property changed.
     Upsert(String),
     /// No longer a page.
     Delete(String),
-    /// As it was, page or not, but its past versions are others.
+    /// Only its past versions changed. The key need not be a page now.
     Past(String),
-    /// As it was, but the bucket of its external in-links ([`crate::inlinks_bucket`]) is another: this one.
+    /// Only the bucket of its external in-links ([`crate::inlinks_bucket`]) changed; this is the
+    /// new one.
     Bucket(String, u8),
-    /// As it was, but the links to it say something else ([`crate::AnchorRow`]); its bucket may be another, too.
+    /// The anchor texts of the links to it changed ([`crate::AnchorRow`]), and possibly its bucket.
     Anchors(String),
 }
 
@@ -88,80 +89,82 @@ impl PageChange {
     }
 }
 
-/// A page that an epoch made or changed, as search shows it: so that search need not read the views.
+/// A page that an epoch added or changed, as search shows it. With it search need not read the
+/// views.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedPage {
-    /// Its key.
+    /// URL key.
     pub url_key: String,
-    /// There was no page of this key before the epoch.
+    /// Whether the key had no page before the epoch.
     pub is_new: bool,
-    /// As archived.
+    /// URL as archived.
     pub url: String,
     /// Title; empty if none.
     pub title: String,
-    /// Declared type.
+    /// Declared media type.
     pub mime: String,
-    /// BCP 47; empty if unknown.
+    /// Language (BCP 47); empty if unknown.
     pub language: String,
     /// Payload digest.
     pub digest: String,
-    /// Label of its input.
+    /// Collection label of its input.
     pub collection: String,
-    /// The capture that its text is of, where it is another one.
+    /// The capture that its text comes from, if it is another one.
     pub text_capture: Option<TextCapture>,
-    /// The capture that its content is of, if it is a revisit of another URL.
+    /// The capture that its content comes from, if the page is a revisit of another URL.
     pub original: Option<OriginalCapture>,
     /// Milliseconds since 1970.
     pub fetch_time_ms: i64,
-    /// Fetch time of the first capture of this version without another between.
+    /// Fetch time of the first capture in the unbroken run of captures of this version.
     pub since_ms: i64,
-    /// How many past versions the page has.
+    /// Number of past versions of the page.
     pub past_versions: u32,
-    /// Bucket of its external in-links; `None` where the epoch did not look at them, because none came or went.
+    /// Bucket of its external in-links. `None` if no in-link was added or removed, so that the
+    /// epoch did not read them.
     pub inlinks_bucket: Option<u8>,
-    /// What its in-links say; `None` where that is as before.
+    /// Anchor texts of its in-links; `None` if they did not change.
     pub anchors: Option<Vec<AnchorRow>>,
-    /// Text; `None` where it is the one before, which is in the view.
+    /// Text. `None` if it did not change; then the view has it.
     pub text: Option<String>,
 }
 
 impl ChangedPage {
-    /// Bytes of its texts.
+    /// Size of its texts in bytes.
     pub fn bytes(&self) -> u64 {
         let text = self.text.as_ref().map_or(0, String::len);
         (self.url_key.len() + self.url.len() + self.title.len() + text) as u64
     }
 }
 
-/// What an epoch did to the past versions of a key.
+/// Changes of the past versions of a key in an epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChangedPast {
-    /// The key.
+    /// URL key.
     pub url_key: String,
-    /// Those that are no past versions any more, by when they began.
+    /// Removed past versions, by their start times.
     pub gone: Vec<i64>,
-    /// Those that are new or have changed.
+    /// New or changed past versions.
     pub put: Vec<PastVersion>,
 }
 
-/// What an epoch did.
+/// The result of an epoch.
 #[derive(Debug, Default)]
 pub struct EpochReport {
-    /// Its number; that of the epoch before where the batch changed nothing.
+    /// Number of the epoch; that of the previous epoch if the batch changed nothing.
     pub epoch: Epoch,
     /// Captures added.
     pub captures_new: u64,
-    /// Captures that were there already.
+    /// Captures that were already known.
     pub captures_known: u64,
-    /// Lines of indexes added.
+    /// Index lines added.
     pub lines_new: u64,
-    /// Lines of indexes that were there already.
+    /// Index lines that were already known.
     pub lines_known: u64,
     /// Captures and lines of the batch that a takedown keeps out.
     pub captures_taken_down: u64,
-    /// Pages new, changed or gone.
+    /// Pages added, changed or removed.
     pub pages_changed: u64,
-    /// Of these, gone.
+    /// Pages removed; they are also in `pages_changed`.
     pub pages_gone: u64,
     /// Rows added to `links`.
     pub links_added: u64,
@@ -169,12 +172,12 @@ pub struct EpochReport {
     pub links_removed: u64,
     /// Rows added to `uris`.
     pub uris_new: u64,
-    /// For search, sorted by URL key.
+    /// Changes for search, sorted by URL key.
     pub page_changes: Vec<PageChange>,
     /// The page of each upsert in `page_changes`, in the same order.
     pub pages: Vec<ChangedPage>,
-    /// Keys whose past versions are others, sorted; each is in `page_changes`, too.
+    /// Keys whose past versions changed, sorted. Each is also in `page_changes`.
     pub past: Vec<ChangedPast>,
-    /// How long each step of the chain took, in order.
+    /// Duration of each step of the chain, in order.
     pub step_times: Vec<(&'static str, Duration)>,
 }

@@ -1,7 +1,7 @@
-//! What can go wrong, by operation.
+//! Errors, by operation.
 //!
-//! The engine's own errors never leave this crate: they become words, except for the two cases where the
-//! caller can do something: a full disk and an index that refuses writes.
+//! Errors of the engine never leave this crate. They become text, except in the two cases that a
+//! caller can handle: a full disk and an index that refuses writes.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::ids::InputId;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// There is something in the directory, but no index of ours.
+    /// The directory is not empty and holds no index of Weft.
     #[error("{dir} holds no index of Weft ({detail})")]
     Foreign {
         /// The directory.
@@ -29,20 +29,20 @@ pub enum OpenError {
         dir: String,
         /// Format found.
         found: u64,
-        /// Newest format known here.
+        /// Newest supported format.
         supported: u64,
     },
-    /// The link scope is fixed when an archive is created.
+    /// The link scope differs. It is fixed when an archive is created.
     #[error("index in {dir} was created with links `{stored}`, asked for `{wanted}`")]
     LinkScope {
         /// The directory.
         dir: String,
-        /// Scope it was created with.
+        /// Scope that the index was created with.
         stored: String,
-        /// Scope asked for.
+        /// Scope that was asked for.
         wanted: String,
     },
-    /// Another process has it open.
+    /// Another process has the index open.
     #[error("index in {dir} is open in another process")]
     Locked {
         /// The directory.
@@ -54,7 +54,7 @@ pub enum OpenError {
         /// The directory.
         dir: String,
     },
-    /// A file is not as it was written.
+    /// A file differs from its written state.
     #[error(
         "{what} in {dir} is damaged: {detail}; restore a copy of the archive, or load its inputs into a new one"
     )]
@@ -66,10 +66,10 @@ pub enum OpenError {
         /// Report of the engine.
         detail: String,
     },
-    /// Anything else the file system or the engine reports.
+    /// Any other error of the file system or the engine.
     #[error("{doing} the index in {dir}: {detail}")]
     Engine {
-        /// What was being done.
+        /// The failed operation.
         doing: &'static str,
         /// The directory.
         dir: String,
@@ -81,7 +81,7 @@ pub enum OpenError {
     Snapshot(#[from] SnapshotError),
 }
 
-/// What is to be done about an index that is damaged: nothing in it can be made anew alone.
+/// Advice for a damaged index. Most tables cannot be rebuilt from the others.
 const WHAT_TO_DO: &str =
     "`weft verify` says what else is; restore a copy of the archive, or load its inputs into a new one";
 
@@ -97,7 +97,7 @@ pub enum SnapshotError {
         /// Report of the engine.
         detail: String,
     },
-    /// A file is not as it was written.
+    /// A file differs from its written state.
     #[error("table {table} of the index is damaged: {detail}; {}", WHAT_TO_DO)]
     Damaged {
         /// Table read.
@@ -105,7 +105,7 @@ pub enum SnapshotError {
         /// Report of the engine.
         detail: String,
     },
-    /// A row is not as it was written.
+    /// A row differs from its written state.
     #[error(
         "row of table {table} of the index with key {key} is damaged: {detail}; {}",
         WHAT_TO_DO
@@ -118,13 +118,14 @@ pub enum SnapshotError {
         /// What was found.
         detail: &'static str,
     },
-    /// The index could not be opened again after a failure: nothing can be read until it can.
+    /// The index could not be opened again after a failure. Nothing can be read until it can.
     #[error("the index is closed since: {since}")]
     Closed {
-        /// What happened.
+        /// The failure.
         since: String,
     },
-    /// What was about to be written contradicts what is there: nothing is written until the index is opened again.
+    /// The rows to write contradict existing rows. Nothing is written until the index is opened
+    /// again.
     #[error(transparent)]
     Broken(#[from] Broken),
 }
@@ -133,21 +134,21 @@ pub enum SnapshotError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApplyError {
-    /// An earlier commit failed: nothing is written until the index is opened again.
+    /// An earlier commit failed. Nothing is written until the index is opened again.
     #[error("index in {dir} refuses writes until it is opened again (the next load tries), since: {since}")]
     Poisoned {
         /// The directory.
         dir: String,
-        /// What happened first.
+        /// The first failure.
         since: String,
     },
-    /// No space left; the epoch is not part of the index, unless opening again says otherwise.
+    /// No space left. The epoch is not part of the index, unless opening it again shows it.
     #[error("no space left for the index in {dir}")]
     DiskFull {
         /// The directory.
         dir: String,
     },
-    /// Somebody has been reading from the index for so long that it cannot be opened again.
+    /// The index cannot be opened again, because a long read of it has not ended.
     #[error(
         "index in {dir} cannot be opened again while it is read from, as by a long dump; try again later"
     )]
@@ -158,16 +159,16 @@ pub enum ApplyError {
     /// The batch names an input that was never registered.
     #[error("input {} is not registered", .0.0)]
     UnknownInput(InputId),
-    /// Reading what is there failed.
+    /// Reading existing rows failed.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
-    /// What is kept beside the epoch could not be written, so that there is no epoch.
+    /// The external files of the epoch could not be written, so there is no epoch.
     #[error("{0}")]
     Beside(String),
-    /// Anything else the file system or the engine reports.
+    /// Any other error of the file system or the engine.
     #[error("{doing} the index in {dir}: {detail}")]
     Engine {
-        /// What was being done.
+        /// The failed operation.
         doing: &'static str,
         /// The directory.
         dir: String,
@@ -183,10 +184,10 @@ pub enum DumpError {
     /// Reading failed.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
-    /// The receiver of the rows failed.
+    /// Writing the rows failed.
     #[error("write the dump: {0}")]
     Output(std::io::Error),
-    /// Sorting needs temporary files beside the index.
+    /// Sorting rows in temporary files failed.
     #[error("sort rows in {dir}: {source}")]
     Scratch {
         /// The directory.
@@ -196,7 +197,7 @@ pub enum DumpError {
     },
 }
 
-/// Whether an engine error says that a file is not as it was written.
+/// Returns whether an engine error reports a damaged file.
 pub(crate) fn is_damage(error: &fjall::Error) -> bool {
     use fjall::LsmError;
     match error {
@@ -214,7 +215,7 @@ pub(crate) fn is_damage(error: &fjall::Error) -> bool {
     }
 }
 
-/// Whether an engine error says that the disk or a quota is full.
+/// Returns whether an engine error says that the disk or a quota is full.
 fn is_disk_full(error: &fjall::Error) -> bool {
     match error {
         fjall::Error::Io(e) => is_full(e),
@@ -232,14 +233,14 @@ fn is_full(error: &std::io::Error) -> bool {
     )
 }
 
-/// Whether an operation failed for want of room. The engine says no more than "poisoned" where one of its
-/// threads has failed, mostly for that.
+/// Returns whether an operation failed for lack of space. After a failure of one of its threads,
+/// the engine reports only "poisoned"; the usual cause is a full disk.
 pub(crate) fn is_for_want_of_room(error: &fjall::Error, dir: &Path) -> bool {
     is_disk_full(error) || (matches!(error, fjall::Error::Poisoned) && probe_disk_full(dir))
 }
 
-/// Whether a file of one mebibyte cannot be written in `dir` for lack of space. The engine's background
-/// threads report a failed write as "poisoned" only; this finds the cause.
+/// Returns whether a file of one mebibyte cannot be written in `dir` for lack of space. The
+/// engine's background threads report a failed write only as "poisoned"; this finds the cause.
 pub(crate) fn probe_disk_full(dir: &Path) -> bool {
     let probe = || -> std::io::Result<()> {
         use std::io::Write;
@@ -257,7 +258,7 @@ impl From<Broken> for ApplyError {
 }
 
 impl ApplyError {
-    /// Whether an invariant of the index does not hold.
+    /// Returns whether an invariant of the index does not hold.
     pub(crate) fn is_broken(&self) -> bool {
         matches!(self, ApplyError::Snapshot(SnapshotError::Broken(_)))
     }

@@ -1,8 +1,9 @@
-//! Views as one number each, which two archives have in common exactly if their rows are the same.
+//! Fingerprints of views: one number per view, equal in two archives if and only if their rows are
+//! equal.
 //!
-//! A [`Fingerprint`] is the sum of its rows' hashes (128 bits, XXH3): the order of the rows does not matter, so
-//! nothing has to be sorted, and what is counted in two places can be compared without holding it. Hashes guard
-//! against damage and errors, not against somebody who looks for two rows with the same one.
+//! A [`Fingerprint`] is the sum of the hashes of its rows (128 bits, XXH3). The order of the rows
+//! does not matter, so no sort is needed, and counts of two places can be compared without holding
+//! their rows. The hashes guard against damage and errors, not against a deliberate collision.
 
 use extract::{Capture, Link};
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
@@ -11,7 +12,7 @@ use crate::views::captures::Stored;
 use crate::views::version_row::VersionRow;
 use extract::IndexLine;
 
-/// The number of a view's rows, and the sum of their hashes.
+/// The number of rows of a view, and the sum of their hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fingerprint {
     /// Rows.
@@ -27,43 +28,43 @@ impl Fingerprint {
         self.mix(hash);
     }
 
-    /// Adds more of a row that is counted already.
+    /// Adds another hash of a row that is already counted.
     pub(crate) fn mix(&mut self, hash: u128) {
         self.hash = self.hash.wrapping_add(hash);
     }
 
-    /// Adds a row so many times.
+    /// Adds a row `times` times.
     pub(crate) fn add_times(&mut self, hash: u128, times: u64) {
         self.rows = self.rows.wrapping_add(times);
         self.mix(hash.wrapping_mul(u128::from(times)));
     }
 
-    /// Adds all rows of another.
+    /// Adds all rows of another fingerprint.
     pub(crate) fn add_all(&mut self, other: Fingerprint) {
         self.rows += other.rows;
         self.mix(other.hash);
     }
 }
 
-/// What the views of some captures are, without a row of them: of a snapshot (see [`crate::Checked`]) or
+/// Fingerprints of the views of some captures, from a snapshot (see [`crate::Checked`]) or
 /// recomputed from records ([`crate::Recount`]). The other views follow from these, see there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fingerprints {
-    /// Captures with all that dumps show of them.
+    /// Captures with all properties that dumps show.
     pub captures: Fingerprint,
     /// URL keys that have a capture.
     pub captured: Fingerprint,
-    /// Current versions with all that dumps show of them, and their texts.
+    /// Current versions with all properties that dumps show, and their texts.
     pub versions: Fingerprint,
     /// URL keys of current versions that are pages.
     pub pages: Fingerprint,
     /// Links.
     pub links: Fingerprint,
-    /// Lines of indexes.
+    /// Index lines.
     pub index_lines: Fingerprint,
 }
 
-/// Makes hashes of rows, each from its columns one after the other.
+/// Hashes rows, column by column.
 #[derive(Default)]
 pub(crate) struct RowHasher {
     columns: Vec<u8>,
@@ -76,7 +77,7 @@ impl RowHasher {
         self
     }
 
-    /// The length goes first: where one text ends and the next begins counts too.
+    /// Adds the length first, so that the borders between texts count too.
     fn text(&mut self, text: &str) -> &mut RowHasher {
         self.number(text.len() as u64);
         self.columns.extend_from_slice(text.as_bytes());
@@ -88,18 +89,20 @@ impl RowHasher {
         self
     }
 
-    /// GET counts as unknown: it decides the same, and older indexes do not know it.
+    /// Treats GET like an unknown method: both have the same effect, and older indexes do not store
+    /// it.
     fn method(&mut self, method: &str) -> &mut RowHasher {
         self.text(if method == "GET" { "" } else { method })
     }
 
-    /// Nothing is not the same as an empty text.
+    /// Distinguishes a missing text from an empty one.
     fn maybe(&mut self, text: Option<&str>) -> &mut RowHasher {
         self.number(u64::from(text.is_some()))
             .text(text.unwrap_or_default())
     }
 
-    /// Rows of different kinds never have the same hash because they have the same columns.
+    /// Hashes the row with a seed per kind, so that rows of different kinds with the same columns
+    /// have different hashes.
     fn hash(&self, kind: Kind) -> u128 {
         xxh3_128_with_seed(&self.columns, kind as u64)
     }
@@ -122,7 +125,7 @@ impl RowHasher {
             .hash(Kind::Capture)
     }
 
-    /// The same of a capture that is not stored.
+    /// As [`RowHasher::capture`], for a capture that is not stored.
     pub(crate) fn new_capture(&mut self, capture: &Capture, input: &str, collection: &str) -> u128 {
         self.row(key_hash(&capture.url_key))
             .number(capture.fetch_time_ms as u64)
@@ -141,7 +144,7 @@ impl RowHasher {
             .hash(Kind::Capture)
     }
 
-    /// A line of an index.
+    /// Hashes an index line.
     pub(crate) fn index_line(&mut self, line: &IndexLine, input: &str, collection: &str) -> u128 {
         self.row(key_hash(&line.url_key))
             .number(line.fetch_time_ms as u64)
@@ -160,7 +163,8 @@ impl RowHasher {
             .hash(Kind::IndexLine)
     }
 
-    /// A current version without what may come from another capture of the same time: its language and its text.
+    /// Hashes a current version without its language and text, which may come from another capture
+    /// of the same time.
     pub(crate) fn version(&mut self, key_hash: u128, row: &VersionRow, input: &str) -> u128 {
         self.row(key_hash)
             .number(row.fetch_time_ms as u64)
@@ -180,7 +184,8 @@ impl RowHasher {
             .hash(Kind::Version)
     }
 
-    /// The rest of a current version. `text` is the hash of its text, and whether that was cut.
+    /// Hashes the rest of a current version. `text` is the hash of its text, and whether the text
+    /// is truncated.
     pub(crate) fn text_of(&mut self, key_hash: u128, language: &str, text: Option<(u128, bool)>) -> u128 {
         let (hash, truncated) = text.unwrap_or_default();
         self.row(key_hash)
@@ -201,14 +206,14 @@ impl RowHasher {
             .hash(Kind::Link)
     }
 
-    /// That a key links to another.
+    /// Hashes a link from one key to another.
     pub(crate) fn pair(&mut self, source_hash: u128, target_hash: u128) -> u128 {
         self.row(source_hash);
         self.columns.extend_from_slice(&target_hash.to_le_bytes());
         self.hash(Kind::Pair)
     }
 
-    /// That a page of a host links to a key, and with which words.
+    /// Hashes a link from a page of a host to a key, with its anchor text.
     pub(crate) fn saying(&mut self, target_hash: u128, host: u32, text: &str) -> u128 {
         self.row(target_hash)
             .number(u64::from(host))
@@ -238,8 +243,9 @@ pub(crate) fn text_hash(text: &str) -> u128 {
     xxh3_128(text.as_bytes())
 }
 
-/// Counts of domains, such that what is added URI by URI and what is added domain by domain is the same sum if
-/// every domain has the counts of its URIs: the hash of a domain is added as often as the count says.
+/// Sum of the counts of domains. Adding URI by URI and adding domain by domain give the same sum if
+/// every domain has the counts of its URIs: the hash of a domain is added as often as its count
+/// says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct DomainCounts(u128);
 
@@ -251,7 +257,7 @@ impl DomainCounts {
     }
 }
 
-/// A hash of a domain for each of its counts.
+/// One hash of a domain for each of its counts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DomainHashes([u128; 3]);
 

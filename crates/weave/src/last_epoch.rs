@@ -1,10 +1,12 @@
-//! The last epoch that was committed, in a small file beside the index.
+//! The last committed epoch, in a small file next to the index.
 //!
-//! The engine takes a damaged byte of its journal for the end of what was written: the epochs behind it are gone, and nothing in the
-//! index says that they were there. So who opens it looks here.
+//! The engine takes a damaged byte of its journal for the end of the journal. The epochs after it
+//! are lost, and the index itself does not show that they existed. Opening the index therefore
+//! compares it with this file.
 //!
-//! Invariant: the number is written after the epoch is durable, so that a process that is killed in between leaves a smaller one. It
-//! is not synced: after a loss of power it may be an older one, too, and never a greater one.
+//! Invariant: the number is written after the epoch is durable, so a process that is killed in
+//! between leaves a smaller one. The file is not synced: after a loss of power it may also hold an
+//! older number, but never a greater one.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -13,10 +15,10 @@ use std::path::{Path, PathBuf};
 
 use crate::ids::Epoch;
 
-/// Digits of the number; it is written in place, in one piece.
+/// Digits of the number. It is overwritten in place with one write.
 const DIGITS: usize = 20;
 
-/// The file beside an index.
+/// The file next to an index.
 #[derive(Debug)]
 pub(crate) struct LastEpoch {
     path: PathBuf,
@@ -31,18 +33,19 @@ impl LastEpoch {
         }
     }
 
-    /// The epoch; none where it is not known.
+    /// Returns the epoch, or `None` if it is unknown.
     fn read(&self) -> Option<u64> {
         std::fs::read_to_string(&self.path).ok()?.trim_end().parse().ok()
     }
 
-    /// The epochs that were committed and are not in an index which ends with `newest`.
+    /// Returns the committed epochs that are missing from an index whose newest epoch is `newest`.
     pub(crate) fn lost(&self, newest: Epoch) -> Option<RangeInclusive<u64>> {
         let last = self.read().filter(|last| *last > newest.0)?;
         Some(newest.0 + 1..=last)
     }
 
-    /// Says that an epoch was committed. While epochs are lost, their numbers stay known until as many were committed again.
+    /// Records a committed epoch. After a loss, the greater number stays until as many epochs have
+    /// been committed again.
     pub(crate) fn committed(&self, epoch: Epoch) {
         if self.read().is_some_and(|last| last >= epoch.0) {
             return;

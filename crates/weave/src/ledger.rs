@@ -1,8 +1,9 @@
-//! Ledger and quarantine: which inputs were loaded how far, and what of them could not be used.
+//! Ledger and quarantine: how far each input was loaded, and which parts of it were unusable.
 //!
-//! Invariants: an [`InputId`] is never used twice (a forgotten input leaves an empty row); `digest` is unique among
-//! entries that are digested; `bytes_done`, `records`, `captures`, `index_lines` and `quarantined` move only with the epoch that weaves
-//! those records, and so does `digest` where an input is digested while it is read.
+//! Invariants: an [`InputId`] is never used twice (a forgotten input leaves an empty row); `digest`
+//! is unique among digested entries; `bytes_done`, `records`, `captures`, `index_lines` and
+//! `quarantined` change only with the epoch that weaves those records. So does `digest` if the
+//! input is digested while it is read.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,22 +18,22 @@ use format::file_name::{name_bytes, name_text};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InputState {
-    /// Known, nothing read yet.
+    /// Registered, nothing read yet.
     #[default]
     Pending,
-    /// Read as far as `bytes_done`.
+    /// Read up to `bytes_done`.
     Loading,
     /// Read to its end.
     Done,
     /// Given up.
     Failed {
-        /// Why, in words.
+        /// Why, as text.
         reason: String,
     },
-    /// Taken down, whole: nothing of it is in any view, and it is not read again.
+    /// Taken down as a whole: no view has any of it, and it is not read again.
     #[serde(rename = "taken_down")]
     TakenDown,
-    /// Taken out of the ledger, with all that was woven of it: only its number is left, which is not used again.
+    /// Removed from the ledger and all views. Only its number remains, which is not used again.
     Forgotten,
 }
 
@@ -52,7 +53,7 @@ impl std::fmt::Display for InputState {
 impl std::str::FromStr for InputState {
     type Err = String;
 
-    /// Reads what `Display` writes.
+    /// Parses the format of `Display`.
     fn from_str(text: &str) -> Result<InputState, String> {
         let reason = |text: &str| Some(text.strip_prefix("failed(")?.strip_suffix(')')?.to_owned());
         match text {
@@ -72,15 +73,16 @@ impl std::str::FromStr for InputState {
 /// One row of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerEntry {
-    /// Name as given at the first load, or at the load that continued it (the text of it, see [`name_text`]).
+    /// Name at the first load, or at the load that continued the input (as text, see
+    /// [`name_text`]).
     pub input: String,
-    /// Absolute path or URL the bytes are read from (the text of it).
+    /// Absolute path or URL that the bytes are read from, as text.
     pub location: String,
-    /// `sha256:<hex>` of the first `size` bytes; where an input is digested while it is read, `sha256:<hex>/<n>` of its
-    /// first `n` bytes, fewer than `size` and at least `bytes_done`; where there never was anything to read,
-    /// [`NO_CONTENT`] and the hash of the location.
+    /// `sha256:<hex>` of the first `size` bytes. While an input is digested during reading,
+    /// `sha256:<hex>/<n>` of its first `n` bytes, fewer than `size` and at least `bytes_done`. If
+    /// there was never anything to read, [`NO_CONTENT`] and the hash of the location.
     pub digest: String,
-    /// Bytes known when last looked at.
+    /// Size in bytes when last checked.
     pub size: u64,
     /// Collection label, empty if none.
     pub collection: String,
@@ -88,32 +90,36 @@ pub struct LedgerEntry {
     pub state: InputState,
     /// Records read and woven.
     pub records: u64,
-    /// Of these, captures.
+    /// Records that are captures.
     pub captures: u64,
     /// Quarantined spans and records.
     pub quarantined: u64,
-    /// Captures that takedowns keep out, and lines of an index; they are not among `captures` and `index_lines`.
+    /// Captures and index lines that takedowns keep out. They are not counted in `captures` and
+    /// `index_lines`.
     pub taken_down: u64,
-    /// Lines of an index that tell of captures; of an input that is an index alone.
+    /// Index lines that describe captures. Only inputs that are indexes have any.
     pub index_lines: u64,
     /// Every byte before this offset is accounted for and woven.
     pub bytes_done: u64,
-    /// At most `bytes_done`: a reader that begins here meets the requests of all captures from `bytes_done` on. 0 is always right.
+    /// At most `bytes_done`: a reader that starts here meets the requests of all captures from
+    /// `bytes_done` on. 0 is always valid.
     pub exchange_from: u64,
-    /// How its end is cut off, empty if it is whole; what there is of its last record was used.
+    /// How its end is cut off, empty if it is complete. The available part of its last record was
+    /// used.
     pub cut: String,
-    /// Why there was nothing to read when it was last asked for, empty if there was. What was loaded before stays.
+    /// Why there was nothing to read at the last attempt, empty if there was. What was loaded
+    /// before stays.
     pub missing: String,
-    /// What whoever reads the input wants to know in order to go on with its digest, in his words. Empty once it is
-    /// digested.
+    /// State that the reader of the input needs to continue its digest, in a format of the reader.
+    /// Empty once the input is digested.
     pub digesting: String,
 }
 
-/// What stands before the hash in [`LedgerEntry::digest`] where nothing was ever read.
+/// Prefix of [`LedgerEntry::digest`] for an input that had no content so far.
 pub const NO_CONTENT: &str = "none:";
 
 impl LedgerEntry {
-    /// An input of which nothing is loaded yet.
+    /// Returns the entry of an input of which nothing is loaded yet.
     pub fn pending(input: &str, location: &str, digest: &str, size: u64, collection: &str) -> LedgerEntry {
         LedgerEntry {
             input: input.to_owned(),
@@ -135,7 +141,7 @@ impl LedgerEntry {
         }
     }
 
-    /// What is left of an input that is forgotten.
+    /// Returns the entry that remains of a forgotten input.
     pub(crate) fn forgotten() -> LedgerEntry {
         LedgerEntry {
             state: InputState::Forgotten,
@@ -143,29 +149,30 @@ impl LedgerEntry {
         }
     }
 
-    /// Whether anything of the input was ever found to read.
+    /// Returns whether the input ever had content to read.
     pub fn has_content(&self) -> bool {
         !self.digest.starts_with(NO_CONTENT)
     }
 
-    /// How many bytes `digest` is of, and their digest without that number.
+    /// Returns how many bytes `digest` covers, and their digest without that number.
     pub fn beginning(&self) -> (u64, &str) {
         digested_beginning(&self.digest).unwrap_or((self.size, &self.digest))
     }
 
-    /// Whether `digest` is that of all `size` bytes. Only then it is the input's identity: inputs that begin alike have
-    /// the same digests of their beginnings.
+    /// Returns whether `digest` covers all `size` bytes. Only then does it identify the input:
+    /// inputs with the same beginning have the same digests of it.
     pub fn is_digested(&self) -> bool {
         digested_beginning(&self.digest).is_none()
     }
 }
 
-/// The digest of the first `bytes` of an input that has more, as [`LedgerEntry::digest`] has it.
+/// Formats the digest of the first `bytes` of a longer input, as in [`LedgerEntry::digest`].
 pub fn digest_of_beginning(digest: &str, bytes: u64) -> String {
     format!("{digest}/{bytes}")
 }
 
-/// The number of bytes, and the digest, that [`digest_of_beginning`] put together; `None` if it did not.
+/// Splits the result of [`digest_of_beginning`] into the number of bytes and the digest; `None` for
+/// another digest.
 pub fn digested_beginning(digest: &str) -> Option<(u64, &str)> {
     let (digest, bytes) = digest.rsplit_once('/')?;
     Some((bytes.parse().ok()?, digest))
@@ -184,10 +191,10 @@ pub struct QuarantineEntry {
     pub detail: String,
 }
 
-/// What happened to one input since the batch before: woven together with its captures.
+/// Progress of one input since the last batch; it is committed with the captures.
 #[derive(Debug, Clone)]
 pub struct InputProgress {
-    /// Which input.
+    /// The input.
     pub input: InputId,
     /// New position: every byte before it is accounted for in this batch or an earlier one.
     pub bytes_done: u64,
@@ -195,15 +202,15 @@ pub struct InputProgress {
     pub exchange_from: u64,
     /// Records read since the last progress.
     pub records: u64,
-    /// Captures since the last progress that are counted here and not woven (see [`crate::Recount`]).
+    /// Captures since the last progress that are only counted, not woven (see [`crate::Recount`]).
     pub captures_recounted: u64,
     /// Quarantine entries since the last progress.
     pub quarantined: Vec<QuarantineEntry>,
     /// New state.
     pub state: InputState,
-    /// How the end of the input is cut off, where this is its end and it is.
+    /// How the input is cut off, if this is its end and it is cut off.
     pub cut: Option<String>,
-    /// How far it is digested now, where it is digested while it is read.
+    /// New state of the digest, if the input is digested while it is read.
     pub digested: Option<Digested>,
 }
 
@@ -214,7 +221,7 @@ pub struct Digested {
     pub digest: String,
     /// As [`LedgerEntry::digesting`].
     pub digesting: String,
-    /// As [`LedgerEntry::size`], where the input has grown by what this batch brings.
+    /// As [`LedgerEntry::size`], if the input has grown with this batch.
     pub size: Option<u64>,
 }
 
@@ -223,17 +230,17 @@ pub struct Digested {
 pub(crate) struct Names<'a>(&'a [LedgerEntry]);
 
 impl<'a> Names<'a> {
-    /// `entries` in the order of their ids, the first is 1.
+    /// Takes `entries` in the order of their ids; the first id is 1.
     pub(crate) fn new(entries: &'a [LedgerEntry]) -> Names<'a> {
         Names(entries)
     }
 
-    /// Name of an input; empty for one that is not there (a batch is checked before it is woven).
+    /// Name of an input; empty for an unknown id (a batch is checked before it is woven).
     pub(crate) fn get(self, id: InputId) -> &'a str {
         self.entry(id).map_or("", |entry| entry.input.as_str())
     }
 
-    /// Its label, likewise.
+    /// Collection label of an input; empty for an unknown id.
     pub(crate) fn collection(self, id: InputId) -> &'a str {
         self.entry(id).map_or("", |entry| entry.collection.as_str())
     }
@@ -243,8 +250,9 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Version 1 ends before `cut`, version 2 before `digesting`, version 3 before `taken_down`, version 4 before
-/// `index_lines`, version 5 before `exchange_from`. The oldest version that says it all is written.
+/// Version 1 ends before `cut`, version 2 before `digesting`, version 3 before `taken_down`,
+/// version 4 before `index_lines`, version 5 before `exchange_from`. The oldest version that can
+/// hold an entry is written.
 const ENTRY_VERSION: u8 = 6;
 
 /// Key of an input's row.
@@ -359,7 +367,7 @@ pub(crate) fn decode_entry(bytes: &[u8]) -> Result<LedgerEntry, Corrupt> {
     Ok(entry)
 }
 
-/// Every entry, by id; those of forgotten inputs, too.
+/// Returns every entry by id, including those of forgotten inputs.
 pub(crate) fn read_all(cut: &Cut) -> Result<Vec<(InputId, LedgerEntry)>, SnapshotError> {
     cut.iter(Table::Inputs)
         .map(|row| {
@@ -376,7 +384,8 @@ fn input_of_key(key: &[u8]) -> Result<InputId, Corrupt> {
     Ok(InputId(u32::from_be_bytes(*bytes)))
 }
 
-/// Key of a quarantine row: input, offset, then what tells entries of one offset apart.
+/// Key of a quarantine row: input, offset, then the reason, which distinguishes entries of one
+/// offset.
 pub(crate) fn quarantine_key(input: InputId, entry: &QuarantineEntry) -> Vec<u8> {
     let mut key = entry_key(input).to_vec();
     key.extend_from_slice(&entry.offset.to_be_bytes());
@@ -457,7 +466,7 @@ mod tests {
         let row = encode_entry(&entry);
         assert!(row.windows(9).any(|bytes| bytes == b"caf\xe9.warc"), "{row:?}");
         assert_eq!(decode_entry(&row), Ok(entry.clone()));
-        // What looks like an escape in a name of an old row is that name.
+        // In an old row, an apparent escape is part of the name.
         let old = b"\x01\x07a\\xe9.w\x02/a\x09sha256:00\x00\x00\x00\x05\x00\x00\x00\x00";
         entry = LedgerEntry::pending("a\\x5cxe9.w", "/a", "sha256:00", 5, "");
         assert_eq!(decode_entry(old), Ok(entry));

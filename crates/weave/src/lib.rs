@@ -1,14 +1,15 @@
 //! Epochs, ledger and views: the incremental index of an archive.
 //!
-//! Captures -> versions -> links -> URIs -> domains -> rankings: one epoch moves them all in one atomic,
-//! durable step ([`Weave::apply`]), and a [`Snapshot`] sees exactly one epoch. Where an input was read to
-//! commits with what was read, so that nothing is woven twice or never.
+//! Captures -> versions -> links -> URIs -> domains -> rankings: one epoch updates them all in one
+//! atomic, durable step ([`Weave::apply`]), and a [`Snapshot`] sees exactly one epoch. The position
+//! in an input is committed with the captures read up to it, so every capture is woven exactly
+//! once.
 //!
-//! Every view is a pure function of the captures and the names of their inputs: order of loading, duplicates,
-//! epoch borders and crashes change nothing in a [`Snapshot::dump`]. The definitions stand with the views, and
-//! a brute-force model (feature `model`) recomputes them for tests.
+//! Every view is a pure function of the captures and the names of their inputs: order of loading,
+//! duplicates, epoch borders and crashes do not change a [`Snapshot::dump`]. Each view's module has
+//! its definition, and a brute-force model (feature `model`) recomputes the views for tests.
 //!
-//! Not here: reading inputs, extracting captures, search. The engine (fjall) is known to this crate alone.
+//! Not here: reading inputs, extracting captures, search. Only this crate knows the engine (fjall).
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,7 +1,9 @@
-//! All views, recomputed from the list of captures the naive way: what the incremental index must agree with.
+//! All views, recomputed naively from the list of captures. The incremental index must agree with
+//! this model.
 //!
-//! Written from the definitions alone, with maps and full recomputation; it shares only the printer and the rule
-//! of what a usable key is with the index. For tests: it holds everything in memory.
+//! It is written from the definitions alone, with maps and full recomputation. It shares only the
+//! printer and the check of usable keys with the index. For tests only: it holds everything in
+//! memory.
 
 mod spellings;
 
@@ -30,14 +32,14 @@ use crate::weave::TakeBack;
 pub struct Model {
     /// Entry of input `i + 1`.
     ledger: Vec<LedgerEntry>,
-    /// By identity.
+    /// Captures by input and offset.
     captures: BTreeMap<(InputId, u64), Capture>,
-    /// Revisits of other URLs that have an original, with the content of that.
+    /// Revisits of other URLs that have an original, with the content of the original.
     revisits: BTreeMap<(InputId, u64), Capture>,
     quarantine: BTreeSet<(InputId, QuarantineEntry)>,
-    /// Takedown `i + 1`, in clear, and whether it is in force.
+    /// Takedown `i + 1`, as plain text, and whether it is in force.
     takedowns: Vec<(Selector, bool)>,
-    /// Captures that are kept out, by identity, with the number of the takedown.
+    /// Captures that are kept out, by input and offset, with the number of the takedown.
     kept_out: BTreeMap<(InputId, u64), (Capture, usize)>,
 }
 
@@ -142,7 +144,8 @@ impl Model {
         }
     }
 
-    /// As [`crate::Weave::take_down`], of what is no whole input; gives the number of captures that leave.
+    /// As [`crate::Weave::take_down`] for a selector other than a whole input. Returns the number
+    /// of removed captures.
     pub fn take_down(&mut self, selector: &Selector) -> u64 {
         if self
             .takedowns
@@ -169,7 +172,8 @@ impl Model {
         leave
     }
 
-    /// As [`crate::Weave::undo_takedown`]; gives the captures of inputs that come back when they are read again.
+    /// As [`crate::Weave::undo_takedown`]. Returns the captures that come back when their inputs
+    /// are read again.
     pub fn undo_takedown(&mut self, number: usize) -> Vec<(InputId, Capture)> {
         self.takedowns[number - 1].1 = false;
         let back = self.kept_out.iter().filter(|(_, (_, by))| *by == number);
@@ -204,7 +208,7 @@ impl Model {
         self.revisits = found.collect();
     }
 
-    /// What docs/views.md says under "Revisits".
+    /// Implements section "Revisits" of docs/views.md.
     fn original(&self, revisit: &Capture) -> Option<(InputId, &Capture)> {
         let digest = Some(revisit.digest.as_str()).filter(|digest| !["", "-"].contains(digest));
         let all = || self.captures.iter().map(|((input, _), c)| (*input, c));
@@ -262,34 +266,34 @@ impl Model {
             .copied()
     }
 
-    /// A capture that was applied and not taken back.
+    /// Returns a capture that was applied and not taken back.
     pub fn capture(&self, id: InputId, offset: u64) -> Option<&Capture> {
         self.captures.get(&(id, offset))
     }
 
-    /// All captures, with the entries of their inputs.
+    /// Returns all captures, with the entries of their inputs.
     pub fn captures(&self) -> impl Iterator<Item = (&LedgerEntry, &Capture)> {
         let captures = self.captures.iter();
         captures.map(|((input, _), capture)| (&self.ledger[input.0 as usize - 1], capture))
     }
 
-    /// Keys of all URIs, and of all sources.
+    /// Returns the keys of all URIs, which include all sources.
     pub fn url_keys(&self) -> BTreeSet<String> {
         self.uris().into_keys().collect()
     }
 
-    /// Whether a key is a page or a document.
+    /// Returns whether a key is a page or a document.
     pub fn has_content(&self, url_key: &str) -> bool {
         self.versions().get(url_key).is_some_and(|c| content(c).is_some())
     }
 
-    /// Text of a page or document.
+    /// Returns the text of a page or document.
     pub fn text(&self, url_key: &str) -> Option<String> {
         self.versions().get(url_key).filter(|c| content(c).is_some())?;
         self.text_kept(url_key)
     }
 
-    /// The text that comes with the version of a key, whatever that is.
+    /// Returns the text stored with the version of a key, whatever kind of version it is.
     pub fn text_kept(&self, url_key: &str) -> Option<String> {
         let versions = self.versions();
         let version = versions.get(url_key)?;
@@ -303,7 +307,7 @@ impl Model {
             .map(|(_, c)| text(c))
     }
 
-    /// When the current version of a key began, and what the key was before it.
+    /// Returns when the current version of a key began, and its past versions.
     pub fn history(&self, url_key: &str) -> (i64, Vec<PastVersion>) {
         let Some(current) = self.versions().get(url_key).copied() else {
             return (0, Vec::new());
@@ -312,7 +316,7 @@ impl Model {
         let readable: Vec<_> = of_key
             .filter(|(_, c)| c.fetch_time_ms <= current.fetch_time_ms)
             .collect();
-        // Names of inputs do not count here either.
+        // The names of inputs do not count here either.
         let newest = readable
             .iter()
             .filter(|(_, c)| c.fetch_time_ms == current.fetch_time_ms)
@@ -344,7 +348,8 @@ impl Model {
         (since_ms, past)
     }
 
-    /// Of every moment its page or document, if it is one, whether it is a page and its digest, and when that began.
+    /// Returns the versions over time. Each has its page or document if it is one, whether it is a
+    /// page, its digest, and when it began.
     fn versions_of(
         &self,
         captures: &[(InputId, &Capture)],
@@ -414,7 +419,7 @@ impl Model {
         }
     }
 
-    /// The order of captures of one moment where names of inputs do not count.
+    /// Returns the order of captures of one moment, which does not depend on the names of inputs.
     fn content_order(&self, input: InputId, c: &Capture) -> impl Ord + use<> {
         let page = content(c).map(|page| {
             let text = (!page.text.is_empty()).then(|| text_hash(&page.text));
@@ -433,7 +438,7 @@ impl Model {
         )
     }
 
-    /// The different texts of a key that are not that of its current version.
+    /// Returns the different texts of a key, except that of its current version.
     pub fn past_texts(&self, url_key: &str) -> BTreeSet<String> {
         let of_key = self.eligible().filter(|(_, c)| c.url_key == url_key);
         let texts = of_key.filter_map(|(_, c)| content(c).map(|page| page.text.clone()));
@@ -443,14 +448,15 @@ impl Model {
             .collect()
     }
 
-    /// URL key and title of every page.
+    /// Returns URL key and title of every page.
     pub fn pages(&self) -> Vec<(String, String)> {
         let pages = self.versions().into_iter().filter(|(_, c)| is_page(c));
         let title = |c: &Capture| c.page.as_ref().map_or(String::new(), |page| page.title.clone());
         pages.map(|(key, c)| (key.to_owned(), title(c))).collect()
     }
 
-    /// Greatest fetch time of the version, and of later captures that say it was there, and are no versions themselves.
+    /// Returns the greatest fetch time of the version and of the later captures that confirm it
+    /// without being versions.
     pub fn last_seen_ms(&self, url_key: &str) -> Option<i64> {
         let version = *self.versions().get(url_key)?;
         let revisits = self
@@ -464,7 +470,7 @@ impl Model {
             .max()
     }
 
-    /// Sources of a URI, sorted, with the anchors of their links.
+    /// Returns the sources of a URI, sorted, with the anchors of their links.
     pub fn inlinks(&self, url_key: &str) -> Vec<(String, String)> {
         let links = self.links();
         let to_here = links.iter().filter(|((_, target), _)| target == url_key);
@@ -473,7 +479,8 @@ impl Model {
             .collect()
     }
 
-    /// The link to a key in versions of a page: of the newest whose fetch time is at most `at_ms`, or of any.
+    /// Returns the link to a key in versions of a page: of the newest whose fetch time is at most
+    /// `at_ms`, or of any.
     pub fn link_when(&self, source: &str, target: &str, at_ms: Option<i64>) -> Option<VersionLink> {
         let current = *self.versions().get(source)?;
         let mut moments: BTreeMap<i64, Vec<(InputId, &Capture)>> = BTreeMap::new();
@@ -515,7 +522,7 @@ impl Model {
         })
     }
 
-    /// Keys that any capture that may be current links to, and of which keys these captures are.
+    /// Returns the targets of all captures that may be current, with the keys that link to each.
     pub fn linked_ever(&self) -> BTreeMap<String, BTreeSet<String>> {
         let mut linked: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (_, c) in self.eligible() {
@@ -526,7 +533,7 @@ impl Model {
         linked
     }
 
-    /// The different sets of links of keys, and their names, that are not those of current versions.
+    /// Returns the different link sets of keys by name, except those of current versions.
     pub fn past_links(&self) -> BTreeSet<(String, [u8; 16])> {
         let named = |c: &Capture| Some((c.url_key.clone(), name_of(c)?));
         let mut names: BTreeSet<_> = self.eligible().filter_map(|(_, c)| named(c)).collect();
@@ -536,7 +543,7 @@ impl Model {
         names
     }
 
-    /// What the links to a URI say: the weightiest texts, each with the number of hosts that say it.
+    /// Returns the anchor texts of a URI: the weightiest, each with its number of hosts.
     pub fn anchors(&self, url_key: &str) -> Vec<AnchorRow> {
         let mut said: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (source, anchor) in self.inlinks(url_key) {
@@ -558,18 +565,18 @@ impl Model {
                 hosts: hosts.len() as u64,
             })
             .collect();
-        // Texts are in order.
+        // Texts are in order already, and the sort is stable.
         said.sort_by_key(|anchor| std::cmp::Reverse(anchor.weight()));
         said.truncate(16);
         said
     }
 
-    /// Keys of all URIs.
+    /// Returns the keys of all URIs.
     pub fn uri_keys(&self) -> Vec<String> {
         self.uris().into_keys().collect()
     }
 
-    /// All URIs of a scope in rank order.
+    /// Returns all URIs of a scope in rank order.
     pub fn top(&self, domain: Option<&str>) -> Vec<TopRow> {
         let mut rows: Vec<TopRow> = self
             .uris()
@@ -747,7 +754,7 @@ impl Model {
             .filter(|(_, c)| may_be_current(c))
     }
 
-    /// Current version of every key.
+    /// Returns the current version of every key.
     fn versions(&self) -> BTreeMap<&str, &Capture> {
         let mut versions: BTreeMap<&str, (InputId, &Capture)> = BTreeMap::new();
         for (input, c) in self.eligible() {
@@ -759,7 +766,7 @@ impl Model {
         versions.into_iter().map(|(key, (_, c))| (key, c)).collect()
     }
 
-    /// All links by source and target.
+    /// Returns all links by source and target.
     fn links(&self) -> BTreeMap<(String, String), Link> {
         let mut links = BTreeMap::new();
         for (source, c) in self.versions() {
@@ -786,7 +793,7 @@ impl Model {
     }
 }
 
-/// What docs/views.md says under "Current version".
+/// Implements section "Current version" of docs/views.md.
 fn may_be_current(c: &Capture) -> bool {
     let is_of_get = c.method.is_empty() || c.method == "GET";
     let is_whole = c.shortfall == Shortfall::None;
@@ -802,7 +809,8 @@ fn may_be_current(c: &Capture) -> bool {
     is_of_get && is_whole && is_content
 }
 
-/// A revisit with the content of its original; `None` where that leads to the revisit's own key.
+/// Returns a revisit with the content of its original; `None` if the original leads to the
+/// revisit's own key.
 fn with_content(revisit: &Capture, input: InputId, original: &Capture) -> Option<Capture> {
     let mut links = links_of(original);
     links.retain(|link| link.url_key != revisit.url_key);
@@ -835,7 +843,7 @@ fn with_content(revisit: &Capture, input: InputId, original: &Capture) -> Option
     Some(now)
 }
 
-/// Whether it was answered with success and is no version.
+/// Returns whether a capture was answered with success without being a version.
 fn confirms(c: &Capture) -> bool {
     let is_success = match c.kind {
         CaptureKind::Conversion => false,

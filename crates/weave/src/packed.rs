@@ -1,14 +1,15 @@
-//! Rows packed under a dictionary of the archive's own.
+//! Rows compressed with a dictionary that is trained for the archive.
 //!
-//! Rows of links are short and alike: hosts, paths and anchors come again in every one of them, but rarely within one.
-//! The first epoch with enough of them trains a dictionary, which is kept in table `meta` from the same batch on that
-//! holds the first rows packed under it, and never replaced. Rows before it stay as they are.
+//! Rows of links are short and alike: hosts, paths and anchors recur across rows but rarely within
+//! one. The first epoch with enough of them trains a dictionary. It is stored in table `meta` in
+//! the same batch as the first rows that use it. Earlier rows stay uncompressed. Only a purge
+//! removes it, after uncompressing all rows.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
-//! | 1 | 2; any other first byte: the row is not packed |
+//! | 1 | 2; with any other first byte, the row is not packed |
 //! | varint | length of the row |
-//! | n | the row, as a frame of zstd under the dictionary |
+//! | n | the row, as a zstd frame with the dictionary |
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -19,26 +20,28 @@ use zstd::zstd_safe::CParameter;
 
 use crate::codec::{self, Corrupt, Reader};
 
-/// First byte of a packed row; no row that is packed begins with it.
+/// First byte of a packed row. No unpacked row begins with it.
 pub(crate) const PACKED: u8 = 2;
 
-/// Longest row, in bytes, that is unpacked: 10,000 links, the most that a page has, fill 40 MiB at most.
+/// Longest row, in bytes, that is unpacked. The maximum of 10,000 links per page takes at most 40
+/// MiB.
 const ROW_BYTES_MAX: u64 = 256 << 20;
 
-/// Size of a dictionary: what zstd itself finds sensible for rows of some hundred bytes.
+/// Size of a dictionary: the size that zstd suggests for rows of some hundred bytes.
 const DICTIONARY_BYTES: usize = 64 << 10;
 
-/// Rows that a dictionary is trained from, at least and at most. Fewer would not pay for it; more make it no better.
+/// Minimum and maximum size of the training sample, in bytes. A smaller sample is not worth a
+/// dictionary, and a larger one does not improve it.
 const SAMPLE_BYTES_MIN: usize = if cfg!(test) { 64 << 10 } else { 1 << 20 };
 const SAMPLE_BYTES_MAX: usize = 4 << 20;
 
-/// Level of compression: rows are written much more often than they are read.
+/// Compression level: rows are written much more often than they are read.
 const LEVEL: i32 = 1;
 
-/// What rows of an archive have in common.
+/// A dictionary of the common parts of rows.
 #[derive(Debug)]
 pub(crate) struct Dictionary {
-    /// Tells dictionaries of one process apart.
+    /// Distinguishes the dictionaries of one process.
     id: u64,
     bytes: Vec<u8>,
 }
@@ -52,7 +55,7 @@ impl Dictionary {
         })
     }
 
-    /// A dictionary for rows like these, if they are enough.
+    /// Trains a dictionary from rows, if they have at least [`SAMPLE_BYTES_MIN`] bytes.
     pub(crate) fn train<'r>(rows: impl Iterator<Item = &'r [u8]>) -> Option<Arc<Dictionary>> {
         let (mut sample, mut sizes) = (Vec::new(), Vec::new());
         for row in rows {
@@ -68,7 +71,7 @@ impl Dictionary {
         let trained = zstd::dict::from_continuous(&sample, &sizes, DICTIONARY_BYTES);
         match trained {
             Ok(bytes) => Some(Dictionary::new(bytes)),
-            // Rows without anything in common: they are kept as they are.
+            // The rows have nothing in common, so they are stored uncompressed.
             Err(error) => {
                 tracing::debug!(%error, "no dictionary for links");
                 None
@@ -81,23 +84,23 @@ impl Dictionary {
     }
 }
 
-/// Packs rows of one epoch.
+/// Compresses the rows of one epoch.
 pub(crate) struct Packer(Option<zstd::bulk::Compressor<'static>>);
 
 impl Packer {
     pub(crate) fn new(dictionary: Option<&Dictionary>) -> Packer {
         let packer = dictionary.map(|dictionary| {
             let mut packer = zstd::bulk::Compressor::with_dictionary(LEVEL, dictionary.bytes())?;
-            // Both are known without the frame's head: 6 bytes of it in every row.
+            // Both are known, so the frame header can omit them: this saves 6 bytes per row.
             packer.set_parameter(CParameter::DictIdFlag(false))?;
             packer.set_parameter(CParameter::ContentSizeFlag(false))?;
             Ok::<_, std::io::Error>(packer)
         });
-        // Without memory for it, rows are kept as they are.
+        // Without memory for a compressor, rows are stored uncompressed.
         Packer(packer.and_then(Result::ok))
     }
 
-    /// Appends the row as it is to be written: packed, where that is shorter.
+    /// Appends the row to `out`, packed if that is shorter.
     pub(crate) fn pack(&mut self, row: &[u8], out: &mut Vec<u8>) {
         let packed = self.0.as_mut().and_then(|zstd| zstd.compress(row).ok());
         match packed {
@@ -111,7 +114,7 @@ impl Packer {
     }
 }
 
-/// The row as it was before [`Packer::pack`].
+/// Returns the row that was given to [`Packer::pack`].
 pub(crate) fn unpack<'r>(dictionary: Option<&Dictionary>, row: &'r [u8]) -> Result<Cow<'r, [u8]>, Corrupt> {
     let mut r = Reader::new(row);
     if r.u8()? != PACKED {
@@ -132,7 +135,8 @@ pub(crate) fn unpack<'r>(dictionary: Option<&Dictionary>, row: &'r [u8]) -> Resu
 
 fn decompress(dictionary: &Dictionary, packed: &[u8], length: usize) -> std::io::Result<Vec<u8>> {
     thread_local! {
-        /// Making one takes longer than most rows do; with the number of the dictionary that it has read.
+        /// Decompressor with the id of its dictionary. It is reused, because creating one takes
+        /// longer than unpacking most rows.
         static UNPACKER: RefCell<Option<(u64, zstd::bulk::Decompressor<'static>)>> = const { RefCell::new(None) };
     }
     UNPACKER.with_borrow_mut(|unpacker| {

@@ -1,4 +1,4 @@
-//! What an epoch's chain has to say to search: which pages changed, and what they are now.
+//! Collects the changes of an epoch for search: which pages changed, and their new state.
 
 use crate::bucket::inlinks_bucket;
 use crate::epoch::{ChangedPage, ChangedPast, PageChange};
@@ -9,8 +9,9 @@ use crate::views::past::PastChange;
 use crate::views::uris::{Counts, UriChange};
 use crate::views::version_change::{ContentNow, VersionChange};
 
-/// Pages and documents that look different now, or whose bucket of in-links changed, sorted by key; and what each of the first is
-/// now. `versions` and `uris` are sorted by key, `inputs` by number.
+/// Returns pages and documents that changed, or whose bucket of in-links changed, sorted by key.
+/// Includes the new state of those that changed themselves. `versions` and `uris` must be sorted by
+/// key, `inputs` by number.
 pub(crate) fn page_changes(
     versions: Vec<VersionChange>,
     uris: Vec<UriChange>,
@@ -47,7 +48,7 @@ pub(crate) fn page_changes(
     PageChanges { changes, pages, past }
 }
 
-/// What [`page_changes`] gives: see [`crate::EpochReport`].
+/// Result of [`page_changes`]: see [`crate::EpochReport`].
 pub(crate) struct PageChanges {
     pub(crate) changes: Vec<PageChange>,
     pub(crate) pages: Vec<ChangedPage>,
@@ -67,7 +68,8 @@ fn bucket(counts: Option<Counts>) -> u8 {
     inlinks_bucket(counts.map_or(0, |counts| counts.inlinks_external))
 }
 
-/// The change of a page or document that stays as it is, if its bucket moves or its anchors are others.
+/// Returns the change of an otherwise unchanged page or document, if its bucket or its anchor texts
+/// changed.
 fn moved(uri: UriChange) -> Option<PageChange> {
     let now = bucket(uri.after);
     match uri.anchors {

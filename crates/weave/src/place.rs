@@ -1,11 +1,13 @@
-//! Where an index lives: creating its directory in one step, and knowing ours from others.
+//! The directory of an index: creating it in one step, and recognising it.
 //!
-//! A new index is made complete under a temporary name and then renamed, so that a directory of the right name
-//! is always a whole index. Row `format` in table `meta` says how rows are to be read.
+//! A new index is written completely under a temporary name and then renamed, so a directory with
+//! the final name always holds a complete index. Row `format` in table `meta` says how to read the
+//! rows.
 //!
-//! An index of an older format becomes one of this format when it is opened: programs that cannot read the rows that
-//! are written from now on refuse it by name. Before format 4 this means to write many rows anew ([`renumber`]). What
-//! its old rows do not say stays unknown, which is told at each opening.
+//! An index of an older format is upgraded when it is opened: older programs cannot read the rows
+//! written from then on, and refuse the format by its number. Before format 4 this rewrites many
+//! rows ([`renumber`]). Data that old rows do not have stays unknown, which is logged at each
+//! opening.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,35 +26,40 @@ use crate::settings::Settings;
 use crate::tables::{LINK_DICTIONARY_ROW, Table, Tables};
 use crate::write::Write;
 
-/// Format written and the newest read. Since 2, captures say whether they are redirects to their own key.
-/// Since 3, rows of links may be packed. Since 4, URIs name their sources by number. Since 5, takedowns keep captures out,
-/// which an older program would let in again. Since 6, captures say what the page was, so that past versions can be found.
-/// Since 7, rows of URIs have what their in-links say. Since 8, captures and versions may be documents, which an older program would
-/// weave as nothing. Since 9, links of versions that are not current are kept, which an older program would leave behind.
-/// Since 10, captures say their method and what they lack.
+/// Format that is written, and the newest that is read. Changes by format:
+/// - 2: captures say whether they are redirects to their own key.
+/// - 3: rows of links may be packed.
+/// - 4: URIs name their sources by number.
+/// - 5: takedowns keep captures out; an older program would let them in again.
+/// - 6: captures say what the page was, so that past versions can be found.
+/// - 7: rows of URIs have the anchor texts of their in-links.
+/// - 8: captures and versions may be documents, which an older program would ignore.
+/// - 9: links of past versions are kept; an older program would not remove them.
+/// - 10: captures have their method and say what they lack.
 const FORMAT: u64 = 10;
 
-/// Older rows do not say which captures are answers to other methods than GET, parts, or empty.
+/// First format whose rows show answers to other methods than GET, parts, and empty answers.
 const FORMAT_WITH_METHODS: u64 = 10;
 
-/// Older rows do not say which links the page had.
+/// First format whose rows say which links a page had.
 const FORMAT_WITH_PAST_LINKS: u64 = 9;
 
-/// Rows of URIs of older ones lack what their in-links say: they are made anew from the links.
+/// First format whose rows of URIs have anchor texts. In older indexes they are rebuilt from the
+/// links.
 const FORMAT_WITH_ANCHORS: u64 = 7;
 
-/// Older rows do not say what the page was.
+/// First format whose rows say what a page was.
 const FORMAT_WITH_PAST: u64 = 6;
 
-/// Rows of older ones name sources by key.
+/// First format that names sources by number; older rows name them by key.
 const FORMAT_WITH_NUMBERS: u64 = 4;
 
-/// Older rows do not say whether a capture is a redirect to its own key.
+/// First format whose rows say whether a capture is a redirect to its own key.
 const FORMAT_WITH_REDIRECTS: u64 = 2;
 pub(crate) const FORMAT_ROW: &str = "format";
 pub(crate) const MAGIC: &[u8] = b"weft index";
 
-/// Opens the index in `dir`, creating it where there is nothing.
+/// Opens the index in `dir`. Creates it if the directory is missing or empty.
 pub(crate) fn open(
     dir: &Path,
     links: Option<LinkScope>,
@@ -62,7 +69,8 @@ pub(crate) fn open(
     if is_vacant(dir).map_err(|e| OpenError::io("look for", dir, &e))? {
         create(dir, links.unwrap_or_default(), settings)?;
     }
-    // The engine's own marker. Without it the engine would lay out a new database among somebody's files.
+    // The engine's own marker. Without it the engine would create a new database among unrelated
+    // files.
     if !dir.join("version").is_file() {
         return Err(OpenError::Foreign {
             dir: dir.display().to_string(),
@@ -141,16 +149,16 @@ fn create(dir: &Path, links: LinkScope, settings: &Settings) -> Result<(), OpenE
         .unwrap_or(Path::new("."));
     std::fs::create_dir_all(parent).map_err(failed)?;
     if making.exists() {
-        // A creation that was cut short; there is nothing in it yet.
+        // An interrupted creation; it holds no data.
         std::fs::remove_dir_all(&making).map_err(failed)?;
     }
     fill(&making, links, settings).map_err(|e| OpenError::engine("create", dir, &e))?;
-    // The rows were synced by `fill`: what is renamed is complete.
+    // `fill` has synced the rows, so the renamed directory is complete.
     crash::point("create.before_rename");
-    // Also replaces an empty directory.
+    // The rename also replaces an empty directory.
     std::fs::rename(&making, dir).map_err(failed)?;
     crash::point("create.after_rename");
-    // The rename itself is durable only once the folder that holds the name is synced.
+    // The rename is durable only after the parent directory is synced.
     std::fs::File::open(parent)
         .and_then(|p| p.sync_all())
         .map_err(failed)
@@ -172,21 +180,22 @@ fn fill(making: &Path, links: LinkScope, settings: &Settings) -> fjall::Result<(
     let mut write = Write::new(&tables);
     put_format(&mut write, &format);
     write.commit()?;
-    // Before the rename, or after a crash the directory could have its name without its format row.
+    // This sync must come before the rename. Otherwise, after a crash, the directory could have its
+    // final name and lack its format row.
     tables.db.persist(PersistMode::SyncAll)
 }
 
-/// What row `format` says.
+/// Content of row `format`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Format {
     /// Format that rows are written in.
     written: u64,
     links: LinkScope,
-    /// Format of the oldest rows that may be there.
+    /// Format of the oldest rows that may exist.
     oldest: u64,
 }
 
-/// Writes the new number, and that there are rows to be written anew.
+/// Writes the new format number, and marks the rows that must be rewritten.
 fn upgrade(tables: &Tables, format: &Format) -> fjall::Result<()> {
     let now = Format {
         written: FORMAT,
@@ -305,7 +314,7 @@ mod tests {
         check_older(b"weft index\x04\x01\x04", 4);
     }
 
-    /// Opens an index whose row `format` is as an older program wrote it.
+    /// Opens an index whose row `format` was written by an older program.
     #[track_caller]
     fn check_older(row: &[u8], oldest: u64) {
         let home = tempfile::tempdir().unwrap();

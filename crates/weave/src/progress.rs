@@ -1,4 +1,4 @@
-//! Ledger and quarantine in an epoch: positions and sums move with the captures they belong to.
+//! Ledger and quarantine in an epoch: positions and sums change together with their captures.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::views::captures::refusal_of_key;
 use crate::views::totals::TotalsRow;
 use crate::write::Write;
 
-/// Ledger entries of an epoch as they will be.
+/// New ledger entries of an epoch.
 pub(crate) struct LedgerMoves<'l> {
     ledger: &'l [LedgerEntry],
     by_digest: &'l FxHashMap<String, InputId>,
@@ -42,7 +42,7 @@ impl<'l> LedgerMoves<'l> {
         Ok(self.moved.entry(id).or_insert_with(|| before.clone()))
     }
 
-    /// Quarantines what has a URL key that cannot be woven and gives the others.
+    /// Quarantines arrivals with unusable URL keys and returns the others.
     pub(crate) fn keep_usable<T: Arrival>(
         &mut self,
         arriving: Vec<(InputId, T)>,
@@ -73,7 +73,7 @@ impl<'l> LedgerMoves<'l> {
             .or_insert((input, entry));
     }
 
-    /// Adds new captures to their inputs' sums.
+    /// Adds new captures to the sums of their inputs.
     pub(crate) fn count_captures<T>(&mut self, captures: &[(InputId, T)]) -> Result<(), ApplyError> {
         for (input, count) in of_inputs(captures) {
             self.entry(input)?.captures += count;
@@ -81,7 +81,7 @@ impl<'l> LedgerMoves<'l> {
         Ok(())
     }
 
-    /// The same of lines of indexes.
+    /// Adds new index lines to the sums of their inputs.
     pub(crate) fn count_lines<T>(&mut self, lines: &[(InputId, T)]) -> Result<(), ApplyError> {
         for (input, count) in of_inputs(lines) {
             self.entry(input)?.index_lines += count;
@@ -89,7 +89,7 @@ impl<'l> LedgerMoves<'l> {
         Ok(())
     }
 
-    /// Moves the numbers of captures that inputs are kept out of.
+    /// Changes the numbers of captures that takedowns keep out, per input.
     pub(crate) fn count_taken_down(&mut self, moved: &FxHashMap<InputId, i64>) -> Result<(), ApplyError> {
         for (input, by) in moved {
             let entry = self.entry(*input)?;
@@ -106,15 +106,16 @@ impl<'l> LedgerMoves<'l> {
         Ok(())
     }
 
-    /// Takes in how far an input is digested. What other inputs have is only known now that all of it was read, so it
-    /// may be that another one has come to have the same content since this one was begun.
+    /// Records how far an input is digested. Its full digest is known only after all of it was
+    /// read, so another input may have been loaded with the same content in the meantime.
     fn digest(&mut self, id: InputId, now: Digested) -> Result<(), ApplyError> {
         let holder = self.by_digest.get(&now.digest).copied();
         let other = holder.filter(|holder| *holder != id);
         let name = other.map(|other| Names::new(self.ledger).get(other));
         let entry = self.entry(id)?;
         if let Some(name) = name {
-            // Its digest stays that of its beginning: it is not to be found by that of the other one.
+            // Keeps the digest of the beginning: a look-up by the full digest must find the other
+            // input.
             entry.state = InputState::Failed {
                 reason: format!("it has the content of {name}, which came meanwhile: load it again"),
             };
@@ -135,7 +136,7 @@ impl<'l> LedgerMoves<'l> {
         Ok(())
     }
 
-    /// Takes in the positions, writes what changed, and gives the changed entries.
+    /// Applies the positions, writes the changed entries and returns them.
     pub(crate) fn finish(
         mut self,
         cut: &Cut,
@@ -145,7 +146,7 @@ impl<'l> LedgerMoves<'l> {
     ) -> Result<Vec<(InputId, LedgerEntry)>, ApplyError> {
         for step in progress {
             let entry = self.entry(step.input)?;
-            // Nothing of it counts, so nothing of it is read either.
+            // No capture of a taken-down input counts, so its position does not advance either.
             if entry.state == InputState::TakenDown {
                 continue;
             }
@@ -157,8 +158,8 @@ impl<'l> LedgerMoves<'l> {
                 entry.bytes_done,
                 step.bytes_done
             );
-            // In the same batch as the captures before this position: neither is ever durable without the
-            // other.
+            // In the same batch as the captures before this position: neither is durable without
+            // the other.
             entry.bytes_done = step.bytes_done;
             entry.exchange_from = step.exchange_from.min(step.bytes_done);
             entry.records += step.records;
@@ -178,7 +179,7 @@ impl<'l> LedgerMoves<'l> {
             }
         }
         for (key, (input, entry)) in std::mem::take(&mut self.quarantined) {
-            // After a crash the same span may come a second time; it is counted once.
+            // After a crash the same span may come a second time. It is counted once.
             if cut.contains(Table::Quarantine, &key)? {
                 continue;
             }
@@ -187,7 +188,7 @@ impl<'l> LedgerMoves<'l> {
             write.put(Table::Quarantine, key, ledger::encode_quarantine(&entry));
         }
         let ledger = self.ledger;
-        // An entry that is as it was is no change: an epoch of nothing else is no epoch.
+        // Unchanged entries are dropped: without other changes there is no epoch.
         self.moved.retain(|id, entry| *entry != ledger[id.0 as usize - 1]);
         for (id, entry) in &self.moved {
             write.put(Table::Inputs, ledger::entry_key(*id), ledger::encode_entry(entry));
@@ -196,7 +197,7 @@ impl<'l> LedgerMoves<'l> {
     }
 }
 
-/// How many there are of each input.
+/// Returns the number of arrivals of each input.
 fn of_inputs<T>(arrived: &[(InputId, T)]) -> BTreeMap<InputId, u64> {
     let mut counts = BTreeMap::new();
     for (input, _) in arrived {

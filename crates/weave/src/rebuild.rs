@@ -1,20 +1,22 @@
-//! Views made anew from the tables that they follow from. Rows are compared, and only those that differ are written.
+//! Rebuilds views from the tables that they are derived from. Rows are compared, and only those
+//! that differ are written.
 //!
-//! | views | tables | follow from |
+//! | views | tables | derived from |
 //! |---|---|---|
-//! | `uris`, `inlinks` | `uris`, `inlinks`, `anchors`, `sources` | `captures`, `versions`, `links` |
+//! | `uris`, `inlinks` | the same, `anchors`, `sources` | `captures`, `versions`, `links` |
 //! | `domains`, `top` | `domains`, `rankings` | `uris` |
 //!
 //! Invariants:
-//!  - readers see the state before until everything is written: the last batch makes the epoch that is published;
-//!  - where there are more batches than one, row `rebuilding` of table `meta` commits with the first and goes with the last. An
-//!    index that has it goes through with the rebuild when it is opened. Each run compares everything and writes
-//!    what is still wrong, so it can end anywhere;
-//!  - before anything is written, the tables that others are made from were read and agree with each other. A loss in one of
-//!    them is an error, and does not spread.
+//! - Readers see the old state until everything is written: the last batch makes the epoch that is
+//!   published.
+//! - With more than one batch, row `rebuilding` of table `meta` is committed with the first and
+//!   removed with the last. Opening an index with that row finishes the rebuild. Each run compares
+//!   everything and writes the remaining differences, so it may be interrupted anywhere.
+//! - Before anything is written, the source tables are read and must agree. A loss in one of them
+//!   is an error and does not spread.
 //!
-//! Memory is bounded but for two things that are held whole, one at a time: all in-links of one URI, and the states of all URIs of
-//! one domain.
+//! Memory is bounded except for two things, held one at a time: all in-links of one URI, and the
+//! states of all URIs of one domain.
 
 mod ahead;
 mod domains;
@@ -36,48 +38,50 @@ use crate::views::totals::TotalsRow;
 use crate::views::{changes, totals};
 use crate::write::Write;
 
-/// Key of the row in table `meta` that says what is being made anew.
+/// Key of the row in table `meta` that says which views are being rebuilt.
 pub(crate) const REBUILDING_ROW: &str = "rebuilding";
 
 /// Rows in a batch: some 10 MB.
 const BATCH_ROWS: usize = if cfg!(test) { 8 } else { 1 << 16 };
 
-/// Pages whose in-links changed that search is told of one by one; of more it must be made anew itself.
+/// Maximum number of pages with changed in-links that are reported to search one by one. With more,
+/// search must be rebuilt.
 const CHANGES_MAX: usize = 1 << 16;
 
-/// What a rebuild found and did.
+/// The result of a rebuild.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rebuilt {
-    /// The epoch in which it was mended; the newest one if nothing was wrong.
+    /// The epoch of the repair; the newest epoch if nothing was wrong.
     pub epoch: Epoch,
-    /// Each table that was made anew.
+    /// Each rebuilt table.
     pub tables: Vec<RebuiltTable>,
-    /// So many pages got other in-links that search, which ranks by them, must be rebuilt, too.
+    /// Whether search must be rebuilt too: it ranks by in-links, and more pages changed theirs than
+    /// are reported one by one.
     pub is_search_untold: bool,
 }
 
-/// What a rebuild found and did in one table.
+/// The result of a rebuild for one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RebuiltTable {
-    /// Its name.
+    /// Name of the table.
     pub table: &'static str,
-    /// Rows that it must have: all were compared.
+    /// Number of rows that it must have. All were compared.
     pub rows: u64,
-    /// Rows that were missing, wrong or too many.
+    /// Rows that were missing, wrong or superfluous.
     pub mended: u64,
 }
 
-/// Why views were not made anew. What readers see is as before.
+/// Why views were not rebuilt. Readers see the old state.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RebuildError {
-    /// The view follows from the inputs alone.
+    /// The view is not derived from other tables, only from the inputs.
     #[error(
         "view {0} is what others are made from: only the inputs can say what is missing in it. Load them into a new archive \
          (weft verify compares without one), or restore a copy of this one"
     )]
     NotDerived(&'static str),
-    /// What is to be made anew would lack what is missing there.
+    /// The source table is damaged, so the rebuilt view would lack rows.
     #[error(
         "table {table} is damaged itself, at {key}: {detail}. What follows from it cannot be made anew: load the inputs into a \
          new archive, or restore a copy of this one"
@@ -87,13 +91,13 @@ pub enum RebuildError {
         table: &'static str,
         /// The URL key.
         key: String,
-        /// What contradicts what.
+        /// The contradiction.
         detail: &'static str,
     },
     /// A table cannot be read.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
-    /// Sorting needs temporary files beside the index.
+    /// Sorting rows in temporary files failed.
     #[error("sort rows in {dir}: {source}")]
     Scratch {
         /// The directory.
@@ -106,10 +110,10 @@ pub enum RebuildError {
     Apply(#[from] ApplyError),
 }
 
-/// Which views are made anew.
+/// Which views are rebuilt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Plan {
-    /// URIs and in-links; domains and rankings follow them in any case.
+    /// Whether URIs and in-links are rebuilt. Domains and rankings always are.
     uris: bool,
 }
 
@@ -132,7 +136,7 @@ impl Plan {
         [u8::from(self.uris)]
     }
 
-    /// A row of a later program may say more: then everything is made anew.
+    /// An unknown row, as of a later program, rebuilds everything.
     fn decode(row: &[u8]) -> Plan {
         Plan { uris: row != [0] }
     }
@@ -156,7 +160,7 @@ impl From<fjall::Error> for Failure {
     }
 }
 
-/// An error of the files that rows are sorted in.
+/// Wraps an error of the files that rows are sorted in.
 fn scratch(dir: &Path) -> impl Fn(std::io::Error) -> Failure + '_ {
     |source| {
         Failure::Rebuild(RebuildError::Scratch {
@@ -166,7 +170,7 @@ fn scratch(dir: &Path) -> impl Fn(std::io::Error) -> Failure + '_ {
     }
 }
 
-/// What a run needs.
+/// The index of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'t> {
     pub(crate) tables: &'t Arc<Tables>,
@@ -174,7 +178,7 @@ pub(crate) struct Place<'t> {
     pub(crate) ranking_rows_max: u64,
 }
 
-/// Compares and mends; durable when it returns. The caller publishes.
+/// Compares and repairs; durable when it returns. The caller publishes.
 pub(crate) fn run(
     place: Place<'_>,
     plan: Plan,
@@ -195,7 +199,7 @@ pub(crate) fn run(
     let mut totals = before.clone();
     if plan.uris {
         uris::mend(place, &cut, &mut mender, &mut totals)?;
-        // Domains are counted from what is there then.
+        // Domains are counted from the repaired URIs.
         mender.hand_over()?;
     }
     let cut = Cut::take(place.tables);
@@ -217,7 +221,7 @@ pub(crate) fn run(
             write.remove(Table::Meta, REBUILDING_ROW);
         }
         place.tables.wait_for_room()?;
-        // From here on memory and disk may differ if this fails.
+        // If anything fails from here on, memory and disk may differ.
         *is_begun = true;
         write.commit()?;
         crash::rebuilding_point("rebuild.before_sync");
@@ -232,12 +236,12 @@ pub(crate) fn run(
     Ok((rebuilt, totals))
 }
 
-/// Has URIs and what follows from them made anew when the index is opened.
+/// Schedules a rebuild of URIs and the views derived from them for the next opening of the index.
 pub(crate) fn begin(write: &mut Write<'_>) {
     write.put(Table::Meta, REBUILDING_ROW, Plan { uris: true }.encode());
 }
 
-/// Goes through with a rebuild that was cut short, if there is one.
+/// Finishes an interrupted rebuild, if there is one.
 pub(crate) fn finish(place: Place<'_>) -> Result<(), OpenError> {
     let row = Cut::take(place.tables).get(Table::Meta, REBUILDING_ROW.as_bytes())?;
     let Some(row) = row else { return Ok(()) };
@@ -245,7 +249,7 @@ pub(crate) fn finish(place: Place<'_>) -> Result<(), OpenError> {
     match run(place, Plan::decode(&row), &mut true, &mut |_, _| {}) {
         Ok(_) => Ok(()),
         Err(Failure::Engine(error)) => Err(OpenError::engine("rebuild views of", place.dir, &error)),
-        // What could not be read then cannot be read now: answers that need it say so.
+        // The unreadable rows stay unreadable. Answers that need them report it.
         Err(Failure::Rebuild(error)) => {
             tracing::error!(%error, dir = %place.dir.display(), "views were rebuilt in part");
             Ok(())
@@ -253,7 +257,7 @@ pub(crate) fn finish(place: Place<'_>) -> Result<(), OpenError> {
     }
 }
 
-/// Rows on their way into tables.
+/// Rows to be written to tables.
 struct Mender<'r, 't> {
     tables: &'t Arc<Tables>,
     write: Write<'t>,
@@ -261,13 +265,13 @@ struct Mender<'r, 't> {
     /// Whether a batch was handed over.
     is_begun: &'r mut bool,
     sums: Vec<RebuiltTable>,
-    /// Pages whose in-links are others now, in order.
+    /// Pages with changed in-links, in order.
     changes: Vec<PageChange>,
     progress: &'r mut dyn FnMut(&'static str, u64),
 }
 
 impl Mender<'_, '_> {
-    /// Names tables that are made anew, also those that turn out to have no rows.
+    /// Lists rebuilt tables, including those that turn out to have no rows.
     fn begin(&mut self, tables: &[Table]) {
         for table in tables {
             self.sum(*table);
@@ -288,7 +292,7 @@ impl Mender<'_, '_> {
         &mut self.sums[at]
     }
 
-    /// A row that the table must have was compared.
+    /// Counts a compared row that the table must have.
     fn compared(&mut self, table: Table) {
         let sum = self.sum(table);
         sum.rows += 1;
@@ -309,13 +313,14 @@ impl Mender<'_, '_> {
     }
 
     fn changed(&mut self, change: PageChange) {
-        // One more than may be told says that there were more.
+        // Keeps one change more than the maximum, to show that there were more.
         if self.changes.len() <= CHANGES_MAX {
             self.changes.push(change);
         }
     }
 
-    /// Hands rows over where there are many. Not to be called between rows that need each other.
+    /// Hands the rows over if there are many. Must not be called between rows that depend on each
+    /// other.
     fn breathe(&mut self) -> Result<(), Failure> {
         match self.write.len() >= BATCH_ROWS {
             true => self.hand_over(),

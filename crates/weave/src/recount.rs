@@ -1,10 +1,11 @@
-//! The views recomputed from captures as [`Fingerprints`], without an index.
+//! Recomputes the views from captures as [`Fingerprints`], without an index.
 //!
-//! Of every capture a row of fixed parts is sorted by its key (on disk, see [`crate::sort`]): its place among the
-//! captures of its key, and what would be added to the fingerprints if it were current. So memory is bounded,
-//! whatever the number of captures and of their links.
+//! Each capture becomes a row of bounded size, which is sorted by key (on disk, see
+//! [`crate::sort`]). The row holds its rank among the captures of its key, and what it adds to the
+//! fingerprints if it is current. So memory is bounded, whatever the number of captures and links.
 //!
-//! Definitions are those of `docs/views.md`: which capture is current, what its links are, which text it has.
+//! Which capture is current, what its links are, and which text it has is defined in
+//! `docs/views.md`.
 
 use std::io;
 use std::path::Path;
@@ -22,7 +23,7 @@ use crate::views::version_row::VersionRow;
 use crate::views::versions::take_links;
 use extract::IndexLine;
 
-/// Captures on their way to fingerprints.
+/// Collects captures for fingerprints.
 pub struct Recount {
     sorter: Sorter,
     revisits: Revisits,
@@ -33,7 +34,7 @@ pub struct Recount {
 }
 
 impl Recount {
-    /// Temporary files go to `dir`.
+    /// Creates a recount with temporary files in `dir`.
     pub fn new(dir: &Path) -> Recount {
         Recount {
             sorter: Sorter::new(dir),
@@ -45,10 +46,10 @@ impl Recount {
         }
     }
 
-    /// Adds a capture that comes only once, of the input with this name and collection.
+    /// Adds a capture of the input with this name and collection. Each capture must be added once.
     ///
     /// # Errors
-    /// Where a temporary file cannot be written.
+    /// If a temporary file cannot be written.
     pub fn add(&mut self, input: &str, collection: &str, mut capture: Capture) -> io::Result<()> {
         self.captures
             .add(self.hasher.new_capture(&capture, input, collection));
@@ -67,7 +68,7 @@ impl Recount {
         self.sorter.push(&self.row)
     }
 
-    /// Adds revisits of other URLs once more, with the content of their originals.
+    /// Adds the revisits of other URLs again, with the content of their originals.
     fn add_revisits(&mut self) -> io::Result<()> {
         let revisits = std::mem::replace(&mut self.revisits, Revisits::new(Path::new("")));
         revisits.finish(&mut |input, mut capture| {
@@ -77,14 +78,14 @@ impl Recount {
         })
     }
 
-    /// Of which URLs and seconds, and of which digests, an original may be wanted ([`crate::Snapshot::referred`]): others are not
-    /// held. Without it all are.
+    /// Limits the held originals to the URLs and seconds, and the digests, that revisits refer to
+    /// ([`crate::Snapshot::referred`]). By default all are held.
     pub fn with_referred(mut self, referred: Referred) -> Recount {
         self.revisits.wanted = Some(referred);
         self
     }
 
-    /// Adds a line of an index that comes only once.
+    /// Adds an index line. Each line must be added once.
     pub fn add_line(&mut self, input: &str, collection: &str, line: &IndexLine) {
         self.index_lines
             .add(self.hasher.index_line(line, input, collection));
@@ -99,7 +100,7 @@ impl Recount {
         for link in &links {
             fingerprint.add(self.hasher.link(key, link));
         }
-        // Numbers of inputs are no part of the hash: names are.
+        // The hash contains names of inputs, not their numbers.
         let version = VersionRow::of(InputId(0), capture, links.len() as u32, dropped);
         Candidate {
             place: Place {
@@ -118,10 +119,10 @@ impl Recount {
         }
     }
 
-    /// The fingerprints of all captures added.
+    /// Returns the fingerprints of all captures added.
     ///
     /// # Errors
-    /// Where temporary files cannot be written or read.
+    /// If temporary files cannot be written or read.
     pub fn finish(mut self) -> io::Result<Fingerprints> {
         self.add_revisits()?;
         let mut found = Fingerprints {
@@ -150,7 +151,7 @@ impl Recount {
     }
 }
 
-/// What the captures of one key come to: only the best of them are held.
+/// The best captures of one key; the others are dropped.
 struct Group {
     key: u128,
     /// The current version.
@@ -184,7 +185,8 @@ impl Group {
     fn count(self, hasher: &mut RowHasher, found: &mut Fingerprints) {
         found.captured.add(self.key);
         let Some(version) = self.best else { return };
-        // The greatest of all with text is of the version's time, or none is.
+        // The order starts with the time. If the greatest capture with text is older than the
+        // version, no capture of the version's time has text.
         let text = self
             .best_text
             .filter(|text| text.place.fetch_time_ms == version.place.fetch_time_ms);
@@ -211,12 +213,12 @@ struct Candidate {
     is_page: bool,
     has_content: bool,
     language: String,
-    /// Hash of its text, and whether that was cut.
+    /// Hash of its text, and whether the text is truncated.
     text: Option<(u128, bool)>,
     links: Fingerprint,
 }
 
-/// An [`Order`] of its own.
+/// The owned form of an [`Order`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
     fetch_time_ms: i64,
@@ -289,7 +291,7 @@ impl Candidate {
     }
 }
 
-/// Hash of the key, and the candidate if the capture may be current.
+/// Splits a row into the hash of the key, and the candidate if the capture may be current.
 fn split(row: &[u8]) -> Result<(u128, Option<Candidate>), Corrupt> {
     let mut r = Reader::new(row);
     let key = hash(&mut r)?;

@@ -1,11 +1,14 @@
-//! Makes an index of format 3 or before one of format 4, in which sources have numbers ([`crate::views::sources`]).
+//! Upgrades an index of format 3 or older to format 4, in which sources have numbers
+//! ([`crate::views::sources`]).
 //!
-//! Row `renumbering` of table `meta` is committed with the new format, before anything else is changed, and removed with
-//! the last change; an index that has it is not used before this has gone through. Each step is an engine batch of its
-//! own, and finds what the steps before it have done: a source that has a number keeps it, and a URI is of one kind or
-//! the other. So it can end anywhere, and begins again when the index is opened the next time.
+//! Row `renumbering` of table `meta` is committed with the new format, before any other change, and
+//! removed with the last change. An index with this row is not used before the upgrade is complete.
+//! Each step is a separate engine batch and recognises the work of earlier steps: a source that has
+//! a number keeps it, and a URI has either the old or the new format. So the upgrade may be
+//! interrupted anywhere, and continues when the index is opened again.
 //!
-//! All sources are given numbers of epoch 0, which no epoch of an archive has, in order of their keys.
+//! All sources get numbers of epoch 0, which no epoch of an archive has, in the order of their
+//! keys.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +28,7 @@ use crate::views::sources::{Numbering, SourceId};
 use crate::views::uris::{self, Counts, UriState};
 use crate::write::Write;
 
-/// Key of the row in table `meta` that says that this has not gone through yet.
+/// Key of the row in table `meta` that marks an unfinished upgrade.
 pub(crate) const RENUMBERING_ROW: &str = "renumbering";
 
 /// Rows in a batch: a multiple of the sources in a row of `sources`.
@@ -37,7 +40,7 @@ const CAPTURED: u8 = 1;
 const IS_PAGE: u8 = 2;
 const SPILLED: u8 = 4;
 
-/// Goes through with what is left to do, if anything is.
+/// Finishes the upgrade, if there is one.
 pub(crate) fn finish(tables: &Arc<Tables>, dir: &Path) -> Result<(), OpenError> {
     let is_begun = Cut::take(tables).contains(Table::Meta, RENUMBERING_ROW.as_bytes())?;
     if !is_begun {
@@ -65,7 +68,7 @@ struct Renumbering<'t> {
 }
 
 impl Renumbering<'_> {
-    /// Gives every source its number.
+    /// Assigns a number to every source.
     fn links(&self) -> Result<(), OpenError> {
         let cut = Cut::take(self.tables);
         let mut next = SourceId::default();
@@ -73,7 +76,8 @@ impl Renumbering<'_> {
         for row in cut.iter(Table::Links) {
             let (key, value) = row?;
             match cut.decode(Table::Links, &key, links::split_head(&value))? {
-                // Batches are written in order: all sources before the first without a number have one.
+                // Batches are written in order: all sources before the first one without a number
+                // have theirs.
                 Some(_) => next.place += 1,
                 None => rows.push((key, value)),
             }
@@ -86,7 +90,7 @@ impl Renumbering<'_> {
         Ok(())
     }
 
-    /// Numbers the sources of these rows from `next` on; gives the number after the last.
+    /// Numbers the sources of these rows from `next` on, and returns the number after the last.
     fn number(&self, cut: &Cut, next: SourceId, rows: &[Row]) -> Result<SourceId, OpenError> {
         if rows.is_empty() {
             return Ok(next);
@@ -106,7 +110,7 @@ impl Renumbering<'_> {
         Ok(last)
     }
 
-    /// Puts numbers in place of the keys of sources.
+    /// Replaces the keys of sources by numbers.
     fn uris(&self) -> Result<(), OpenError> {
         let cut = Cut::take(self.tables);
         let mut write = Write::new(self.tables);
@@ -126,7 +130,7 @@ impl Renumbering<'_> {
                 is_document: false,
                 counts: uri.counts,
                 sources,
-                // Made from the links when all have their numbers: see `rebuild`.
+                // Rebuilt from the links after all have their numbers: see `rebuild`.
                 anchors: Anchors::default(),
             };
             write.put(Table::Uris, key, uris::encode(&now));
@@ -164,7 +168,8 @@ impl Renumbering<'_> {
     }
 }
 
-/// Numbers of sources with these keys, in their order, which is that of the numbers.
+/// Returns the numbers of sources with these keys, in key order, which is also the order of the
+/// numbers.
 fn numbers<'k>(cut: &Cut, keys: impl IntoIterator<Item = &'k str>) -> Result<Vec<SourceId>, SnapshotError> {
     let number = |key: &str| {
         let row = cut.get(Table::Links, key.as_bytes())?;
@@ -180,7 +185,7 @@ fn numbers<'k>(cut: &Cut, keys: impl IntoIterator<Item = &'k str>) -> Result<Vec
     Ok(numbers)
 }
 
-/// A row of `uris` of format 3 or before.
+/// A row of `uris` of format 3 or older.
 struct OldUri<'r> {
     flags: u8,
     counts: Counts,

@@ -1,7 +1,8 @@
-//! Revisits of other URLs and their originals, found without an index: for a recount.
+//! Finds the originals of revisits of other URLs without an index, for a recount.
 //!
-//! Captures that may be originals and revisits that look for them meet in sorted rows, first by URL and second, then by digest, as
-//! `views::originals` defines it. Memory is bounded but for the captures of one URL within a second, and for the URLs that have one digest.
+//! Possible originals and the revisits that look for them meet in sorted rows, first by URL and
+//! second, then by digest, as `views::originals` defines it. Memory is bounded except for the
+//! captures of one URL within a second, and the URLs with one digest.
 
 use std::io;
 use std::path::Path;
@@ -22,7 +23,7 @@ const HASH_BYTES: usize = 16;
 const OFFER: u8 = 0;
 const REQUEST: u8 = 1;
 
-/// Hashes of what revisits refer to.
+/// Hashes of the references of revisits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Referred(pub(crate) FxHashSet<u64>);
 
@@ -32,12 +33,13 @@ impl Referred {
     }
 }
 
-/// The part of a hash that tells references apart; of two that have it in common more is held than is needed.
+/// Shortens a hash to the part that distinguishes references. A collision only holds more captures
+/// than needed.
 pub(crate) fn short(hash: &[u8; HASH_BYTES]) -> u64 {
     hash.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
-/// A capture with what its order needs.
+/// A capture with the data that its order needs.
 #[derive(Serialize, Deserialize)]
 struct Said {
     input: String,
@@ -51,7 +53,7 @@ pub(crate) struct Revisits {
     pub(crate) wanted: Option<Referred>,
 }
 
-/// Takes a revisit with its content, and the name of its input.
+/// Receives the name of the input and a revisit with its content.
 type Take<'a> = dyn FnMut(&str, Capture) -> io::Result<()> + 'a;
 
 impl Revisits {
@@ -94,7 +96,7 @@ impl Revisits {
         let is_wanted = |hash: &[u8; HASH_BYTES]| self.wanted.as_ref().is_none_or(|wanted| wanted.has(hash));
         if is_known(&capture.digest) && is_wanted(&by_digest) {
             let time = codec::sortable(capture.fetch_time_ms);
-            // Which URLs have the digest counts, too.
+            // Captures without content are added too, because the URLs with the digest count.
             let said = match eligible && content_of(capture).is_some() {
                 true => said()?,
                 false => Vec::new(),
@@ -113,7 +115,7 @@ impl Revisits {
         self.by_digest.push(&row)
     }
 
-    /// Gives all that have an original.
+    /// Passes all revisits that have an original to `take`.
     pub(crate) fn finish(mut self, take: &mut Take<'_>) -> io::Result<()> {
         let by_target = std::mem::replace(&mut self.by_target, Sorter::new(Path::new("")));
         let mut at: Option<[u8; HASH_BYTES]> = None;
@@ -161,7 +163,8 @@ impl Revisits {
                 let said = said.get(1..).filter(|said| !said.is_empty());
                 let Some(said) = said else { continue };
                 let said: Said = serde_json::from_slice(said).map_err(io::Error::other)?;
-                // The first of all, and the first of another URL, each with what has its time.
+                // Keeps the first capture of all and the first of another URL, each with the
+                // captures of the same URL and time.
                 if first.is_empty() || is_beside(&first[0], &said) {
                     first.push(said);
                 } else if first[0].capture.url_key != said.capture.url_key
@@ -212,7 +215,7 @@ fn best_of_second<'o>(revisit: &Capture, offers: &'o [Said]) -> Option<&'o Said>
     best(offers.iter().filter(suits).filter(|offer| is_it(offer) == most))
 }
 
-/// The greatest in the order of content, then of time.
+/// Returns the greatest in the order of content, then of time.
 fn best<'o>(offers: impl Iterator<Item = &'o Said>) -> Option<&'o Said> {
     let offers: Vec<&Said> = offers.collect();
     let labels = Labels(offers.iter().map(|offer| offer.collection.as_str()).collect());
@@ -226,7 +229,7 @@ fn best<'o>(offers: impl Iterator<Item = &'o Said>) -> Option<&'o Said> {
     offers.get(greatest.input.0 as usize).copied()
 }
 
-/// Labels of offers, by their numbers.
+/// Collection labels of offers, by their numbers.
 struct Labels<'a>(Vec<&'a str>);
 
 impl Collections for Labels<'_> {

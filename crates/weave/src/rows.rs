@@ -24,21 +24,21 @@ pub struct Totals {
     pub domains: u64,
     /// Rows of `quarantine`.
     pub quarantined: u64,
-    /// Inputs known.
+    /// Known inputs.
     pub inputs: u64,
-    /// Inputs not begun.
+    /// Inputs that are not started.
     pub inputs_pending: u64,
-    /// Inputs read in part.
+    /// Inputs that are partly read.
     pub inputs_loading: u64,
     /// Inputs read to their end.
     pub inputs_done: u64,
     /// Inputs given up.
     pub inputs_failed: u64,
-    /// Inputs taken down whole.
+    /// Inputs taken down as a whole.
     pub inputs_taken_down: u64,
     /// Captures that takedowns keep out.
     pub captures_taken_down: u64,
-    /// Lines of indexes.
+    /// Index lines.
     pub index_lines: u64,
     /// Least and greatest fetch time of all captures, in milliseconds since 1970.
     pub fetch_time_ms: Option<(i64, i64)>,
@@ -46,17 +46,17 @@ pub struct Totals {
     pub collections: Vec<String>,
 }
 
-/// An anchor text of the links to a page, and from how many hosts they come.
+/// An anchor text of the links to a page, with its number of hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnchorRow {
     /// At most 120 bytes.
     pub text: String,
-    /// Hosts with a page that links so.
+    /// Hosts with a page that links with this text.
     pub hosts: u64,
 }
 
 impl AnchorRow {
-    /// How much it counts: [`crate::anchor_weight`].
+    /// Weight of the text: [`crate::anchor_weight`].
     pub fn weight(&self) -> u8 {
         anchor_weight(self.hosts)
     }
@@ -65,44 +65,46 @@ impl AnchorRow {
 /// The current version of a URL key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRow {
-    /// Its key.
+    /// URL key.
     pub url_key: String,
-    /// As archived, in the spelling of this version.
+    /// URL as archived, in the spelling of this version.
     pub url: String,
     /// Milliseconds since 1970.
     pub fetch_time_ms: i64,
-    /// Greatest fetch time of this version and of all captures since that say it was still there and are no versions
-    /// themselves (docs/views.md), milliseconds since 1970.
+    /// Greatest fetch time of this version and of the later captures that confirm it without being
+    /// versions themselves (docs/views.md), in milliseconds since 1970.
     pub last_seen_ms: i64,
     /// Kind of its record.
     pub kind: CaptureKind,
-    /// HTTP status, 0 if there is none.
+    /// HTTP status, 0 if unknown.
     pub status: u16,
-    /// Declared type.
+    /// Declared media type.
     pub mime: String,
     /// Payload digest.
     pub digest: String,
-    /// Whether it is a page; else a redirect or not HTML.
+    /// Whether it is a page; otherwise it is a redirect or not HTML.
     pub is_page: bool,
-    /// Whether it is no page and has a text for search all the same: plain text, a feed, a PDF, an office file.
+    /// Whether it is a document: no page, but with a text for search (plain text, a feed, a PDF, an
+    /// office file).
     pub is_document: bool,
     /// Title; empty if none.
     pub title: String,
-    /// BCP 47; empty if unknown.
+    /// Language (BCP 47); empty if unknown.
     pub language: String,
     /// `link rel=canonical`.
     pub canonical: Option<String>,
     /// `meta name=robots`.
     pub robots: Option<String>,
-    /// Links of this version.
+    /// Number of links of this version.
     pub links: u32,
-    /// Links not kept.
+    /// Number of links not kept.
     pub links_dropped: u32,
-    /// Whether there is text, and whether it was cut.
+    /// Whether the text is truncated; `None` if there is no text.
     pub text_truncated: Option<bool>,
-    /// The capture that the text is of, where it is another one.
+    /// The capture that the text comes from, if it is another one.
     pub text_capture: Option<TextCapture>,
-    /// The capture that its content is of, if it is a revisit of another URL: who may not see that one sees nothing of this version.
+    /// The capture that its content comes from, if it is a revisit of another URL. Callers who may
+    /// not see that capture must not see this version.
     pub original: Option<OriginalCapture>,
     /// Input of its record.
     pub input: InputId,
@@ -112,29 +114,30 @@ pub struct PageRow {
     pub offset: u64,
 }
 
-/// The capture that the text of a version is of, if it is another than the version's: of the same URL key and time.
+/// The capture that the text of a version comes from, if it is not the version's own. It has the
+/// same URL key and time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TextCapture {
     /// Payload digest.
     pub digest: String,
     /// Collection of its input.
     pub collection: String,
-    /// Declared type.
+    /// Declared media type.
     pub mime: String,
 }
 
-/// The capture whose content a revisit of another URL has.
+/// The original of a revisit of another URL: the capture with its content.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OriginalCapture {
-    /// Its URL key.
+    /// URL key.
     pub url_key: String,
-    /// Its fetch time, in milliseconds since 1970.
+    /// Fetch time, in milliseconds since 1970.
     pub fetch_time_ms: i64,
     /// Payload digest.
     pub digest: String,
     /// Collection of its input.
     pub collection: String,
-    /// Declared type.
+    /// Declared media type.
     pub mime: String,
 }
 
@@ -150,47 +153,47 @@ impl OriginalCapture {
     }
 }
 
-/// What a page was before its current version: captures of one digest that follow each other.
+/// A version of a page before its current one: successive captures with the same digest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PastVersion {
     /// Fetch time of its first capture.
     pub since_ms: i64,
-    /// Fetch time of the first capture of what came after it; the greatest number of the last version of a page that the current
-    /// version is not of ([`PastVersion::page`]).
+    /// Fetch time of the first capture of the next version. `i64::MAX` for the last version of a
+    /// page other than the current version's ([`PastVersion::page`]).
     pub until_ms: i64,
-    /// Fetch time of its last capture, which the rest is of.
+    /// Fetch time of its last capture, which the other fields describe.
     pub fetch_time_ms: i64,
-    /// As archived.
+    /// URL as archived.
     pub url: String,
     /// Title; empty if none.
     pub title: String,
-    /// Declared type.
+    /// Declared media type.
     pub mime: String,
-    /// BCP 47; empty if unknown.
+    /// Language (BCP 47); empty if unknown.
     pub language: String,
     /// Payload digest.
     pub digest: String,
-    /// Label of its input.
+    /// Collection label of its input.
     pub collection: String,
-    /// Name of its text ([`crate::Snapshot::past_text`]); `None` where it has none.
+    /// Name of its text ([`crate::Snapshot::past_text`]); `None` if it has none.
     pub text: Option<[u8; 16]>,
-    /// The capture that its text is of, where it is another one.
+    /// The capture that its text comes from, if it is another one.
     pub text_capture: Option<TextCapture>,
-    /// The capture that its content is of, if it is a revisit of another URL.
+    /// The capture that its content comes from, if it is a revisit of another URL.
     pub original: Option<OriginalCapture>,
-    /// Addresses whose letters differ in case have one key, and may be different pages. If this is a version of another page than the
-    /// current version, the least [spelling](urlkey::Spelling) of that page.
+    /// The least [spelling](urlkey::Spelling) of its page, if that is another page than the current
+    /// version's. Addresses that differ only in case have the same key, but may be different pages.
     pub page: Option<String>,
 }
 
 impl PastVersion {
-    /// Whether it is the last version of its page: what that page is now.
+    /// Returns whether it is the last version of its page, and so its present state.
     pub fn is_open(&self) -> bool {
         self.until_ms == i64::MAX
     }
 }
 
-/// How many versions the current one had before it, among what its key was.
+/// Returns how many past versions the current version's page has.
 pub fn past_count(past: &[PastVersion]) -> u32 {
     let own = past.iter().filter(|past| past.page.is_none());
     u32::try_from(own.count()).unwrap_or(u32::MAX)
@@ -199,15 +202,15 @@ pub fn past_count(past: &[PastVersion]) -> u32 {
 /// A URL key that is captured or linked to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UriRow {
-    /// The key.
+    /// URL key.
     pub url_key: String,
-    /// Whether any capture is held.
+    /// Whether the archive has a capture of it.
     pub captured: bool,
     /// Whether the current version is a page.
     pub is_page: bool,
-    /// Distinct sources linking here now.
+    /// Distinct sources that link to it now.
     pub inlinks: u64,
-    /// Of these, in other domains.
+    /// Number of these sources in other domains.
     pub inlinks_external: u64,
 }
 
@@ -228,16 +231,17 @@ pub struct LinkRow {
     pub external: bool,
 }
 
-/// A link of versions of a page.
+/// A link in versions of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionLink {
-    /// As the version of `fetch_time_ms` has it.
+    /// The link in the version of `fetch_time_ms`.
     pub link: LinkRow,
     /// URL of that version, as archived.
     pub source_url: String,
     /// Title of that version; empty if none.
     pub source_title: String,
-    /// Fetch time of the version that was asked for; of all versions, of the last that has a link to the key.
+    /// Fetch time of the requested version; for all versions, of the last one that has a link to
+    /// the key.
     pub fetch_time_ms: i64,
     /// Fetch time of the first version that has a link to the key.
     pub first_ms: i64,
@@ -248,21 +252,21 @@ pub struct VersionLink {
 /// A capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureRow {
-    /// Key.
+    /// URL key.
     pub url_key: String,
     /// Milliseconds since 1970.
     pub fetch_time_ms: i64,
-    /// As archived.
+    /// URL as archived.
     pub url: String,
-    /// Declared type.
+    /// Declared media type.
     pub mime: String,
-    /// HTTP status, 0 if there is none.
+    /// HTTP status, 0 if unknown.
     pub status: u16,
-    /// Method of the request; empty if unknown.
+    /// Request method; empty if unknown.
     pub method: String,
     /// Payload digest.
     pub digest: String,
-    /// Bytes of the record as stored.
+    /// Length of the stored record in bytes.
     pub length: u64,
     /// First byte of the record.
     pub offset: u64,
@@ -276,8 +280,8 @@ pub struct CaptureRow {
     pub collection: String,
     /// Kind of record.
     pub kind: CaptureKind,
-    /// Whether an index alone tells of it, and its record is not loaded. `input`, `location` and `collection` are those of
-    /// the index then, and `input_name` is the file that the index names.
+    /// Whether only an index lists it, and its record is not loaded. Then `input`, `location` and
+    /// `collection` are those of the index, and `input_name` is the file that the index names.
     pub index_only: bool,
 }
 
@@ -286,40 +290,42 @@ pub struct CaptureRow {
 pub struct DomainRow {
     /// Name.
     pub domain: String,
-    /// URIs in it.
+    /// Number of its URIs.
     pub uris: u64,
-    /// Of these, pages.
+    /// Number of its pages.
     pub pages: u64,
     /// Sum over its URIs.
     pub inlinks_external: u64,
 }
 
-/// A place in a ranking: also where the next page of it begins.
+/// A place in a ranking, also used as the cursor of the next page of results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopRow {
     /// The URI.
     pub url_key: String,
-    /// Distinct sources linking here now.
+    /// Distinct sources that link to it now.
     pub inlinks: u64,
-    /// Of these, in other domains.
+    /// Number of these sources in other domains.
     pub inlinks_external: u64,
 }
 
-/// Which captures.
+/// A selection of captures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyRange {
-    /// All.
+    /// All captures.
     All,
-    /// Those of one URL key.
+    /// Captures of one URL key.
     Exact(String),
-    /// Those whose URL key begins so (`com,example)` is a host, `com,example,` its subdomains).
+    /// Captures whose URL key begins with this prefix (`com,example)` is a host, `com,example,` its
+    /// subdomains).
     Prefix(String),
-    /// Those of URL keys from the first on, up to but without the second (see [`urlkey::url_ranges`]).
+    /// Captures with URL keys from the first (inclusive) to the second (exclusive); see
+    /// [`urlkey::url_ranges`].
     Between(String, String),
 }
 
 impl From<urlkey::KeyRange> for KeyRange {
-    /// A range that ends with the next key after its first is that one key: rows have a zero behind their key, as that end has.
+    /// A range from a key to the same key followed by a NUL is a single key.
     fn from(range: urlkey::KeyRange) -> KeyRange {
         match range.end.strip_suffix('\0') {
             Some(only) if only == range.start => KeyRange::Exact(range.start),

@@ -1,10 +1,10 @@
-//! What the results of a search show of pages, beside what the search index holds: in-links and text. It is kept for
-//! the next search, because the best pages are results of many.
+//! A cache of the page data that search results show and the search index does not hold: in-links
+//! and text. The best pages are results of many searches.
 //!
 //! Invariants:
-//! - What is kept names the epoch that it was read in, and only snapshots of that epoch get it: an answer never mixes
-//!   epochs, and a text that changed never shows its old words.
-//! - It belongs to the open tables: where the index is opened again, nothing is left of it.
+//! - An entry names the epoch that it was read in, and only snapshots of that epoch get it. So an
+//!   answer never mixes epochs, and a changed text never shows its old words.
+//! - The cache belongs to the open tables. Opening the index again starts with an empty one.
 
 use std::sync::Arc;
 
@@ -16,24 +16,25 @@ use crate::error::SnapshotError;
 use crate::ids::Epoch;
 use crate::views::{texts, uris};
 
-/// Memory for what is kept besides key and text, about.
+/// Approximate memory of an entry in addition to key and text.
 const ENTRY_BYTES: u64 = 128;
 
-/// Bytes of one page, about: how many are kept is estimated from it.
+/// Approximate size of one page, for an estimate of the number of entries.
 const PAGE_BYTES: u64 = 4096;
 
-/// What a result shows of a page.
+/// Data of a page that a result shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShownPage {
     /// Pages that link to it.
     pub inlinks: u64,
-    /// Of these, pages of other domains.
+    /// Number of these pages in other domains.
     pub inlinks_external: u64,
-    /// Its visible text; `None` where it is neither page nor document, its captures have no text, or the text cannot be read.
+    /// Its visible text. `None` if it is neither page nor document, its captures have no text, or
+    /// the text cannot be read.
     pub text: Option<Arc<str>>,
 }
 
-/// Pages shown lately.
+/// Recently shown pages.
 pub(crate) struct ShownPages {
     pages: Cache<Box<str>, Kept, ByBytes>,
 }
@@ -55,7 +56,7 @@ impl Weighter<Box<str>, Kept> for ByBytes {
 }
 
 impl ShownPages {
-    /// Keeps about `bytes` of memory.
+    /// Creates a cache of about `bytes` of memory.
     pub(crate) fn new(bytes: u64) -> ShownPages {
         let pages = usize::try_from(bytes / PAGE_BYTES).unwrap_or(usize::MAX);
         ShownPages {
@@ -64,7 +65,7 @@ impl ShownPages {
     }
 }
 
-/// Reads a page as of `epoch`, which is the cut's.
+/// Reads a page as of `epoch`, which must be the cut's.
 pub(crate) fn read(cut: &Cut, epoch: Epoch, url_key: &str) -> Result<ShownPage, SnapshotError> {
     let kept = cut.tables().map(|tables| &tables.shown.pages);
     if let Some(kept) = kept.and_then(|pages| pages.get(url_key))
@@ -79,7 +80,7 @@ pub(crate) fn read(cut: &Cut, epoch: Epoch, url_key: &str) -> Result<ShownPage, 
         true => texts::read(cut, url_key),
         false => Ok(None),
     };
-    // A text that cannot be read is no reason to refuse an answer: `weft verify` says what is damaged.
+    // An unreadable text does not fail the answer: `weft verify` reports the damage.
     let is_read = text.is_ok();
     let page = ShownPage {
         inlinks: uri.counts.inlinks,

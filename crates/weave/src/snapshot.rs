@@ -1,4 +1,4 @@
-//! One consistent cut, as answers are made from it.
+//! One consistent cut, and the answers made from it.
 
 mod captures_read;
 mod history;
@@ -44,9 +44,9 @@ use crate::views::{
 };
 use extract::IndexLine;
 
-/// One consistent cut of an archive: every answer from it belongs to the same epoch. Cheap to clone.
+/// One consistent cut of an archive: all its answers belong to the same epoch. Cheap to clone.
 ///
-/// While a snapshot is held, what it shows stays on disk: hold it for an answer, not for ever.
+/// The rows of a snapshot stay on disk while it is held. Hold it for an answer, not longer.
 #[derive(Clone)]
 pub struct Snapshot {
     inner: Arc<Inner>,
@@ -57,7 +57,7 @@ struct Inner {
     cut: Cut,
     totals: TotalsRow,
     inputs: Mutex<FxHashMap<InputId, Arc<LedgerEntry>>>,
-    /// Set when it is first asked for.
+    /// Computed on first use.
     has_lines: OnceLock<bool>,
 }
 
@@ -75,7 +75,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether nobody else holds it.
+    /// Returns whether this is the only handle.
     pub(crate) fn is_unshared(&self) -> bool {
         Arc::strong_count(&self.inner) == 1
     }
@@ -89,15 +89,15 @@ impl Snapshot {
         &self.inner.dir
     }
 
-    /// The epoch all answers belong to.
+    /// The epoch of all answers.
     pub fn epoch(&self) -> Epoch {
         self.inner.totals.epoch
     }
 
-    /// Sums over the archive.
+    /// Returns sums over the archive.
     ///
     /// # Errors
-    /// [`SnapshotError`]: a row could not be read (so for all reads below).
+    /// [`SnapshotError`] if a row could not be read; the same applies to all reads below.
     pub fn totals(&self) -> Result<Totals, SnapshotError> {
         let row = &self.inner.totals;
         let mut totals = Totals {
@@ -120,7 +120,7 @@ impl Snapshot {
                 InputState::Done => totals.inputs_done += 1,
                 InputState::Failed { .. } => totals.inputs_failed += 1,
                 InputState::TakenDown => totals.inputs_taken_down += 1,
-                // No entry of the ledger any more.
+                // Forgotten inputs are no longer in the ledger.
                 InputState::Forgotten => {}
             }
             totals.captures_taken_down += entry.taken_down;
@@ -133,7 +133,7 @@ impl Snapshot {
         Ok(totals)
     }
 
-    /// What revisits of other URLs refer to, for a recount of the same captures.
+    /// Returns what revisits of other URLs refer to, for a recount of the same captures.
     ///
     /// # Errors
     /// [`SnapshotError`].
@@ -148,7 +148,7 @@ impl Snapshot {
         Ok(referred)
     }
 
-    /// Whether any revisit refers to another URL, or may do so.
+    /// Returns whether any revisit refers, or may refer, to another URL.
     ///
     /// # Errors
     /// [`SnapshotError`].
@@ -156,7 +156,7 @@ impl Snapshot {
         Ok(self.cut().iter(Table::References).next().transpose()?.is_some())
     }
 
-    /// The original of a capture, if it has one.
+    /// Returns the original of a capture, if it has one.
     fn original_of(&self, stored: &captures::Stored) -> Result<Option<OriginalCapture>, SnapshotError> {
         let Some(original) = &stored.original else {
             return Ok(None);
@@ -165,7 +165,8 @@ impl Snapshot {
         Ok(Some(OriginalCapture::of(original, collection)))
     }
 
-    /// The capture whose content a revisit of another URL has; `None` of other captures.
+    /// Returns the original of a revisit of another URL: the capture with its content. `None` for
+    /// other captures.
     ///
     /// # Errors
     /// [`SnapshotError`].
@@ -195,7 +196,8 @@ impl Snapshot {
         stored.map(|stored| self.capture_row(stored)).transpose()
     }
 
-    /// Whether somebody sees a capture and, if it has the content of another, that one.
+    /// Returns whether `sees` permits a capture and, if it has the content of another capture, that
+    /// one too.
     fn sees_whole(
         &self,
         stored: &captures::Stored,
@@ -210,12 +212,12 @@ impl Snapshot {
         Ok(self.capture_of(original)?.is_some_and(|original| sees(&original)))
     }
 
-    /// What the last epoch with a note kept beside it ([`crate::Weave::apply_with`]).
+    /// Returns the note of the last epoch that had one ([`crate::Weave::apply_with`]).
     pub fn note_beside(&self) -> Result<Option<Vec<u8>>, SnapshotError> {
         beside::read(self.cut())
     }
 
-    /// The current version of a URL key, page or not.
+    /// Returns the current version of a URL key, page or not.
     pub fn version(&self, url_key: &str) -> Result<Option<PageRow>, SnapshotError> {
         let Some(row) = versions::read(self.cut(), url_key)? else {
             return Ok(None);
@@ -224,8 +226,8 @@ impl Snapshot {
         self.page_row(url_key, row, last_seen_ms).map(Some)
     }
 
-    /// The current version of a URL key if it is one of the captures that somebody sees, with what they see of it: only
-    /// captures that `sees` lets through confirm it.
+    /// Returns the current version of a URL key, if `sees_version` permits it. Only captures that
+    /// `sees_capture` permits confirm it.
     pub fn version_seen(
         &self,
         url_key: &str,
@@ -244,7 +246,7 @@ impl Snapshot {
         Ok(Some(page))
     }
 
-    /// Greatest fetch time of the version and of captures since that say it was still there.
+    /// Returns the greatest fetch time of the version and of later captures that confirm it.
     fn last_seen(
         &self,
         url_key: &str,
@@ -304,7 +306,7 @@ impl Snapshot {
             .filter(move |row| row.as_ref().map_or(true, |row| row.url_key == url_key))
     }
 
-    /// Keys of all that have a version, sorted bytewise, and whether that is a page or document.
+    /// Returns the keys of all versions, sorted bytewise, and whether each is a page or document.
     pub fn version_keys(&self) -> impl Iterator<Item = Result<(String, bool), SnapshotError>> + '_ {
         self.cut().iter(Table::Versions).map(|row| {
             let (key, value) = row?;
@@ -316,7 +318,7 @@ impl Snapshot {
         })
     }
 
-    /// Keys of all pages and documents, sorted bytewise, and whether it is a page.
+    /// Returns the keys of all pages and documents, sorted bytewise, and whether each is a page.
     pub(crate) fn content_keys(&self) -> impl Iterator<Item = Result<(String, bool), SnapshotError>> + '_ {
         self.cut().iter(Table::Versions).filter_map(|row| {
             let page = row.and_then(|(key, value)| {
@@ -330,7 +332,8 @@ impl Snapshot {
         })
     }
 
-    /// Visible text of a page or document; `None` where the key is neither or its captures have no text.
+    /// Returns the visible text of a page or document; `None` if the key is neither or its captures
+    /// have no text.
     pub fn text(&self, url_key: &str) -> Result<Option<String>, SnapshotError> {
         match versions::read(self.cut(), url_key)? {
             Some(row) if row.has_content() && row.text.is_some() => texts::read(self.cut(), url_key),
@@ -338,12 +341,12 @@ impl Snapshot {
         }
     }
 
-    /// What the results of a search show of a page.
+    /// Returns the data of a page that search results show.
     pub fn shown(&self, url_key: &str) -> Result<ShownPage, SnapshotError> {
         shown::read(self.cut(), self.epoch(), url_key)
     }
 
-    /// Whether a URL key is captured, and how much is linked to it.
+    /// Returns whether a URL key is captured, and the counts of links to it.
     pub fn uri(&self, url_key: &str) -> Result<Option<UriRow>, SnapshotError> {
         Ok(uris::read(self.cut(), url_key)?.map(|uri| UriRow {
             url_key: url_key.to_owned(),
@@ -354,12 +357,13 @@ impl Snapshot {
         }))
     }
 
-    /// How many links to a URI are external, and the weightiest anchor texts of all of them: at most 16, by weight and then by text.
+    /// Returns the number of external links to a URI, and the weightiest anchor texts of all links:
+    /// at most 16, by weight and then by text.
     pub fn anchors(&self, url_key: &str) -> Result<(u64, Vec<AnchorRow>), SnapshotError> {
         uris::read_anchors(self.cut(), url_key)
     }
 
-    /// URIs whose keys are from the first on, up to but without the second, sorted by key.
+    /// Returns the URIs with keys from `from` (inclusive) to `to` (exclusive), sorted by key.
     pub fn uris_between(
         &self,
         from: &str,
@@ -382,7 +386,8 @@ impl Snapshot {
         })
     }
 
-    /// Keys of the versions that link to a key, sorted: those after `after`, at most `limit`.
+    /// Returns the keys of versions that link to a key, sorted: those after `after`, at most
+    /// `limit`.
     pub fn sources(
         &self,
         url_key: &str,
@@ -392,7 +397,8 @@ impl Snapshot {
         uris::read_sources(self.cut(), url_key, after, limit)
     }
 
-    /// Links of a key's current version sorted by target key: those after target `after`, at most `limit`.
+    /// Returns the links of a key's current version, sorted by target key: those after target
+    /// `after`, at most `limit`.
     pub fn outlinks(
         &self,
         url_key: &str,
@@ -412,7 +418,8 @@ impl Snapshot {
             .collect())
     }
 
-    /// Links to a key sorted by source key: those after source `after`, at most `limit`.
+    /// Returns the links to a key, sorted by source key: those after source `after`, at most
+    /// `limit`.
     pub fn inlinks(
         &self,
         url_key: &str,
@@ -432,24 +439,24 @@ impl Snapshot {
         Ok(rows)
     }
 
-    /// Captures sorted by URL key and time, those after `after` (a [`Captures::cursor`]).
+    /// Returns captures sorted by URL key and time: those after `after` (a [`Captures::cursor`]).
     pub fn captures(&self, range: KeyRange, after: Option<&[u8]>) -> Captures {
         self.captures_of(Span::of(range).beyond(false, after), false)
     }
 
-    /// The same captures from the last to the first, those before `before` (a [`Captures::cursor`]).
+    /// Returns the same captures in reverse order: those before `before` (a [`Captures::cursor`]).
     pub fn captures_reversed(&self, range: KeyRange, before: Option<&[u8]>) -> Captures {
         self.captures_of(Span::of(range).beyond(true, before), true)
     }
 
-    /// As [`Snapshot::captures`], or backward as [`Snapshot::captures_reversed`], with the captures that indexes alone
-    /// tell of among them ([`CaptureRow::index_only`]).
+    /// As [`Snapshot::captures`], or as [`Snapshot::captures_reversed`], with the captures that
+    /// only indexes list among them ([`CaptureRow::index_only`]).
     pub fn captures_and_lines(&self, range: KeyRange, reversed: bool, at: Option<&[u8]>) -> Captures {
         let captures = match reversed {
             true => self.captures_reversed(range.clone(), at),
             false => self.captures(range.clone(), at),
         };
-        // Most archives have no lines, and look-ups should not pay for them.
+        // Most archives have no lines, and their look-ups should not pay for them.
         if !self.has_lines() {
             return captures;
         }
@@ -461,7 +468,7 @@ impl Snapshot {
         captures.with_lines(lines)
     }
 
-    /// Captures with records of a URL key within the second of a time.
+    /// Returns the captures with records of a URL key within the second of a time.
     ///
     /// # Errors
     /// [`SnapshotError`].
@@ -477,7 +484,8 @@ impl Snapshot {
             .collect()
     }
 
-    /// Lines of indexes of a URL key within the second of a time, also those that captures cover.
+    /// Returns the index lines of a URL key within the second of a time, including those covered by
+    /// captures.
     ///
     /// # Errors
     /// [`SnapshotError`].
@@ -489,7 +497,8 @@ impl Snapshot {
         index_lines::lines_within(self, url_key, time_ms.div_euclid(1000))
     }
 
-    /// The URL that a URL key is an alias of, as the newest index of a collection says (of any, where none is named).
+    /// Returns the URL that a URL key is an alias of, from the newest index of a collection (of any
+    /// collection, if it is `None`).
     ///
     /// # Errors
     /// [`SnapshotError`].
@@ -513,13 +522,15 @@ impl Snapshot {
         Ok(None)
     }
 
-    /// Whether there are lines of indexes; also where that cannot be read, which whoever reads them is told.
+    /// Returns whether there are index lines. Also true if that cannot be read; then reading them
+    /// returns the error.
     fn has_lines(&self) -> bool {
         let first = || self.cut().iter(Table::IndexLines).next().is_some();
         *self.inner.has_lines.get_or_init(first)
     }
 
-    /// A cursor between the captures of a URL key before a time and those from that time on.
+    /// Returns a cursor between the captures of a URL key before a time and those from that time
+    /// on.
     pub fn captures_cursor_at(url_key: &str, fetch_time_ms: i64) -> Vec<u8> {
         captures::time_prefix(url_key, fetch_time_ms)
     }
@@ -539,7 +550,7 @@ impl Snapshot {
         }
     }
 
-    /// The latest captures of one URL key, newest first, at most `limit`.
+    /// Returns the latest captures of one URL key, newest first, at most `limit`.
     pub fn captures_newest(&self, url_key: &str, limit: usize) -> Result<Vec<CaptureRow>, SnapshotError> {
         self.captures_backwards(url_key)
             .take(limit)
@@ -568,7 +579,7 @@ impl Snapshot {
         })
     }
 
-    /// A line of an index as a capture whose record is not loaded.
+    /// Converts an index line to a capture whose record is not loaded.
     pub(crate) fn line_row(&self, id: InputId, line: IndexLine) -> Result<CaptureRow, SnapshotError> {
         let input = self.input(id)?;
         Ok(CaptureRow {
@@ -578,7 +589,7 @@ impl Snapshot {
             url: line.url,
             mime: line.mime,
             status: line.status,
-            // Indexes are not asked for it.
+            // Index lines do not store the method.
             method: String::new(),
             digest: line.digest,
             length: line.record_length,
@@ -591,7 +602,7 @@ impl Snapshot {
         })
     }
 
-    /// Ledger entry of an input that some row names.
+    /// Returns the ledger entry of an input that some row names.
     pub fn input(&self, id: InputId) -> Result<Arc<LedgerEntry>, SnapshotError> {
         if let Some(entry) = self.inner.inputs.lock().get(&id) {
             return Ok(entry.clone());
@@ -607,17 +618,17 @@ impl Snapshot {
         Ok(entry)
     }
 
-    /// Counts of a registered domain.
+    /// Returns the counts of a registered domain.
     pub fn domain(&self, domain: &str) -> Result<Option<DomainRow>, SnapshotError> {
         Ok(domains::read(self.cut(), domain)?.map(|row| domain_row(domain.to_owned(), &row)))
     }
 
-    /// Domains sorted by name: those after `after`, at most `limit`.
+    /// Returns domains sorted by name: those after `after`, at most `limit`.
     pub fn domains(&self, after: Option<&str>, limit: usize) -> Result<Vec<DomainRow>, SnapshotError> {
         self.all_domains(after).take(limit).collect()
     }
 
-    /// Every domain, sorted by name: those after `after`.
+    /// Returns all domains after `after`, sorted by name.
     pub fn all_domains(&self, after: Option<&str>) -> impl Iterator<Item = Result<DomainRow, SnapshotError>> {
         domains::scan(self.cut(), after).map(|row| self.domain_row(row?))
     }
@@ -628,8 +639,8 @@ impl Snapshot {
         self.cut().decode(Table::Domains, &key, decoded)
     }
 
-    /// URIs of a domain, or all, in rank order: those after `after` (as they were ranked in this snapshot), at
-    /// most `limit`.
+    /// Returns URIs of a domain, or all, in rank order: those after `after` (as ranked in this
+    /// snapshot), at most `limit`.
     pub fn top(
         &self,
         domain: Option<&str>,
@@ -670,14 +681,15 @@ impl Snapshot {
         Ok(ranked.into_iter().map(row).collect())
     }
 
-    /// The ledger, by input number.
+    /// Returns the ledger, by input number.
     pub fn ledger(&self) -> Result<Vec<(InputId, LedgerEntry)>, SnapshotError> {
         let mut entries = ledger::read_all(self.cut())?;
         entries.retain(|(_, entry)| entry.state != InputState::Forgotten);
         Ok(entries)
     }
 
-    /// Quarantine of one input or of all, by input number and offset: entries after `after`, at most `limit`.
+    /// Returns the quarantine of one input or of all, by input number and offset: entries after
+    /// `after`, at most `limit`.
     pub fn quarantine(
         &self,
         input: Option<InputId>,
@@ -705,8 +717,9 @@ impl Snapshot {
             .collect()
     }
 
-    /// Changes of pages in all epochs after `since`, oldest first, for a search index to catch up. Where that is
-    /// 0 or very long ago: every page as an upsert, every other current version as a delete.
+    /// Returns the changes of pages in all epochs after `since`, oldest first, for a search index
+    /// to catch up. If `since` is 0 or very old, returns every page as an upsert and every other
+    /// current version as a delete.
     pub fn pages_changed_since(
         &self,
         since: Epoch,
@@ -714,7 +727,7 @@ impl Snapshot {
         self.pages_changed_between(since, self.epoch())
     }
 
-    /// As [`Snapshot::pages_changed_since`], but only those of epochs up to `until`.
+    /// As [`Snapshot::pages_changed_since`], up to epoch `until`.
     pub fn pages_changed_between(
         &self,
         since: Epoch,

@@ -1,11 +1,11 @@
-//! Sorting more rows than memory holds: sorted runs in temporary files, then one merge.
+//! External sorting: sorted runs in temporary files, then one merge.
 //!
 //! Invariants, whatever the number of rows:
-//! - at most [`RUN_BYTES`] of rows and of what finds them are in memory while they come in;
-//! - at most [`FAN_IN`] runs of each tier wait for the merge, and each has one row and one buffer in memory: every
-//!   full tier becomes one run of the next.
+//! - While rows are added, at most [`RUN_BYTES`] of rows and their positions are in memory.
+//! - At most [`FAN_IN`] runs of each tier wait for the merge, each with one row and one buffer in
+//!   memory: every full tier becomes one run of the next.
 //!
-//! The files have no name, so that nothing stays behind after a crash.
+//! The files have no name, so a crash leaves nothing behind.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,25 +16,26 @@ use std::path::{Path, PathBuf};
 /// Memory for rows before they are written as a run, in bytes.
 const RUN_BYTES: usize = 64 << 20;
 
-/// Runs of one tier that are merged into one of the next. Rows of 64 GiB then pass two merges.
+/// Runs of one tier that are merged into one of the next. With this value, rows of 64 GiB pass two
+/// merges.
 const FAN_IN: usize = 32;
 
-/// Buffers of files, in bytes.
+/// Sizes of file buffers, in bytes.
 const WRITE_BUFFER_BYTES: usize = 256 << 10;
 const READ_BUFFER_BYTES: usize = 64 << 10;
 
-/// Collects rows (byte strings) in any order and gives them sorted.
+/// Collects rows (byte strings) in any order and returns them sorted.
 pub struct Sorter {
     dir: PathBuf,
     run_bytes: usize,
     fan_in: usize,
     held: Held,
-    /// Runs on disk by tier: one of tier `n` is made of `fan_in` of tier `n - 1`.
+    /// Runs on disk by tier: a run of tier `n` is merged from `fan_in` runs of tier `n - 1`.
     tiers: Vec<Vec<File>>,
 }
 
 impl Sorter {
-    /// Temporary files go to `dir`.
+    /// Creates a sorter with temporary files in `dir`.
     pub fn new(dir: &Path) -> Sorter {
         Sorter {
             dir: dir.to_owned(),
@@ -48,7 +49,7 @@ impl Sorter {
     /// Adds a row.
     ///
     /// # Errors
-    /// A temporary file cannot be written.
+    /// If a temporary file cannot be written.
     pub fn push(&mut self, row: &[u8]) -> io::Result<()> {
         self.held.push(row);
         if self.held.memory_bytes() >= self.run_bytes {
@@ -77,10 +78,10 @@ impl Sorter {
         self.keep(merged.finish()?, tier + 1)
     }
 
-    /// All rows, sorted bytewise; equal rows stay as many as they were.
+    /// Returns all rows, sorted bytewise. Equal rows are kept.
     ///
     /// # Errors
-    /// A temporary file cannot be read.
+    /// If a temporary file cannot be read.
     pub fn finish(mut self) -> io::Result<Sorted> {
         self.held.sort();
         Ok(Sorted {
@@ -91,17 +92,17 @@ impl Sorter {
     }
 }
 
-/// Rows in memory, one behind the other.
+/// Rows in memory, in one buffer.
 #[derive(Default)]
 struct Held {
     bytes: Vec<u8>,
     places: Vec<Place>,
 }
 
-/// Where a row is in [`Held::bytes`].
+/// Position of a row in [`Held::bytes`].
 #[derive(Clone, Copy)]
 struct Place {
-    /// The row's first 8 bytes as a number, filled up with zeros: most comparisons end with it.
+    /// The row's first 8 bytes as a number, padded with zeros. It decides most comparisons.
     beginning: u64,
     from: usize,
     bytes: usize,
@@ -127,7 +128,8 @@ impl Held {
     fn sort(&mut self) {
         let bytes = &self.bytes;
         self.places.sort_unstable_by(|a, b| {
-            // Of two rows with the same beginning one may be the beginning of the other, so whole rows decide.
+            // With the same beginning, one row may be a prefix of the other, so the whole rows are
+            // compared.
             let rows = || a.row(bytes).cmp(b.row(bytes));
             a.beginning.cmp(&b.beginning).then_with(rows)
         });
@@ -168,16 +170,16 @@ impl RunWriter {
         self.0.write_all(row)
     }
 
-    /// The run, to be read from its beginning.
+    /// Returns the run, rewound to its beginning.
     fn finish(self) -> io::Result<File> {
         let mut file = self.0.into_inner().map_err(io::IntoInnerError::into_error)?;
-        // The file is read from here on; nobody else can open it, as it has no name.
+        // Only this handle can read the file, because it has no name.
         file.rewind()?;
         Ok(file)
     }
 }
 
-/// Sorted rows of several runs.
+/// Merges the sorted rows of several runs.
 struct Merge {
     runs: Vec<BufReader<File>>,
     /// The next row of every run.
@@ -235,7 +237,7 @@ impl Iterator for Merge {
 /// Sorted rows; see [`Sorter::finish`].
 pub struct Sorted {
     merge: Merge,
-    /// The run that never left memory.
+    /// The last run, which stayed in memory.
     held: Held,
     next_held: usize,
 }
@@ -245,7 +247,7 @@ impl Iterator for Sorted {
 
     fn next(&mut self) -> Option<Self::Item> {
         match (self.held.row(self.next_held), self.merge.peek()) {
-            // Which of two equal rows goes first makes no difference: rows are compared whole.
+            // The order of two equal rows does not matter, because whole rows are compared.
             (Some(held), merged) if merged.is_none_or(|merged| held <= merged) => {
                 let row = held.to_vec();
                 self.next_held += 1;
@@ -261,7 +263,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Runs of a few rows, so that tiers fill and their runs are merged several times.
+    /// Checks with runs of a few rows, so that tiers fill and their runs are merged several times.
     fn check(rows: &[Vec<u8>], run_bytes: usize, fan_in: usize) {
         let dir = tempfile::tempdir().unwrap();
         let mut sorter = Sorter {
@@ -287,7 +289,7 @@ mod tests {
             check(&rows, run_bytes, fan_in);
         }
 
-        /// Short rows of few bytes: many are equal, or the beginning of others.
+        /// Short rows of few distinct bytes: many are equal, or prefixes of others.
         #[test]
         fn like_rows_come_back_sorted(
             rows in proptest::collection::vec(proptest::collection::vec(0u8..2, 0..12), 0..300),

@@ -1,7 +1,7 @@
-//! The tables: the only place that knows how the engine is set up.
+//! The tables: the only module that knows the set-up of the engine.
 //!
-//! Every table is a keyspace of one database, so that one batch moves them all. A table gets a share of the
-//! memory for unwritten rows in proportion to how fast it grows; `uris` grows fastest.
+//! Every table is a keyspace of one database, so one batch updates them all. A table gets a share
+//! of the memory for unwritten rows in proportion to its growth; `uris` grows fastest.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,8 @@ pub(crate) enum Table {
     Uris,
     /// Target number, epoch -> sources numbered in that epoch, for URIs with many in-links.
     Inlinks,
-    /// Target number, hash of the text -> anchor text and number of hosts, and pages of each, for the same.
+    /// Target number, hash of a text -> anchor text and number of hosts; with the host, number of
+    /// its pages. For URIs with many anchors.
     Anchors,
     /// Epoch, place -> keys of sources.
     Sources,
@@ -44,25 +45,26 @@ pub(crate) enum Table {
     PastTexts,
     /// Source key, hash -> links of captures that are not current.
     PastLinks,
-    /// Hash of a target key, source key -> nothing; only the links of captures that are not current lead there.
+    /// Hash of a target key, source key -> nothing; only past versions of the source link to the
+    /// target.
     PastInlinks,
-    /// URL key, input, offset -> capture that may become current when inputs change their names.
+    /// URL key, input, offset -> capture that may become current when an input is renamed.
     Ties,
     /// Input number -> ledger entry.
     Inputs,
     /// Input number, offset, reason -> entry.
     Quarantine,
-    /// Epoch -> pages it changed.
+    /// Epoch -> pages that it changed.
     Changes,
     /// Name -> epoch, totals, settings, takedowns.
     Meta,
     /// Input number, offset -> takedown that keeps the capture there out.
     TakenDown,
-    /// URL key, time, input, offset -> capture that an index tells of.
+    /// URL key, time, input, offset -> capture that an index lists.
     IndexLines,
-    /// What revisits of other URLs refer to, key of the revisit's row -> nothing.
+    /// Reference of a revisit of another URL, key of the revisit's row -> nothing.
     References,
-    /// Hash of a digest, time, URL key -> nothing, of pages and documents.
+    /// Hash of a digest, time, URL key -> nothing, for pages and documents.
     Payloads,
 }
 
@@ -119,7 +121,7 @@ impl Table {
         }
     }
 
-    /// Share of [`Settings::memtable_size_bytes`], in 64ths (they add up to 64).
+    /// Share of [`Settings::memtable_size_bytes`], in 64ths (the shares add up to 64).
     fn memtable_share(self) -> u64 {
         match self {
             Table::Uris => 15,
@@ -136,10 +138,10 @@ impl Table {
         let options = KeyspaceCreateOptions::default()
             .manual_journal_persist(true)
             .max_memtable_size(memtable_size_bytes)
-            // New files too: they may move down as they are.
+            // New files are compressed too, because they may move down unchanged.
             .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4));
         match self {
-            // Texts are compressed already and large: the tree holds where they are.
+            // Texts are large and already compressed: the tree only holds their positions.
             Table::Texts | Table::PastTexts | Table::Changes => options
                 .data_block_compression_policy(CompressionPolicy::all(CompressionType::None))
                 .with_kv_separation(Some(
@@ -147,7 +149,7 @@ impl Table {
                         .separation_threshold(512)
                         .compression(CompressionType::None),
                 )),
-            // Mostly read in order: larger blocks compress better.
+            // Mostly read in order, and larger blocks compress better.
             Table::Captures | Table::Links | Table::Inlinks | Table::IndexLines => {
                 options.data_block_size_policy(BlockSizePolicy::all(16 * 1024))
             }
@@ -160,19 +162,19 @@ impl Table {
 /// Key of the dictionary of links in table `meta`.
 pub(crate) const LINK_DICTIONARY_ROW: &str = "link dictionary";
 
-/// What the names of the engine's journals end in.
+/// File extension of the engine's journals.
 const JOURNAL_EXTENSION: &str = "jnl";
 
 /// The open database.
 pub(crate) struct Tables {
     dir: PathBuf,
     unsettled_size_bytes_max: u64,
-    /// Dropped first: it holds the engine open.
+    /// Dropped first, because it holds the engine open.
     compactor: Compactor,
     pub(crate) db: Database,
     pub(crate) shown: Arc<ShownPages>,
     spaces: Vec<Keyspace>,
-    /// What rows of links are packed under, from the commit on that holds it.
+    /// The dictionary of rows of links, set from the commit on that holds it.
     link_dictionary: OnceLock<Arc<Dictionary>>,
 }
 
@@ -180,11 +182,11 @@ impl Tables {
     pub(crate) fn open(dir: &Path, settings: &Settings) -> fjall::Result<Tables> {
         let db = Database::builder(dir)
             .cache_size(settings.cache_size_bytes)
-            // 64 MiB is the least that the engine takes.
+            // 64 MiB is the engine's minimum.
             .max_journaling_size(settings.journal_size_bytes.max(64 << 20))
-            // Synced by `weave::commit` alone, once an epoch, not with every write.
+            // Only `weave::commit` syncs, once per epoch instead of with every write.
             .manual_journal_persist(true)
-            // Rows are small and texts compressed: the journal would only cost time.
+            // Rows are small and texts compressed, so compressing the journal would only cost time.
             .journal_compression(CompressionType::None)
             .worker_threads(2)
             .open()?;
@@ -208,7 +210,7 @@ impl Tables {
         self.link_dictionary.get()
     }
 
-    /// Takes over a dictionary that is on disk; an archive has one for ever.
+    /// Uses a dictionary that is on disk. It does not change while the tables are open.
     pub(crate) fn use_link_dictionary(&self, dictionary: Arc<Dictionary>) {
         self.link_dictionary.get_or_init(|| dictionary);
     }
@@ -217,16 +219,16 @@ impl Tables {
         &self.spaces[table as usize]
     }
 
-    /// Waits until every table has room for another batch, so that the engine itself never has to hold one
-    /// back: it would wait for ever for a background thread that a full disk has ended.
+    /// Waits until every table has room for another batch, so that the engine itself never holds
+    /// one back: it would wait forever for a background thread that a full disk has stopped.
     pub(crate) fn wait_for_room(&self) -> fjall::Result<()> {
         while self
             .spaces
             .iter()
-            // Below the counts at which the engine begins to hold writers back.
+            // Below the counts at which the engine starts to hold writers back.
             .any(|space| space.tree.sealed_memtable_count() > 1 || space.tree.l0_run_count() > 18)
         {
-            // Gives `Poisoned` where a background thread has failed.
+            // Returns `Poisoned` if a background thread has failed.
             self.db.persist(fjall::PersistMode::Buffer)?;
             self.compactor.check()?;
             self.compactor.wake();
@@ -235,13 +237,13 @@ impl Tables {
         self.compactor.check()
     }
 
-    /// Tells the thread that merges that rows were written.
+    /// Signals the merging thread that rows were written.
     pub(crate) fn written(&self) {
         self.compactor.wake();
     }
 
-    /// Writes all rows from memory to their tables, so that opening has little journal to read. Does nothing
-    /// where there is little anyway.
+    /// Writes all rows from memory to their tables, so that opening has little journal to replay.
+    /// Does nothing if there are few.
     pub(crate) fn settle(&self) -> fjall::Result<()> {
         match self.db.write_buffer_size() > self.unsettled_size_bytes_max {
             true => self.write_out(),
@@ -249,8 +251,9 @@ impl Tables {
         }
     }
 
-    /// As [`Tables::settle`], before the index is closed: also where tables hold most rows of a long journal. While it is
-    /// open that would not make the journal shorter, and every small load would write small files.
+    /// As [`Tables::settle`], for closing the index: also writes if the journal is long although
+    /// tables hold most of its rows. While the index is open, that would not shorten the journal,
+    /// and every small load would write small files.
     pub(crate) fn settle_to_close(&self) -> fjall::Result<()> {
         match journal_bytes(&self.dir)? > self.unsettled_size_bytes_max {
             true => self.write_out(),
@@ -258,14 +261,14 @@ impl Tables {
         }
     }
 
-    /// As [`Tables::settle`], whatever there is.
+    /// As [`Tables::settle`], however few rows there are.
     pub(crate) fn settle_all(&self) -> fjall::Result<()> {
         self.write_out()
     }
 
     fn write_out(&self) -> fjall::Result<()> {
         for space in &self.spaces {
-            // Handed to the engine's threads; the loop below waits until they have written it.
+            // Hands the rows to the engine's threads; the loop below waits until they are written.
             space.rotate_memtable()?;
         }
         while self
@@ -279,9 +282,9 @@ impl Tables {
         Ok(())
     }
 
-    /// Closes the index and, if tables hold all rows, empties the journal, which the engine would read through when it
-    /// is opened again: half a second after a load of a million pages. To be called by who may write, after the last
-    /// write.
+    /// Closes the index. If the tables hold all rows, empties the journal, which the engine would
+    /// otherwise read through at the next opening (half a second after a load of a million pages).
+    /// Only the writer may call it, after the last write.
     pub(crate) fn close(self) -> std::io::Result<()> {
         let is_written = |space: &Keyspace| {
             space.tree.active_memtable().is_empty() && space.tree.sealed_memtable_count() == 0
@@ -312,7 +315,7 @@ impl Tables {
     }
 }
 
-/// The engine's journals.
+/// Returns the paths of the engine's journals.
 pub(crate) fn journals(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(dir)? {
@@ -327,11 +330,11 @@ pub(crate) fn journals(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// What the journals take on the disk: the engine makes them longer than what is written to them.
+/// Returns the disk space of the journals. The engine makes the files longer than their content.
 fn journal_bytes(dir: &Path) -> std::io::Result<u64> {
     let mut bytes = 0;
     for path in journals(dir)? {
-        // Blocks of 512 bytes, whatever those of the file system are (stat(2)).
+        // Blocks of 512 bytes, whatever the file system's block size (stat(2)).
         bytes += path.metadata().map_or(0, |found| found.blocks() * 512);
     }
     Ok(bytes)

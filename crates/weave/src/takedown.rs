@@ -1,11 +1,11 @@
-//! Takedowns: what was taken out of the archive and stays out, and the register of them.
+//! Takedowns: captures removed from the archive that must stay out, and their register.
 //!
 //! Invariants:
-//!  - the register says who, when, why and how many, and never what: of URLs, prefixes and labels it keeps hashes under a
-//!    random key of the archive;
-//!  - a row of table `taken_down` stands for each capture that is kept out, by input and offset: its takedown is in force, or
-//!    is undone and the capture was not read again since;
-//!  - register, rows and what leaves move in one batch.
+//! - The register says who, when, why and how many, but never what: for URLs, prefixes and labels
+//!   it holds hashes under a random key of the archive.
+//! - Table `taken_down` has a row for each capture that is kept out, by input and offset. Its
+//!   takedown is in force, or was undone and the capture has not been read again since.
+//! - Register, rows and removals change in one batch.
 
 mod register;
 mod rules;
@@ -22,14 +22,14 @@ use crate::ids::InputId;
 use crate::ledger;
 use crate::tables::Table;
 
-/// What is to be taken down, in clear. Never stored.
+/// What to take down, as plain text. Never stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selector {
     /// Captures of a URL key.
     Url(String),
-    /// Captures of all URL keys that begin so.
+    /// Captures of all URL keys with this prefix.
     Prefix(String),
-    /// All of these inputs.
+    /// Everything in these inputs.
     Inputs(Vec<InputId>),
     /// Captures of all inputs with this label.
     Collection(String),
@@ -37,23 +37,23 @@ pub enum Selector {
     Before(i64),
 }
 
-/// A selector as the register keeps it.
+/// A selector as stored in the register.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum KeptSelector {
     /// One URL key.
     Url {
-        /// Keyed hash of it.
+        /// Keyed hash of the URL key.
         hash: String,
     },
-    /// URL keys that begin so.
+    /// URL keys with this prefix.
     Prefix {
-        /// Length of the beginning.
+        /// Length of the prefix.
         bytes: u32,
-        /// Keyed hash of it.
+        /// Keyed hash of the prefix.
         hash: String,
     },
-    /// Inputs, whatever is in them.
+    /// Inputs, whatever they hold.
     Inputs {
         /// Their numbers in the ledger.
         ids: Vec<u32>,
@@ -62,10 +62,10 @@ pub enum KeptSelector {
     },
     /// A label.
     Collection {
-        /// Keyed hash of it.
+        /// Keyed hash of the label.
         hash: String,
     },
-    /// What was fetched before a time.
+    /// Captures fetched before a time.
     Before {
         /// Milliseconds since 1970.
         before_ms: i64,
@@ -77,17 +77,17 @@ pub enum KeptSelector {
 pub struct Takedown {
     /// Its number, from 1.
     pub id: u32,
-    /// When, in milliseconds since 1970.
+    /// Time in milliseconds since 1970.
     pub at_ms: i64,
-    /// Whose process asked for it.
+    /// User whose process requested it.
     pub who: String,
-    /// Why, as that person wrote it.
+    /// Reason, as that person wrote it.
     pub reason: String,
-    /// What it selects.
+    /// The selector.
     pub rule: KeptSelector,
-    /// Captures that left with it; later ones are counted by the ledger.
+    /// Captures that it removed; the ledger counts later ones.
     pub captures: u64,
-    /// Pages that were gone after it.
+    /// Pages that it removed.
     pub pages: u64,
     /// Inputs that these captures were in.
     pub inputs: u64,
@@ -98,26 +98,26 @@ pub struct Takedown {
 /// The end of a takedown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Undone {
-    /// When, in milliseconds since 1970.
+    /// Time in milliseconds since 1970.
     pub at_ms: i64,
-    /// Whose process asked for it.
+    /// User whose process requested it.
     pub who: String,
 }
 
 /// A capture that is kept out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptOut {
-    /// Its place in its input.
+    /// Its offset in its input.
     pub offset: u64,
-    /// Bytes of its record as stored.
+    /// Length of its stored record in bytes.
     pub length: u64,
-    /// Method of its request, which its record does not tell; empty if unknown.
+    /// Request method, which the record itself does not have; empty if unknown.
     pub method: String,
-    /// The takedown.
+    /// Number of the takedown.
     pub takedown: u32,
 }
 
-/// Version 1 has no method. The oldest version that says it all is written.
+/// Version 1 has no method. The oldest version that can hold a row is written.
 const ROW_VERSION: u8 = 2;
 
 pub(crate) fn kept_out_key(input: InputId, offset: u64) -> [u8; 12] {
@@ -158,7 +158,7 @@ fn decode_kept_out(key: &[u8], value: &[u8]) -> Result<(InputId, KeptOut), Corru
     Ok((InputId(u32::from_be_bytes(*input)), kept_out))
 }
 
-/// The captures of an input that are kept out, from an offset on.
+/// Returns the kept-out captures of an input from an offset on.
 pub(crate) fn kept_out_of(
     cut: &Cut,
     input: InputId,
@@ -171,14 +171,14 @@ pub(crate) fn kept_out_of(
     rows.map(move |row| decoded(cut, row?).map(|(_, kept_out)| kept_out))
 }
 
-/// All captures that are kept out.
+/// Returns all kept-out captures.
 pub(crate) fn all_kept_out(
     cut: &Cut,
 ) -> impl Iterator<Item = Result<(InputId, KeptOut), SnapshotError>> + '_ {
     cut.iter(Table::TakenDown).map(move |row| decoded(cut, row?))
 }
 
-/// The takedown that keeps a capture out, if one does.
+/// Returns the takedown that keeps a capture out, if any.
 pub(crate) fn kept_out_by(cut: &Cut, key: &[u8; 12]) -> Result<Option<u32>, SnapshotError> {
     let Some(value) = cut.get(Table::TakenDown, key)? else {
         return Ok(None);

@@ -1,13 +1,14 @@
-//! A URL beside its key, in as few bytes as can be.
+//! A compact encoding of a URL relative to its key.
 //!
-//! For most URLs the key and three bits are enough: the scheme, `www.` and a closing slash. The others
-//! differ from their key somewhere (upper case, order of the query, port, user) and say from where on.
+//! For most URLs the key and three bits are enough: the scheme, `www.` and a closing slash. Others
+//! differ from their key somewhere (upper case, order of the query, port, user) and store the
+//! position and the rest.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
-//! | 1 | bit 0 `https`, bit 1 `www.`, bit 2 slash closing the path, bit 3 a tail follows; bits 4-7 for the caller |
-//! | varint | with bit 3: how much of the derived URL stands |
-//! | varint, n | with bit 3: bytes that follow it |
+//! | 1 | bit 0 `https`, bit 1 `www.`, bit 2 closing slash, bit 3 tail; bits 4-7 for the caller |
+//! | varint | with bit 3: length of the kept part of the derived URL |
+//! | varint, n | with bit 3: length and bytes of the tail |
 
 use crate::codec::{self, Corrupt, Reader};
 
@@ -16,7 +17,7 @@ const WWW: u8 = 2;
 const SLASH: u8 = 4;
 const TAIL: u8 = 8;
 
-/// Appends `url`, which has key `key`; `flags` are the caller's bits (4 to 7).
+/// Appends `url`, whose key is `key`; `flags` are the caller's bits (4 to 7).
 pub(crate) fn put(out: &mut Vec<u8>, key: &str, url: &str, flags: u8) {
     debug_assert_eq!(flags & 0x0f, 0);
     let mut code = flags;
@@ -73,7 +74,7 @@ pub(crate) fn get(reader: &mut Reader<'_>, key: &str) -> Result<(String, u8), Co
     Ok((url, code & 0xf0))
 }
 
-/// Passes over a URL and gives the caller's bits.
+/// Skips a URL and returns the caller's bits.
 pub(crate) fn skip(reader: &mut Reader<'_>) -> Result<u8, Corrupt> {
     let code = reader.u8()?;
     if code & TAIL != 0 {
@@ -83,7 +84,7 @@ pub(crate) fn skip(reader: &mut Reader<'_>) -> Result<u8, Corrupt> {
     Ok(code & 0xf0)
 }
 
-/// The URL that `key` suggests under the bits of `code`.
+/// Appends the URL derived from `key` and the bits of `code`.
 fn derive(out: &mut String, key: &str, code: u8) {
     out.push_str(if code & HTTPS != 0 { "https://" } else { "http://" });
     if code & WWW != 0 {

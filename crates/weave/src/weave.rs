@@ -1,10 +1,11 @@
-//! The writer: registering inputs, applying epochs, handing out snapshots.
+//! The writer: registers inputs, applies epochs, hands out snapshots.
 //!
 //! Invariants:
-//! - one epoch at a time (the writer's lock), in one engine batch;
-//! - what readers see (`published`) is replaced only after the batch is durable;
-//! - after a failed commit or sync nothing more is written until the index was opened again ([`Weave::recover`]):
-//!   memory and disk may differ. The same after a broken invariant ([`system::holds`]).
+//! - One epoch at a time (the writer's lock), in one engine batch.
+//! - The state that readers see (`published`) is replaced only after the batch is durable.
+//! - After a failed commit or sync nothing more is written until the index is opened again
+//!   ([`Weave::recover`]), because memory and disk may differ. The same applies after a broken
+//!   invariant ([`invariant::holds`]).
 
 mod leave;
 mod purge;
@@ -63,16 +64,16 @@ struct Inner {
     settings: Settings,
     published: RwLock<Snapshot>,
     writer: Mutex<Writer>,
-    /// Why nothing is written any more; changed only by who holds the writer.
+    /// Why the index refuses writes. Changed only while the writer's lock is held.
     poisoned: RwLock<Option<String>>,
 }
 
 impl Weave {
-    /// Opens or creates the index in `dir`. `links` is fixed when it is created (`None`: all links, or
-    /// whatever it was created with).
+    /// Opens or creates the index in `dir`. `links` is fixed when it is created (`None`: all links,
+    /// or the scope that it was created with).
     ///
     /// # Errors
-    /// [`OpenError`]: not ours, newer, open elsewhere, other link scope, full disk.
+    /// [`OpenError`]: not an index of Weft, newer, open elsewhere, other link scope, full disk.
     pub fn open(dir: &Path, links: Option<LinkScope>, settings: Settings) -> Result<Weave, OpenError> {
         let (tables, link_scope) = place::open(dir, links, &settings)?;
         let (writer, snapshot) = Writer::read(dir, tables)?;
@@ -97,24 +98,26 @@ impl Weave {
         })
     }
 
-    /// Epochs that were committed and are gone: the engine leaves out what stands behind a damaged byte of its journal.
+    /// Returns committed epochs that were lost: the engine drops everything after a damaged byte of
+    /// its journal.
     pub fn lost_epochs(&self) -> Option<RangeInclusive<u64>> {
         let newest = self.inner.published.read().epoch();
         self.inner.last_epoch.lost(newest)
     }
 
-    /// Link scope this archive was created with.
+    /// Link scope that this archive was created with.
     pub fn link_scope(&self) -> LinkScope {
         self.inner.link_scope
     }
 
-    /// Finds the input by digest, or lets `entry` continue the unfinished input `continues` (whose bytes are a
-    /// prefix of the new ones: the caller has compared digests), or registers it as given; durable when it
-    /// returns.
+    /// Finds the input by digest, or lets `entry` continue the unfinished input `continues` (whose
+    /// bytes are a prefix of the new ones: the caller has compared digests), or registers it as
+    /// given; durable when it returns.
     ///
-    /// An input found by digest keeps its name, but takes the new location. One that is continued, also one
-    /// that was only renamed since, takes name, location, digest and size of `entry` and keeps its position
-    /// and sums. An entry that is not digested ([`LedgerEntry::is_digested`]) is not found by digest.
+    /// An input found by digest takes the new location, and the lesser of its two names. A
+    /// continued input, including one that was only renamed, takes name, location, digest and size
+    /// of `entry` and keeps its position and sums. An entry that is not digested
+    /// ([`LedgerEntry::is_digested`]) is not found by digest.
     ///
     /// # Errors
     /// [`ApplyError`], as [`Weave::apply`].
@@ -126,8 +129,8 @@ impl Weave {
         self.register_input_with(entry, continues, None)
     }
 
-    /// As [`Weave::register_input`]; where an input with captures gets another name, the note that `note_renamed` gives commits with
-    /// it ([`Snapshot::note_beside`]).
+    /// As [`Weave::register_input`]. If an input with captures is renamed, the note returned by
+    /// `note_renamed` is committed with it ([`Snapshot::note_beside`]).
     ///
     /// # Errors
     /// As [`Weave::apply_with`].
@@ -153,7 +156,8 @@ impl Weave {
                     now.size = entry.size;
                     now.digesting = entry.digesting;
                 } else if entry.input < now.input {
-                    // One input under two names has the least of them, in whichever order they come.
+                    // An input with two names keeps the lesser of them, in whichever order they
+                    // come.
                     now.input = entry.input;
                 }
                 if now == *old {
@@ -167,12 +171,12 @@ impl Weave {
         Ok((id, now))
     }
 
-    /// The input whose content has this digest.
+    /// Returns the input whose content has this digest.
     pub fn input_of(&self, digest: &str) -> Option<InputId> {
         self.inner.writer.lock().by_digest.get(digest).copied()
     }
 
-    /// The input last registered with content from `location`, if any was.
+    /// Returns the input last registered with content from `location`, if any.
     pub fn input_at(&self, location: &str) -> Option<(InputId, LedgerEntry)> {
         let writer = self.inner.writer.lock();
         let is_there = |entry: &LedgerEntry| {
@@ -182,8 +186,9 @@ impl Weave {
         Some((InputId(index as u32 + 1), writer.ledger[index].clone()))
     }
 
-    /// Notes in the row of an input that there was nothing to read when it was asked for again, and why; what was
-    /// loaded stays. Durable when it returns; registering the input's content again takes the note away.
+    /// Records in the row of an input that there was nothing to read at the last attempt, and why.
+    /// What was loaded stays. Durable when it returns. Registering the input's content again
+    /// removes the record.
     ///
     /// # Errors
     /// [`ApplyError`], as [`Weave::apply`].
@@ -199,7 +204,7 @@ impl Weave {
         inner.register(&tables, &mut writer, (id, now), None)
     }
 
-    /// Inputs that are in the ledger now and of which `wanted` holds.
+    /// Returns the inputs in the ledger that satisfy `wanted`.
     pub fn inputs(&self, wanted: impl Fn(&LedgerEntry) -> bool) -> Vec<(InputId, LedgerEntry)> {
         let writer = self.inner.writer.lock();
         let entries = writer.ledger.iter().zip(1..);
@@ -209,17 +214,21 @@ impl Weave {
             .collect()
     }
 
-    /// One epoch: atomic, durable when it returns. A batch that changes nothing is no epoch.
+    /// Commits one epoch; atomic, and durable when it returns. A batch that changes nothing makes
+    /// no epoch.
     ///
     /// # Errors
-    /// [`ApplyError`]: after any but [`ApplyError::UnknownInput`] and [`ApplyError::Snapshot`], which change
-    /// nothing, the index must be opened again; it then holds the epoch whole or not at all.
+    /// [`ApplyError`]. [`ApplyError::UnknownInput`], [`ApplyError::Beside`] and
+    /// [`ApplyError::Snapshot`] change nothing. After any other error, and after a broken invariant
+    /// (`SnapshotError::Broken`), the index must be opened again; it then holds the epoch
+    /// completely or not at all.
     pub fn apply(&self, batch: Batch) -> Result<EpochReport, ApplyError> {
         self.apply_with(batch, None)
     }
 
-    /// As [`Weave::apply`]; before the epoch commits, its new captures are given to `write_beside`, whose note
-    /// commits with them ([`Snapshot::note_beside`]). A batch without new captures has none.
+    /// As [`Weave::apply`]. Before the epoch commits, its new captures are passed to
+    /// `write_beside`, whose note is committed with them ([`Snapshot::note_beside`]). A batch
+    /// without new captures has no note.
     ///
     /// # Errors
     /// As [`Weave::apply`], and [`ApplyError::Beside`], which changes nothing.
@@ -232,10 +241,11 @@ impl Weave {
         let mut writer = inner.writer.lock();
         let tables = inner.usable(&writer)?;
         let mut clock = StepClock::start();
-        // Before anything is read: the engine must never hold the commit back itself (see `wait_for_room`).
+        // Waits before anything is read: the engine must never hold the commit back itself (see
+        // `wait_for_room`).
         inner.poison_on_error(tables.wait_for_room())?;
         clock.end("room");
-        // The epoch before, whole: the writer's lock keeps any other from being published meanwhile.
+        // The previous epoch. The writer's lock keeps another from being published in the meantime.
         let cut = inner.published.read().cut().clone();
         let retied = Vec::new();
         let mut woven = inner.weave(
@@ -252,8 +262,8 @@ impl Weave {
         crash::point("apply.before_commit");
         inner.poison_on_error(commit(&tables, write, "apply.before_sync"))?;
         crash::point("apply.before_publish");
-        // From here the epoch is durable. What the writer knows moves only now, so that a failure above changed
-        // nothing.
+        // The epoch is durable from here. The writer's state changes only now, so that a failure
+        // above changes nothing.
         writer.totals = woven.totals;
         for (id, entry) in woven.ledger {
             writer.replace(id, entry);
@@ -265,13 +275,14 @@ impl Weave {
         Ok(woven.report)
     }
 
-    /// Makes views anew from the tables that they follow from, while readers see the state before; durable when it returns. Only
-    /// rows that differ are written, in one epoch if there are any. Meanwhile nothing else is written. `progress` is told
-    /// tables and how many of their rows were compared.
+    /// Rebuilds views from the tables that they are derived from; durable when it returns. Readers
+    /// see the old state meanwhile, and no other writes happen. Only rows that differ are written,
+    /// in one epoch if there are any. `progress` receives tables and how many of their rows were
+    /// compared.
     ///
     /// # Errors
-    /// [`RebuildError`]; nothing has changed for readers. Where writing had begun, the index must be opened again, which goes
-    /// through with it.
+    /// [`RebuildError`]; nothing has changed for readers. If writing had begun, the index must be
+    /// opened again, which finishes the rebuild.
     pub fn rebuild(
         &self,
         views: &[View],
@@ -303,8 +314,9 @@ impl Weave {
         Ok(rebuilt)
     }
 
-    /// Writes what is in memory to its tables, so that the next opening has little journal to read; for the end of
-    /// a load. Closing (dropping the last handle) does the same. Nothing depends on it.
+    /// Writes all rows from memory to their tables at the end of a load, so that the next opening
+    /// has little journal to replay. Closing (dropping the last handle) does the same. Nothing
+    /// depends on it.
     ///
     /// # Errors
     /// [`ApplyError`], as [`Weave::apply`].
@@ -315,19 +327,19 @@ impl Weave {
         inner.poison_on_error(tables.settle())
     }
 
-    /// A consistent read view of the newest epoch.
+    /// Returns a consistent snapshot of the newest epoch.
     pub fn snapshot(&self) -> Snapshot {
         self.inner.published.read().clone()
     }
 
-    /// Loses the row in the middle of a table, as no program should: for tests of what finds that. Takes effect when the index is
-    /// opened again.
+    /// Removes the row in the middle of a table, to test that checks find the loss. Takes effect
+    /// when the index is opened again.
     ///
     /// # Errors
     /// [`ApplyError`].
     ///
     /// # Panics
-    /// Where there is no such table, or it has no rows.
+    /// If there is no such table, or it has no rows.
     #[cfg(any(test, feature = "model"))]
     #[expect(clippy::expect_used, reason = "of tests alone")]
     pub fn lose_row(&self, table: &str) -> Result<(), ApplyError> {
@@ -343,7 +355,7 @@ impl Weave {
         Ok(())
     }
 
-    /// Bytes on disk, per table and for the journal.
+    /// Returns the bytes on disk, per table and for the journal.
     pub fn disk_bytes(&self) -> Vec<(&'static str, u64)> {
         let published = self.snapshot();
         published
@@ -379,7 +391,7 @@ impl Inner {
         }
     }
 
-    /// Makes captures leave; durable when it returns.
+    /// Removes captures; durable when it returns.
     fn leave(
         &self,
         tables: &Arc<Tables>,
@@ -409,8 +421,8 @@ impl Inner {
         Ok(report)
     }
 
-    /// Writes a new or changed entry of the ledger. Where an input changes its name, versions that hang on names
-    /// are decided again in the same step.
+    /// Writes a new or changed entry of the ledger. If an input is renamed, versions that depend on
+    /// names are decided again in the same step.
     fn register(
         &self,
         tables: &Arc<Tables>,
@@ -435,8 +447,8 @@ impl Inner {
             Vec::new()
         };
         match &old {
-            // The chain orders versions by the names of inputs, so it must see the new name; undone below if
-            // it fails.
+            // The chain orders versions by the names of inputs, so it must see the new name; undone
+            // below if it fails.
             Some(_) => writer.ledger[index] = now.clone(),
             None => writer.ledger.push(now.clone()),
         }
@@ -464,7 +476,8 @@ impl Inner {
             }
         }
         crash::point("register.after_sync");
-        // The old digest leads nowhere any more: a growing file has got the digest of what it is now.
+        // The old digest is no longer valid: a growing file now has the digest of its present
+        // content.
         if let Some(old) = old {
             writer.by_digest.remove(&old.digest);
         }
@@ -479,7 +492,7 @@ impl Inner {
         self.last_epoch.committed(writer.totals.epoch);
     }
 
-    /// The tables, if they may be written to.
+    /// Returns the tables, if they may be written to.
     fn usable(&self, writer: &Writer) -> Result<Arc<Tables>, ApplyError> {
         let poisoned = self.poisoned.read();
         match (&writer.tables, &*poisoned) {
@@ -491,8 +504,8 @@ impl Inner {
         }
     }
 
-    /// After a broken invariant memory is not trusted any more: nothing may be written until the index was opened
-    /// again. Nothing of the step was committed.
+    /// Refuses further writes after a broken invariant, because memory is no longer trusted until
+    /// the index is opened again. Nothing of the step was committed.
     fn poison_on_broken<T>(&self, result: Result<T, ApplyError>) -> Result<T, ApplyError> {
         result.inspect_err(|error| self.poison_if_broken(error))
     }
@@ -508,7 +521,7 @@ impl Inner {
         result.map_err(|error| self.failed_to_write(&error))
     }
 
-    /// Memory and disk may differ now: nothing may be written until the index was opened again.
+    /// Refuses further writes until the index is opened again, because memory and disk may differ.
     fn failed_to_write(&self, error: &fjall::Error) -> ApplyError {
         let dir = self.dir.display().to_string();
         let error = if is_for_want_of_room(error, &self.dir) {
@@ -531,18 +544,18 @@ impl Drop for Inner {
         let Some(tables) = self.writer.get_mut().tables.take() else {
             return;
         };
-        // What is in memory may not be what was committed: the journal alone decides.
+        // The rows in memory may differ from the committed ones, so only the journal counts.
         if self.poisoned.get_mut().is_some() {
             return;
         }
-        // What reads no longer counts as a handle, so that closing finds itself the last one.
+        // Releases the published handle, so that closing finds the last one.
         *self.published.get_mut() =
             Snapshot::new(&self.dir, Cut::closed("it was closed"), TotalsRow::default());
         let closed = tables
             .settle_to_close()
             .and_then(|()| match Arc::into_inner(tables) {
                 Some(tables) => Ok(tables.close()?),
-                // Somebody still reads: the journal stays and is read again.
+                // A reader is still open: the journal stays and is replayed at the next opening.
                 None => Ok(()),
             });
         let Err(error) = closed else { return };
@@ -557,7 +570,7 @@ impl Drop for Inner {
     }
 }
 
-/// Epochs in words: `epoch 4`, `epochs 4 to 6`.
+/// Formats epochs as text: `epoch 4`, `epochs 4 to 6`.
 pub fn lost_text(epochs: &RangeInclusive<u64>) -> String {
     match epochs.start() == epochs.end() {
         true => format!("epoch {}", epochs.start()),
@@ -571,7 +584,7 @@ fn commit(tables: &Tables, write: Write<'_>, before_sync: &'static str) -> fjall
 }
 
 fn commit_with(tables: &Tables, write: Write<'_>, before_sync: impl FnOnce()) -> fjall::Result<()> {
-    // The batch is in the journal when this returns, but perhaps only in the system's memory.
+    // Now the batch is in the journal, but perhaps only in the system's memory.
     write.commit()?;
     before_sync();
     // One sync for the whole epoch: the journal holds all tables, in order.

@@ -1,7 +1,7 @@
-//! The one batch of an epoch.
+//! The single batch of an epoch.
 //!
-//! Invariant: a step writes every key of a table at most once (the engine gives all rows of a batch the same
-//! number and could not tell which of two came last).
+//! Invariant: a step writes every key of a table at most once. The engine gives all rows of a batch
+//! the same sequence number and could not tell which of two came last.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::tables::{LINK_DICTIONARY_ROW, Table, Tables};
 pub(crate) struct Write<'t> {
     tables: &'t Tables,
     batch: OwnedWriteBatch,
-    /// Made in this epoch.
+    /// Trained in this epoch.
     link_dictionary: Option<Arc<Dictionary>>,
     #[cfg(debug_assertions)]
     seen: std::collections::HashSet<(Table, Vec<u8>)>,
@@ -24,7 +24,8 @@ impl<'t> Write<'t> {
     pub(crate) fn new(tables: &'t Tables) -> Write<'t> {
         Write {
             tables,
-            // To the system's buffers only: `weave::commit` syncs, with a crash point between the two.
+            // Only to the system's buffers: `weave::commit` syncs, with a crash point between the
+            // two.
             batch: tables.db.batch().durability(Some(PersistMode::Buffer)),
             link_dictionary: None,
             #[cfg(debug_assertions)]
@@ -57,13 +58,14 @@ impl<'t> Write<'t> {
     #[cfg(not(debug_assertions))]
     fn check_once(&mut self, _table: Table, _key: &[u8]) {}
 
-    /// Writes a dictionary that rows of this batch are packed under. Readers get it when the batch is committed.
+    /// Writes the dictionary that rows of this batch are packed with. Readers get it when the batch
+    /// is committed.
     pub(crate) fn put_link_dictionary(&mut self, dictionary: Arc<Dictionary>) {
         self.put(Table::Meta, LINK_DICTIONARY_ROW, dictionary.bytes());
         self.link_dictionary = Some(dictionary);
     }
 
-    /// Rows so far.
+    /// Number of rows so far.
     pub(crate) fn len(&self) -> usize {
         self.batch.len()
     }

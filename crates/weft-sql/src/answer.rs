@@ -1,4 +1,4 @@
-//! Answers one statement.
+//! Executes a single statement.
 
 use std::io::{self, IsTerminal as _, Read as _, Write};
 use std::process::ExitCode;
@@ -13,10 +13,10 @@ use crate::cli::{QueryArgs, WrongUse};
 use crate::output_format::{Format, Writer};
 use crate::{output, prompt};
 
-/// How long a statement runs before the terminal says that it does.
+/// Time before the terminal shows that a statement is running.
 const QUIET_TIME: Duration = Duration::from_secs(1);
 
-/// What a statement gave.
+/// Statistics of an executed statement.
 pub(crate) struct Answered {
     epoch: u64,
     rows: u64,
@@ -54,7 +54,7 @@ pub(crate) async fn run(database: &Database, args: &QueryArgs, json: bool) -> an
     Ok(ExitCode::SUCCESS)
 }
 
-/// How many rows of which epoch, and how long they took.
+/// Formats the number of rows, their epoch, and the time taken.
 pub(crate) fn said(answered: &Answered) -> String {
     let Answered { epoch, rows, took } = answered;
     let rows = counted(*rows, "row", "rows");
@@ -66,7 +66,7 @@ pub(crate) fn said(answered: &Answered) -> String {
     format!("{rows} of epoch {epoch} in {took}")
 }
 
-/// Writes the rows that answer a statement.
+/// Executes a statement and writes its rows.
 pub(crate) async fn answer(
     database: &Database,
     statement: &str,
@@ -95,7 +95,7 @@ pub(crate) async fn answer(
     })
 }
 
-/// Says on a terminal that a statement still runs.
+/// A spinner on a terminal, shown while a statement runs.
 struct Progress {
     bar: ProgressBar,
 }

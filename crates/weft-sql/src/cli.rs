@@ -29,7 +29,8 @@ docs/sql.md has their columns, and questions to begin with.
 
 Exit codes: 0 done; 1 done with differences, or not done; 2 wrong use, a wrong statement included.";
 
-/// SQL over an archive: its facts and its live views as tables of one epoch. Nothing is ever changed.
+/// Runs SQL over an archive: its facts and its live views as tables of one epoch. Statements
+/// change nothing.
 #[derive(Debug, Parser)]
 #[command(name = "weft-sql", version, about, after_help = EXAMPLES, max_term_width = 100)]
 #[command(subcommand_precedence_over_arg = true)]
@@ -44,10 +45,10 @@ pub(crate) struct Cli {
     pub(crate) command: Option<Command>,
 }
 
-/// Flags that everything has.
+/// Global flags.
 #[derive(Debug, Args)]
 pub(crate) struct Global {
-    /// The archive's directory [default: ./weft-archive]
+    /// Directory of the archive [default: ./weft-archive]
     #[arg(
         long,
         global = true,
@@ -57,7 +58,8 @@ pub(crate) struct Global {
     )]
     archive: Option<PathBuf>,
 
-    /// Read the facts here (DIR, s3://BUCKET/NAME), not where the archive says: the S3 face of a store, a copy
+    /// Read the facts at this address (DIR, s3://BUCKET/NAME) instead of the archive's own: a
+    /// store's S3 face, or a copy
     #[arg(
         long,
         global = true,
@@ -67,11 +69,11 @@ pub(crate) struct Global {
     )]
     facts: Option<String>,
 
-    /// Memory for rows; what does not fit is written to temporary files [default: 1 GiB]
+    /// Memory for rows; larger results spill to temporary files [default: 1 GiB]
     #[arg(long, global = true, env = "WEFT_SQL_MEMORY", value_name = "BYTES", value_parser = format::number::parse_bytes, hide_env_values = true)]
     memory: Option<u64>,
 
-    /// Threads for one statement [default: as many as there are cores]
+    /// Threads per statement [default: number of cores]
     #[arg(long, global = true, value_name = "N")]
     threads: Option<usize>,
 
@@ -79,19 +81,20 @@ pub(crate) struct Global {
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
-    /// Change nothing in the archive's directory, not even what opening it would finish
+    /// Write nothing in the archive's directory, not even recovery when opening it
     #[arg(long, global = true)]
     pub(crate) read_only: bool,
 
-    /// Say more on standard error (-vv: debug); RUST_LOG is honoured
+    /// Log more to standard error (-vv: debug); RUST_LOG takes precedence
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub(crate) verbose: u8,
 }
 
-/// A statement, and where its rows go.
+/// A statement and the destination of its rows.
 #[derive(Debug, Args)]
 pub(crate) struct QueryArgs {
-    /// The statement; without it and without --file, a prompt (or standard input, if that is no terminal)
+    /// Statement to run; without it and --file, starts a prompt (or reads standard input, if that
+    /// is not a terminal)
     #[arg(value_name = "STATEMENT")]
     pub(crate) statement: Option<String>,
 
@@ -99,7 +102,7 @@ pub(crate) struct QueryArgs {
     #[arg(short, long, value_name = "FILE", conflicts_with = "statement")]
     pub(crate) file: Option<PathBuf>,
 
-    /// Form of the rows
+    /// Output format of the rows
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
 
@@ -107,11 +110,11 @@ pub(crate) struct QueryArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Show the archive as it was at this epoch, as far as the history of its facts goes back
+    /// Show the archive as of this epoch, as far back as the history of its facts goes
     #[arg(long, value_name = "N")]
     pub(crate) at_epoch: Option<u64>,
 
-    /// Stop after so many seconds
+    /// Stop after this many seconds
     #[arg(long, value_name = "SECONDS")]
     pub(crate) time_limit: Option<u64>,
 }
@@ -124,7 +127,7 @@ impl QueryArgs {
         settings
     }
 
-    /// The form, where `json` says that JSON is wanted.
+    /// Returns the output format; `json` overrides it.
     pub(crate) fn format(&self, json: bool) -> Format {
         if json { Format::Json } else { self.format }
     }
@@ -135,11 +138,11 @@ pub(crate) enum Command {
     /// Compare every live view with its definition over the facts
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify,
-    /// Answer statements over HTTP and Arrow Flight SQL, with a page for browsers
+    /// Serve statements over HTTP and Arrow Flight SQL, with a page for browsers
     Serve(Box<ServeArgs>),
-    /// Put small files of the facts together, and remove old ones
+    /// Compact small files of the facts, and remove old ones
     Maintain(MaintainArgs),
-    /// Write tables of facts that Spark made as lines, for `weft load --from-facts`
+    /// Print tables of facts that Spark wrote as lines, for `weft load --from-facts`
     Export(ExportArgs),
 }
 
@@ -151,7 +154,7 @@ Examples:
 Each view is compared, row by row, with what its definition (views/*.sql) makes of the facts at the same epoch; index and
 search index are checked, too. `weft verify` reads the inputs again instead. Exit code 1 if anything differs.";
 
-/// Puts small files of the facts together, writes checkpoints, and removes old files
+/// Compacts small files of the facts, writes checkpoints, and removes old files
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -160,12 +163,12 @@ Examples:
 
 The archive may be loaded meanwhile.")]
 pub(crate) struct MaintainArgs {
-    /// Keep files that no version younger than this needs; --at-epoch reaches back as far
+    /// Keep files that versions within this time need; also limits how far back --at-epoch reaches
     #[arg(long, value_name = "HOURS", default_value_t = 168)]
     pub(crate) keep_hours: u64,
 }
 
-/// Write tables of facts that Spark made as lines, for `weft load --from-facts`
+/// Prints tables of facts that Spark wrote as lines, for `weft load --from-facts`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -176,12 +179,12 @@ Examples:
 The folder is one that `python -m weft.spark load` wrote (docs/scale.md). It is read once, sorted by input and offset, in the
 memory of --memory and temporary files.")]
 pub(crate) struct ExportArgs {
-    /// Folder of the tables, also s3://BUCKET/NAME
+    /// Folder of the tables, or s3://BUCKET/NAME
     #[arg(value_name = "ADDRESS")]
     pub(crate) tables: String,
 }
 
-/// The user asked for something that makes no sense: exit code 2.
+/// The user requested something that makes no sense: exit code 2.
 #[derive(Debug)]
 pub(crate) struct WrongUse(pub(crate) String);
 
@@ -194,7 +197,7 @@ impl std::fmt::Display for WrongUse {
 impl std::error::Error for WrongUse {}
 
 impl Global {
-    /// The archive, as a database.
+    /// Opens the archive as a database.
     pub(crate) fn database(&self) -> anyhow::Result<Database> {
         let dir = self.dir();
         if dir.is_file() {

@@ -1,4 +1,4 @@
-//! `weft-sql export`: tables of facts as the lines that `weft load --from-facts` weaves.
+//! `weft-sql export`: prints tables of facts as the lines that `weft load --from-facts` reads.
 
 use std::io::{BufWriter, Write as _};
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use crate::cli::ExportArgs;
 
 pub(crate) async fn run(args: &ExportArgs, settings: &Settings) -> anyhow::Result<ExitCode> {
     let mut out = BufWriter::new(std::io::stdout());
-    // Kept apart, so that a reader that has gone is told from tables that cannot be read.
+    // Kept separately, to distinguish a closed reader from unreadable tables.
     let mut unwritten = None;
     let mut write = |line: &FactLine| {
         let written = serde_json::to_writer(&mut out, line).map_err(std::io::Error::from);

@@ -1,8 +1,8 @@
-//! `weft-sql`: SQL over an archive, on the command line, at a prompt and as a server; checks of the views against the facts; upkeep
-//! of the facts. `weft sql` runs it.
+//! `weft-sql`: SQL over an archive, on the command line, at a prompt and as a server. Also verifies
+//! views against the facts and maintains the facts. `weft sql` runs it.
 //!
-//! This crate is only the program; [`sql`] answers. Exit codes: 0 done; 1 done with differences, or not done; 2 wrong use, a
-//! wrong statement included.
+//! This crate is only the program; [`sql`] executes statements. Exit codes: 0 done; 1 done with
+//! differences, or not done; 2 wrong use, including an invalid statement.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -24,7 +24,7 @@ mod serve;
 mod table;
 mod verify;
 
-// As in `weft`: what reads the index is made for it.
+// The allocator of `weft`, which suits the index.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // If the stream is closed, nothing more can be done.
+            // If the stream is closed, the message is lost.
             let _ = error.print();
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
@@ -56,23 +56,23 @@ fn run(cli: cli::Cli) -> anyhow::Result<ExitCode> {
         None => runtime.block_on(answer::run(&database()?, &cli.query, json)),
         Some(cli::Command::Verify) => runtime.block_on(verify::run(&database()?, json)),
         Some(cli::Command::Serve(args)) => runtime.block_on(serve::run(database()?, &args, json, read_only)),
-        // It has no archive.
+        // This command has no archive.
         Some(cli::Command::Export(args)) => runtime.block_on(export::run(&args, &cli.global.settings())),
         Some(cli::Command::Maintain(args)) => runtime.block_on(maintain::run(&database()?, &args, json)),
     };
-    // A dump that nobody reads any more may still run in a thread: there is nothing to wait for.
+    // An abandoned dump may still run in a thread; it need not be waited for.
     runtime.shutdown_background();
     code
 }
 
-/// Prints an error, with the exit code that it has.
+/// Prints an error and returns its exit code.
 fn complain(error: &anyhow::Error) -> ExitCode {
     let is_closed = |cause: &(dyn std::error::Error + 'static)| {
         cause
             .downcast_ref::<std::io::Error>()
             .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
     };
-    // A reader that has gone (`weft sql ... | head`) is no error: nobody is left to read the rest.
+    // A reader that has closed its end (`weft sql ... | head`) is not an error.
     if error.chain().any(is_closed) {
         return ExitCode::SUCCESS;
     }

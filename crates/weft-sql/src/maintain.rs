@@ -1,4 +1,4 @@
-//! `weft sql maintain`.
+//! `weft sql maintain`: maintains the tables of facts.
 
 use std::io::Write as _;
 use std::process::ExitCode;

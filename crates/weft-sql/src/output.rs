@@ -1,4 +1,4 @@
-//! Where rows go.
+//! The destination of rows.
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use crate::cli::WrongUse;
 use crate::output_format::Format;
 
-/// Standard output, or the file.
+/// Opens the file, or standard output.
 pub(crate) fn open(file: Option<&Path>, format: Format) -> anyhow::Result<Box<dyn Write + Send>> {
     let Some(path) = file else {
         if format.is_binary() && io::stdout().is_terminal() {

@@ -1,4 +1,4 @@
-//! The forms that rows have.
+//! Output formats of rows.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -17,31 +17,31 @@ use sql::parquet::file::properties::WriterProperties;
 
 use crate::table::Table;
 
-/// Form of the rows.
+/// Output format of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
-    /// Columns side by side, for people
+    /// Aligned columns, for reading
     Table,
-    /// Comma-separated values with a head
+    /// Comma-separated values with a header
     Csv,
     /// One JSON object: the epoch and the rows
     Json,
-    /// One JSON object a row
+    /// One JSON object per row
     Jsonl,
     /// A Parquet file
     Parquet,
-    /// A stream of Arrow IPC
+    /// An Arrow IPC stream
     Arrow,
 }
 
 impl Format {
-    /// Whether it is nothing for a terminal.
+    /// Returns whether the format is unsuitable for a terminal.
     pub(crate) fn is_binary(self) -> bool {
         matches!(self, Format::Parquet | Format::Arrow)
     }
 }
 
-/// Writes batches in one of the forms.
+/// Writes batches in one of the formats.
 pub(crate) enum Writer<W: Write + Send> {
     Table(Table<W>),
     Csv(csv::Writer<W>),
@@ -51,10 +51,10 @@ pub(crate) enum Writer<W: Write + Send> {
     Arrow(StreamWriter<W>),
 }
 
-/// As a format's writer fails.
+/// Converts the error of a format's writer.
 fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
     let error = error.into();
-    // The kind of the cause says whether the reader has gone.
+    // The kind of the underlying I/O error shows whether the reader has closed its end.
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&*error);
     while let Some(at) = cause {
         if let Some(io) = at.downcast_ref::<io::Error>() {
@@ -65,7 +65,8 @@ fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Err
     io::Error::other(error)
 }
 
-/// The same columns with texts in the form that every reader of Arrow knows.
+/// Returns the schema with string views replaced by plain strings, which every Arrow reader
+/// supports.
 pub(crate) fn with_plain_texts(schema: &SchemaRef) -> SchemaRef {
     let field = |field: &FieldRef| match field.data_type() {
         DataType::Utf8View => Field::clone(field).with_data_type(DataType::Utf8),
@@ -74,7 +75,7 @@ pub(crate) fn with_plain_texts(schema: &SchemaRef) -> SchemaRef {
     Arc::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
 }
 
-/// The same rows with texts in that form.
+/// Returns the rows with string views replaced by plain strings.
 pub(crate) fn plain_texts(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let schema = with_plain_texts(&batch.schema());
     let casts = batch.columns().iter().zip(schema.fields());
@@ -119,7 +120,7 @@ impl<W: Write + Send> Writer<W> {
         }
     }
 
-    /// Writes what ends the rows.
+    /// Writes the end of the output after the last row.
     pub(crate) fn finish(self) -> io::Result<()> {
         let mut out = match self {
             Writer::Table(table) => return table.finish(),

@@ -1,4 +1,4 @@
-//! The prompt: statements over several lines, history, completion of names.
+//! The prompt: multi-line statements, history, and completion of names.
 
 use std::borrow::Cow;
 use std::io::{self, Write as _};
@@ -25,7 +25,7 @@ A statement ends with a semicolon and may take several lines. Nothing can be cha
   .quit               ends the prompt; so does Ctrl-D
 EXPLAIN ANALYZE before a statement shows where its time goes. Ctrl-C stops a statement that runs.";
 
-/// Words that are completed besides tables, columns and functions.
+/// Words to complete besides tables, columns and functions.
 const KEYWORDS: [&str; 28] = [
     "select",
     "from",
@@ -65,7 +65,7 @@ pub(crate) async fn run(database: &Database, args: &QueryArgs, json: bool) -> an
     editor.set_helper(Some(Names { names }));
     let history = history_path();
     if let Some(path) = &history {
-        // There is none before the first prompt.
+        // Before the first prompt there is no history file.
         let _ = editor.load_history(path);
     }
     let style = Style::of_stderr();
@@ -128,12 +128,12 @@ pub(crate) async fn run(database: &Database, args: &QueryArgs, json: bool) -> an
 }
 
 fn save_history(editor: &mut Editor<Names, FileHistory>, path: &PathBuf) {
-    // A prompt without history is still a prompt.
+    // The prompt works even without a history.
     let _ = path.parent().map(std::fs::create_dir_all);
     let _ = editor.save_history(path);
 }
 
-/// Runs a command of the prompt; gives whether the prompt goes on.
+/// Runs a command of the prompt. Returns whether the prompt continues.
 async fn command(
     line: &str,
     database: &Database,
@@ -171,7 +171,7 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Names of tables, columns and functions.
+/// Returns the names of tables, columns and functions.
 async fn names(database: &Database, settings: &QuerySettings) -> anyhow::Result<Vec<String>> {
     let mut names: Vec<String> = KEYWORDS.map(str::to_owned).to_vec();
     names.extend(TABLES.iter().map(|table| table.name.to_owned()));
@@ -190,7 +190,7 @@ async fn names(database: &Database, settings: &QuerySettings) -> anyhow::Result<
     Ok(names)
 }
 
-/// Where statements are remembered.
+/// Returns the path of the statement history.
 fn history_path() -> Option<PathBuf> {
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
@@ -226,7 +226,7 @@ impl Completer for Names {
     }
 }
 
-/// The word that ends at a place, and where it begins.
+/// Returns the word that ends at a position, and its start.
 fn word_before(line: &str, at: usize) -> (usize, Cow<'_, str>) {
     let before = &line[..at];
     let start = before

@@ -1,4 +1,4 @@
-//! Rows as a table for people.
+//! Aligned tables of rows.
 
 use std::io::{self, Write};
 
@@ -7,10 +7,10 @@ use sql::arrow::array::RecordBatch;
 use sql::arrow::datatypes::{DataType, SchemaRef};
 use sql::arrow::util::display::{ArrayFormatter, FormatOptions};
 
-/// Rows whose widths decide those of the columns; later ones are cut to fit.
+/// Number of rows that determine the column widths; later cells are truncated to fit.
 const SAMPLE_ROWS: usize = 1000;
 
-/// Widest column on a terminal, in its columns: long URLs and texts would push all else away.
+/// Maximum column width on a terminal, since long URLs and texts would crowd out the other columns.
 const WIDTH_MAX: usize = 60;
 
 /// A table that is written as its rows arrive.
@@ -19,7 +19,7 @@ pub(crate) struct Table<W> {
     style: Style,
     names: Vec<String>,
     is_number: Vec<bool>,
-    /// Rows that wait for the widths.
+    /// Rows buffered until the widths are known.
     waiting: Vec<Vec<String>>,
     widths: Vec<usize>,
     width_max: usize,
@@ -52,7 +52,7 @@ impl<W: Write> Table<W> {
             .collect::<Result<Vec<_>, _>>()
             .map_err(io::Error::other)?;
         for row in 0..batch.num_rows() {
-            // Of strangers: nothing in it may drive the terminal.
+            // Untrusted text must not contain terminal control sequences.
             let cells = formatters
                 .iter()
                 .map(|formatter| clean(&formatter.value(row).to_string()));
@@ -76,7 +76,7 @@ impl<W: Write> Table<W> {
         self.out.flush()
     }
 
-    /// Settles the widths, and writes the head and what waited for them.
+    /// Determines the widths, and writes the header and the buffered rows.
     fn write_waiting(&mut self) -> io::Result<()> {
         let widest = |place: usize| {
             let cells = self.waiting.iter().map(|row| columns(&row[place]));

@@ -1,4 +1,4 @@
-//! `weft sql verify`.
+//! `weft sql verify`: compares views with their definitions.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use format::terminal::{Style, clean};
 use sql::Database;
 use sql::verify::{Verified, VerifiedView, verify};
 
-/// Views that follow from others, and can be made anew.
+/// Views derived from others, which can be rebuilt.
 const REBUILT: [&str; 4] = ["inlinks", "uris", "domains", "top"];
 
 pub(crate) async fn run(database: &Database, json: bool) -> anyhow::Result<ExitCode> {

@@ -1,4 +1,4 @@
-//! Opens the archive and asks it questions.
+//! Opens the archive and queries it.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -11,7 +11,8 @@ use crate::context::Context;
 use crate::document_workers;
 use crate::exit::WrongUse;
 
-/// Says on standard error that what is named by a URL with `www.` in front of its host is of the host without it, too.
+/// Notes on standard error that a URL with `www.` in front of its host also refers to the URL
+/// without it.
 pub(crate) fn note_www(url: &str) {
     let Some(host) = urlkey::host_of_url(url) else {
         return;
@@ -23,8 +24,8 @@ pub(crate) fn note_www(url: &str) {
     }
 }
 
-/// Opens an existing archive for questions: as owner if there is none, else through the owner, or read-only
-/// beside other read-only users.
+/// Opens an existing archive for queries: as owner if it has none yet, else through the owner, or
+/// read-only together with other read-only processes.
 pub(crate) fn open(context: &Context) -> anyhow::Result<Archive> {
     let mut settings = OpenSettings::default();
     settings.asks_only = true;
@@ -33,7 +34,7 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Archive> {
 
 /// Opens the archive with settings.
 pub(crate) fn open_with(context: &Context, mut settings: OpenSettings) -> anyhow::Result<Archive> {
-    // The flag of the whole program can only forbid more than the command does.
+    // The global flag can only restrict the command further.
     settings.read_only |= context.read_only;
     settings.memory_size_bytes = context.memory_size_bytes;
     settings.documents.get_or_insert(DocumentScope::All);
@@ -52,7 +53,7 @@ pub(crate) fn open_with(context: &Context, mut settings: OpenSettings) -> anyhow
     })
 }
 
-/// Asks the archive one question. With `--json` it prints the answer and returns `None`.
+/// Asks the archive one question. With `--json` this prints the answer and returns `None`.
 pub(crate) fn ask_or_print<Q: Ask>(
     context: &mut Context,
     question: Q,
@@ -66,17 +67,17 @@ pub(crate) fn ask_or_print<Q: Ask>(
     Ok(Some(answer))
 }
 
-/// Returns the name of an input on the command line: as text if it is text, else in the escaped form in which
-/// it is shown.
+/// Returns the name of an input on the command line: as text if it is valid UTF-8, else in its
+/// escaped, displayed form.
 pub(crate) fn input_name(typed: &OsStr) -> String {
     typed
         .to_str()
         .map_or_else(|| path_text(typed.as_ref()), str::to_owned)
 }
 
-/// Returns the text of a path on the command line. The path is used as typed. But if nothing is there, and
-/// something is at the path that has this text in escaped form (`\xNN` for a byte that is no text), that one
-/// is used.
+/// Returns the text of a path on the command line. Normally this is the path as typed. If nothing
+/// exists there, but something exists at the path whose escaped form (`\xNN` for each byte that is
+/// not UTF-8) is this text, the latter path is used.
 pub(crate) fn path_typed(typed: &OsStr, here: &Path) -> String {
     let shown = typed
         .to_str()
@@ -87,13 +88,13 @@ pub(crate) fn path_typed(typed: &OsStr, here: &Path) -> String {
     }
 }
 
-/// Whether there is anything at the path, even a link to nothing.
+/// Returns whether anything exists at the path, even a dangling link.
 fn leads_somewhere(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// Reads a time to the millisecond: as [`parse_time`] does, or 17 digits, or a date with a fraction of a
-/// second.
+/// Parses a time to the millisecond: the formats of [`parse_time`], 17 digits, or a date with a
+/// fraction of a second.
 pub(crate) fn parse_moment(text: &str) -> Result<String, String> {
     let text = text.trim();
     if (15..=17).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -101,14 +102,14 @@ pub(crate) fn parse_moment(text: &str) -> Result<String, String> {
     }
     let mut digits = parse_time(text)?;
     let fraction = text.split_once('.').map_or("", |(_, rest)| rest);
-    // A fraction belongs to a whole time only: "2014.5" has none.
+    // Only a full time can have a fraction: in "2014.5" it is dropped.
     if digits.len() == 14 {
         digits.extend(fraction.chars().take_while(char::is_ascii_digit).take(3));
     }
     Ok(digits)
 }
 
-/// Reads a time on the command line: 1 to 14 digits, or a date such as `2014-01-26` or
+/// Parses a time on the command line: 1 to 14 digits, or a date such as `2014-01-26` or
 /// `2014-01-26T20:06:24Z`. Returns the digits.
 pub(crate) fn parse_time(text: &str) -> Result<String, String> {
     let text = text.trim();
@@ -121,7 +122,7 @@ pub(crate) fn parse_time(text: &str) -> Result<String, String> {
     Ok(digits)
 }
 
-/// Reads a date or its beginning. Returns the digits; a date that there is not is refused.
+/// Parses a date or a prefix of one and returns its digits. Fails if the date does not exist.
 pub(crate) fn parse_date(text: &str) -> Result<String, String> {
     format::date::digits_of_text(text.trim()).ok_or_else(|| {
         "expected a date or its beginning: 2014, 2014-01, 2014-01-26 or 20140126200624".to_owned()

@@ -1,4 +1,4 @@
-//! Which cache a command means: that of the archive's settings, or directories that flags name.
+//! Selects the cache of a command: directories from flags, then those of the archive's settings.
 
 use std::path::PathBuf;
 
@@ -7,17 +7,17 @@ use cache::{Cache, Directory, SETTINGS_FILE, Settings};
 
 use crate::context::Context;
 
-/// Flags of what reads through a cache, or asks about it.
+/// Flags of commands that read through a cache or inspect it.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct CacheArgs {
-    /// Keep what is read of stores elsewhere in this directory, before those of the archive's cache.toml; repeat it for more
-    /// disks, the fastest first
+    /// Cache data read from remote stores in this directory, ahead of those in the archive's
+    /// cache.toml; repeat for more disks, fastest first
     #[arg(long = "cache", value_name = "DIR", help_heading = "Cache")]
     caches: Vec<PathBuf>,
 }
 
 impl CacheArgs {
-    /// Settings of the archive, with the directories of the flags before its own.
+    /// Returns the archive's cache settings, with the directories of the flags first.
     pub(crate) fn settings(&self, context: &Context) -> anyhow::Result<Settings> {
         let mut settings = Settings::read(&context.archive.join(SETTINGS_FILE))?;
         let given = self.caches.iter().cloned().map(Directory::at);
@@ -28,7 +28,7 @@ impl CacheArgs {
         Ok(settings)
     }
 
-    /// Opens it for a program of this name.
+    /// Opens the cache on behalf of `program`.
     pub(crate) fn open(&self, context: &Context, program: &'static str) -> anyhow::Result<Cache> {
         let settings = self.settings(context)?;
         Cache::open(&settings, program).context("open the cache")

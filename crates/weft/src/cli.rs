@@ -1,4 +1,4 @@
-//! The command line (stable): one subcommand for one thing.
+//! The command line (a stable interface): one subcommand for each task.
 
 use clap::Parser;
 

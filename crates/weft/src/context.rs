@@ -1,4 +1,4 @@
-//! The context that every command gets: where the archive is, and how to print.
+//! The context of every command: where the archive is and how to print.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use crate::stdout::Out;
 use crate::style::Style;
 use crate::units;
 
-/// Flags that every command has.
+/// Flags that every command accepts.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GlobalArgs {
-    /// The archive's directory [default: ./weft-archive]
+    /// Directory of the archive [default: ./weft-archive]
     #[arg(
         long,
         global = true,
@@ -23,11 +23,11 @@ pub(crate) struct GlobalArgs {
     )]
     archive: Option<PathBuf>,
 
-    /// Change nothing in the archive's directory, also where that would be possible
+    /// Write nothing in the archive's directory, even if this process could
     #[arg(long, global = true)]
     read_only: bool,
 
-    /// Memory to take, if this process is the one that has the archive open [default: 1 GiB]
+    /// Memory for the archive if this process opens it [default: 1 GiB]
     #[arg(
         long,
         global = true,
@@ -39,7 +39,8 @@ pub(crate) struct GlobalArgs {
     )]
     memory: Option<u64>,
 
-    /// Ask as somebody in these groups (names with commas between them; '' is the public): show what rights let them see
+    /// Query as a member of these groups (comma-separated; '' is the public), to see what access
+    /// rules leave visible
     #[arg(long = "as", id = "as", global = true, value_name = "GROUPS", value_parser = parse_groups)]
     groups: Option<Groups>,
 
@@ -47,31 +48,31 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true)]
     json: bool,
 
-    /// Say more on standard error (-vv: debug); RUST_LOG is honoured
+    /// Log more to standard error (-vv: debug); RUST_LOG takes precedence
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub(crate) verbose: u8,
 }
 
-/// The context that every command gets.
+/// The context of every command.
 pub(crate) struct Context {
-    /// The archive's directory, as the user wrote it.
+    /// The archive's directory, as the user typed it.
     pub(crate) archive: PathBuf,
     /// Whether `archive` was given (flag or environment) rather than the default.
     pub(crate) archive_given: bool,
-    /// Open the archive without a change to it.
+    /// Opens the archive without changing it.
     pub(crate) read_only: bool,
-    /// Memory that an archive opened here may take.
+    /// Limit on the memory of an archive opened by this process.
     pub(crate) memory_size_bytes: Option<u64>,
-    /// For whom archives are asked; for their owner, who sees everything, if absent.
+    /// The groups to query as; `None` for the owner, who sees everything.
     pub(crate) groups: Option<Groups>,
-    /// Print answers as JSON.
+    /// Prints answers as JSON.
     pub(crate) json: bool,
     /// How often `-v` was given.
     pub(crate) verbose: u8,
-    /// Returns the whole command line, from which completions and the manual are made. Commands do not know
+    /// Builds the whole command line, for completions and the manual. Commands do not depend on
     /// each other.
     pub(crate) command_line: fn() -> clap::Command,
-    /// Where inputs are read from.
+    /// The sources of inputs.
     pub(crate) remote_inputs: RemoteInputs,
     /// Standard output.
     pub(crate) out: Out,
@@ -93,7 +94,7 @@ fn parse_memory(text: &str) -> Result<u64, String> {
 }
 
 impl Context {
-    /// The context of a command line.
+    /// Makes the context of a command line.
     pub(crate) fn new(args: GlobalArgs, command_line: fn() -> clap::Command) -> Context {
         let archive_given = args.archive.is_some();
         let archive = args.archive.unwrap_or_else(|| PathBuf::from("./weft-archive"));
@@ -112,7 +113,7 @@ impl Context {
         }
     }
 
-    /// Returns the flag with which a follow-up command names this archive, or nothing for the default.
+    /// Returns the `--archive` flag for suggested follow-up commands; empty if they need none.
     pub(crate) fn archive_flag(&self) -> String {
         if !self.archive_given || std::env::var_os("WEFT_ARCHIVE").is_some_and(|dir| dir == *self.archive) {
             return String::new();

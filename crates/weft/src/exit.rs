@@ -1,4 +1,4 @@
-//! How a command ends: the exit code, and the message that goes with it.
+//! How a command ends: its exit code and its error message.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -10,8 +10,8 @@ use store::StoreError;
 use crate::context::Context;
 pub(crate) use crate::outcome::{NotFound, Outcome, WrongUse};
 
-/// Returns the parsed command line, or the exit code if clap has already answered: help, the version, wrong
-/// use.
+/// Returns the parsed command line, or the exit code if clap has already printed help, the version
+/// or a usage error.
 pub(crate) fn parsed<T: clap::Parser>() -> Result<T, ExitCode> {
     T::try_parse().map_err(|error| {
         let asked = std::env::args_os()
@@ -20,14 +20,14 @@ pub(crate) fn parsed<T: clap::Parser>() -> Result<T, ExitCode> {
         if error.use_stderr() && asked.into_iter().any(|argument| argument == "--json") {
             print_json(ErrorCode::BadRequest, &clap_message(&error.to_string()));
         } else {
-            // If the stream is closed, nothing more can be done.
+            // If the stream is closed, the message is lost.
             let _ = error.print();
         }
         ExitCode::from(if error.use_stderr() { 2 } else { 0 })
     })
 }
 
-/// Returns the error itself, without the usage lines after it.
+/// Returns clap's message without the usage lines after it.
 fn clap_message(text: &str) -> String {
     let text = text.strip_prefix("error: ").unwrap_or(text);
     let told = text.split("\n\nUsage:").next().unwrap_or_default();
@@ -35,9 +35,9 @@ fn clap_message(text: &str) -> String {
     told.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Prints the error, if there is one, and returns the exit code.
+/// Prints the error, if any, and returns the exit code.
 ///
-/// A reader that has gone (`weft dump links | head`) is no error: nobody is left to read the rest.
+/// A reader that has closed its end (`weft dump links | head`) is not an error.
 pub(crate) fn report(result: Result<Outcome, Error>, context: &mut Context) -> ExitCode {
     let flushed = context.out.flush();
     if context.out.closed() {
@@ -57,13 +57,13 @@ pub(crate) fn report(result: Result<Outcome, Error>, context: &mut Context) -> E
     }
 }
 
-/// Prints the error of one of several things on standard error; the command goes on.
+/// Prints an error about one of several items on standard error. The command continues.
 pub(crate) fn complain(error: &Error, context: &Context) {
     let chain = chain_text(error);
     if context.json {
         print_json(code_of(error), &chain);
     } else {
-        // If standard error is closed as well, nothing more can be done.
+        // If standard error is closed as well, the message is lost.
         let _ = writeln!(std::io::stderr(), "{} {chain}", context.err_style.bad("error:"));
     }
 }
@@ -73,8 +73,8 @@ fn print_json(code: ErrorCode, message: &str) {
     let _ = writeln!(std::io::stderr(), "{error}");
 }
 
-/// Returns the message and its causes on one line. A cause that the message before it already contains is
-/// left out.
+/// Returns the message and its causes on one line, without causes that the preceding message
+/// already contains.
 pub(crate) fn chain_text(error: &Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
@@ -98,7 +98,7 @@ fn status_of(error: &Error) -> u8 {
     }
 }
 
-/// Returns the code that the API has for the error.
+/// Returns the API's code for the error.
 fn code_of(error: &Error) -> ErrorCode {
     if error.downcast_ref::<WrongUse>().is_some() {
         return ErrorCode::BadRequest;

@@ -1,10 +1,10 @@
-//! Values of flags that several commands have.
+//! Values of flags that several commands share.
 
 use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-/// Reads a number that is at least 1.
+/// Parses a number of at least 1.
 pub(crate) fn positive(text: &str) -> Result<usize, String> {
     let number: usize = text.parse().map_err(|_| "expected a number".to_owned())?;
     match number {
@@ -13,7 +13,7 @@ pub(crate) fn positive(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Returns a parser for one of `words`, which help and messages list.
+/// Returns a parser that accepts one of `words`, which help and error messages list.
 pub(crate) fn one_of<T>(words: &[&'static str]) -> impl TypedValueParser<Value = T> + use<T>
 where
     T: FromStr<Err = String> + Clone + Send + Sync + 'static,

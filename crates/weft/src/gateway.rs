@@ -1,4 +1,4 @@
-//! The S3 gateway of `weft serve`: its flags, its start, its announcement.
+//! The S3 gateway of `weft serve`: flags, startup and announcement.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,14 +13,15 @@ use crate::s3_face::{Face, FaceArgs};
 use crate::style::clean;
 use crate::threads;
 
-/// Region for requests if the environment names none: Amazon's first, and what most other stores expect.
+/// Region for requests if the environment sets none: Amazon's first, which most other stores
+/// accept.
 const REGION_DEFAULT: &str = "us-east-1";
 
 /// Flags of the gateway.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GatewayArgs {
-    /// Serve with --s3 what this store has: every bucket, one, or a folder of one. Its address and the key for it are
-    /// those of AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and so on
+    /// With --s3, serve this remote store: all its buckets, one bucket, or one prefix. The endpoint
+    /// and key come from AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and related variables
     #[arg(
         long,
         value_name = "s3://[BUCKET[/PREFIX]]",
@@ -30,7 +31,8 @@ pub(crate) struct GatewayArgs {
     )]
     upstream: Option<Scope>,
 
-    /// What clients ask for below the first name lies below the second; repeat it for more, the longest name counts
+    /// Map the name on the left, as clients see it, to the upstream name on the right; repeat for
+    /// more, the longest match wins
     #[arg(
         long = "map",
         value_name = "BUCKET/PREFIX=s3://BUCKET/PREFIX",
@@ -41,7 +43,7 @@ pub(crate) struct GatewayArgs {
 }
 
 impl GatewayArgs {
-    /// Whether a gateway was asked for.
+    /// Returns whether a gateway was requested.
     pub(crate) fn is_given(&self) -> bool {
         self.upstream.is_some()
     }
@@ -63,7 +65,7 @@ impl GatewayArgs {
     }
 }
 
-/// A running gateway, with its threads.
+/// A running gateway and its threads.
 pub(crate) struct Gateway {
     runtime: Runtime,
     face: Face,
@@ -72,7 +74,7 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    /// Starts the gateway, if one was asked for; `keys` is the keys file if no flag gives one.
+    /// Starts the gateway if one was requested. `keys` is the keys file if no flag names one.
     pub(crate) fn start(
         args: &GatewayArgs,
         face: &FaceArgs,
@@ -93,12 +95,12 @@ impl Gateway {
         }))
     }
 
-    /// Requests and connections since the start.
+    /// Returns counters of requests and connections since startup.
     pub(crate) fn counts(&self) -> FaceCounts {
         Arc::new(self.face.counts())
     }
 
-    /// Returns the part of the announcement for programs.
+    /// Returns the announcement as JSON.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         let mut said = self.face.to_json();
         said["upstream"] = self.scope.to_string().into();
@@ -106,14 +108,14 @@ impl Gateway {
         said
     }
 
-    /// Returns the announcement.
+    /// Returns the announcement as text.
     pub(crate) fn said(&self) -> String {
         let endpoint = self.endpoint.as_deref().unwrap_or("Amazon");
         let upstream = clean(&format!("{} of {endpoint}", self.scope));
         format!("a gateway to {upstream}: {}", self.face.said())
     }
 
-    /// Waits for running requests, and ends.
+    /// Waits for running requests, then shuts down.
     pub(crate) fn end(self) {
         self.runtime.block_on(self.face.end());
     }

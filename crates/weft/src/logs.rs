@@ -1,5 +1,5 @@
-//! Logs go to standard error. By default they contain warnings and events of the volumes of a store; `-v`
-//! adds more, and `RUST_LOG` decides instead if it is set.
+//! Logging to standard error. By default this covers warnings and events of a store's volumes. `-v`
+//! adds more, and `RUST_LOG` overrides both.
 
 use std::io::IsTerminal;
 
@@ -12,7 +12,7 @@ pub(crate) fn start(verbose: u8) {
         1 => "info",
         _ => "debug",
     };
-    // s3s logs every mistake of a client as an error; responses and metrics report these already.
+    // s3s logs every client mistake as an error; responses and metrics already report these.
     let default = || EnvFilter::new(format!("{level},{}=info,s3s=off", store::NEWS));
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| default());
     tracing_subscriber::fmt()

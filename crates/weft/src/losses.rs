@@ -1,15 +1,15 @@
-//! Describes what was lost of an input.
+//! Describes data lost from an input.
 
 use archive::question::QuarantineRow;
 
 use crate::style::clean;
 
-/// One loss in words: `input at offset: reason: detail`.
+/// Formats one loss: `input at offset: reason: detail`.
 pub(crate) fn quarantine_line(row: &QuarantineRow) -> String {
     format!("{} {}", clean(&row.input), loss_text(row))
 }
 
-/// One loss in words, where the input is known: `at offset: reason: detail`.
+/// Formats one loss of a known input: `at offset: reason: detail`.
 pub(crate) fn loss_text(row: &QuarantineRow) -> String {
     let detail = if row.detail.is_empty() {
         String::new()

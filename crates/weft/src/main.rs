@@ -1,10 +1,11 @@
 //! `weft`: turns web-archive files into a live, searchable web.
 //!
-//! This crate is only the program: flags, start-up, terminal output. A command gets its content from
-//! [`archive`] as an answer; `--json` prints that answer unchanged, otherwise it becomes text here.
+//! This crate contains only flags, startup and terminal output. A command gets its result from
+//! [`archive`] as an answer. `--json` prints that answer unchanged; otherwise it is formatted as
+//! text here.
 //!
-//! Exit codes (the only three): 0 done; 1 done with losses or differences, or not done at all;
-//! 2 wrong use.
+//! Exit codes (the only three): 0 done; 1 done with losses or differences, or not done at all; 2
+//! wrong use.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -43,8 +44,8 @@ mod web_args;
 mod web_server;
 mod which_store;
 
-// Loading allocates and frees millions of small rows on several threads; this allocator is made for that, and keeps less
-// memory to itself than others (ARCHITECTURE.md). Its settings are in `.cargo/config.toml`.
+// Loading allocates and frees millions of small rows on several threads. This allocator suits that
+// and retains less memory than others (ARCHITECTURE.md). Its settings are in `.cargo/config.toml`.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
@@ -59,7 +60,7 @@ fn main() -> ExitCode {
     logs::start(cli.global.verbose);
     let mut context = context::Context::new(cli.global, cli::Cli::command);
     let result = commands::run(cli.command, &mut context);
-    // Close before the report: connections to the nodes of a store must end in order even if the command
+    // Close before the report: connections to store nodes must close cleanly even if the command
     // failed.
     context.remote_inputs.close();
     exit::report(result, &mut context)

@@ -1,4 +1,4 @@
-//! The parts that all lists have: the line above them, and the command that shows the rest.
+//! Parts shared by all lists: the paging flags and the command that shows the next page.
 
 use std::io::{self, Write};
 
@@ -8,15 +8,15 @@ use crate::style::shell_word;
 /// Flags of every list that can be long.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Paging {
-    /// At most this many rows
+    /// Print at most this many rows
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) limit: u32,
-    /// Continue after this cursor of the list before
+    /// Continue after this cursor, which the previous page printed
     #[arg(long, value_name = "CURSOR")]
     pub(crate) after: Option<String>,
 }
 
-/// Prints the command that shows more, if there is more.
+/// Prints the command for the next page, if there is one.
 pub(crate) fn more(out: &mut Out, command: &str, next: Option<&str>) -> io::Result<()> {
     let Some(next) = next else { return Ok(()) };
     let line = out
@@ -25,7 +25,7 @@ pub(crate) fn more(out: &mut Out, command: &str, next: Option<&str>) -> io::Resu
     writeln!(out, "{line}")
 }
 
-/// Returns the URL, or its key if the URL itself is not known.
+/// Returns the URL, or its key if the URL is unknown.
 pub(crate) fn url_or_key<'a>(url: &'a str, key: &'a str) -> &'a str {
     if url.is_empty() { key } else { url }
 }

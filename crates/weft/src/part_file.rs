@@ -1,9 +1,9 @@
-//! Files and folders that get their name when they are whole. Until then `.part` is behind it.
+//! Files and folders that get their final name when complete. Until then the name ends in `.part`.
 //!
 //! Invariants:
-//! - two commands never write the same file: whoever writes it holds a lock on it from before its first byte until it has its name.
-//!   What was left by a command that was killed has no lock, and is written over;
-//! - what is not finished is removed, so that what is half made is never taken for the whole.
+//! - Two commands never write the same file: a writer holds a lock on it from before the first byte
+//!   until the rename. A file left by a killed command is unlocked and is overwritten.
+//! - An unfinished file or folder is removed, so partial output never passes for complete output.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
@@ -14,18 +14,18 @@ use anyhow::Context as _;
 
 use crate::exit::WrongUse;
 
-/// A file or folder that is being made.
+/// A file or folder under construction.
 #[derive(Debug)]
 pub(crate) struct PartFile {
     making: PathBuf,
     path: PathBuf,
-    /// Holds the lock; `None` of a folder.
+    /// Holds the lock; `None` for a folder.
     locked: Option<File>,
     is_finished: bool,
 }
 
 impl PartFile {
-    /// Begins the file that becomes `path`.
+    /// Creates the temporary file that becomes `path`.
     pub(crate) fn begin(path: &Path) -> anyhow::Result<(PartFile, File)> {
         let making = making_of(path);
         let create = || format!("create {}", making.display());
@@ -41,7 +41,7 @@ impl PartFile {
         Ok((PartFile::of(path, making, Some(locked)), file))
     }
 
-    /// Begins the folder that becomes `path`.
+    /// Creates the temporary folder that becomes `path`.
     pub(crate) fn begin_folder(path: &Path) -> anyhow::Result<PartFile> {
         let making = making_of(path);
         match fs::create_dir(&making) {
@@ -66,12 +66,12 @@ impl PartFile {
         }
     }
 
-    /// Where it is made.
+    /// Returns the temporary path.
     pub(crate) fn making(&self) -> &Path {
         &self.making
     }
 
-    /// Gives it its name.
+    /// Renames the file or folder to its final name.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         fs::rename(&self.making, &self.path)?;
         self.is_finished = true;
@@ -81,7 +81,7 @@ impl PartFile {
 
 impl Drop for PartFile {
     fn drop(&mut self) {
-        // If it cannot be removed, it stays with a name that says what it is.
+        // If removal fails, the `.part` name still marks it as incomplete.
         let _ = match (self.is_finished, &self.locked) {
             (true, _) => Ok(()),
             (false, None) => fs::remove_dir_all(&self.making),
@@ -96,7 +96,8 @@ fn making_of(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Opens a file for writing, empty and locked; `None` if another process has it so.
+/// Opens a file for writing, truncated and locked. Returns `None` if another process holds the
+/// lock.
 fn open_locked(path: &Path) -> io::Result<Option<File>> {
     loop {
         let file = File::options()
@@ -106,12 +107,13 @@ fn open_locked(path: &Path) -> io::Result<Option<File>> {
             .open(path)?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => return Ok(None),
-            // Where there are no locks, nobody can be told of.
+            // If the file system has no locks, other writers cannot be detected.
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
         let opened = file.metadata()?;
         let place = |metadata: &fs::Metadata| (metadata.dev(), metadata.ino());
-        // Whoever held the lock a moment ago may have given the file its name: then it must not be touched.
+        // The previous lock holder may just have renamed the file to its final name. That file must
+        // not be touched, so retry.
         match fs::metadata(path) {
             Ok(there) if place(&there) == place(&opened) => {}
             Ok(_) => continue,

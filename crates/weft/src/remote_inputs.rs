@@ -1,7 +1,8 @@
-//! The sources of inputs other than files: S3, web servers and our own store, in the form that the archive
-//! needs; the stores to which it writes its facts; and objects, as the catalogue of files lists them.
+//! Inputs other than files, in the form that the archive needs: S3, web servers and the store that
+//! flags or the environment select. Also the stores for the archive's facts, and objects as the
+//! catalogue of files lists them.
 //!
-//! Connections are made when they are first needed, and closed at the end of the program.
+//! Connections are opened on first use and closed when the program ends.
 
 use std::io;
 use std::path::Path;
@@ -21,20 +22,20 @@ use warc::Input;
 use crate::outcome::WrongUse;
 use crate::which_store::{self, StoreArgs};
 
-/// Under this name the cache counts what is read.
+/// The cache accounts reads under this name.
 pub(crate) const PROGRAM: &str = "weft";
 
 /// All sources from which this process reads inputs.
 #[derive(Clone)]
 pub(crate) struct RemoteInputs {
     remote: Remote,
-    /// The store that flags name. If there is none, the environment decides.
+    /// The store selected by flags; without one the environment decides.
     store: Arc<Mutex<Option<ConnectSettings>>>,
 }
 
 impl RemoteInputs {
-    /// Makes the sources with the settings of the environment. They are read through the cache that the settings of this
-    /// archive describe, in memory alone if nothing may be written.
+    /// Makes the sources from the environment. Reads go through the cache that this archive's
+    /// settings describe, held in memory only if nothing may be written.
     pub(crate) fn new(archive: &Path, in_memory_alone: bool) -> RemoteInputs {
         let settings = Settings {
             s3: S3Settings::from_variables(|name| std::env::var(name).ok()),
@@ -42,8 +43,8 @@ impl RemoteInputs {
         };
         let store: Arc<Mutex<Option<ConnectSettings>>> = Arc::default();
         let given = store.clone();
-        // The store is looked up when the first `store://` address is opened, which is after the flags were
-        // read.
+        // The store is resolved when the first `store://` address is opened, after the flags were
+        // parsed.
         let remote = Remote::with_store(settings, move || {
             let given = given.lock().clone();
             own_store(given).boxed()
@@ -53,40 +54,40 @@ impl RemoteInputs {
         RemoteInputs { remote, store }
     }
 
-    /// Reads through this cache, which is open.
+    /// Reads through this open cache.
     pub(crate) fn set_cache(&self, cache: Cache) {
         self.remote.set_cache(cache);
     }
 
-    /// The stores behind addresses, for what reads them by itself.
+    /// Returns the underlying stores, for callers that read from them directly.
     pub(crate) fn remote(&self) -> &Remote {
         &self.remote
     }
 
-    /// Makes `store://` mean the store that flags name, if they do.
+    /// Resolves `store://` to the store selected by flags, if any.
     pub(crate) fn use_given(&self, args: &StoreArgs) {
         if let Some(place) = which_store::given(args) {
             self.use_store(place);
         }
     }
 
-    /// Makes `store://` mean this store.
+    /// Resolves `store://` to this store.
     pub(crate) fn use_store(&self, place: ConnectSettings) {
         *self.store.lock() = Some(place);
     }
 
-    /// Returns the sources in the form for the archive.
+    /// Returns the sources in the archive's form.
     pub(crate) fn sources(&self) -> Sources {
         Sources::with(Arc::new(self.clone()))
     }
 
-    /// The objects below an address, for the catalogue of files.
+    /// Returns the objects below an address, for the catalogue of files.
     ///
     /// # Errors
-    /// [`WrongUse`] if it is no address of objects.
+    /// Fails with [`WrongUse`] if the address does not name objects.
     pub(crate) fn objects(&self, address: &Path) -> Result<(Address, impl files::Objects + use<>), WrongUse> {
         let text = address.as_os_str().as_encoded_bytes();
-        // A store of ours is the one that flags or the environment name: it has no name of its own.
+        // A `store:` address has no endpoint: flags or the environment select that store.
         let store = match text.starts_with(b"store:") {
             true => "",
             false => self.remote.s3_endpoint(),
@@ -124,7 +125,7 @@ async fn own_store(given: Option<ConnectSettings>) -> Result<OwnStore, String> {
             }
             .boxed()
         }),
-        // Taken out, so that closing twice does nothing the second time.
+        // Taken out, so a second close does nothing.
         close: Arc::new(move || {
             let connection = connection.lock().take();
             async move {
@@ -137,7 +138,7 @@ async fn own_store(given: Option<ConnectSettings>) -> Result<OwnStore, String> {
     })
 }
 
-/// A page of a listing of our own store; `None` if there is no such bucket.
+/// Returns a page of a listing of the selected store, or `None` if the bucket does not exist.
 async fn page_of(store: Store, prefix: String, after: Option<String>) -> Result<Option<ListedPage>, String> {
     let bucket = prefix.split('/').next().unwrap_or_default().to_owned();
     let list = List {
@@ -147,7 +148,8 @@ async fn page_of(store: Store, prefix: String, after: Option<String>) -> Result<
         ..List::default()
     };
     let page = store.list(&list).await.map_err(|error| error.to_string())?;
-    // Older stores have objects whose bucket was never made, and what belongs to the store itself is not for clients.
+    // Older stores hold objects whose bucket was never created. The store's internal objects are
+    // hidden from clients.
     let is_there = match store::bucket::is_hidden(&list.prefix) {
         true => false,
         false if page.objects.is_empty() => store
@@ -171,10 +173,10 @@ async fn page_of(store: Store, prefix: String, after: Option<String>) -> Result<
     }))
 }
 
-/// Objects of a page, as many as one of S3 has.
+/// Objects per page, as in S3.
 const LISTED_AT_ONCE: usize = 1000;
 
-/// A bucket, as the catalogue of files lists it.
+/// A bucket as a source of objects for the catalogue of files.
 struct BucketObjects(Listing);
 
 impl files::Objects for BucketObjects {

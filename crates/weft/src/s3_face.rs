@@ -1,4 +1,4 @@
-//! The S3 face of a running node: its flags, its start, its announcement and its counters.
+//! The S3 face of a running node: flags, startup, announcement and counters.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,21 +14,21 @@ use listen::ListenAddress;
 use crate::flag_values::positive;
 use crate::style::shell_word;
 
-/// The name of the keys file if no flag gives one.
+/// Name of the keys file if no flag names one.
 pub(crate) const KEYS_FILE: &str = "s3-keys.toml";
 
-/// Flags of whatever can have an S3 face.
+/// Flags of commands that can serve S3.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct FaceArgs {
-    /// Speak S3 to clients at this address
+    /// Serve the S3 API at this address
     #[arg(long, value_name = "HOST:PORT", help_heading = "S3")]
     pub(crate) s3: Option<ListenAddress>,
 
-    /// Who may do what; made with one key that may do everything where there is none
+    /// File of keys and their permissions; created with one key that may do everything if missing
     #[arg(long, value_name = "FILE", requires = "s3", help_heading = "S3")]
     pub(crate) s3_keys: Option<PathBuf>,
 
-    /// Certificate chain (PEM): TLS instead of plain HTTP
+    /// Certificate chain (PEM): serve TLS instead of plain HTTP
     #[arg(long, value_name = "FILE", requires_all = ["s3", "s3_tls_key"], help_heading = "S3")]
     pub(crate) s3_tls_cert: Option<PathBuf>,
 
@@ -36,17 +36,18 @@ pub(crate) struct FaceArgs {
     #[arg(long, value_name = "FILE", requires_all = ["s3", "s3_tls_cert"], help_heading = "S3")]
     pub(crate) s3_tls_key: Option<PathBuf>,
 
-    /// A name by which clients without a key may call --s3 over plain HTTP, besides localhost and the address it listens
-    /// on; repeat it for more
+    /// Name under which clients without a key may reach --s3 over plain HTTP, besides localhost and
+    /// the address it listens on; repeat for more
     #[arg(long = "s3-host", value_name = "NAME", requires = "s3", help_heading = "S3")]
     s3_hosts: Vec<String>,
 
-    /// Accept signatures of version 2, which cover less of a request, from clients that know no other
+    /// Accept version 2 signatures, which cover less of a request, from clients that support no
+    /// other
     #[arg(long, requires = "s3", help_heading = "S3")]
     s3_sig_v2: bool,
 
-    /// Log every request: to a file (%Y, %m, %d and %H in its name stand for the time; opened again on SIGHUP), or to
-    /// objects of a bucket
+    /// Log every request to a file (%Y, %m, %d and %H in its name expand to the time; reopened on
+    /// SIGHUP) or to objects of a bucket
     #[arg(
         long,
         value_name = "FILE|s3://BUCKET/PREFIX",
@@ -55,7 +56,7 @@ pub(crate) struct FaceArgs {
     )]
     s3_log: Option<LogTarget>,
 
-    /// How the log is written: as S3's server access logs (s3), or as lines of JSON (json)
+    /// Format of the log: S3 server access log (s3) or JSON lines (json)
     #[arg(
         long,
         value_name = "FORMAT",
@@ -65,25 +66,28 @@ pub(crate) struct FaceArgs {
     )]
     s3_log_format: LogFormat,
 
-    /// Most connections of --s3 at a time; more wait
+    /// Maximum number of connections to --s3; further ones wait
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = positive, help_heading = "S3")]
     s3_connections_max: usize,
 
-    /// Most connections of one address that have not signed anything; more are closed. Behind a proxy all have its address
+    /// Maximum number of connections per address without a signed request; further ones are closed.
+    /// Behind a proxy all share its address
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = positive, help_heading = "S3")]
     s3_connections_per_address: usize,
 
-    /// How many of --s3-connections-max are kept for those who have signed lately [default: a quarter]
+    /// Part of --s3-connections-max reserved for clients with a recent signed request [default: a
+    /// quarter]
     #[arg(long, value_name = "N", help_heading = "S3")]
     s3_connections_reserved: Option<usize>,
 
-    /// Close a connection that has not signed anything after so many seconds without a request
+    /// Close a connection without any signed request after this many seconds of inactivity
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "S3")]
     s3_stranger_seconds: u64,
 }
 
 impl FaceArgs {
-    /// Returns the settings of the face, if one was asked for; `keys` is the keys file if no flag gives one.
+    /// Returns the settings of the face, if one was requested. `keys` is the keys file if no flag
+    /// names one.
     pub(crate) fn settings(&self, keys: PathBuf) -> Option<Settings> {
         let tls = match (&self.s3_tls_cert, &self.s3_tls_key) {
             (Some(certificates), Some(key)) => Some(TlsFiles {
@@ -129,7 +133,7 @@ pub(crate) struct Face {
 }
 
 impl Face {
-    /// Starts the face on the threads of the runtime of the caller.
+    /// Starts the face on the caller's runtime.
     pub(crate) async fn start(settings: Settings, store: store::Store) -> anyhow::Result<Face> {
         let keys = settings.keys.clone();
         let tls = settings.tls.is_some();
@@ -137,7 +141,7 @@ impl Face {
         Ok(Face { running, keys, tls })
     }
 
-    /// Starts a gateway on the threads of the runtime of the caller.
+    /// Starts a gateway on the caller's runtime.
     pub(crate) async fn start_gateway(
         settings: Settings,
         gateway: GatewaySettings,
@@ -150,7 +154,7 @@ impl Face {
         Ok(Face { running, keys, tls })
     }
 
-    /// Returns a function that counts requests since the start, by operation, and connections.
+    /// Returns a function that reports requests by operation, and connections, since startup.
     pub(crate) fn counts(&self) -> impl Fn() -> (Vec<RequestCount>, ConnectionCount) + Send + Sync + 'static {
         let (requests, door) = (self.running.requests(), self.running.door());
         let connections = move || ConnectionCount {
@@ -160,7 +164,7 @@ impl Face {
         move || (requests.counts(), connections())
     }
 
-    /// Returns the endpoint for a client on this machine.
+    /// Returns the endpoint URL for a client on this machine.
     pub(crate) fn url(&self) -> String {
         let mut address = self.running.address();
         if address.ip().is_unspecified() {
@@ -169,7 +173,7 @@ impl Face {
         format!("{}://{address}", if self.tls { "https" } else { "http" })
     }
 
-    /// Returns the part of the announcement for programs.
+    /// Returns the announcement as JSON.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         let key = self.running.new_key();
         serde_json::json!({
@@ -180,7 +184,8 @@ impl Face {
         })
     }
 
-    /// Returns the announcement: the address and, at the first start, the key and how to use it.
+    /// Returns the announcement: the address and, at the first start, the new key and how to use
+    /// it.
     pub(crate) fn said(&self) -> String {
         let mut said = format!("S3 at {} (keys: {})", self.url(), self.keys.display());
         if let Some(key) = self.running.new_key() {
@@ -189,13 +194,13 @@ impl Face {
         said
     }
 
-    /// Waits for running requests, and ends.
+    /// Waits for running requests, then shuts down.
     pub(crate) async fn end(self) {
         self.running.shutdown().await;
     }
 }
 
-/// Returns the text that is shown once: the key, and lines to paste into a shell.
+/// Returns the text that is shown once: the new key, with lines to paste into a shell.
 fn introduction(url: &str, key: &KeyPair, file: &str) -> String {
     let KeyPair { id, secret } = key;
     let (id, secret, url) = (shell_word(id), shell_word(secret), shell_word(url));

@@ -1,7 +1,9 @@
-//! The program `weft-sql`, which answers SQL: where it is, and as a process beside `weft serve`.
+//! The program `weft-sql`, which executes SQL: finds it and runs it as a child process of `weft
+//! serve`.
 //!
-//! It is started by the first request for it, and again should it have ended. It ends when this process does, in whatever way: it
-//! reads from a pipe that nothing is ever written to.
+//! The first request starts it; later requests restart it if it has exited. It reads standard
+//! input, a pipe that is never written to, and exits when the pipe closes. So it ends with this
+//! process, even after a crash.
 
 use std::fs::Permissions;
 use std::io;
@@ -22,16 +24,16 @@ use crate::context::Context;
 /// Name of the program.
 pub(crate) const PROGRAM: &str = "weft-sql";
 
-/// Longest time from its start until it listens.
+/// Time limit from start to listening.
 const START_MAX: Duration = Duration::from_secs(10);
 
-/// Time between two tries.
+/// Pause between two attempts to connect.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How long it may take to end; statements under way have 5 seconds there.
+/// Time limit for shutdown; running statements have 5 seconds of it.
 const END_MAX: Duration = Duration::from_secs(6);
 
-/// The program beside this one, else on the path.
+/// Returns the path of the program: next to this executable, else on `PATH`.
 pub(crate) fn find() -> Option<PathBuf> {
     let beside = std::env::current_exe()
         .ok()
@@ -44,19 +46,19 @@ pub(crate) fn find() -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-/// `weft-sql serve` as a process of this one.
+/// A child process that runs `weft-sql serve`.
 pub(crate) struct SqlProgram {
     program: PathBuf,
     arguments: Vec<std::ffi::OsString>,
     socket: PathBuf,
     running: Mutex<Option<Child>>,
-    /// Where the socket is; nobody else may look into it.
+    /// Directory of the socket, accessible only to this user.
     _folder: TempDir,
 }
 
 impl SqlProgram {
-    /// Prepares to start it for the archive of `context`. `None` if it is not installed. `flight` is where Arrow Flight SQL is to
-    /// listen.
+    /// Prepares to start the program for the archive of `context`. Returns `None` if it is not
+    /// installed. `flight` is the address for Arrow Flight SQL.
     pub(crate) fn prepare(
         context: &Context,
         beside_store: bool,
@@ -66,7 +68,7 @@ impl SqlProgram {
             return Ok(None);
         };
         let mut folder = tempfile::Builder::new();
-        // Whoever can connect asks as the owner of the archive.
+        // Any client that can connect has the rights of the archive's owner.
         folder
             .prefix("weft-sql-")
             .permissions(Permissions::from_mode(0o700));
@@ -95,15 +97,15 @@ impl SqlProgram {
         }))
     }
 
-    /// Starts it now, and not with the first request for it.
+    /// Starts the program now instead of at the first request.
     ///
     /// # Errors
-    /// If it does not come up.
+    /// Fails if the program does not start listening.
     pub(crate) async fn start(&self) -> io::Result<()> {
         self.connect().await.map(drop)
     }
 
-    /// Ends it; waits a little for statements under way.
+    /// Stops the program. Running statements get a short time to finish.
     pub(crate) async fn end(&self) {
         let Some(mut child) = self.running.lock().await.take() else {
             return;
@@ -113,13 +115,13 @@ impl SqlProgram {
         while matches!(child.try_wait(), Ok(None)) && system::since(begun) < END_MAX {
             tokio::time::sleep(PAUSE).await;
         }
-        // Fails if it has ended.
+        // Fails if it has already exited.
         let _ = child.kill();
         let _ = child.wait();
     }
 
     fn spawn(&self) -> io::Result<Child> {
-        // A socket that is left from one before cannot be bound again.
+        // Binding fails while the socket of an earlier run exists.
         match std::fs::remove_file(&self.socket) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -144,7 +146,7 @@ impl SqlServer for SqlProgram {
                 Some(child) => Some(child.try_wait()?),
             };
             match ended {
-                // It has never run, or has ended since it last answered.
+                // Not started yet, or exited since its last answer.
                 None => *running = Some(self.spawn()?),
                 Some(Some(status)) => {
                     *running = None;

@@ -1,4 +1,5 @@
-//! The table of stages, which shows where loading spends its time (`weft status --stages`, `weft load -v`).
+//! The table of stages, which shows how loading spends its time (`weft status --stages`, `weft load
+//! -v`).
 
 use std::io::Write;
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-/// Prints a line about progress. A closed standard error is ignored: it is no reason to stop.
+/// Prints a progress line. Errors are ignored: a closed standard error must not stop the command.
 pub(crate) fn progress_line(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -1,4 +1,4 @@
-//! Standard output: it is buffered, knows whether it is a terminal, and remembers when its reader has gone.
+//! Standard output: buffered, aware of terminals and of a reader that has closed its end.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
@@ -12,7 +12,8 @@ pub(crate) struct Out {
     closed: bool,
     /// Colours, if any.
     pub(crate) style: Style,
-    /// Columns of the terminal; `None` if the output is no terminal, and then nothing may be cut.
+    /// Columns of the terminal; `None` if the output is not a terminal, in which case nothing is
+    /// truncated.
     pub(crate) width: Option<usize>,
 }
 
@@ -33,7 +34,7 @@ impl Out {
         }
     }
 
-    /// Whether the reader has gone: everything written after that was lost.
+    /// Returns whether the reader has closed its end. Later output is lost.
     pub(crate) fn closed(&self) -> bool {
         self.closed
     }
@@ -44,7 +45,8 @@ impl Out {
         self.write_all(b"\n")
     }
 
-    /// For bytes that strangers wrote: on a terminal without control characters but tabs and line ends, elsewhere as they are.
+    /// Returns a writer for untrusted bytes. On a terminal it replaces control characters except
+    /// tabs and line ends; elsewhere it passes bytes through.
     pub(crate) fn of_strangers(&mut self) -> OfStrangers<'_> {
         OfStrangers {
             is_for_terminal: self.width.is_some(),
@@ -75,11 +77,11 @@ impl Write for Out {
     }
 }
 
-/// [`Out::of_strangers`].
+/// The writer returned by [`Out::of_strangers`].
 pub(crate) struct OfStrangers<'a> {
     out: &'a mut Out,
     is_for_terminal: bool,
-    /// The last byte, before it was made harmless.
+    /// The last input byte, before replacement.
     last: u8,
 }
 
@@ -102,12 +104,13 @@ impl Write for OfStrangers<'_> {
     }
 }
 
-/// A byte as a terminal may have it, behind the one before: escape sequences begin with ESC, or in UTF-8 with `C2 9B`.
+/// Returns the byte, made safe for a terminal, given the byte before it. Escape sequences begin
+/// with ESC, or with `C2 9B` in UTF-8.
 fn harmless_byte(before: u8, byte: u8) -> u8 {
     match byte {
         b'\n' | b'\t' => byte,
         0..0x20 | 0x7f => b' ',
-        // A space that does not break, whose first byte is the same.
+        // A no-break space, which has the same first byte in UTF-8.
         0x80..0xa0 if before == 0xc2 => 0xa0,
         _ => byte,
     }

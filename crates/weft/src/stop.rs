@@ -1,7 +1,7 @@
-//! Ctrl-C and SIGTERM: the first asks for a clean stop, the second ends the process at once.
+//! Ctrl-C and SIGTERM: the first signal requests a clean stop, the second ends the process at once.
 //!
-//! Ending at once is safe for an archive at any moment, because every epoch is one atomic step. A clean stop
-//! only saves the work since the last epoch.
+//! Ending at once is safe for an archive at any moment, because each epoch is one atomic step. A
+//! clean stop only saves the work since the last epoch.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::stderr::progress_line;
 /// Exit code after a second signal: 128 + SIGINT, as shells expect.
 const EXIT_INTERRUPTED: i32 = 130;
 
-/// Whether a stop was asked for.
+/// A flag that is set when a stop has been requested.
 #[derive(Clone)]
 pub(crate) struct Stop {
     state: Arc<(Mutex<bool>, Condvar)>,
@@ -23,8 +23,8 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// Handles Ctrl-C and SIGTERM from now on. A limit on the size of files (`ulimit -f`) no longer ends the process: writing
-    /// fails, as it does on a full disk.
+    /// Handles Ctrl-C and SIGTERM from now on. A limit on file size (`ulimit -f`) no longer ends
+    /// the process: writes fail as on a full disk.
     pub(crate) fn listen() -> anyhow::Result<Stop> {
         let stop = Stop {
             state: Arc::default(),
@@ -35,7 +35,7 @@ impl Stop {
             .build()
             .context("start listening for signals")?;
         let flag = stop.clone();
-        // Register before this returns, so that no Ctrl-C from here on is missed.
+        // Register before returning, so that no later Ctrl-C is missed.
         let mut signals = runtime
             .block_on(async { Signals::register() })
             .context("listen for signals")?;
@@ -53,12 +53,12 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Whether a stop was asked for.
+    /// Returns whether a stop was requested.
     pub(crate) fn asked(&self) -> bool {
         *self.lock()
     }
 
-    /// Waits until a stop is asked for.
+    /// Waits until a stop is requested.
     pub(crate) fn wait(&self) {
         let mut asked = self.lock();
         while !*asked {
@@ -66,25 +66,25 @@ impl Stop {
         }
     }
 
-    /// Waits until a stop is asked for, but no longer than `time`; whether it was.
+    /// Waits for a stop request for at most `time`. Returns whether there was one.
     pub(crate) fn wait_for(&self, time: Duration) -> bool {
         let asked = self.lock();
         let waited = self.state.1.wait_timeout_while(asked, time, |asked| !*asked);
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Like [`Stop::wait`], for async code.
+    /// The async version of [`Stop::wait`].
     pub(crate) async fn stopped(&self) {
         let mut told = std::pin::pin!(self.told.notified());
-        // Register before looking: otherwise a stop between the two would be missed.
+        // Register before checking: otherwise a stop between the two would be missed.
         told.as_mut().enable();
         if !self.asked() {
             told.await;
         }
     }
 
-    /// Ends the process with `code` after `time`, unless it has ended before: after a stop a server need not
-    /// wait for running requests. Nothing is lost by this (see the head of this file).
+    /// Ends the process with `code` after `time`, unless it has ended before: after a stop a server
+    /// need not wait for running requests. Nothing is lost (see the head of this file).
     pub(crate) fn end_within(time: Duration, code: u8) -> anyhow::Result<()> {
         let name = std::thread::Builder::new().name("end".into());
         name.spawn(move || {
@@ -103,7 +103,7 @@ impl Stop {
     }
 
     fn lock(&self) -> MutexGuard<'_, bool> {
-        // A panic cannot leave a bool half changed, so a poisoned lock can be used.
+        // A bool cannot be left half changed, so a poisoned lock is usable.
         self.state.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -118,7 +118,8 @@ struct Signals {
 impl Signals {
     fn register() -> std::io::Result<Signals> {
         use tokio::signal::unix::{SignalKind, signal};
-        // Nobody listens, but the handler stays in the place of the default, which ends the process.
+        // The stream is dropped, but the handler keeps replacing the default action, which ends the
+        // process.
         drop(signal(SignalKind::from_raw(
             rustix::process::Signal::XFSZ.as_raw(),
         ))?);

@@ -1,5 +1,5 @@
-//! A running node of the store within this process, with its S3 face. It starts before everything that uses
-//! it, and ends after that.
+//! A store node that runs in this process, with its S3 face. It starts before its users and ends
+//! after them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::style::clean_lines;
 use crate::threads;
 use crate::units::counted;
 
-/// A node, with its threads.
+/// A running node and its threads.
 pub(crate) struct StoreNode {
     runtime: Runtime,
     running: RunningNode,
@@ -25,8 +25,8 @@ pub(crate) struct StoreNode {
 }
 
 impl StoreNode {
-    /// Starts the node that `place` describes, and its S3 face if one was asked for. `keys` is the keys file
-    /// of the face if no flag gives one.
+    /// Starts the node that `place` describes, and its S3 face if one was requested. `keys` is the
+    /// keys file of the face if no flag names one.
     pub(crate) fn start(
         place: &ConnectSettings,
         face: &FaceArgs,
@@ -54,17 +54,17 @@ impl StoreNode {
         Ok(started)
     }
 
-    /// The running node.
+    /// Returns the running node.
     pub(crate) fn running(&self) -> &RunningNode {
         &self.running
     }
 
-    /// Its S3 face.
+    /// Returns its S3 face, if any.
     pub(crate) fn face(&self) -> Option<&Face> {
         self.face.as_ref()
     }
 
-    /// Returns what the Store page and the metrics show of the node.
+    /// Returns the node's data for the Store page and the metrics.
     pub(crate) fn storage(&self) -> Arc<dyn Storage> {
         Arc::new(NodeStorage {
             store: self.running.store(),
@@ -74,8 +74,8 @@ impl StoreNode {
         })
     }
 
-    /// Returns the announcement: the id and address of the node, volumes that it was given but does not use,
-    /// and the address of its S3 face.
+    /// Returns the announcement: the node's id and address, volumes that it was given but does not
+    /// use, and the address of its S3 face.
     pub(crate) fn said(&self) -> String {
         let store = self.running.store();
         let topology = store.cluster().topology();
@@ -87,7 +87,7 @@ impl StoreNode {
             counted(topology.replicas() as u64, "copy", "copies"),
             counted(topology.volumes.len() as u64, "volume", "volumes"),
         );
-        // The log has advice about retired volumes.
+        // Retired volumes are covered in the log.
         let retired = &topology.layouts.current.roles.retired;
         for volume in self
             .running
@@ -117,7 +117,8 @@ impl StoreNode {
     }
 }
 
-/// Returns the settings of a node. Volumes given one by one make a store of this process alone.
+/// Returns the settings of a node. Volumes given one by one form a store that only this process
+/// serves.
 fn settings(place: &ConnectSettings) -> anyhow::Result<NodeSettings> {
     match place {
         ConnectSettings::Volumes(volumes) => Ok(NodeSettings::of_volumes(volumes.clone())),
@@ -136,7 +137,8 @@ struct NodeStorage {
     store: Store,
     workers: Option<Workers>,
     s3: Option<Counts>,
-    /// Connections to other nodes must be used on the threads of the store, whichever thread asks.
+    /// Connections to other nodes must be used on the store's threads, whichever thread the caller
+    /// is on.
     threads: Handle,
 }
 
@@ -150,7 +152,7 @@ impl Storage for NodeStorage {
             census: self.workers.as_ref().and_then(Workers::last_census),
             s3: s3.unwrap_or_default(),
             s3_connections,
-            // Only a store that is closing gives no report.
+            // Gathering fails only while the store is closing.
             ..gathered.unwrap_or_default()
         }
     }

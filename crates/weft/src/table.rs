@@ -1,7 +1,7 @@
-//! Aligned tables of text.
+//! Aligned text tables.
 //!
-//! Columns are as wide as their widest cell. If a terminal is too narrow, the one *flexible* column is cut
-//! with an ellipsis; output to a file or a pipe is never cut.
+//! Columns are as wide as their widest cell. If the terminal is too narrow, the one *flexible*
+//! column is truncated with an ellipsis. Output to a file or a pipe is never truncated.
 
 use std::io::{self, Write};
 
@@ -15,18 +15,18 @@ pub(crate) enum Column {
     Left,
     /// Numbers.
     Right,
-    /// Text that may be cut; at most one column may have this kind.
+    /// Text that may be truncated; at most one column has this kind.
     Flexible,
 }
 
-/// A table that is being filled.
+/// A table under construction.
 pub(crate) struct Table {
     heads: Vec<&'static str>,
     kinds: Vec<Column>,
     rows: Vec<Vec<String>>,
 }
 
-/// Smallest width of the flexible column, in columns, even on a narrower terminal.
+/// Minimum width of the flexible column, in columns, even on a narrower terminal.
 const FLEXIBLE_COLUMNS_MIN: usize = 16;
 
 impl Table {
@@ -39,12 +39,12 @@ impl Table {
         }
     }
 
-    /// Adds a row. Its cells are made safe to print; missing cells are empty.
+    /// Adds a row. Cells are sanitised for printing; missing cells are empty.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         self.rows.push(cells.iter().map(|cell| clean(cell)).collect());
     }
 
-    /// Prints heads and rows, or nothing if there are no rows.
+    /// Prints the header and rows, or nothing if there are no rows.
     pub(crate) fn print(&self, out: &mut Out) -> io::Result<()> {
         if self.rows.is_empty() {
             return Ok(());

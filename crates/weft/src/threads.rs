@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use tokio::runtime::{Builder, Runtime};
 
-/// Starts a runtime whose threads have this name. In a debugger and in `top -H` it shows whose work they do.
+/// Starts a runtime whose threads have this name, which debuggers and `top -H` show.
 pub(crate) fn start(name: &'static str) -> anyhow::Result<Runtime> {
     Builder::new_multi_thread()
         .enable_all()

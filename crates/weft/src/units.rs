@@ -1,8 +1,8 @@
-//! Numbers, sizes, times and rates in the form that people read.
+//! Numbers, sizes, times and rates in human-readable form.
 
 pub(crate) use format::number::{bytes, count, counted, duration_ms, parse_bytes, per_second};
 
-/// Returns `2014-01-26T20:06:24.000Z` as `2014-01-26 20:06:24`, and any other text unchanged.
+/// Formats `2014-01-26T20:06:24.000Z` as `2014-01-26 20:06:24`; returns any other text unchanged.
 pub(crate) fn time(fetch_time: &str) -> String {
     match (
         fetch_time.get(..10),
@@ -14,17 +14,17 @@ pub(crate) fn time(fetch_time: &str) -> String {
     }
 }
 
-/// Returns milliseconds since 1970 as `2014-01-26 20:06:24` (UTC). A time beyond the calendar is returned as
-/// a number.
+/// Formats milliseconds since 1970 as `2014-01-26 20:06:24` (UTC). Times beyond the calendar are
+/// printed as a number.
 pub(crate) fn instant(ms: u64) -> String {
     let of_calendar = i64::try_from(ms).ok().filter(|ms| *ms < YEAR_10000_MS);
     of_calendar.map_or_else(|| format!("{ms} ms"), |ms| time(&format::date::iso(ms)))
 }
 
-/// The first moment, in milliseconds since 1970, whose year has five digits.
+/// The first millisecond since 1970 whose year has five digits.
 const YEAR_10000_MS: i64 = 253_402_300_800_000;
 
-/// Returns the day of a time, such as `2014-01-26`.
+/// Returns the date of a time, such as `2014-01-26`.
 pub(crate) fn day(fetch_time: &str) -> String {
     time(fetch_time).split(' ').next().unwrap_or_default().to_owned()
 }

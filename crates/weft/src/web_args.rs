@@ -1,5 +1,4 @@
-//! Flags of the web port: where it listens, by which names it may be called, and how many connections it
-//! accepts.
+//! Flags of the web port: where it listens, which host names it accepts, and how many connections.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -15,20 +14,21 @@ use crate::flag_values::positive;
 /// Flags of `weft serve` for the web port.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct WebArgs {
-    /// Address to listen on; port 0 takes any free port
+    /// Address to listen on; port 0 picks any free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
     listen: ListenAddress,
 
-    /// A name that browsers may call this server by, besides localhost and the address it listens on; repeat it for more
+    /// Host name that browsers may use for this server, besides localhost and the address it
+    /// listens on; repeat for more
     #[arg(long = "host", value_name = "NAME", help_heading = "Web")]
     hosts: Vec<String>,
 
-    /// Where archived pages are shown as they were, on an origin of their own [default: the port after that of --listen, or any
-    /// free one]
+    /// Address for replay of archived pages, which needs a separate origin [default: the next port
+    /// after --listen, or any free one]
     #[arg(long, value_name = "HOST:PORT", help_heading = "Replay")]
     replay_listen: Option<ListenAddress>,
 
-    /// Where browsers reach that address, if a proxy stands before it: https://replay.example.org
+    /// Public URL of the replay address, if it is behind a proxy: https://replay.example.org
     #[arg(long, value_name = "URL", value_parser = parse_origin, help_heading = "Replay")]
     replay_url: Option<String>,
 
@@ -36,19 +36,21 @@ pub(crate) struct WebArgs {
     #[arg(long, value_name = "ON|OFF", default_value = "on", value_parser = ["on", "off"], help_heading = "Replay")]
     replay_scripts: String,
 
-    /// Do not show archived pages as they were
+    /// Do not replay archived pages
     #[arg(long, conflicts_with_all = ["replay_listen", "replay_url"], help_heading = "Replay")]
     no_replay: bool,
 
-    /// Most connections at a time; more wait
+    /// Maximum number of connections; further ones wait
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = positive, help_heading = "Web")]
     connections_max: usize,
 
-    /// Most connections of one address at a time; more are closed. Behind a proxy all have its address
+    /// Maximum number of connections per address; further ones are closed. Behind a proxy all share
+    /// its address
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = positive, help_heading = "Web")]
     connections_per_address: usize,
 
-    /// A header in which a proxy in front names the groups of who asks; believed from --groups-from alone
+    /// Header in which a proxy names the groups of the user; trusted only from addresses in
+    /// --groups-from
     #[arg(
         long,
         value_name = "NAME",
@@ -57,23 +59,25 @@ pub(crate) struct WebArgs {
     )]
     groups_header: Option<HeaderName>,
 
-    /// An address or network of such a proxy; repeat it for more
+    /// Address or network of a trusted proxy; repeat for more
     #[arg(long, value_name = "ADDRESS", requires = "groups_header", value_parser = parse_net, help_heading = "Who asks")]
     groups_from: Vec<IpNet>,
 
-    /// A file of tokens that say who asks (weft rights token makes them); people sign in with one at /sign-in
+    /// File of tokens that identify users (weft rights token makes them); people sign in with one
+    /// at /sign-in
     #[arg(long, value_name = "FILE", help_heading = "Who asks")]
     tokens: Option<PathBuf>,
 
-    /// A group whose members administer the archive, as tokens made with --admin do; repeat it for more
+    /// Group whose members administer the archive, like tokens made with --admin; repeat for more
     #[arg(long = "admin-group", value_name = "NAME", help_heading = "Who asks")]
     admin_groups: Vec<String>,
 
-    /// Take captures that programs of this machine post or delete as at OutbackCDX: POST /outbackcdx/COLLECTION
+    /// Accept captures that programs on this machine post or delete in the manner of OutbackCDX:
+    /// POST /outbackcdx/COLLECTION
     #[arg(long, conflicts_with = "read_only", help_heading = "Posts")]
     posts: bool,
 
-    /// Take them from members of this group, from wherever they ask; repeat it for more
+    /// Accept such posts from members of this group at any address; repeat for more
     #[arg(
         long,
         value_name = "NAME",
@@ -82,12 +86,12 @@ pub(crate) struct WebArgs {
     )]
     posts_group: Vec<String>,
 
-    /// Close a connection that has sent no whole request after so many seconds
+    /// Close a connection that has not sent a complete first request within this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Web")]
     first_request_seconds: u64,
 }
 
-/// A network, or one address.
+/// Parses a network or a single address.
 fn parse_net(text: &str) -> Result<IpNet, String> {
     let net = text.parse::<IpNet>().ok();
     let address = || text.parse::<IpAddr>().ok().map(IpNet::from);
@@ -95,7 +99,7 @@ fn parse_net(text: &str) -> Result<IpNet, String> {
         .ok_or_else(|| "an address (10.0.0.7) or a network (10.0.0.0/8) is expected".to_owned())
 }
 
-/// The origin of a web server.
+/// Parses the origin of a web server.
 fn parse_origin(text: &str) -> Result<String, String> {
     let expected =
         || format!("{text:?} is no origin: https://replay.example.org is expected, without a path");
@@ -114,10 +118,10 @@ impl WebArgs {
     /// Returns the settings of the server.
     pub(crate) fn settings(&self) -> ServerSettings {
         let mut hosts = self.hosts.clone();
-        // A server that listens on a name must accept requests for that name.
+        // A server that listens on a host name must accept requests for that name.
         hosts.push(self.listen.host.clone());
         let replay_host = self.replay_url.as_deref().and_then(|url| url.split("://").nth(1));
-        // With its port, if it has one: names are compared without (`listen::Hosts`).
+        // Includes the port, if any: `door::Hosts` compares names without ports.
         hosts.extend(replay_host.map(str::to_owned));
         ServerSettings {
             listen: self.listen.address,
@@ -140,7 +144,7 @@ impl WebArgs {
         }
     }
 
-    /// The port of archived pages.
+    /// Returns the settings of the replay port.
     fn replay(&self) -> Option<ReplaySettings> {
         if self.no_replay {
             return None;

@@ -1,4 +1,4 @@
-//! A running server and its end, for `weft serve` and `weft demo`.
+//! A running web server and its shutdown, for `weft serve` and `weft demo`.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use crate::commands::files;
 use crate::sql_program::SqlProgram;
 use crate::threads;
 
-/// How long to wait for threads that still answer questions when no request is left.
+/// Time to wait for threads that still run queries after the last request has ended.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// What this process serves besides the archive: the web server shows its figures.
+/// Other services of this process whose figures the web server shows.
 #[derive(Clone, Default)]
 pub(crate) struct Beside {
-    /// A store.
+    /// The store node.
     pub(crate) store: Option<Arc<dyn Storage>>,
-    /// An S3 gateway.
+    /// The S3 gateway.
     pub(crate) gateway: Option<FaceCounts>,
-    /// The cache through which it reads, if there is one.
+    /// The cache for reads, if any.
     pub(crate) cache: Option<Cache>,
 }
 
@@ -36,14 +36,14 @@ pub(crate) struct WebServer {
     runtime: Runtime,
     address: SocketAddr,
     replay: Option<SocketAddr>,
-    /// What answers SQL, if it is there.
+    /// The SQL program, if it is installed.
     sql: Option<Arc<SqlProgram>>,
     end: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
 impl WebServer {
-    /// Binds the first free address in `settings`, and begins to serve with the settings of that address.
+    /// Binds the first free address in `settings`, and starts serving with that address's settings.
     pub(crate) fn start(
         archive: &Archive,
         beside: Beside,
@@ -78,17 +78,17 @@ impl WebServer {
         })
     }
 
-    /// The address on which it listens, with the real port.
+    /// Returns the address it listens on, with the actual port.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The address of the replay origin, if there is one.
+    /// Returns the address of the replay origin, if there is one.
     pub(crate) fn replay_address(&self) -> Option<SocketAddr> {
         self.replay
     }
 
-    /// Starts what answers SQL now, and not with the first request for it.
+    /// Starts the SQL program now instead of at the first request.
     pub(crate) fn start_sql(&self) -> anyhow::Result<()> {
         let Some(sql) = &self.sql else { return Ok(()) };
         self.runtime.block_on(sql.start()).context("start weft-sql")
@@ -104,21 +104,21 @@ impl WebServer {
         self.replay.map(here)
     }
 
-    /// Accepts no more connections, and returns when running requests are answered or their time is over.
+    /// Stops accepting connections, then returns when running requests have completed or timed out.
     pub(crate) fn end(self) {
-        // An error means that the server has ended already.
+        // An error means that the server has already ended.
         let _ = self.end.send(());
         let _ = self.runtime.block_on(self.task);
         if let Some(sql) = &self.sql {
             self.runtime.block_on(sql.end());
         }
-        // Dropping the runtime would wait for every running question without limit. None of them changes
-        // anything.
+        // Dropping the runtime would wait indefinitely for running queries. They are read-only, so
+        // abandoning them is safe.
         self.runtime.shutdown_timeout(FAREWELL);
     }
 }
 
-/// The URL of an address for this machine.
+/// Returns the URL of an address for a browser on this machine.
 fn here(mut address: SocketAddr) -> String {
     if address.ip().is_unspecified() {
         address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
@@ -128,7 +128,7 @@ fn here(mut address: SocketAddr) -> String {
 
 async fn bind(served: impl Fn() -> Served, settings: &[ServerSettings]) -> anyhow::Result<Server> {
     let mut refused = None;
-    // The first free port is used; only the last refusal is reported.
+    // Uses the first free address. Only the last bind error is reported.
     for settings in settings {
         match Server::bind(served(), settings.clone()).await {
             Ok(server) => return Ok(server),

@@ -1,4 +1,4 @@
-//! Which store a command works on: flags, else `WEFT_STORE`.
+//! Selects the store of a command: flags, else `WEFT_STORE`.
 
 use std::path::{Path, PathBuf};
 
@@ -6,13 +6,13 @@ use cluster::{ConnectSettings, VolumeSettings};
 
 use crate::outcome::WrongUse;
 
-/// Names the store where no flag does: a `node.toml`, or volume directories with colons between.
+/// Names the store if no flag does: a `node.toml`, or volume directories separated by colons.
 pub(crate) const STORE_VARIABLE: &str = "WEFT_STORE";
 
-/// Flags that say which store is meant.
+/// Flags that select a store.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct StoreArgs {
-    /// A volume of the store; once for each disk [default: $WEFT_STORE]
+    /// Volume of the store; once for each disk [default: $WEFT_STORE]
     #[arg(
         long = "volume",
         global = true,
@@ -23,7 +23,7 @@ pub(crate) struct StoreArgs {
     )]
     pub(crate) volumes: Vec<VolumeSettings>,
 
-    /// The store that a node.toml of this machine describes
+    /// Store described by a node.toml of this machine
     #[arg(
         long,
         global = true,
@@ -37,10 +37,10 @@ pub(crate) struct StoreArgs {
     cluster: ClusterArgs,
 }
 
-/// Flags that name a cluster of which this machine is no part.
+/// Flags that name a cluster which this machine is not part of.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct ClusterArgs {
-    /// A running cluster, by its cluster file and its secret
+    /// Cluster file of a running cluster; requires its secret
     #[arg(
         long,
         global = true,
@@ -50,7 +50,7 @@ pub(crate) struct ClusterArgs {
     )]
     cluster: Option<PathBuf>,
 
-    /// The file with the secret of --cluster
+    /// File with the secret of --cluster
     #[arg(
         long,
         global = true,
@@ -62,14 +62,14 @@ pub(crate) struct ClusterArgs {
 }
 
 impl ClusterArgs {
-    /// The cluster that they name, if they do.
+    /// Returns the cluster that the flags name, if any.
     pub(crate) fn given(&self) -> Option<ConnectSettings> {
         let (file, secret) = (self.cluster.clone()?, self.secret_file.clone()?);
         Some(ConnectSettings::Cluster { file, secret })
     }
 }
 
-/// A volume as the command line names it.
+/// Parses a volume on the command line.
 pub(crate) fn parse_volume(text: &str) -> Result<VolumeSettings, String> {
     let volume = text
         .parse::<VolumeSettings>()
@@ -83,15 +83,15 @@ pub(crate) fn parse_volume(text: &str) -> Result<VolumeSettings, String> {
     Ok(volume)
 }
 
-/// The store that flags or the environment name.
+/// Returns the store that flags or the environment name.
 ///
 /// # Errors
-/// [`WrongUse`] where neither does, or the environment names none that can be.
+/// Fails with [`WrongUse`] if neither names one, or the environment variable is invalid.
 pub(crate) fn place(args: &StoreArgs) -> Result<ConnectSettings, WrongUse> {
     given(args).map_or_else(of_environment, Ok)
 }
 
-/// The store that flags name, if they do.
+/// Returns the store that flags name, if any.
 pub(crate) fn given(args: &StoreArgs) -> Option<ConnectSettings> {
     if let Some(cluster) = args.cluster.given() {
         return Some(cluster);
@@ -102,10 +102,10 @@ pub(crate) fn given(args: &StoreArgs) -> Option<ConnectSettings> {
     (!args.volumes.is_empty()).then(|| ConnectSettings::Volumes(args.volumes.clone()))
 }
 
-/// The store that the environment names.
+/// Returns the store that the environment names.
 ///
 /// # Errors
-/// [`WrongUse`] where it names none that can be.
+/// Fails with [`WrongUse`] if the variable is unset or invalid.
 pub(crate) fn of_environment() -> Result<ConnectSettings, WrongUse> {
     match std::env::var(STORE_VARIABLE) {
         Ok(text) if !text.is_empty() => of_text(&text),
@@ -117,11 +117,13 @@ pub(crate) fn of_environment() -> Result<ConnectSettings, WrongUse> {
 }
 
 fn of_text(text: &str) -> Result<ConnectSettings, WrongUse> {
-    // A name that ends so is meant as a file even if it is not there, so that the error says that.
+    // A name that ends in `.toml` is taken as a file even if it does not exist, so that the error
+    // names the file.
     if Path::new(text).is_file() || text.ends_with(".toml") {
         return Ok(ConnectSettings::Node(PathBuf::from(text)));
     }
-    // Colons stand between directories as in PATH; a directory with a colon in its name needs a node.toml.
+    // Colons separate directories as in PATH; a directory with a colon in its name needs a
+    // node.toml.
     let volumes: Result<Vec<VolumeSettings>, String> = text.split(':').map(parse_volume).collect();
     volumes
         .map(ConnectSettings::Volumes)

@@ -1,4 +1,4 @@
-//! Memory and disk beside their settings, while four times as much goes through.
+//! Compares memory and disk use with their settings, while four times as much data passes through.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,17 +18,17 @@ const MEMORY_BYTES: u64 = 512 << 20;
 const QUOTA_BYTES: u64 = 1 << 30;
 const BLOCKS: u64 = 4096;
 const READERS: u64 = 8;
-/// More than the settings by this part is too much.
+/// Maximum excess over the settings.
 const AIM: f64 = 0.02;
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// What is measured in a process of its own.
+/// Parameters of the measurement in a separate process.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Task {
     /// Directory of the tier, empty
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
-    /// Blocks to read, in order and then by chance
+    /// Blocks to read, in order and then at random
     #[arg(long, value_name = "N")]
     blocks: u64,
 }
@@ -98,7 +98,7 @@ pub(crate) fn measure(dir: &Path) -> anyhow::Result<()> {
     let none = run(dir, READERS)?;
     let figures = run(dir, BLOCKS)?;
     let part = |is: u64, setting: u64| 100.0 * is as f64 / setting as f64;
-    // What the program has beside the tier is not the tier's.
+    // Subtract what the process uses without the tier.
     let growth = figures.memory_bytes - none.memory_bytes + none.memory_told;
     println!(
         "\nbounds: {BLOCKS} MiB through memory of {} MiB and a directory of {} MiB, at most (aim: {:.0} %)",

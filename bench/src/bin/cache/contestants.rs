@@ -1,4 +1,4 @@
-//! The contest of disk tiers, each in a process of its own.
+//! Compares disk tiers, each in a separate process.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,10 +10,10 @@ use contest::Figures;
 
 use crate::shared::median;
 
-/// A tier, and the store that it is over.
+/// A tier, and the delay of its store.
 struct Contestant {
     name: &'static str,
-    /// Of `peers`; `None` is ours.
+    /// Its name in `peers`; `None` for Weft's own tier.
     peer: Option<&'static str>,
     delay_ms: u64,
 }
@@ -22,8 +22,8 @@ const fn contestant(name: &'static str, peer: Option<&'static str>, delay_ms: u6
     Contestant { name, peer, delay_ms }
 }
 
-/// A store 10 ms away is what a cache is for. One that answers at once is quicker than the disk: to keep its blocks would
-/// only cost time.
+/// A cache is meant for a store 10 ms away. A store that answers at once is faster than the disk,
+/// so keeping its blocks would only cost time.
 const CONTESTANTS: [Contestant; 5] = [
     contestant("the tier", None, 10),
     contestant("the tier, store at once", None, 0),
@@ -32,7 +32,7 @@ const CONTESTANTS: [Contestant; 5] = [
     contestant("cacache", Some("cacache"), 10),
 ];
 
-/// Time between looks at a process's memory.
+/// Interval at which to read a process's memory.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 struct Measured {
@@ -64,7 +64,7 @@ pub(crate) fn measure(dir: &Path, blocks: u64, rounds: usize) -> anyhow::Result<
     Ok(())
 }
 
-/// The program of a contestant; `None` if it was not built.
+/// Returns the program of a contestant; `None` if it was not built.
 fn program(contestant: &Contestant) -> anyhow::Result<Option<PathBuf>> {
     let own = std::env::current_exe()?;
     let program = match contestant.peer {

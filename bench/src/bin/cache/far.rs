@@ -1,8 +1,9 @@
-//! Four questions over facts in a store far away: without a cache, with memory and disk, with disk alone, from local files,
-//! and from another engine (Spark) directly and through the gateway.
+//! Four questions over facts in a remote store: without a cache, with memory and disk, with disk
+//! only, from local files, and from another engine (Spark) directly and through the gateway.
 //!
-//! The groups are those of Alluxio under Spark SQL at Momo. The store is `weft store serve` behind a link of 100 MB/s and
-//! 10 ms there and back. Each question is asked four times; the first time is shown, and the mean of the last three.
+//! The groups are those of Alluxio under Spark SQL at Momo. The store is `weft store serve` behind
+//! a link of 100 MB/s with a round trip of 10 ms. Each question is asked four times. The table
+//! shows the first time, and the mean of the last three.
 
 use std::fs;
 use std::net::TcpListener;
@@ -26,15 +27,15 @@ const SHAPE: Shape = Shape {
     bytes_per_s: 100e6,
     delay: Duration::from_millis(5),
 };
-/// Runs of each question: the first is shown by itself.
+/// Runs of each question; the first is reported separately.
 const RUNS: usize = 4;
 /// Memory for rows.
 const MEMORY_BYTES: u64 = 4 << 30;
 const BUCKET: &str = "far";
-/// Puts at a time, past the link.
+/// Concurrent puts, which bypass the link.
 const PUTS: usize = 4;
 
-/// From little of few columns to most of all.
+/// From few rows of few columns to most rows of all columns.
 pub(crate) const QUESTIONS: [(&str, &str); 4] = [
     (
         "narrow scan",
@@ -57,28 +58,28 @@ pub(crate) const QUESTIONS: [(&str, &str); 4] = [
     ),
 ];
 
-/// What is measured, and with what.
+/// Parameters of the measurement.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Task {
-    /// An archive with facts; made if it is not there
+    /// An archive with facts; created if it does not exist
     #[arg(long, value_name = "DIR")]
     archive: PathBuf,
-    /// Pages of the archive that is made
+    /// Pages of the archive that is created
     #[arg(long, value_name = "N", default_value_t = 300_000)]
     pages: u64,
-    /// Memory of the cache in MiB: less than the facts take
+    /// Memory of the cache in MiB: less than the size of the facts
     #[arg(long, value_name = "MIB", default_value_t = 256)]
     memory_mib: u64,
     /// Folder for the store and the cache [default: a temporary one]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// The program, with weft-sql beside it [default: beside this one]
+    /// The program, with weft-sql next to it [default: next to this one]
     #[arg(long, value_name = "FILE", env = "WEFT")]
     weft: Option<PathBuf>,
-    /// A Python with pyspark and delta-spark, for the fourth group; it is left out otherwise
+    /// A Python with pyspark and delta-spark, for the fourth group, which is left out otherwise
     #[arg(long, value_name = "FILE")]
     python: Option<PathBuf>,
-    /// Ask Spark alone
+    /// Ask only Spark
     #[arg(long, requires = "python")]
     spark_alone: bool,
 }
@@ -149,7 +150,7 @@ fn with_disk(memory_mib: u64, cache: &Path) -> String {
 }
 
 impl Place<'_> {
-    /// Starts `weft-sql` with these settings, asks every question, and ends it.
+    /// Starts `weft-sql` with these settings, asks every question, and stops it.
     fn ask(&self, name: &str, settings: Option<&str>, cache: Option<&Path>) -> anyhow::Result<Group> {
         let file = self.archive.join("cache.toml");
         match settings {
@@ -171,7 +172,8 @@ impl Place<'_> {
             fs::remove_file(&file)?;
         }
         let server = server?;
-        // What does not belong to a question, such as reading the logs, is not counted with the first.
+        // A first statement, so that work unrelated to a question, such as reading the logs, is not
+        // counted with the first one.
         server.count("SELECT count(*) FROM captures WHERE fetch_status < 0")?;
         let mut questions = Vec::new();
         for (_, statement) in QUESTIONS {
@@ -203,7 +205,7 @@ impl Place<'_> {
             .env("AWS_SECRET_ACCESS_KEY", SECRET);
     }
 
-    /// Spark, directly and through the gateway.
+    /// Asks Spark, directly and through the gateway.
     fn ask_spark(&self, python: &Path, dir: &Path, cache: &Path) -> anyhow::Result<Vec<Group>> {
         let ask = |name: &str, endpoint: String| -> anyhow::Result<Group> {
             let mut spark = Spark::start(python, &endpoint, BUCKET)?;
@@ -213,7 +215,7 @@ impl Place<'_> {
                 for _ in 0..RUNS {
                     let before = self.link.counted();
                     let seconds = spark.ask(statement)?;
-                    // It takes minutes.
+                    // Progress, because this takes minutes.
                     eprintln!("Spark, {name}, {question}: {seconds:.2} s");
                     runs.push(Run {
                         seconds,
@@ -237,7 +239,7 @@ impl Place<'_> {
     }
 }
 
-/// A made-up web and its facts, if there is no archive.
+/// Creates an archive of a synthetic web with its facts, unless it exists.
 fn make_archive(task: &Task, weft: &Path, dir: &Path) -> anyhow::Result<()> {
     if task.archive.exists() {
         return Ok(());
@@ -259,7 +261,7 @@ fn make_archive(task: &Task, weft: &Path, dir: &Path) -> anyhow::Result<()> {
     Ok(fs::remove_file(&web)?)
 }
 
-/// Puts the tables into the store, past the link. Returns their bytes.
+/// Uploads the tables to the store, bypassing the link. Returns their bytes.
 async fn upload(facts: &Path, port: u16) -> anyhow::Result<u64> {
     let client = client(&format!("http://127.0.0.1:{port}"), BUCKET)?;
     make_bucket(&client).await?;

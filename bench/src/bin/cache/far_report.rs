@@ -1,4 +1,4 @@
-//! The table of the groups, with Momo's figures beside.
+//! Prints the table of the groups, next to Momo's figures.
 
 use anyhow::Context;
 
@@ -9,7 +9,7 @@ use crate::requests::Kind;
 /// One run of a question.
 pub(crate) struct Run {
     pub(crate) seconds: f64,
-    /// Through the link.
+    /// Traffic through the link.
     pub(crate) passed: Counted,
 }
 
@@ -17,7 +17,7 @@ pub(crate) struct Run {
 pub(crate) struct Group {
     pub(crate) name: String,
     pub(crate) questions: Vec<Vec<Run>>,
-    /// Of the cache's directory.
+    /// Size of the cache's directory.
     pub(crate) disk_bytes: Option<u64>,
 }
 
@@ -27,7 +27,7 @@ struct Means {
     warm_s: f64,
     first_bytes: u64,
     warm_bytes: f64,
-    /// Of the first run and of the others: requests for data, HEADs, lists.
+    /// Requests for data, HEADs and lists in the first run; the next field has those of the others.
     first_requests: [u64; 3],
     warm_requests: [f64; 3],
 }
@@ -49,7 +49,7 @@ impl Group {
     }
 }
 
-/// Prints groups; the one that is called `no cache` is what the others are compared with.
+/// Prints groups, compared with the one that is called `no cache`.
 ///
 /// # Errors
 /// There is no such group.

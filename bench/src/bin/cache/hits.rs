@@ -1,4 +1,4 @@
-//! A read of 64 KiB that is in memory.
+//! Measures a read of 64 KiB from memory.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use contest::{BLOCK_BYTES, Store};
 use crate::shared::{MadeUp, PIECE_BYTES, bytes, median, pieces, settings};
 use crate::trace::Dice;
 
-/// Blocks of the object, all of which fit.
+/// Blocks of the object; all of them fit.
 const BLOCKS: u64 = 64;
 const READS: u64 = 50_000;
 const AIM_US: f64 = 20.0;

@@ -1,8 +1,9 @@
-//! A link to a store far away: a proxy that shapes what passes, and counts it.
+//! A link to a remote store: a proxy that shapes and counts the traffic.
 //!
-//! Each way has a bandwidth that all connections share, and bytes arrive some time after they were sent. A connection takes
-//! its turn with parts of [`PART_BYTES`], so that one that asks for much does not keep the others from asking. Requests are
-//! told apart by their first lines: one connection carries one request after the other, as HTTP/1.1 does.
+//! Each direction has a bandwidth that all connections share, and bytes arrive a fixed time after
+//! they were sent. A connection sends parts of [`PART_BYTES`] in turn with others, so that a large
+//! response does not block other requests. The kind of a request is read from its first line. A
+//! connection carries one request after the other, as in HTTP/1.1.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,27 +22,28 @@ use crate::requests::{Kind, Requests};
 
 /// Bytes that a connection sends before others have their turn.
 const PART_BYTES: usize = 64 << 10;
-/// How far ahead of the link a connection may send: timers are no finer than a millisecond.
+/// How far ahead of the link a connection may send. Timers have a resolution of about a
+/// millisecond.
 const AHEAD: Duration = Duration::from_millis(4);
-/// Parts of one connection on their way: more than come into the delay at any bandwidth of interest.
+/// Parts of one connection in transit: more than fit into the delay at any relevant bandwidth.
 const ON_THE_WAY: usize = 256;
 
-/// How the link is.
+/// Properties of the link.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) bytes_per_s: f64,
-    /// Of one way.
+    /// The delay of each direction.
     pub(crate) delay: Duration,
 }
 
-/// What has passed.
+/// The traffic so far.
 #[derive(Debug, Default)]
 pub(crate) struct Passed {
     requests: [AtomicU64; Kind::ALL.len()],
     bytes: [AtomicU64; Kind::ALL.len()],
 }
 
-/// The same at one moment: requests, and bytes of their answers, by kind.
+/// The traffic at one moment: requests, and bytes of their responses, by kind.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Counted {
     pub(crate) requests: [u64; Kind::ALL.len()],
@@ -49,7 +51,7 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    /// What has passed since `before`.
+    /// Returns the traffic since `before`.
     pub(crate) fn since(&self, before: &Counted) -> Counted {
         Counted {
             requests: std::array::from_fn(|kind| self.requests[kind] - before.requests[kind]),
@@ -68,7 +70,7 @@ impl Link {
     /// Opens a link to `store`.
     ///
     /// # Errors
-    /// There is no port for it.
+    /// No port is available.
     pub(crate) async fn open(store: SocketAddr, shape: Shape) -> anyhow::Result<Link> {
         let listener = TcpListener::bind("127.0.0.1:0")
             .await
@@ -81,7 +83,7 @@ impl Link {
             while let Ok((client, _)) = listener.accept().await {
                 let (up, down, passed) = (up.clone(), down.clone(), of_task.clone());
                 tokio::spawn(async move {
-                    // What a client sees of an error is that its connection ends.
+                    // On an error, the client only sees its connection end.
                     let _ = connection(client, store, up, down, passed).await;
                 });
             }
@@ -100,7 +102,7 @@ impl Link {
     }
 }
 
-/// One way of the link.
+/// One direction of the link.
 struct Way {
     shape: Shape,
     /// When it is free again.
@@ -113,7 +115,7 @@ impl Way {
         Way { shape, free_at }
     }
 
-    /// Takes the link for so many bytes, waits if it is taken, and says when they arrive.
+    /// Reserves the link for these bytes, waits for its turn, and returns when they arrive.
     async fn send(&self, bytes: usize) -> Instant {
         let took = Duration::from_secs_f64(bytes as f64 / self.shape.bytes_per_s);
         let sent = {
@@ -136,7 +138,7 @@ async fn connection(
     passed: Arc<Passed>,
 ) -> anyhow::Result<()> {
     client.set_nodelay(true)?;
-    // To open a connection takes the way there and back.
+    // Opening a connection takes a round trip.
     tokio::time::sleep(up.shape.delay + down.shape.delay).await;
     let server = TcpStream::connect(store).await?;
     server.set_nodelay(true)?;
@@ -159,7 +161,7 @@ async fn connection(
     asked.and(answered)
 }
 
-/// Passes on what comes from one side, until it ends.
+/// Forwards the bytes from one side until it ends.
 async fn pass(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
@@ -195,7 +197,7 @@ async fn pass(
 mod tests {
     use super::*;
 
-    /// A server that answers each request with so many bytes.
+    /// Starts a server that answers each request with this many bytes.
     async fn server(bytes: usize) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -229,7 +231,7 @@ mod tests {
         let link = Link::open(server(2_000_000).await, shape).await.unwrap();
         let get = "GET /bucket/key HTTP/1.1\r\nhost: a\r\n\r\n";
         let head = "HEAD /bucket/key HTTP/1.1\r\nhost: a\r\n\r\n";
-        // 40 ms to connect, 40 ms there and back, 100 ms of bytes; two share the link.
+        // 40 ms to connect, 40 ms round trip, 100 ms of bytes; two clients share the link.
         let (one, two) = tokio::join!(ask(&link, get, 2_000_000), ask(&link, head, 2_000_000));
         for took in [one, two] {
             assert!(

@@ -1,20 +1,18 @@
-//! The cache tier: what it costs and what it brings, beside other disk tiers and other orders of eviction.
+//! The cache tier: its costs and gains, compared with other disk tiers and eviction orders.
 //!
-//! `cargo run --release -p bench --bin cache` measures, in one run:
+//! `cargo run --release -p bench --bin cache` measures all parts in one run, or only those named:
 //!
-//! - *hits*: a read of 64 KiB that is in memory;
-//! - *sequence*: an object read from front to back through the disk tier, beside the plain file with the same reads;
-//! - *contest*: a burst of blocks that many readers bring, and what of them is there afterwards, beside foyer and cacache
-//!   (`cargo build --release -p peers` builds these);
-//! - *rates*: hit rates of Zipf's law with scans mixed in, beside LRU, FIFO and quick_cache;
-//! - *bounds*: memory and disk beside their settings;
+//! - *hits*: a read of 64 KiB from memory;
+//! - *sequence*: an object read in order through the disk tier, and from a plain file;
+//! - *contest*: a burst of blocks from many readers, and how many are kept, compared with foyer and
+//!   cacache (built by `cargo build --release -p peers`);
+//! - *rates*: hit rates under Zipf's law with scans, compared with LRU, FIFO and quick_cache;
+//! - *bounds*: memory and disk use, compared with their settings;
 //! - *opening*: a directory of many blocks.
 //!
-//! `cargo run --release -p bench --bin cache -- far --archive DIR` asks four questions over facts in a store far away, with
-//! and without the cache (`far.rs`). It needs `weft-sql` beside `weft`, and `--python` one with `pyspark` for Spark.
-//!
-//! Parts are named to measure these alone. The directory (`--dir`) is on the disk to measure; up to 13 GB are written there
-//! with `--blocks 10000`, and removed.
+//! `-- far --archive DIR` asks questions over facts in a remote store (`far.rs`). It needs
+//! `weft-sql` next to `weft`, and for Spark a `--python` with `pyspark`. `--dir` is on the disk to
+//! measure; up to 13 GB are written there with `--blocks 10000`, and removed.
 
 use std::path::PathBuf;
 
@@ -35,7 +33,7 @@ mod shared;
 mod spark;
 mod trace;
 
-// What the program itself uses: what memory costs depends on it.
+// The allocator of the program itself, because memory use depends on it.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
@@ -46,10 +44,10 @@ struct Args {
     /// What to measure [default: all]
     #[arg(value_enum)]
     parts: Vec<Part>,
-    /// Blocks of 1 MiB of the burst
+    /// Blocks of 1 MiB in the burst
     #[arg(long, value_name = "N", default_value_t = 2000)]
     blocks: u64,
-    /// Blocks of the directory that is opened
+    /// Blocks in the directory that is opened
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     open_blocks: u64,
     /// Rounds; medians are printed
@@ -62,7 +60,7 @@ struct Args {
     alone: Option<Alone>,
 }
 
-/// What this program runs itself for, in a process of its own; and what needs other programs.
+/// Parts that this program runs in a separate process, and parts that need other programs.
 #[derive(Debug, Subcommand)]
 enum Alone {
     /// The tier in the contest; prints figures as JSON
@@ -71,7 +69,7 @@ enum Alone {
     /// Memory and disk of a tier; prints figures as JSON
     #[command(hide = true, name = "alone-bounds")]
     Bounds(bounds::Task),
-    /// Four questions over facts in a store far away
+    /// Four questions over facts in a remote store
     Far(far::Task),
 }
 

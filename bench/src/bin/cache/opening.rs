@@ -1,4 +1,4 @@
-//! Opening a directory of many blocks.
+//! Measures opening a directory of many blocks.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub(crate) async fn measure(dir: &Path, blocks: u64, rounds: usize) -> anyhow::R
     Ok(())
 }
 
-/// One piece of each block.
+/// Fills the directory with one piece of each block.
 async fn fill(cache: &Cache, blocks: u64) -> anyhow::Result<()> {
     let origin = Arc::new(MadeUp::new(
         BLOCKS,

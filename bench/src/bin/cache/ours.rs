@@ -1,4 +1,4 @@
-//! The tier in the contest.
+//! Weft's tier in the contest.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

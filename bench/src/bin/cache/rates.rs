@@ -1,4 +1,4 @@
-//! Hit rates, beside other orders of eviction.
+//! Compares hit rates with other eviction orders.
 
 use std::collections::{HashSet, VecDeque};
 use std::num::NonZeroUsize;
@@ -12,9 +12,9 @@ use contest::{BLOCK_BYTES, Store};
 use crate::shared::{MadeUp, PIECE_BYTES, bytes, pieces, settings};
 use crate::trace;
 
-/// Sizes of the cache, in percent of the data.
+/// Sizes of the cache, in per cent of the data.
 const PERCENT: [u64; 4] = [1, 5, 10, 20];
-/// What the tier counts for a block beside its bytes.
+/// Overhead that the tier counts per block, in addition to its bytes.
 const ENTRY_BYTES: u64 = 700;
 
 pub(crate) async fn measure() -> anyhow::Result<()> {
@@ -42,7 +42,7 @@ pub(crate) async fn measure() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Through the tier itself, of whose blocks the first piece is read.
+/// Reads the first piece of each block through the tier.
 async fn tier(reads: &[u64], blocks: u64) -> anyhow::Result<f64> {
     let cache = Cache::open(&settings(blocks * (PIECE_BYTES + ENTRY_BYTES), None), "bench")?;
     let origin = Arc::new(MadeUp::new(trace::BLOCKS, Arc::new(Store::new(Duration::ZERO))));
@@ -94,7 +94,7 @@ fn quick(reads: &[u64], blocks: u64) -> f64 {
     })
 }
 
-/// Part of the reads that are hits.
+/// Returns the fraction of reads that are hits.
 fn rate(reads: &[u64], mut read: impl FnMut(u64) -> bool) -> f64 {
     let hits = reads.iter().filter(|block| read(**block)).count();
     hits as f64 / reads.len() as f64

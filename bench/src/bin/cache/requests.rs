@@ -1,23 +1,23 @@
-//! Requests to an S3 store, told apart as they pass by.
+//! Classifies requests to an S3 store in a byte stream.
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Bytes of an object.
     Data,
-    /// Whether an object is there, and which version.
+    /// Whether an object exists, and in which version.
     Head,
     /// Names.
     List,
-    /// Whatever changes something.
+    /// Any change.
     Other,
 }
 
 impl Kind {
-    /// All of them, in the order of their numbers.
+    /// All kinds, in the order of their numbers.
     pub(crate) const ALL: [Kind; 4] = [Kind::Data, Kind::Head, Kind::List, Kind::Other];
 
-    /// By the first line: an address of one part is a bucket's.
+    /// Classifies a request by its first line. A path of one segment is a bucket.
     fn of(method: &str, target: &str) -> Kind {
         let path = target.split('?').next().unwrap_or_default();
         let is_object = path.trim_matches('/').contains('/');
@@ -30,19 +30,19 @@ impl Kind {
     }
 }
 
-/// A head that is longer has something else in it.
+/// Maximum length of a head; a longer one is invalid.
 const HEAD_MAX: usize = 64 << 10;
 
-/// Finds the heads in what one client sends over one connection.
+/// Finds the request heads in the data that a client sends over a connection.
 #[derive(Default)]
 pub(crate) struct Requests {
     head: Vec<u8>,
-    /// Bytes of a body that come before the next head.
+    /// Remaining bytes of a body before the next head.
     body: u64,
 }
 
 impl Requests {
-    /// Takes what was sent, and says which requests begin in it.
+    /// Takes sent bytes and returns the requests that begin in them.
     pub(crate) fn take(&mut self, mut bytes: &[u8]) -> Vec<Kind> {
         let mut begun = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! An object read from front to back through a warm disk tier, beside the plain file with the same reads.
+//! An object read in order through a warm disk tier, and from a plain file with the same reads.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -18,11 +18,11 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use crate::shared::{MadeUp, PIECE_BYTES, median, settings};
 
 const BLOCKS: u64 = 2048;
-/// Less than the object by far, so that its blocks come from the disk.
+/// Much less than the object, so that its blocks come from disk.
 const MEMORY_BYTES: u64 = 64 << 20;
 const AIM: f64 = 0.80;
 
-/// MiB a second of each way.
+/// MiB per second of each way.
 #[derive(Default)]
 struct Way {
     plain: Vec<f64>,
@@ -85,7 +85,7 @@ fn write(path: &Path, store: &Store) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Brings the object into the tier.
+/// Reads the object into the tier.
 async fn fill(dir: &Path, store: &Arc<Store>) -> anyhow::Result<()> {
     let cache = open(dir)?;
     let origin = Arc::new(MadeUp::new(BLOCKS, store.clone()));
@@ -125,7 +125,7 @@ fn plain(path: &Path) -> anyhow::Result<f64> {
     rate(bytes, began)
 }
 
-/// The same, but what was read is not overwritten by what is read next: as much of it is kept as the tier keeps in memory.
+/// Reads the plain file into buffers, and retains as many of them as the tier does in memory.
 fn plain_to_keep(path: &Path) -> anyhow::Result<f64> {
     let began = Instant::now();
     let mut file = File::open(path)?;
@@ -146,7 +146,7 @@ fn plain_to_keep(path: &Path) -> anyhow::Result<f64> {
     rate(bytes, began)
 }
 
-/// As a program reads a local file that reads all its stores with `object_store`.
+/// Reads a local file as a program that uses `object_store` for all stores does.
 async fn through_object_store(dir: &Path) -> anyhow::Result<f64> {
     let files: Arc<dyn ObjectStore> = Arc::new(LocalFileSystem::new_with_prefix(dir)?);
     let began = Instant::now();
@@ -158,7 +158,7 @@ async fn through_object_store(dir: &Path) -> anyhow::Result<f64> {
     rate(bytes, began)
 }
 
-/// A tier that was opened for it: nothing is in its memory.
+/// Reads through a newly opened tier, with an empty memory.
 async fn through_tier(dir: &Path, store: &Arc<Store>) -> anyhow::Result<f64> {
     let cache = open(dir)?;
     let origin = Arc::new(MadeUp::new(BLOCKS, store.clone()));

@@ -1,4 +1,4 @@
-//! What several parts need: a store that is made up, settings, medians.
+//! Shared by the parts: a synthetic store, settings, medians.
 
 use std::ops::Range;
 use std::path::Path;
@@ -15,16 +15,16 @@ use contest::{BLOCK_BYTES, Store};
 use futures_util::{StreamExt, stream};
 use object_store::GetRange;
 
-/// Address of the made-up store.
+/// Address of the synthetic store.
 pub(crate) const ROOT: &str = "bench://store";
-/// Length of the parts in which bytes are read and given.
+/// Length of the parts in which bytes are read and returned.
 pub(crate) const PIECE_BYTES: u64 = 64 << 10;
 
-/// A store in which each object has so many blocks of the contest's store.
+/// A store in which each object has this many blocks of the contest's store.
 pub(crate) struct MadeUp {
     blocks: u64,
     store: Arc<Store>,
-    /// Whether it gives no bytes.
+    /// Whether it refuses reads.
     pub(crate) is_closed: AtomicBool,
 }
 
@@ -97,14 +97,14 @@ impl Origin for MadeUp {
     }
 }
 
-/// What a block has of a range.
+/// Returns the part of a block that is in a range.
 fn part(block: &Bytes, number: u64, range: &Range<u64>) -> Bytes {
     let start = number * BLOCK_BYTES;
     let within = |at: u64| at.saturating_sub(start).min(BLOCK_BYTES) as usize;
     block.slice(within(range.start)..within(range.end))
 }
 
-/// Settings with this memory for data, and a directory if one is named.
+/// Returns settings with this memory for data, and an optional directory.
 pub(crate) fn settings(memory_bytes: u64, directory: Option<(&Path, u64)>) -> Settings {
     Settings {
         memory_size_bytes: Size(memory_bytes),
@@ -126,7 +126,7 @@ pub(crate) fn settings(memory_bytes: u64, directory: Option<(&Path, u64)>) -> Se
     }
 }
 
-/// All pieces of an answer.
+/// Returns all pieces of an answer.
 pub(crate) async fn pieces(mut got: Got) -> Result<Vec<Bytes>, OriginError> {
     let mut all = Vec::new();
     while let Some(piece) = got.body.next().await {
@@ -135,7 +135,7 @@ pub(crate) async fn pieces(mut got: Got) -> Result<Vec<Bytes>, OriginError> {
     Ok(all)
 }
 
-/// A range of bytes.
+/// Returns a range of bytes.
 pub(crate) fn bytes(start: u64, length: u64) -> Option<GetRange> {
     Some(GetRange::Bounded(start..start + length))
 }

@@ -1,4 +1,5 @@
-//! Spark SQL with Hadoop's s3a, in a process that is asked line by line (`bench/far.py`); and the gateway that it may ask.
+//! Spark SQL with Hadoop's s3a, in a process that answers line by line (`bench/far.py`), and the
+//! gateway it can read through.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -12,10 +13,10 @@ use anyhow::{Context, ensure};
 use bench::s3::{ACCESS, SECRET};
 use serde_json::{Value, json};
 
-/// A gateway that has not answered after this time is broken.
+/// A gateway that does not answer within this time is broken.
 const START: Duration = Duration::from_secs(30);
 
-/// Spark; it ends with this.
+/// A Spark process; dropping it ends the process.
 pub(crate) struct Spark {
     child: Child,
     questions: ChildStdin,
@@ -43,7 +44,7 @@ impl Spark {
         Ok(spark)
     }
 
-    /// Seconds to all rows of an answer.
+    /// Returns the seconds until all rows of the answer.
     pub(crate) fn ask(&mut self, statement: &str) -> anyhow::Result<f64> {
         writeln!(self.questions, "{}", json!(statement))?;
         self.questions.flush()?;
@@ -59,7 +60,7 @@ impl Spark {
         loop {
             let mut line = String::new();
             ensure!(self.answers.read_line(&mut line)? > 0, "Spark has ended");
-            // What fetches the jars prints here as well.
+            // The program that downloads the jars also prints to this output.
             if let Ok(answer @ Value::Object(_)) = serde_json::from_str(&line) {
                 return Ok(answer);
             }
@@ -74,10 +75,11 @@ impl Drop for Spark {
     }
 }
 
-/// A gateway; it ends with this.
+/// A gateway process; dropping it ends the process.
 pub(crate) struct Gateway(Child);
 
-/// Starts a gateway to the store that `to_store` names, with an archive of its own and the cache's usual memory.
+/// Starts a gateway to the store that `to_store` names, with a new archive and the cache's default
+/// memory.
 pub(crate) fn gateway(
     weft: &Path,
     dir: &Path,

@@ -1,6 +1,6 @@
-//! Reads by Zipf's law, with scans mixed in.
+//! A trace of reads that follow Zipf's law, mixed with scans.
 
-/// Random numbers (xorshift), the same for the same seed.
+/// Random numbers (xorshift), repeatable for a seed.
 pub(crate) struct Dice(u64);
 
 impl Dice {
@@ -19,25 +19,25 @@ impl Dice {
         (self.next() >> 11) % bound
     }
 
-    /// From 0 to 1.
+    /// Returns a number from 0 to 1.
     fn part(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
-/// Blocks of the data.
+/// Number of blocks of the data.
 pub(crate) const BLOCKS: u64 = 20_000;
-/// Reads of the trace.
+/// Number of reads of the trace.
 pub(crate) const READS: usize = 300_000;
 /// Zipf's exponent.
 const SKEW: f64 = 0.9;
-/// Blocks of one scan: a tenth of the data, from a place of its own on.
+/// Blocks of one scan: a tenth of the data, from a random start.
 const SCAN_BLOCKS: u64 = BLOCKS / 10;
-/// Part of the reads that are of scans.
+/// Fraction of the reads that belong to scans.
 const SCAN_PART: f64 = 0.2;
 
-/// Which block each read is of. A block's rank is not its place, so that a scan meets hot and cold ones as they come. While
-/// a scan runs, every other read is of it.
+/// Returns the block of each read. Ranks are shuffled over the blocks, so that a scan meets hot and
+/// cold blocks in random order. While a scan runs, every other read belongs to it.
 pub(crate) fn reads(seed: u64) -> Vec<u64> {
     let mut dice = Dice::new(seed);
     let mut sums = Vec::with_capacity(BLOCKS as usize);
@@ -50,7 +50,8 @@ pub(crate) fn reads(seed: u64) -> Vec<u64> {
     for last in (1..BLOCKS).rev() {
         places.swap(last as usize, dice.below(last + 1) as usize);
     }
-    // Other reads for each read of a scan are as many as go on beside it, and those between scans: so often one begins.
+    // Number of ordinary reads between scans for each read of a scan: those per scan read, less the
+    // one that alternates with it. It gives the probability that a scan begins.
     let between = (1.0 - SCAN_PART) / SCAN_PART - 1.0;
     let scan_begins = 1.0 / (between * SCAN_BLOCKS as f64);
     let mut reads = Vec::with_capacity(READS);

@@ -1,4 +1,4 @@
-//! The captures that are asked for.
+//! The captures to query.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -10,7 +10,7 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use serde::Deserialize;
 
-/// A capture, as `weft dump captures` prints it.
+/// A capture in the output of `weft dump captures`.
 #[derive(Debug, Deserialize)]
 struct Row {
     url_key: String,
@@ -24,10 +24,10 @@ struct Row {
     input: String,
 }
 
-/// Captures, and the URLs to ask for.
+/// Captures, and the URLs to query.
 pub(crate) struct Captures {
     lines: Vec<String>,
-    /// In a random order, escaped for a query.
+    /// In random order, escaped for a query.
     pub(crate) urls: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ impl Captures {
         self.lines.len()
     }
 
-    /// Lines of a CDX file with 11 fields, in parts that a server takes at once.
+    /// Returns the lines of a CDX file with 11 fields, in parts that a server accepts at once.
     pub(crate) fn parts(&self) -> impl Iterator<Item = String> {
         self.lines.chunks(10_000).map(|lines| lines.concat())
     }

@@ -1,4 +1,4 @@
-//! Clients that ask one question after the other.
+//! Clients that send one request after the other.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use bench::http::Connection;
 use crate::captures::Captures;
 use bench::weft_server::Server;
 
-/// What a server did.
+/// The measurements of a server.
 pub(crate) struct Measured {
     pub(crate) answers: u64,
     pub(crate) seconds: f64,
@@ -17,7 +17,7 @@ pub(crate) struct Measured {
     pub(crate) cpu_seconds: f64,
 }
 
-/// Asks `path` for captures over so many connections.
+/// Requests captures at `path` over a number of connections.
 pub(crate) fn ask(
     server: &Server,
     path: &str,

@@ -1,12 +1,14 @@
-//! Exact look-ups of captures over HTTP: a real `weft serve` on one core, beside OutbackCDX with the same captures on the same core.
+//! Exact lookups of captures over HTTP: `weft serve` on one core, compared with OutbackCDX with the
+//! same captures on the same core.
 //!
-//! `cargo run --release -p bench --bin cdx -- [--pages 100000] [--seconds 10]` writes a made-up web, loads it, and asks for its
-//! URLs in a random order over connections that are kept, one question at a time on each. OutbackCDX 1.2.2 is built from its own
-//! repository with git, Maven and a JDK (once, below `~/.cache/weft`), or given as `--outbackcdx JAR`; where that cannot be, the
-//! program says so and goes on.
+//! `cargo run --release -p bench --bin cdx -- [--pages 100000] [--seconds 10]` writes a synthetic
+//! web, loads it, and requests its URLs in random order over persistent connections, one request at
+//! a time on each. OutbackCDX 1.2.2 is built from its repository with git, Maven and a JDK (once,
+//! below `~/.cache/weft`), or given as `--outbackcdx JAR`. If that fails, the program says so and
+//! continues without it.
 //!
-//! The server has the first core for itself, the clients have the others, as far as there are others. Where something else runs
-//! beside, the requests that a server could answer in a second of processor time are the better figure.
+//! The server has the first core for itself; the clients have the others, if there are any. On a
+//! busy machine, the number of requests per second of processor time is the better figure.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -23,25 +25,25 @@ use bench::weft_server::{self, Server};
 use captures::Captures;
 use clients::Measured;
 
-/// Measures look-ups of captures.
+/// Measures lookups of captures.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Captures of the made-up web
+    /// Captures of the synthetic web
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pages: u64,
-    /// Seed of the made-up web, and of the order of questions
+    /// Seed of the synthetic web, and of the order of requests
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// How long to ask each server
+    /// How long to query each server
     #[arg(long, value_name = "S", default_value_t = 10)]
     seconds: u64,
-    /// Connections at once
+    /// Concurrent connections
     #[arg(long, value_name = "N", default_value_t = 8)]
     connections: usize,
     /// OutbackCDX, built [default: built from its repository]
     #[arg(long, value_name = "JAR", env = "OUTBACKCDX")]
     outbackcdx: Option<PathBuf>,
-    /// The program to measure [default: beside this one]
+    /// The program to measure [default: next to this one]
     #[arg(long, value_name = "FILE", env = "WEFT")]
     weft: Option<PathBuf>,
 }
@@ -81,7 +83,7 @@ fn main() -> anyhow::Result<()> {
 }
 
 fn measure(args: &Args, server: &Server, path: &str, captures: &Captures) -> anyhow::Result<Measured> {
-    // Caches fill, and what compiles while it runs does so.
+    // Fills caches and lets the JIT compiler finish.
     let warm = Duration::from_secs(args.seconds.div_ceil(2));
     clients::ask(server, path, captures, args.connections, warm)?;
     clients::ask(
@@ -102,7 +104,7 @@ fn row(name: &str, measured: &Measured) {
     );
 }
 
-/// An archive of a made-up web.
+/// Creates an archive of a synthetic web.
 fn load(args: &Args, weft: &Path, dir: &Path) -> anyhow::Result<PathBuf> {
     let (web, archive) = (dir.join("web.wat.gz"), dir.join("archive"));
     let mut synth = Command::new(weft);

@@ -1,4 +1,4 @@
-//! OutbackCDX, the peer: built from its repository, and loaded with the same captures.
+//! OutbackCDX for comparison: built from its repository, and loaded with the same captures.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -19,13 +19,13 @@ const COMMIT: &str = "90bf5c5cfeed2a903b4f36cf4e424cee39885753";
 
 const REPOSITORY: &str = "https://github.com/nla/outbackcdx";
 
-/// The path of the index that is made.
+/// The path of the index that is created.
 pub(crate) const INDEX: &str = "/bench";
 
-/// How long it may take to start.
+/// Maximum time to start.
 const START_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// The program: the one given, or the one built here, now or earlier.
+/// Returns the given jar, or one that is built now or was built earlier.
 pub(crate) fn jar(given: Option<&Path>) -> anyhow::Result<PathBuf> {
     if let Some(jar) = given {
         ensure!(jar.exists(), "{} is missing", jar.display());
@@ -71,9 +71,9 @@ fn run(command: &mut Command, name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Starts it with the captures in one index, which it compacts beside the questions, or before.
+/// Starts it with the captures in one index, which it compacts before the requests or during them.
 pub(crate) fn start(jar: &Path, dir: &Path, captures: &Captures) -> anyhow::Result<Server> {
-    // It makes folders of indexes, and not the one above.
+    // It creates folders of indexes, but not the one that contains them.
     let data = dir.join("outbackcdx");
     std::fs::create_dir_all(&data)?;
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();

@@ -1,4 +1,4 @@
-//! Sizes on the disk.
+//! Sizes on disk.
 
 use std::fs;
 use std::io;
@@ -13,11 +13,12 @@ const BLOCK_BYTES: u64 = 512;
 pub(crate) struct Part {
     /// Its name.
     pub(crate) name: String,
-    /// What all files in it take, in bytes: less than their length where a journal is not filled yet.
+    /// Disk space of all files in it, in bytes. Less than their length if a journal is not filled
+    /// yet.
     pub(crate) bytes: u64,
 }
 
-/// Returns what all files below `path`, or `path` itself, take on the disk, in bytes.
+/// Returns the disk space of `path` and all files below it, in bytes.
 pub(crate) fn bytes(path: &Path) -> io::Result<u64> {
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_dir() {
@@ -26,7 +27,7 @@ pub(crate) fn bytes(path: &Path) -> io::Result<u64> {
     fs::read_dir(path)?.map(|entry| bytes(&entry?.path())).sum()
 }
 
-/// The entries of a folder, largest first.
+/// Returns the entries of a folder, largest first.
 pub(crate) fn parts(folder: &Path) -> io::Result<Vec<Part>> {
     let mut parts = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -1,14 +1,15 @@
-//! Loading, end to end: a made-up web through the real `weft load`, beside the figures of a 20-node cluster.
+//! Loading, end to end: a synthetic web through `weft load`, compared with a 20-node cluster.
 //!
-//! `cargo run --release -p bench --bin load -- [--pages 100000] [--mode wat|warc|both]` writes the web with
-//! `weft synth`, loads it into a fresh archive, and prints pages and links a second, the rate of the first
-//! and the last tenth, bytes on disk, and peak memory. WAT is loaded as WebIndex loaded it: links to other
-//! domains only. WARC is loaded with HTML parsed, all links, and full-text search.
+//! `cargo run --release -p bench --bin load -- [--pages 100000] [--mode wat|warc|both]` writes the
+//! web with `weft synth` and loads it into a new archive. It prints pages and links per second, the
+//! rate of the first and the last tenth, bytes on disk, and peak memory. WAT is loaded as WebIndex
+//! loaded it: only links to other domains. WARC is loaded with HTML parsed, all links, and
+//! full-text search.
 //!
-//! `--full` loads all sizes that docs/performance.md has rows for; `--record docs/performance.md` adds the rows. It needs
-//! 45 GB of disk and half an hour.
+//! `--full` loads all sizes that docs/performance.md has rows for, and
+//! `--record docs/performance.md` adds the rows. It needs 45 GB of disk and half an hour.
 //!
-//! Making the web is not part of the measurement.
+//! Generating the web is not part of the measurement.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,10 +27,10 @@ use measured::{Measured, load};
 /// Measures loading.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Pages of the made-up web
+    /// Pages of the synthetic web
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pages: u64,
-    /// What is loaded
+    /// What to load
     #[arg(long, value_enum, default_value_t = Mode::Both)]
     mode: Mode,
     /// WAT of 200,000, 1,000,000 and 3,000,000 pages, and WARC of 100,000
@@ -38,22 +39,22 @@ struct Args {
     /// Add a row for each load to the table at the end of this file
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// The program to measure [default: beside this one]
+    /// The program to measure [default: next to this one]
     #[arg(long, value_name = "FILE", env = "WEFT")]
     weft: Option<PathBuf>,
     /// Folder for the web and the archive, kept [default: a temporary one]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Files the web is written to
+    /// Number of files of the web
     #[arg(long, value_name = "N", default_value_t = 4)]
     files: u64,
     /// Seed of the web
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Of a thousand visits, how many are re-crawls
+    /// Number of re-crawls among a thousand visits
     #[arg(long, value_name = "N", default_value_t = 0)]
     recrawls_permille: u64,
-    /// Given on to `weft load`
+    /// Passed to `weft load`
     #[arg(long, value_name = "N")]
     threads: Option<u16>,
 }
@@ -65,7 +66,7 @@ enum Mode {
     Both,
 }
 
-/// One of the two forms a web is loaded in.
+/// One of the two formats in which a web is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Wat,
@@ -153,7 +154,8 @@ fn measure(args: &Args, weft: &Path, dir: &Path, form: Form, pages: u64) -> anyh
     Ok(measured)
 }
 
-/// Writes the web beside its place and moves it there, so that a broken off run leaves no half of one.
+/// Writes the web to a temporary folder and renames it, so that an aborted run leaves no incomplete
+/// web.
 fn make_web(args: &Args, weft: &Path, web: &Path, form: Form, pages: u64) -> anyhow::Result<()> {
     let draft = web.with_extension("draft");
     std::fs::create_dir_all(&draft).context("make a folder for the web")?;

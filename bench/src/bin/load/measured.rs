@@ -1,4 +1,4 @@
-//! One run of `weft load --json`, watched from outside.
+//! Runs `weft load --json` and observes the process.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::disk::Part;
 
-/// Time between two looks at the child.
+/// Interval at which to sample the child.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The progress of a load at one moment.
@@ -23,14 +23,15 @@ pub(crate) struct Sample {
     pub(crate) pages: f64,
 }
 
-/// What a process has taken. None of it ever falls, so the last look is at most an interval short.
+/// Resources that a process has used. The values never decrease, so the last sample is at most one
+/// interval old.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Seen {
     /// Peak resident memory.
     pub(crate) memory_bytes: u64,
     /// Processor time of all threads.
     pub(crate) cpu_seconds: f64,
-    /// Given to the disk.
+    /// Bytes written to disk.
     pub(crate) written_bytes: u64,
 }
 
@@ -39,11 +40,11 @@ pub(crate) struct Seen {
 pub(crate) struct Measured {
     /// Samples in the order of time; the last is the end.
     pub(crate) samples: Vec<Sample>,
-    /// The last line: the job as it ended.
+    /// The last line: the final state of the job.
     pub(crate) job: Value,
     /// From the start of the process to its end.
     pub(crate) wall: Duration,
-    /// What the kernel accounts to the process, as far as it was sampled.
+    /// The kernel's accounting of the process, as of the last sample.
     pub(crate) seen: Seen,
     /// Length of the files loaded, in bytes.
     pub(crate) input_bytes: u64,
@@ -52,39 +53,39 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// A number of the job; 0 where it has none of that name.
+    /// Returns a number of the job; 0 if it has no number with that name.
     pub(crate) fn number(&self, name: &str) -> u64 {
         self.job.get(name).and_then(Value::as_u64).unwrap_or_default()
     }
 
-    /// Captures found in the files.
+    /// Returns the number of captures found in the files.
     pub(crate) fn captures(&self) -> u64 {
         self.number("captures")
     }
 
-    /// Processor time of all threads for a capture, in microseconds.
+    /// Returns the processor time of all threads per capture, in microseconds.
     pub(crate) fn cpu_us_per_page(&self) -> f64 {
         self.seen.cpu_seconds * 1e6 / self.captures().max(1) as f64
     }
 
-    /// Size of the archive, in bytes.
+    /// Returns the size of the archive, in bytes.
     pub(crate) fn archive_bytes(&self) -> u64 {
         self.parts.iter().map(|part| part.bytes).sum()
     }
 
-    /// Time until the views held everything.
+    /// Returns the time until the views had everything.
     pub(crate) fn seconds(&self) -> f64 {
         self.samples.last().map_or(0.0, |sample| sample.seconds)
     }
 
-    /// Pages a second while the share of pages between `from` and `to` was loaded.
+    /// Returns the pages per second while the fraction of pages between `from` and `to` was loaded.
     pub(crate) fn rate_between(&self, from: f64, to: f64) -> f64 {
         let pages = self.samples.last().map_or(0.0, |sample| sample.pages);
         let seconds = self.time_of(to * pages) - self.time_of(from * pages);
         (to - from) * pages / seconds.max(1e-9)
     }
 
-    /// When so many pages were loaded, between two samples on a straight line.
+    /// Returns when this many pages were loaded, interpolated between two samples.
     fn time_of(&self, pages: f64) -> f64 {
         let mut before = Sample::default();
         for &sample in &self.samples {

@@ -1,4 +1,4 @@
-//! Rows of docs/performance.md: what each commit measured.
+//! Rows of docs/performance.md: the measurements of each commit.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -10,7 +10,7 @@ use anyhow::Context;
 use crate::Form;
 use crate::measured::Measured;
 
-/// Adds the row of a load to the table that ends `file`.
+/// Adds the row of a load to the table at the end of `file`.
 pub(crate) fn add(file: &Path, form: Form, measured: &Measured) -> anyhow::Result<()> {
     let doing = || format!("add a row to {}", file.display());
     let mut file = OpenOptions::new().append(true).open(file).with_context(doing)?;
@@ -34,7 +34,7 @@ fn row(form: Form, measured: &Measured) -> String {
     )
 }
 
-/// The commit that is checked out, with a `+` where files differ from it.
+/// Returns the checked-out commit, with a `+` if files differ from it.
 fn commit() -> Option<String> {
     let git = |args: &[&str]| {
         let output = Command::new("git").args(args).output().ok()?;

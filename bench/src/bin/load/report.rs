@@ -1,15 +1,17 @@
-//! The table: Weft's figures, the cluster's, and how they compare.
+//! Prints the table: Weft's figures, the cluster's, and their ratio.
 
 use crate::Form;
 use crate::measured::Measured;
 
-/// WebIndex on Fluo, long run of May 2016: 20 workers of 4 cores; 273.6 million pages, 3.54 billion links.
+/// WebIndex on Fluo, long run of May 2016: 20 workers of 4 cores; 273.6 million pages, 3.54 billion
+/// links.
 const CLUSTER_PAGES_PER_S: f64 = 950.0;
 const CLUSTER_LINKS_PER_S: f64 = 12_292.0;
 const CLUSTER_BYTES_PER_LINK: f64 = 159.0;
 const CLUSTER_BYTES_PER_PAGE: f64 = 2060.0;
 
-/// What the project aims at on 2 quiet cores, links to other domains: with a million pages, the last with three.
+/// The project's targets on 2 idle cores, with links to other domains: for a million pages, the
+/// last one for three million.
 const AIM_PAGES_PER_S: f64 = 9500.0;
 const AIM_CPU_US_PER_PAGE: f64 = 210.0;
 const AIM_BYTES_PER_LINK: f64 = 45.0;
@@ -17,7 +19,7 @@ const AIM_WRITTEN: f64 = 2.0;
 const AIM_MEMORY_MIB: f64 = 1024.0;
 const AIM_LAST_TENTH: f64 = 0.80;
 
-/// Prints what was measured.
+/// Prints the measurements.
 pub(crate) fn print(form: Form, measured: &Measured) {
     let pages = measured.number("pages") as f64;
     let links = measured.number("links") as f64;
@@ -34,7 +36,8 @@ pub(crate) fn print(form: Form, measured: &Measured) {
         mib(measured.input_bytes),
         measured.wall.as_secs_f64()
     );
-    // The cluster read WAT and kept links to other domains: its figures are printed beside the same job only.
+    // The cluster read WAT and kept links to other domains, so its figures are printed only for the
+    // same job.
     let compared = form == Form::Wat;
     heading(compared);
     row(
@@ -161,7 +164,7 @@ fn print_stages(measured: &Measured) {
     }
 }
 
-/// Two digits behind the point for small numbers, none for large ones.
+/// Formats a number with two decimals if it is small, and none if it is large.
 fn number(value: f64) -> String {
     if value.abs() < 10.0 {
         format!("{value:.2}")

@@ -1,15 +1,16 @@
-//! Reading WARC files, against FastWARC (the crate) and warcio (from the package index).
+//! Reading WARC files, compared with FastWARC (the crate) and warcio (from the package index).
 //!
-//! `cargo run --release -p bench --bin read -- [--file FILE] [--megabytes 100] [--runs 7] [--work DIR] [--no-python]`
+//! `cargo run --release -p bench --bin read -- [--file FILE] [--megabytes 100] [--runs 7] [--work
+//! DIR] [--no-python]`
 //!
-//! Every reader reads the same file, from the page cache, one after the other in each run; the median run
-//! counts. Two kinds of work, gzip and plain:
+//! All readers read the same file, from the page cache, one after the other in each run; the median
+//! run counts. There are two tasks, on gzip and plain files:
 //!
-//! - `headers`: every record's header is parsed and its type and target are looked up; blocks are passed over
-//!   (in gzip they are decompressed all the same). No HTTP is parsed.
-//! - `bodies`: as before, and every block is read whole into memory.
+//! - `headers`: every record's header is parsed and its type and target are looked up. Blocks are
+//!   skipped (in gzip they are still decompressed). HTTP is not parsed.
+//! - `bodies`: in addition, every block is read completely into memory.
 //!
-//! All must find the same number of records and of block bytes.
+//! All readers must find the same number of records and of block bytes.
 
 mod peers;
 mod python;
@@ -20,17 +21,17 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 
-/// What a reader did with a file.
+/// What a reader found in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Found {
     records: u64,
-    /// Bytes of all blocks; counted where they are read, declared where they are passed over.
+    /// Bytes of all blocks, counted if they are read, and declared if they are skipped.
     block_bytes: u64,
-    /// Records whose type and target are both there: so that looking them up is work that counts.
+    /// Records that have both type and target, so that the lookup is not optimised away.
     with_target: u64,
 }
 
-/// What is to be done with each record.
+/// The task for each record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Work {
     Headers,

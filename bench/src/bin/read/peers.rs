@@ -1,4 +1,4 @@
-//! The readers written in Rust, doing the same work.
+//! The readers written in Rust, with the same task.
 
 use std::io::Read;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub(super) fn weft(path: &Path, work: Work) -> anyhow::Result<(Duration, Found)>
     Ok((start.elapsed(), found))
 }
 
-/// FastWARC, its records reused in place, without HTTP.
+/// FastWARC, reusing its records in place, without HTTP.
 pub(super) fn fastwarc(path: &Path, work: Work) -> anyhow::Result<(Duration, Found)> {
     use fastwarc::warc::iter::{ArchiveIterator, ArchiveIteratorOptions};
     use fastwarc::warc::record::WarcRecordType;

@@ -1,4 +1,4 @@
-//! warcio, in a Python environment of its own under the work folder.
+//! warcio, in a separate Python environment in the work folder.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,8 @@ use anyhow::{Context, ensure};
 
 use super::{Found, Work};
 
-/// Reads argument 1; with argument 2 `bodies`, the blocks as well. Times the loop alone, not Python's start.
+/// Reads argument 1, including the blocks if argument 2 is `bodies`. Measures only the loop, not
+/// Python's start.
 const SCRIPT: &str = r#"
 import sys, time
 from warcio.archiveiterator import ArchiveIterator
@@ -29,7 +30,7 @@ pub(super) struct Python {
     script: PathBuf,
 }
 
-/// Makes the environment and installs warcio.
+/// Creates the environment and installs warcio.
 pub(super) fn prepare(work: &Path) -> anyhow::Result<Python> {
     let venv = work.join("venv");
     let program = venv.join("bin/python");

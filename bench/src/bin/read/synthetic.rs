@@ -1,4 +1,5 @@
-//! A made-up crawl, compressed and not: for each page request, response and metadata, as common crawls have them.
+//! A synthetic crawl, compressed and plain, with request, response and metadata for each page, like
+//! typical crawls.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ use warc::{Compression, Draft, Entry, Reader, ReaderSettings, Writer};
 /// 2020-01-01.
 const DATE_MS: i64 = 1_577_836_800_000;
 
-/// Writes about this number of bytes of records into a gzip file and into a plain one.
+/// Writes about this many bytes of records to a gzip file and to a plain one.
 pub(super) fn make(work: &Path, bytes: u64) -> anyhow::Result<[PathBuf; 2]> {
     let paths = [work.join("synthetic.warc.gz"), work.join("synthetic.warc")];
     let mut gzip = Writer::create(&paths[0], Compression::GZIP)?;
@@ -33,7 +34,7 @@ pub(super) fn make(work: &Path, bytes: u64) -> anyhow::Result<[PathBuf; 2]> {
     Ok(paths)
 }
 
-/// A given file's records, compressed one by one and not compressed.
+/// Writes a given file's records both compressed one by one and uncompressed.
 pub(super) fn both_forms_of(file: &Path, work: &Path) -> anyhow::Result<[PathBuf; 2]> {
     let paths = [work.join("given.warc.gz"), work.join("given.warc")];
     let mut gzip = Writer::create(&paths[0], Compression::GZIP)?;
@@ -79,7 +80,7 @@ fn drafts(page: u64, words: &[String], random: &mut Random) -> [Draft; 3] {
         "GET /{page}.html HTTP/1.1\r\nHost: www.site-{}.example\r\nUser-Agent: weft\r\nAccept: text/html,*/*;q=0.8\r\n\r\n",
         page % 997
     );
-    // Most pages are some 10 KB, few are ten times as long.
+    // Most pages have some 10 KB, a few are ten times as long.
     let paragraphs = 8 + random.below(40) + if random.below(12) == 0 { 300 } else { 0 };
     let html = html(paragraphs, words, random);
     let header = format!(
@@ -121,7 +122,7 @@ fn html(paragraphs: usize, words: &[String], random: &mut Random) -> String {
     html + "</body></html>\n"
 }
 
-/// Numbers from a seed (xorshift).
+/// A generator of random numbers (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -132,7 +133,7 @@ impl Random {
         (self.0 % bound as u64) as usize
     }
 
-    /// Small numbers more often, about as words are used.
+    /// Returns small numbers more often, about like the frequency of words.
     fn zipf(&mut self, bound: usize) -> usize {
         let even = self.below(1 << 20) as f64 / f64::from(1 << 20);
         ((bound as f64).powf(even) as usize).min(bound) - 1

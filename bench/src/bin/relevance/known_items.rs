@@ -1,4 +1,4 @@
-//! Pages of crawls, and what other pages call them.
+//! Pages of crawls, and the anchor texts of links to them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,13 +8,13 @@ use extract::{Capture, Documents, Extracted, LinkScope};
 use search::{Anchor, Document};
 use warc::{Entry, Reader, ReaderSettings};
 
-/// Answers that are looked through for the page.
+/// Number of results that are searched for the page.
 pub(crate) const DEPTH: usize = 100;
 
-/// Parts that anchors are dealt into.
+/// Number of parts that anchors are divided into.
 pub(crate) const PARTS: u8 = 5;
 
-/// All crawls together, as one archive would have them.
+/// All crawls together, as in one archive.
 pub(crate) struct Crawls {
     /// The newest version of each page, by key, with all anchors of links to it.
     pages: Vec<Document>,
@@ -22,15 +22,16 @@ pub(crate) struct Crawls {
     pub(crate) files: usize,
 }
 
-/// An anchor, and the page that is meant.
+/// An anchor, and the page it links to.
 pub(crate) struct Item {
-    /// In small letters.
+    /// In lower case.
     pub(crate) anchor: String,
     /// Key of the page.
     pub(crate) wanted: String,
 }
 
-/// The part that an anchor is dealt into; one that is written otherwise by capitals alone is in the same.
+/// Returns the part that an anchor belongs to. Anchors that differ only in case are in the same
+/// part.
 pub(crate) fn part_of(anchor: &str) -> u8 {
     blake3::hash(anchor.to_lowercase().as_bytes()).as_bytes()[0] % PARTS
 }
@@ -40,9 +41,9 @@ pub(crate) fn part_of(anchor: &str) -> u8 {
 pub(crate) struct Found {
     /// Mean of 1 / rank.
     pub(crate) mrr: f64,
-    /// Of a hundred, how many come first.
+    /// Percentage that comes first.
     pub(crate) first: f64,
-    /// Of a hundred, how many are among the first ten.
+    /// Percentage among the first ten.
     pub(crate) among_ten: f64,
 }
 
@@ -73,12 +74,12 @@ impl Crawls {
         Ok(Crawls { pages, items, files })
     }
 
-    /// The number of pages.
+    /// Returns the number of pages.
     pub(crate) fn len(&self) -> usize {
         self.pages.len()
     }
 
-    /// The pages, without the anchors of a part.
+    /// Returns the pages, without the anchors of a part.
     pub(crate) fn pages_without(&self, part: Option<u8>) -> Vec<Document> {
         let mut pages = self.pages.clone();
         for page in &mut pages {
@@ -89,7 +90,7 @@ impl Crawls {
 }
 
 impl Found {
-    /// Of the places of the pages that were meant, from 0 on.
+    /// Computes the figures from the ranks of the wanted pages, starting at 0.
     pub(crate) fn of(ranks: &[Option<usize>]) -> Found {
         let mean = |value: &dyn Fn(usize) -> f64| {
             let sum: f64 = ranks.iter().flatten().map(|rank| value(*rank)).sum();
@@ -127,7 +128,8 @@ fn read_file(path: &Path, current: &mut BTreeMap<String, Capture>) -> anyhow::Re
     Ok(())
 }
 
-/// Anchors that mean one page of the crawls, each once: what means several pages (`next`) is no name of any.
+/// Returns anchors that link to exactly one page of the crawls, each once. An anchor of several
+/// pages (`next`) does not name any of them.
 fn items(current: &BTreeMap<String, Capture>) -> Vec<Item> {
     let mut meant = BTreeMap::<String, Option<&str>>::new();
     for (source, capture) in current {
@@ -148,7 +150,8 @@ fn items(current: &BTreeMap<String, Capture>) -> Vec<Item> {
     named.filter_map(item).collect()
 }
 
-/// The anchor texts of the links to each page, weighed as in an archive. Here a page has all of them, there the sixteen weightiest.
+/// Returns the anchor texts of the links to each page, with weights as in an archive. Here a page
+/// has all of them; in an archive, the sixteen with the greatest weight.
 fn said(current: &BTreeMap<String, Capture>) -> BTreeMap<String, Vec<Anchor>> {
     let mut hosts = BTreeMap::<(&str, &str), BTreeSet<&str>>::new();
     for (source, capture) in current {

@@ -1,11 +1,13 @@
-//! How well search ranks, part by part: judged queries (CACM) beside the published figures of Anserini, and
-//! searching for pages by what links to them say.
+//! Ranking quality, part by part: judged queries (CACM), compared with published figures of
+//! Anserini, and searches for pages by the anchor texts of links to them.
 //!
-//! `cargo run --release -p bench --bin relevance -- [--data ../shared/data]` prints one table. Each row has one part of
-//! the ranking more than the row above. A known item is a page of a crawl that another of its pages links to: the query
-//! is the anchor's text, the page is what should come first. Where anchors are searched, those of other queries are: the anchors are dealt into
-//! five parts, and the queries of a part are asked of an index that lacks the anchors of this part, so that no query finds itself. The last row
-//! is what people get who ask with the very words of a link.
+//! `cargo run --release -p bench --bin relevance -- [--data ../shared/data]` prints one table. Each
+//! row uses one more part of the ranking than the row before it. A known item is a page of a crawl
+//! that another of its pages links to: the query is the anchor's text, and the page should come
+//! first. When anchors are searched, the query's own anchor must not be among them. So anchors are
+//! divided into five parts, and the queries of a part are sent to an index without the anchors of
+//! this part. The last row searches all anchors: users who search with the exact words of a link
+//! get these results.
 
 use std::path::{Path, PathBuf};
 
@@ -34,22 +36,22 @@ struct Args {
     data: PathBuf,
 }
 
-/// A row of the table: what is searched, and how.
+/// A row of the table: the fields to search, and how.
 struct Row {
     name: &'static str,
     title: bool,
     url: bool,
-    /// With languages come stems, and function words.
+    /// Languages enable stems and function words.
     language: bool,
     near: bool,
     anchors: Anchors,
 }
 
-/// What links of the crawls say.
+/// Which anchor texts of the crawls are searched.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Anchors {
     None,
-    /// All but the query, and others of its part.
+    /// All except the query and others of its part.
     Others,
     All,
 }
@@ -114,7 +116,7 @@ const ROWS: [Row; 7] = [
 ];
 
 impl Row {
-    /// A page as far as this row has it.
+    /// Returns a page with the fields that this row uses.
     fn page(&self, page: &Document) -> Document {
         let kept = |keep: bool, text: &String| if keep { text.clone() } else { String::new() };
         Document {
@@ -167,7 +169,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Abstracts have neither URL nor a title of their own.
+/// Returns an abstract as a page. It has neither URL nor title.
 fn abstract_page((name, text): &(String, String)) -> Document {
     Document {
         url_key: name.clone(),
@@ -216,7 +218,7 @@ impl Indexed {
         Ok(Indexed { index, _dir: dir })
     }
 
-    /// The keys of the best answers.
+    /// Returns the keys of the best results.
     fn keys(&self, text: &str, limit: usize, ranking: Ranking) -> anyhow::Result<Vec<String>> {
         let query = Query {
             text: text.to_owned(),

@@ -1,4 +1,4 @@
-//! Clients that ask for pages, again and again.
+//! Clients that request pages repeatedly.
 
 use std::time::{Duration, Instant};
 
@@ -8,23 +8,23 @@ use bench::weft_server::Server;
 
 use crate::pages::Page;
 
-/// How a page is asked for.
+/// How a page is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Rewritten, as in the frame of a reader.
+    /// Rewritten, as for display in a frame.
     Replayed,
-    /// The payload as it was captured (`id_`).
+    /// The captured payload (`id_`).
     Payload,
-    /// The record as it is stored.
+    /// The stored record.
     Record,
 }
 
-/// What a server did.
+/// The measurements of a server.
 #[derive(Default)]
 pub(crate) struct Measured {
     /// Processor time of the server.
     cpu_seconds: f64,
-    /// Of each request, in microseconds.
+    /// Latency of each request, in microseconds.
     latencies_us: Vec<u32>,
 }
 
@@ -35,7 +35,7 @@ impl Measured {
         self.latencies_us.sort_unstable();
     }
 
-    /// Processor time of a request, in microseconds.
+    /// Returns the processor time per request, in microseconds.
     pub(crate) fn cpu_us(&self) -> f64 {
         self.cpu_seconds * 1e6 / self.latencies_us.len() as f64
     }
@@ -45,7 +45,7 @@ impl Measured {
     }
 }
 
-/// Asks for pages in turn, over so many connections.
+/// Requests pages in turn, over a number of connections.
 pub(crate) fn ask(
     server: &Server,
     way: Way,
@@ -86,7 +86,7 @@ fn client(server: &Server, way: Way, pages: &[Page], until: Instant) -> anyhow::
     Ok(latencies)
 }
 
-/// The latency of one page alone, in microseconds: the median of so many requests.
+/// Returns the latency of a single page in microseconds: the median of `times` requests.
 pub(crate) fn latency_us(client: &mut Client, page: &Page, times: usize) -> anyhow::Result<u32> {
     let latencies: anyhow::Result<Vec<u32>> = (0..times).map(|_| client.get(page)).collect();
     let mut latencies = latencies?;
@@ -94,7 +94,7 @@ pub(crate) fn latency_us(client: &mut Client, page: &Page, times: usize) -> anyh
     Ok(latencies[times / 2])
 }
 
-/// A connection that asks for pages in one way.
+/// A connection that requests pages in one way.
 pub(crate) struct Client {
     connection: Connection,
     way: Way,
@@ -112,7 +112,7 @@ impl Client {
         })
     }
 
-    /// Asks for a page, compares what comes, and returns how long it took, in microseconds.
+    /// Requests a page, checks the response, and returns the time it took, in microseconds.
     fn get(&mut self, page: &Page) -> anyhow::Result<u32> {
         let Page { url, time, html, .. } = page;
         let path = match self.way {

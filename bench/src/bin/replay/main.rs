@@ -1,12 +1,14 @@
-//! What replay costs: pages rewritten, beside the same captures as they are stored.
+//! The cost of replay: rewritten pages, compared with the same captures as stored.
 //!
-//! `cargo run --release -p bench --bin replay -- [--seconds 5] [CRAWL.warc.gz ...]` writes pages of three sizes, loads them and the
-//! crawls, and asks a real `weft serve` for each in three ways: replayed, as its payload was captured (`id_`), and as its record
-//! (`/record`). The server has the first core for itself, as far as there is another.
+//! `cargo run --release -p bench --bin replay -- [--seconds 5] [CRAWL.warc.gz ...]` writes pages of
+//! three sizes, loads them and the crawls, and requests each from `weft serve` in three ways:
+//! replayed, as its captured payload (`id_`), and as its record (`/record`). The server has the
+//! first core for itself, if there is another.
 //!
-//! The figure is the processor time of a request; of pages of crawls also the latency of each, with nobody else asking. The aim is that an
-//! ordinary page takes [`AIM`] times what the raw record takes at most. The ways are asked in turns, so that a machine that is slow for a while is
-//! slow for all of them.
+//! The result is the processor time per request; for pages of crawls, also the latency of each
+//! without other requests. The target for an ordinary page is at most [`AIM`] times the time of the
+//! raw record. The ways alternate, so that a machine that is slow for a while slows down all of
+//! them.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -22,25 +24,25 @@ mod pages;
 use clients::{Client, Measured, Way};
 use pages::Page;
 
-/// What the replay of an ordinary page may cost, as a multiple of the raw record.
+/// Maximum cost of replaying an ordinary page, as a multiple of the raw record.
 const AIM: f64 = 1.5;
 
-/// How often each way is asked; also how often a page is asked for alone.
+/// Number of turns of each way, and of requests for a single page.
 const TURNS: u32 = 5;
 
 /// Measures replay.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Crawls whose HTML pages are asked for as well
+    /// Crawls whose HTML pages are requested as well
     #[arg(value_name = "CRAWL")]
     crawls: Vec<PathBuf>,
-    /// How long to ask for each page in each way
+    /// How long to request each page in each way
     #[arg(long, value_name = "S", default_value_t = 5)]
     seconds: u64,
-    /// Connections at once
+    /// Concurrent connections
     #[arg(long, value_name = "N", default_value_t = 4)]
     connections: usize,
-    /// The program to measure [default: beside this one]
+    /// The program to measure [default: next to this one]
     #[arg(long, value_name = "FILE", env = "WEFT")]
     weft: Option<PathBuf>,
 }
@@ -103,7 +105,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints what was measured; of several pages bytes and links on average.
+/// Prints the measurements. For several pages, bytes and links are means.
 fn row(name: &str, pages: &[Page], [replayed, payload, record]: &[Measured; 3]) {
     let bytes: usize = pages.iter().map(|page| page.html.len()).sum();
     let links: usize = pages.iter().map(Page::links).sum();
@@ -122,7 +124,7 @@ fn row(name: &str, pages: &[Page], [replayed, payload, record]: &[Measured; 3]) 
     );
 }
 
-/// Prints how much longer each page alone takes to be replayed.
+/// Prints how much longer the replay of each single page takes.
 fn alone(server: &Server, pages: &[Page]) -> anyhow::Result<()> {
     let mut clients = Vec::new();
     for way in [Way::Replayed, Way::Payload, Way::Record] {
@@ -154,13 +156,13 @@ fn alone(server: &Server, pages: &[Page]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The quartiles.
+/// Returns the quartiles.
 fn quarters(ratios: &mut [f64]) -> [f64; 3] {
     ratios.sort_by(f64::total_cmp);
     [1, 2, 3].map(|quarter| ratios[ratios.len() * quarter / 4])
 }
 
-/// Pages in all three ways, in turns.
+/// Measures pages in all three ways, in turns.
 fn measure(args: &Args, server: &Server, pages: &[Page]) -> anyhow::Result<[Measured; 3]> {
     let ways = [Way::Replayed, Way::Payload, Way::Record];
     let time = Duration::from_secs(args.seconds) / TURNS;
@@ -176,7 +178,7 @@ fn measure(args: &Args, server: &Server, pages: &[Page]) -> anyhow::Result<[Meas
     Ok(measured)
 }
 
-/// Runs the program to its end.
+/// Runs a program to its end.
 fn run(command: &mut Command) -> anyhow::Result<()> {
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     let status = status.context("run weft")?;

@@ -1,5 +1,5 @@
-//! Pages as sites have them: a head with styles and scripts, navigation, paragraphs with links, pictures, and a footer; and the pages of
-//! crawls.
+//! Typical web pages, with styles, scripts, navigation, paragraphs with links, pictures, and a
+//! footer; and the pages of crawls.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use warc::{Compression, Draft, Writer};
 /// 2014-01-26T20:06:24Z
 const CAPTURED_MS: i64 = 1_390_766_784_000;
 
-/// The same as digits.
+/// The same time as digits.
 const CAPTURED: &str = "20140126200624";
 
 /// A page of the benchmark.
@@ -22,12 +22,12 @@ pub(crate) struct Page {
     pub(crate) name: &'static str,
     pub(crate) url: String,
     pub(crate) time: String,
-    /// The payload, as `id_` shows it.
+    /// The payload, as `id_` returns it.
     pub(crate) html: Vec<u8>,
 }
 
 impl Page {
-    /// Things in it that look like references.
+    /// Returns the number of apparent references.
     pub(crate) fn links(&self) -> usize {
         let html = String::from_utf8_lossy(&self.html).to_ascii_lowercase();
         ["href=", "src=", "url("]
@@ -37,14 +37,14 @@ impl Page {
     }
 }
 
-/// A small, a middle and a large page.
+/// Returns a small, a medium and a large page.
 pub(crate) fn made() -> Vec<Page> {
     [("small", 4 << 10), ("middle", 25 << 10), ("large", 100 << 10)]
         .map(|(name, bytes)| page(name, bytes))
         .into()
 }
 
-/// A page of at least so many bytes, with a reference in each 180 or so.
+/// Returns a page of at least this many bytes, with a reference about every 180 bytes.
 fn page(name: &'static str, bytes: usize) -> Page {
     let mut html = String::from(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Looms and threads</title>\n\
@@ -57,7 +57,7 @@ fn page(name: &'static str, bytes: usize) -> Page {
         if html.len() >= bytes {
             break;
         }
-        // Writing to a string does not fail.
+        // Writing to a string never fails.
         let _ = match number % 8 {
             0 => writeln!(
                 html,
@@ -89,7 +89,7 @@ fn page(name: &'static str, bytes: usize) -> Page {
     }
 }
 
-/// All HTML pages that an index (CDXJ) has: one capture of each URL, and of those whose payload is there.
+/// Returns the HTML pages of an index (CDXJ): one capture of each URL, if its payload is available.
 pub(crate) fn of_index(cdxj: &Path, replay: SocketAddr) -> anyhow::Result<Vec<Page>> {
     let text = std::fs::read_to_string(cdxj).with_context(|| format!("read {}", cdxj.display()))?;
     let mut connection = Connection::open(replay)?;

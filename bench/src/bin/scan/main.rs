@@ -1,10 +1,11 @@
-//! Scans of files: how many entries a second come into the catalogue, with which stage off, in how much memory; beside programs that
-//! only walk, and the same rows in SQLite.
+//! Scans of files: entries per second into the catalogue, with different stages switched off, and
+//! memory. Compared with programs that only walk, and with the same rows in SQLite.
 //!
-//! `cargo run --release -p bench --bin scan -- [--entries 200000]` makes a tree of small files, and runs everything on it in turn, after
-//! a walk that is not counted, so that the kernel has the tree in memory. Medians are printed. Peers that are not installed are
-//! named and left out. `--one-directory N` puts N names into a single directory instead, and measures scans alone: their memory must not
-//! grow with it.
+//! `cargo run --release -p bench --bin scan -- [--entries 200000]` creates a tree of small files
+//! and runs everything on it in turn, after an uncounted walk that brings the tree into the
+//! kernel's caches. Medians are printed. Peers that are not installed are listed and left out.
+//! `--one-directory N` puts N names into a single directory instead and measures only scans, whose
+//! memory must not grow with N.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,10 +17,11 @@ use clap::Parser;
 
 mod tree;
 
-/// Runs of each that are counted.
+/// Counted runs of each.
 const RUNS: usize = 3;
 
-/// Entries a second into Robinhood's database at its best, and of GUFI's walk with 64 threads (MARKS).
+/// Entries per second into Robinhood's database at its best, and of GUFI's walk with 64 threads
+/// (MARKS).
 const ROBINHOOD: f64 = 40_989.0;
 const GUFI: f64 = 345_000.0;
 
@@ -32,13 +34,13 @@ struct Args {
     /// Five million entries
     #[arg(long, conflicts_with = "entries")]
     full: bool,
-    /// So many names in one directory, and scans alone
+    /// Put this many names into one directory, and measure only scans
     #[arg(long, value_name = "N", conflicts_with_all = ["entries", "full", "tree"])]
     one_directory: Option<u64>,
-    /// An existing tree instead [default: one is made]
+    /// An existing tree instead [default: one is created]
     #[arg(long, value_name = "DIR")]
     tree: Option<PathBuf>,
-    /// The program to measure [default: beside this one]
+    /// The program to measure [default: next to this one]
     #[arg(long, value_name = "FILE", env = "WEFT")]
     weft: Option<PathBuf>,
 }
@@ -188,7 +190,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Puts what find prints into a table, in one transaction.
+/// Inserts the output of find into a table, in one transaction.
 const SQLITE: &str = r#"
 import sqlite3, subprocess, sys
 db = sqlite3.connect(sys.argv[2])
@@ -225,7 +227,7 @@ fn has(program: &str) -> bool {
         .is_ok()
 }
 
-/// Runs to the end.
+/// Runs a program to its end.
 fn run(mut command: Command) -> anyhow::Result<Run> {
     let begun = Instant::now();
     let mut child = command
@@ -235,7 +237,8 @@ fn run(mut command: Command) -> anyhow::Result<Run> {
         .context("start a program")?;
     let mut run = Run::default();
     let status = loop {
-        // What the kernel accounts is gone with the process: the last look counts, a few milliseconds before its end.
+        // The kernel's accounting ends with the process, so the last sample counts, taken a few
+        // milliseconds before its end.
         run.cpu_s = cpu_seconds(child.id()).unwrap_or(run.cpu_s).max(run.cpu_s);
         run.memory_bytes = memory_bytes_max(child.id()).unwrap_or(0).max(run.memory_bytes);
         if let Some(status) = child.try_wait()? {
@@ -263,7 +266,7 @@ fn print(name: &str, entries: u64, run: Run) {
     );
 }
 
-/// Entries as find counts them; reads all of the tree for the first time.
+/// Returns the number of entries that find reports. This reads the whole tree for the first time.
 fn count(tree: &str) -> anyhow::Result<u64> {
     let output = Command::new("find")
         .args([tree, "-xdev", "-printf", "%s\\n"])

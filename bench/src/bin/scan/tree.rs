@@ -1,4 +1,5 @@
-//! A tree as archives have them: many directories of some dozens of files, a few of thousands, sizes over many powers of two.
+//! A tree like those of archives: many directories of some dozens of files, a few of thousands,
+//! with sizes over many powers of two.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -7,7 +8,7 @@ use std::time::UNIX_EPOCH;
 use anyhow::Context;
 use rustix::fs::{Mode, OFlags, Timespec, Timestamps, ftruncate, futimens, mkdirat, openat};
 
-/// A small generator: the same tree for the same number of entries.
+/// A small random generator. The same number of entries gives the same tree.
 struct Dice(u64);
 
 impl Dice {
@@ -24,7 +25,8 @@ const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::RDONLY).union(OFlags::
 const NEW: OFlags = OFlags::CREATE.union(OFlags::WRONLY).union(OFlags::CLOEXEC);
 const FORMATS: [&str; 8] = ["warc.gz", "warc.gz", "cdxj", "pdf", "html", "jpg", "txt", "log"];
 
-/// Makes a tree of so many entries, its root among them. Files are sparse: they have sizes and take no blocks.
+/// Creates a tree with this many entries, including its root. Files are sparse: they have a size
+/// but no blocks.
 pub(crate) fn make(root: &Path, entries: u64) -> anyhow::Result<()> {
     std::fs::create_dir_all(root)?;
     let root = openat(rustix::fs::CWD, root, DIRECTORY, Mode::empty())?;
@@ -52,7 +54,7 @@ pub(crate) fn make(root: &Path, entries: u64) -> anyhow::Result<()> {
                     let format = FORMATS[dice.below(8) as usize];
                     let name = format!("{:08x}-{file:05}.{format}", dice.below(1 << 32));
                     let file = openat(&day, name, NEW, Mode::RUSR | Mode::WUSR)?;
-                    // Few are large: each power of two is rarer than the one below it.
+                    // Few files are large: each power of two is rarer than the one below it.
                     let digits = dice.below(8) + dice.below(8) + dice.below(8) + dice.below(8);
                     ftruncate(&file, dice.below(1 << digits.max(1)))?;
                     let time = Timespec {
@@ -74,12 +76,12 @@ pub(crate) fn make(root: &Path, entries: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes a directory of so many empty files. They are made in another order than that of their names.
+/// Creates a directory of this many empty files. They are not created in the order of their names.
 pub(crate) fn make_one_directory(root: &Path, names: u64) -> anyhow::Result<()> {
     std::fs::create_dir_all(root)?;
     let root = openat(rustix::fs::CWD, root, DIRECTORY, Mode::empty())?;
     for number in 0..names {
-        // Odd, so that no two numbers give the same name.
+        // The factor is odd, so no two numbers give the same name.
         let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let format = FORMATS[(number % 8) as usize];
         openat(
@@ -98,6 +100,6 @@ fn directory(parent: &OwnedFd, name: &str, left: &mut u64) -> anyhow::Result<Own
         *left -= 1;
         return Ok(openat(parent, name, DIRECTORY, Mode::empty())?);
     }
-    // Nothing is made in it any more.
+    // No further entries are created in it.
     Ok(openat(parent, ".", DIRECTORY, Mode::empty())?)
 }

@@ -1,4 +1,4 @@
-//! Clients that ask one question after the other, each over a connection of its own.
+//! Clients that send one query after the other, each over its own connection.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -9,20 +9,20 @@ use crate::queries::Queries;
 use crate::server::Server;
 use bench::http::Connection;
 
-/// What was measured.
+/// The measurements.
 #[derive(Debug, Default)]
 pub(crate) struct Measured {
-    /// Time that each answer took, ascending.
+    /// Time of each answer, ascending.
     pub(crate) times: Vec<Duration>,
-    /// Answers that were no results (busy, too late).
+    /// Number of answers without results (busy, timeout).
     pub(crate) refused: usize,
     /// Bytes of all answers.
     pub(crate) bytes: u64,
-    /// From first question to last answer.
+    /// From the first query to the last answer.
     pub(crate) wall: Duration,
 }
 
-/// Asks with this number of clients for this time.
+/// Sends queries from a number of clients for a time.
 pub(crate) fn ask(
     server: &Server,
     queries: &Queries,

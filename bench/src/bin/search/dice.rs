@@ -1,6 +1,6 @@
-//! Random numbers (xorshift), the same for the same seed.
+//! Random numbers (xorshift), repeatable for a seed.
 
-/// Gives them.
+/// The generator.
 pub(crate) struct Dice(u64);
 
 impl Dice {

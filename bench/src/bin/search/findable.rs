@@ -1,4 +1,4 @@
-//! How long a new capture takes until a search finds it.
+//! Measures how long it takes until a search finds a new capture.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,19 +12,20 @@ use crate::clients;
 use crate::queries::Queries;
 use crate::server::Server;
 
-/// Captures that are waited for, one after the other.
+/// Number of captures, loaded one after the other.
 const CAPTURES: usize = 200;
 
-/// Given up after this.
+/// Timeout.
 const TIME_MAX: Duration = Duration::from_secs(60);
 
-/// When the captures are said to have been made.
+/// Fetch time of the captures.
 const DATE_MS: i64 = 1_750_000_000_000;
 
-/// Clients that ask meanwhile.
+/// Number of clients that search meanwhile.
 pub(crate) const CLIENTS: usize = 10;
 
-/// Times from the start of a `weft load` of a file with one page until a search finds the word that only this page has; ascending.
+/// Returns the times from the start of a `weft load` of a file with one page until a search finds
+/// the word that only this page has; ascending.
 pub(crate) fn measure(
     server: &Server,
     weft: &Path,
@@ -48,7 +49,7 @@ pub(crate) fn measure(
 }
 
 fn one_by_one(server: &Server, weft: &Path, archive: &Path, dir: &Path) -> anyhow::Result<Vec<Duration>> {
-    // Another word in each run: the pages of the last one are still there.
+    // The word depends on the run, because the pages of earlier runs are still in the archive.
     let run = format!("{:x}", std::process::id());
     let mut times = Vec::with_capacity(CAPTURES);
     for number in 0..CAPTURES {

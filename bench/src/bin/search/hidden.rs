@@ -1,4 +1,4 @@
-//! Rules that hide a share of the pages from the public, who the clients are.
+//! Rules that hide a share of the pages from the public, which the clients belong to.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,19 +10,20 @@ use anyhow::{Context, ensure};
 
 use crate::server::Server;
 
-/// Domains asked for at a time.
+/// Number of domains per request.
 const DOMAINS: usize = 1000;
 
-/// Rules that hide some domains from everybody but `owner`.
+/// Rules that hide some domains from everyone except `owner`.
 pub(crate) struct Hidden {
     path: PathBuf,
     domains: Vec<String>,
-    /// Share of the pages that are seen.
+    /// Fraction of the pages that are visible.
     pub(crate) seen: f64,
 }
 
 impl Hidden {
-    /// Domains, by name, with the share of the pages that is to be hidden. The server has no rules yet.
+    /// Chooses domains, by name, that have the share of the pages to hide. The server must not have
+    /// rules yet.
     pub(crate) fn choose(server: &Server, path: PathBuf, seen: f64) -> anyhow::Result<Hidden> {
         let mut all: Vec<(String, u64)> = Vec::new();
         let mut after = String::new();
@@ -53,7 +54,8 @@ impl Hidden {
         })
     }
 
-    /// Writes the rules. Another `note` makes other rules of the same meaning; `more` hides one more domain that there is not.
+    /// Writes the rules. `more` hides another domain, which does not exist, so that the rules
+    /// differ but hide the same pages.
     pub(crate) fn write(&self, strict: bool, more: Option<u64>) -> anyhow::Result<()> {
         let mut text = format!("strict = {strict}\n");
         for domain in &self.domains {
@@ -69,7 +71,7 @@ impl Hidden {
         std::fs::rename(&aside, &self.path).context("put rules in their place")
     }
 
-    /// Changes a rule every second, until what is returned is dropped.
+    /// Changes a rule every second, until the returned value is dropped.
     pub(crate) fn change(self: &Arc<Hidden>, strict: bool) -> Changing {
         let stop = Arc::new(AtomicBool::new(false));
         let (hidden, stopped) = (Arc::clone(self), Arc::clone(&stop));
@@ -97,7 +99,7 @@ impl Drop for Hidden {
     }
 }
 
-/// Rules that change.
+/// A thread that changes the rules.
 pub(crate) struct Changing {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,

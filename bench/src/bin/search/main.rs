@@ -1,14 +1,15 @@
-//! Searching under load: clients that ask a real `weft serve` over HTTP, while nothing happens and while
-//! pages are updated, beside published figures of a search engine on HBase.
+//! Searching under load: clients query `weft serve` over HTTP, first without updates and then while
+//! pages are updated. The results are compared with published figures of a search engine on HBase.
 //!
 //! `cargo run --release -p bench --bin search -- [--pages 20000] [--seconds 10]` writes a web with
-//! `weft synth --format warc`, loads all of it but the last file, serves it, and asks with 1 to 100
-//! clients, 100 results a page. Then it asks again while a `weft load --rate 10` reads the last file:
-//! re-crawls and new pages. `--archive DIR` takes an archive that is there; `--updates FILE` a file to
-//! update it from (which then stays loaded). Before that pages are loaded one by one, while 10 clients ask, and it is
-//! measured how long each takes until it is found; these stay in the archive, too.
+//! `weft synth --format warc`, loads all of it except the last file, serves it, and queries it with
+//! 1 to 100 clients and 100 results per page. Then it loads pages one by one, while 10 clients
+//! query, and measures how long it takes until each is found. Finally it queries again while a
+//! `weft load --rate 10` reads the last file: re-crawls and new pages. `--archive DIR` uses an
+//! existing archive, and `--updates FILE` a file to update it from. All pages that were loaded stay
+//! in the archive.
 //!
-//! Client and server share the machine, as they share its processors.
+//! Client and server share the processors of the machine.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -30,69 +31,72 @@ mod short;
 use hidden::Hidden;
 use server::Server;
 
-/// Clients at once, as they were in the published test.
+/// Concurrent clients, as in the published test.
 const CLIENTS: [usize; 6] = [1, 5, 10, 25, 50, 100];
 
-/// Pages changed each second in the mixed test.
+/// Pages changed per second in the mixed test.
 const UPDATES_PER_S: &str = "10";
 
-/// Visits of 1,000 that are re-crawls of a page.
+/// Re-crawls of a page among 1,000 visits.
 const RECRAWLS_PERMILLE: &str = "300";
 
 /// The same in a full run, whose web is large enough.
 const FULL_RECRAWLS_PERMILLE: &str = "50";
 
-/// Visits of the web in a full run: without re-crawls and the last file, a million documents are searched.
+/// Visits of the web in a full run. Without re-crawls and the last file, a million documents are
+/// searched.
 const FULL_PAGES: u64 = 1_120_000;
 
 /// Preferences of each kind.
 const PREFERENCES: &str = "lang:en site:example.com place:example.org^40 type:html from:2024-01-01";
 
-/// Files of the made-up web; the last is for the updates.
+/// Files of the synthetic web; the last is for the updates.
 const FILES: u64 = 21;
 
 /// Measures searching.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Pages of the made-up web
+    /// Pages of the synthetic web
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pages: u64,
     /// A million documents, as in the published test (40 GB of disk, most of an hour)
     #[arg(long, conflicts_with = "pages")]
     full: bool,
-    /// Instead of a made-up web, so many records of 50 characters, the published test's second workload (theirs were 180 million)
+    /// Instead of a synthetic web, this many records of 50 characters, the published test's second
+    /// workload (which had 180 million)
     #[arg(long, value_name = "N", conflicts_with_all = ["pages", "full"])]
     short_records: Option<u64>,
-    /// Seed of the made-up web and of the queries
+    /// Seed of the synthetic web and of the queries
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// How long to ask with each number of clients
+    /// How long to query with each number of clients
     #[arg(long, value_name = "S", default_value_t = 10)]
     seconds: u64,
-    /// Ask for facets too, as the web page does
+    /// Request facets too, as the web page does
     #[arg(long)]
     facets: bool,
-    /// Ask also as somebody who sees so many of 100 pages, by rules that hide domains from the public
+    /// Query also as a caller who sees this percentage of the pages, by rules that hide domains
+    /// from the public
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..100))]
     seen_percent: Option<u8>,
-    /// Ask also with preferences, which put the best results in another order; none where this is empty
+    /// Query also with preferences, which reorder the best results; empty for none
     #[arg(long, value_name = "TEXT", default_value = PREFERENCES)]
     prefer: String,
-    /// An archive that is there already
+    /// An existing archive
     #[arg(long, value_name = "DIR")]
     archive: Option<PathBuf>,
-    /// What `--archive` is updated from; without it there is no second table
+    /// File to update `--archive` from; without it there is no second table
     #[arg(long, value_name = "FILE", requires = "archive")]
     updates: Option<PathBuf>,
     /// Folder for the web and the archive, kept [default: a temporary one]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// The program to measure [default: beside this one]
+    /// The program to measure [default: next to this one]
     #[arg(long, value_name = "FILE", env = "WEFT")]
     weft: Option<PathBuf>,
 }
 
-/// What is asked and what it is updated from.
+/// The archive to query and the file to update it from.
 struct Subject {
     archive: PathBuf,
     updates: Option<PathBuf>,
@@ -130,7 +134,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The same for those who see a part of it.
+/// Measures the same for callers who see a part of the pages.
 fn measure_hidden(
     server: &Server,
     queries: &queries::Queries,
@@ -161,7 +165,7 @@ fn measure(server: &Server, queries: &queries::Queries, seconds: u64) -> anyhow:
     Ok(())
 }
 
-/// The archive that was named, or a new one of a made-up web.
+/// Returns the given archive, or a new one of a synthetic web.
 fn subject(args: &Args, weft: &Path, dir: &Path) -> anyhow::Result<Subject> {
     if let Some(archive) = &args.archive {
         return Ok(Subject {
@@ -187,7 +191,7 @@ fn subject(args: &Args, weft: &Path, dir: &Path) -> anyhow::Result<Subject> {
     Ok(Subject { archive, updates })
 }
 
-/// Files of the made-up web, and the one for the updates.
+/// Returns the files of the synthetic web, and the one for the updates.
 fn web(args: &Args, weft: &Path, dir: &Path) -> anyhow::Result<(Vec<PathBuf>, Option<PathBuf>)> {
     let web = dir.join(format!("search-web-{}-{}", args.pages, args.seed));
     if !web.exists() {
@@ -202,7 +206,8 @@ fn web(args: &Args, weft: &Path, dir: &Path) -> anyhow::Result<(Vec<PathBuf>, Op
     Ok((files, updates))
 }
 
-/// Writes the web beside its place and moves it there, so that a broken off run leaves no half of one.
+/// Writes the web to a temporary folder and renames it, so that an aborted run leaves no incomplete
+/// web.
 fn make_web(args: &Args, weft: &Path, web: &Path) -> anyhow::Result<()> {
     let draft = web.with_extension("draft");
     std::fs::create_dir_all(&draft).context("make a folder for the web")?;
@@ -233,7 +238,7 @@ fn run(mut command: Command, name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The update that runs beside the questions.
+/// The update that runs during the queries.
 struct Load(Child);
 
 impl Load {
@@ -251,7 +256,7 @@ impl Load {
         Ok(Load(child))
     }
 
-    /// Ends it; says if it had nothing left to load before the questions ended.
+    /// Ends the update. Prints a note if it had finished before the queries ended.
     fn end(mut self) -> anyhow::Result<()> {
         match self.0.try_wait()? {
             Some(status) if status.success() => {
@@ -266,7 +271,7 @@ impl Load {
 
 impl Drop for Load {
     fn drop(&mut self) {
-        // As Ctrl-C: the server loads for it, and would go on if it were killed.
+        // Like Ctrl-C: the server runs the load and would continue it if the client were killed.
         let pid = rustix::process::Pid::from_child(&self.0);
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
         let _ = self.0.wait();

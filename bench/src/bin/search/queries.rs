@@ -1,4 +1,4 @@
-//! Makes queries from the archive's own text, in the published mix.
+//! Generates queries from the archive's own text, in the published mix.
 
 use anyhow::ensure;
 
@@ -6,36 +6,36 @@ use crate::dice::Dice;
 use crate::server::Server;
 use bench::http::encoded;
 
-/// Words of a query, and how many of these there are.
+/// Number of words in a query, and number of such queries.
 const MIX: [(usize, usize); 7] = [(1, 28), (2, 42), (3, 19), (4, 3), (6, 4), (7, 1), (8, 2)];
 
-/// Rounds of the mix: different queries.
+/// Rounds of the mix, with different queries.
 const ROUNDS: usize = 20;
 
-/// Of a hundred queries, how many find nothing.
+/// Percentage of queries that have no match.
 const WITHOUT_MATCH: usize = 15;
 
 /// Results of each query.
 const RESULTS: usize = 100;
 
-/// Queries that are tried before, to see that the mix is what it should be.
+/// Number of queries that are tried in advance, to check the mix.
 pub(crate) const TRIED: usize = 100;
 
-/// Pages the words are taken from.
+/// Pages that the words are taken from.
 const PAGES: usize = 1000;
 
-/// The queries, in a random order.
+/// The queries, in random order.
 pub(crate) struct Queries {
     /// Paths with query strings.
     pub(crate) paths: Vec<String>,
-    /// Queries that were made to find nothing.
+    /// Queries that were generated to have no match.
     pub(crate) without_match: usize,
-    /// Of the first [`TRIED`], how many find nothing indeed.
+    /// Number of the first [`TRIED`] queries that actually have no match.
     pub(crate) tried_without_match: usize,
 }
 
 impl Queries {
-    /// The same, with preferences.
+    /// Returns the same queries with preferences.
     pub(crate) fn preferring(&self, prefer: &str) -> Queries {
         let prefer = encoded(prefer);
         let paths = self.paths.iter().map(|path| format!("{path}&prefer={prefer}"));
@@ -46,7 +46,7 @@ impl Queries {
     }
 }
 
-/// Takes words that are next to each other on a page, so that a query of several words finds something.
+/// Takes adjacent words of a page, so that a query of several words has a match.
 pub(crate) fn sample(server: &Server, seed: u64, facets: bool) -> anyhow::Result<Queries> {
     let pages = words_by_page(server)?;
     ensure!(
@@ -63,7 +63,8 @@ pub(crate) fn sample(server: &Server, seed: u64, facets: bool) -> anyhow::Result
     dice.shuffle(&mut texts);
     let without_match = texts.len() * WITHOUT_MATCH / 100;
     for text in &mut texts[..without_match] {
-        // A word of no language, for each of the query's words: even "most of them" finds nothing.
+        // An unknown word for each of the query's words, so that even "most of the words" has no
+        // match.
         let unknown = |_| format!("zqx{:x}", dice.next());
         *text = text.split(' ').map(unknown).collect::<Vec<_>>().join(" ");
     }
@@ -98,7 +99,8 @@ fn words_by_page(server: &Server) -> anyhow::Result<Vec<Vec<String>>> {
         words
     });
     let words: Vec<Vec<String>> = words.filter(|words| !words.is_empty()).collect();
-    // The longest query must find its words, if there are pages that have as many: short records do not.
+    // The longest query must have a match if there are pages with as many words. Short records do
+    // not have that many.
     let most = MIX.iter().map(|(words, _)| *words).max().unwrap_or_default();
     let long: Vec<_> = words
         .iter()

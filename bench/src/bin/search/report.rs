@@ -1,4 +1,4 @@
-//! The tables.
+//! Prints the tables.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use crate::findable;
 use crate::queries::{Queries, TRIED};
 use crate::server::Server;
 
-/// Bizosys search on HBase, June 2010: 1 million pages of Wikipedia, 100 results a page, 100 users; mean
-/// before and after tuning. It gives no figures for fewer users.
+/// Bizosys search on HBase, June 2010: 1 million pages of Wikipedia, 100 results per page, 100
+/// users; mean before and after tuning. There are no published figures for fewer users.
 const PUBLISHED_CLIENTS: usize = 100;
 const PUBLISHED_DOCUMENTS: u64 = 1_000_000;
 const PUBLISHED_MEAN_S: f64 = 5.0;
 const PUBLISHED_MEAN_UNTUNED_S: f64 = 46.0;
 
-/// Says what is asked.
+/// Prints the archive and the queries.
 pub(crate) fn subject(server: &Server, queries: &Queries) -> anyhow::Result<()> {
     let status = server.get("/api/v1/status")?;
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
@@ -72,7 +72,7 @@ pub(crate) fn row(clients: usize, measured: &Measured) {
     println!("{line}{beside}");
 }
 
-/// Says how long captures took until they were found.
+/// Prints how long it took until captures were found.
 pub(crate) fn findable(times: &[Duration]) {
     let ms = |share: f64| at(times, share).as_secs_f64() * 1000.0;
     println!(
@@ -84,7 +84,7 @@ pub(crate) fn findable(times: &[Duration]) {
     );
 }
 
-/// Returns the time that a share of the answers did not exceed.
+/// Returns the time that a fraction of the answers did not exceed.
 fn at(times: &[Duration], share: f64) -> Duration {
     let index = (times.len() as f64 * share).ceil() as usize;
     times.get(index.saturating_sub(1)).copied().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The server under test: a process of its own.
+//! The server under test, in a separate process.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -33,7 +33,7 @@ impl Server {
         Ok(Server { child, address })
     }
 
-    /// The JSON answer to a GET.
+    /// Returns the JSON response to a GET.
     pub(crate) fn get(&self, path: &str) -> anyhow::Result<Value> {
         let answer = Connection::open(self.address)?.get(path)?;
         let text = String::from_utf8_lossy(&answer.body);

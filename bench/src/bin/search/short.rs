@@ -10,21 +10,22 @@ use crate::dice::Dice;
 /// Characters of a record.
 const CHARS: usize = 50;
 
-/// Words that records are made of. The word of rank n is about as frequent as 1 / n, as in a language (Zipf).
+/// Number of different words in records. The frequency of the word of rank n is about 1 / n, as in
+/// a language (Zipf).
 const WORDS: f64 = 50_000.0;
 
-/// Records of a host.
+/// Records per host.
 const RECORDS_OF_HOST: u64 = 100;
 
-/// 2024-01-01, and a second later for each record.
+/// 2024-01-01; each further record is a second later.
 const BEGIN_MS: i64 = 1_704_067_200_000;
 
-/// Syllables of which the number of a word is written.
+/// Syllables that encode the number of a word.
 const SYLLABLES: [&str; 16] = [
     "ba", "de", "fi", "go", "hu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo", "wu", "za",
 ];
 
-/// Writes so many records into a file.
+/// Writes this many records to a file.
 pub(crate) fn write(path: &Path, records: u64, seed: u64) -> anyhow::Result<()> {
     let mut dice = Dice::new(seed);
     let failed = || format!("write {}", path.display());
@@ -49,7 +50,7 @@ fn text(dice: &mut Dice) -> String {
         if !text.is_empty() {
             text.push(' ');
         }
-        // Evenly spread between the logarithms of the first rank and the last.
+        // Evenly distributed between the logarithms of the first and the last rank.
         let share = dice.below(1 << 30) as f64 / f64::from(1 << 30);
         let mut rank = WORDS.powf(share) as usize;
         while rank > 0 {

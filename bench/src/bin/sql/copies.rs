@@ -1,4 +1,4 @@
-//! The files of a table of facts, and more rows from the same files.
+//! The files of a facts table, and additional rows from the same files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,8 @@ pub(crate) struct DataFile {
     add: Value,
 }
 
-/// The data files that the log of a table has, as far as it is JSON: tables of this benchmark are young.
+/// Returns the data files in the JSON part of a table's log. Tables of this benchmark are too young
+/// to have another part.
 pub(crate) fn files(table: &Path) -> anyhow::Result<Vec<DataFile>> {
     let mut files = BTreeMap::new();
     for name in commits(table)? {
@@ -53,7 +54,7 @@ fn commits(table: &Path) -> anyhow::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Enters each file `copies` times in all, under other names, in one commit.
+/// Adds each file to the table until it is there `copies` times, under other names, in one commit.
 pub(crate) fn enter(table: &Path, copies: u64) -> anyhow::Result<()> {
     let mut actions = vec![json!({ "commitInfo": { "operation": "WRITE", "engineInfo": "bench/sql" } })];
     for file in files(table)? {

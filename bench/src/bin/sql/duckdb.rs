@@ -1,4 +1,4 @@
-//! DuckDB over the same Parquet files, in a process of Python that is kept.
+//! DuckDB over the same Parquet files, in a Python process that stays running.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use crate::copies;
 
-/// Reads statements, a line of JSON each; writes seconds and rows. What fetching costs is measured with the statement, as it is on our side.
+/// Reads statements, one JSON line each, and writes seconds and rows. The time includes fetching
+/// the rows, as on Weft's side.
 const SCRIPT: &str = r#"
 import json, sys, time
 import duckdb

@@ -1,10 +1,13 @@
-//! SQL: the questions of docs/sql.md over many capture rows, beside DuckDB on the same Parquet files; look-ups by key in the live views;
-//! the check of all views; the size of the facts.
+//! SQL: the questions of docs/sql.md over many capture rows, compared with DuckDB on the same
+//! Parquet files. Also measures lookups by key in the live views, the check of all views, and the
+//! size of the facts.
 //!
-//! `cargo run --release -p bench --bin sql -- [--pages 50000] [--copies 2]` writes a web with `weft synth`, loads it, and asks. So
-//! that engines read many rows of an archive that is loaded in minutes, its files of facts are entered in their tables several
-//! times, under other names: each row is there as often. Questions are asked in turn, after one run that is not counted;
-//! medians are printed. Needs `weft-sql` beside `weft`, and a Python with `duckdb` and `pyarrow` (`--python`).
+//! `cargo run --release -p bench --bin sql -- [--pages 50000] [--copies 2]` writes a web with
+//! `weft synth`, loads it, and asks the questions. To give engines many rows from an archive that
+//! is loaded in minutes, the files of facts are added to their tables several times under other
+//! names, so that each row is there as often. Questions are asked in turn, after an uncounted run;
+//! medians are printed. Needs `weft-sql` next to `weft`, and a Python with `duckdb` and `pyarrow`
+//! (`--python`).
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,22 +23,22 @@ mod questions;
 
 use duckdb::DuckDb;
 
-/// Runs of each question that are counted.
+/// Counted runs of each question.
 const RUNS: usize = 3;
 
-/// Keys that are looked up.
+/// Number of keys to look up.
 const LOOKUPS: usize = 300;
 
 /// Pages and copies of a full run: 20 million rows of captures.
 const FULL: (u64, u64) = (1_000_000, 20);
 
-/// Memory for rows, of either engine.
+/// Memory for rows, for either engine.
 const MEMORY_BYTES: u64 = 4 << 30;
 
 /// Measures SQL.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Pages of the made-up web
+    /// Pages of the synthetic web
     #[arg(long, value_name = "N", default_value_t = 50_000)]
     pages: u64,
     /// How often each row of captures is in its table
@@ -44,7 +47,7 @@ struct Args {
     /// A million pages, 20 times each
     #[arg(long, conflicts_with_all = ["pages", "copies"])]
     full: bool,
-    /// Seed of the made-up web
+    /// Seed of the synthetic web
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// Folder for the web and the archive, kept [default: a temporary one]
@@ -53,7 +56,7 @@ struct Args {
     /// A Python with the package duckdb
     #[arg(long, value_name = "FILE", default_value = "python3")]
     python: PathBuf,
-    /// The program to measure, with weft-sql beside it [default: beside this one]
+    /// The program to measure, with weft-sql next to it [default: next to this one]
     #[arg(long, value_name = "FILE", env = "WEFT")]
     weft: Option<PathBuf>,
 }
@@ -126,7 +129,7 @@ fn main() -> anyhow::Result<()> {
     lookups(&server)
 }
 
-/// The archive and how long its load took; what is there from an earlier run is used again.
+/// Loads the archive and returns how long that took. A web from an earlier run is reused.
 fn load(args: &Args, weft: &Path, dir: &Path) -> anyhow::Result<(PathBuf, Option<Duration>)> {
     let name = format!("sql-{}-{}", args.pages, args.seed);
     let (web, archive) = (dir.join(format!("{name}.wat.gz")), dir.join(&name));
@@ -159,7 +162,7 @@ fn run(command: &mut Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Bytes of the facts on the disk.
+/// Prints the size of the facts on disk.
 fn sizes(archive: &Path) -> anyhow::Result<()> {
     for table in ["captures", "links"] {
         let files = copies::files(&archive.join("facts").join(table))?;
@@ -207,7 +210,7 @@ fn verify(weft_sql: &Path, archive: &Path, load: Option<Duration>) -> anyhow::Re
     Ok(())
 }
 
-/// Median time, and the rows, of some runs after one.
+/// Returns the median time and the number of rows of some runs, after an uncounted one.
 fn median(
     runs: usize,
     mut ask: impl FnMut() -> anyhow::Result<(Duration, u64)>,
@@ -218,7 +221,7 @@ fn median(
     measured.get(runs / 2).copied().context("no run")
 }
 
-/// Look-ups by key, one after the other.
+/// Measures lookups by key, one after the other.
 fn lookups(server: &Server) -> anyhow::Result<()> {
     let keys = server.texts(&format!(
         "select url_key from pages order by random() limit {LOOKUPS}"

@@ -10,7 +10,8 @@ pub(crate) struct Question {
     pub(crate) statement: String,
 }
 
-/// Those that any engine can be asked in the same words: over the facts alone, without our functions.
+/// Questions that any engine can answer with the same statement: over facts only, without Weft's
+/// functions.
 const SHARED: [&str; 10] = [
     "Captures by top-level domain",
     "Largest domains",

@@ -1,4 +1,4 @@
-//! The store through its S3 face: `weft store serve` as a process of its own, asked over loopback.
+//! The store through its S3 face: `weft store serve` in a separate process, over loopback.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -16,7 +16,7 @@ use object_store::{ObjectStoreExt, PutPayload};
 
 use crate::{Shape, Took};
 
-/// Puts and gets every object. CPU time is the server's alone.
+/// Puts and gets every object. CPU time is the server's only.
 pub(crate) async fn measure(weft: &Path, dir: &Path, content: &Bytes, shape: Shape) -> anyhow::Result<Took> {
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let server = StoreServer::start(weft, dir, port)?;

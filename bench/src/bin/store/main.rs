@@ -1,17 +1,17 @@
-//! Putting and getting on one machine with two volumes, beside a plain program that keeps the same promises, and beside
-//! the bare disk.
+//! Puts and gets on one machine with two volumes, compared with a plain program that gives the same
+//! guarantees, and with the bare disk.
 //!
-//! `cargo run --release -p bench --bin store` puts and gets objects of 4 KB, 1 MB and 64 MB in four ways, in turn, some
-//! rounds of it, and prints medians and ratios:
+//! `cargo run --release -p bench --bin store` puts and gets objects of 4 KB, 1 MB and 64 MB in four
+//! ways, in turn for some rounds. It prints medians and ratios, and then the CPU time per megabyte
+//! of each step:
 //!
-//! - *raw*: one file written from end to end and synced once: what the disk gives;
-//! - *plain*: MD5, SHA-256 and BLAKE3 of each object, and two copies, each synced, renamed and its directory synced:
-//!   the least that keeps the promises of a put;
+//! - *raw*: one file written sequentially and synced once, which is what the disk can do;
+//! - *plain*: MD5, SHA-256 and BLAKE3 of each object, and two copies, each synced, renamed and its
+//!   directory synced: the minimum for the guarantees of a put;
 //! - *store*: `Store::put` and `Store::get`, in this process;
 //! - *face*: the same through the S3 face of `weft store serve` on loopback.
 //!
-//! Gets come from the system's cache in all ways: they measure the program, not the disk. Then it prints the CPU time
-//! that a megabyte takes by step.
+//! Gets come from the page cache in all ways, so they measure the program, not the disk.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ struct Args {
     /// Bytes put in each round at each size of 1 MB and more; a tenth of it at 4 KB
     #[arg(long, value_name = "N", default_value_t = 256_000_000)]
     bytes: u64,
-    /// The program to measure [default: beside this one]
+    /// The program to measure [default: next to this one]
     #[arg(long, value_name = "FILE", env = "WEFT")]
     weft: Option<PathBuf>,
     /// Folder for the volumes, on the disk to measure [default: a temporary one]
@@ -41,7 +41,8 @@ struct Args {
     dir: Option<PathBuf>,
 }
 
-/// One size of objects and how many are in flight at once: enough to share syncs when they are small.
+/// A size of objects, and how many of them are in flight at once: enough to share syncs if they are
+/// small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) name: &'static str,
@@ -50,12 +51,12 @@ pub(crate) struct Shape {
     pub(crate) at_once: usize,
 }
 
-/// What one way of putting and getting took.
+/// The times of one way of putting and getting.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Took {
     pub(crate) put_seconds: f64,
     pub(crate) get_seconds: f64,
-    /// CPU time of the process that keeps the files.
+    /// CPU time of the process that stores the files.
     pub(crate) put_cpu_seconds: f64,
     pub(crate) get_cpu_seconds: f64,
 }
@@ -92,7 +93,7 @@ fn shapes(bytes: u64) -> [Shape; 3] {
     ]
 }
 
-/// The four ways, one after the other, each in a fresh folder that is removed afterwards.
+/// Measures the four ways one after the other, each in a new folder that is removed afterwards.
 fn measure(
     runtime: &tokio::runtime::Runtime,
     weft: &Path,

@@ -13,7 +13,7 @@ use store::{ByteStream, Key, Put, Store};
 
 use crate::{Shape, Took};
 
-/// Bytes that content arrives in, as from a connection.
+/// Size of the pieces in which content arrives, as from a connection.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// Puts and gets every object.

@@ -16,14 +16,14 @@ use sha2::Sha256;
 
 use crate::{Shape, Took};
 
-/// Random bytes: nothing below can shrink them.
+/// Returns random bytes, which cannot be compressed.
 pub(crate) fn content(bytes: usize) -> Bytes {
     let mut content = vec![0; bytes];
     StdRng::seed_from_u64(bytes as u64).fill(&mut content[..]);
     content.into()
 }
 
-/// Seconds to write as many bytes as the two copies have into one file and sync it once.
+/// Returns the seconds to write the bytes of both copies into one file and sync it once.
 pub(crate) fn raw(dir: &Path, content: &[u8], shape: Shape) -> anyhow::Result<f64> {
     let started = Instant::now();
     let mut file = File::create(dir.join("raw"))?;
@@ -34,7 +34,8 @@ pub(crate) fn raw(dir: &Path, content: &[u8], shape: Shape) -> anyhow::Result<f6
     Ok(started.elapsed().as_secs_f64())
 }
 
-/// Two synced copies of each object with all digests; then each read again and compared with its BLAKE3.
+/// Writes two synced copies of each object with all digests, then reads each again and compares its
+/// BLAKE3.
 pub(crate) fn measure(dir: &Path, content: &[u8], shape: Shape) -> anyhow::Result<Took> {
     for copy in ["a", "b"] {
         fs::create_dir_all(dir.join(copy))?;
@@ -56,7 +57,7 @@ pub(crate) fn measure(dir: &Path, content: &[u8], shape: Shape) -> anyhow::Resul
     })
 }
 
-/// Returns the wall and CPU seconds that some work takes.
+/// Returns the wall-clock and CPU seconds of some work.
 fn timed(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<(f64, f64)> {
     let cpu = process::own_cpu_seconds()?;
     let started = Instant::now();

@@ -1,4 +1,4 @@
-//! Medians and ratios.
+//! Prints medians and ratios.
 
 use crate::{Shape, Took};
 
@@ -10,7 +10,7 @@ pub(crate) struct Round {
     pub(crate) face: Took,
 }
 
-/// Picks one of the ways out of a round.
+/// Selects one of the ways in a round.
 type Way = fn(&Round) -> Took;
 
 /// Prints one size.

@@ -1,4 +1,4 @@
-//! CPU time of the digests alone, each over the same bytes on one core.
+//! CPU time of the digests only, each over the same bytes on one core.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use sha2::Sha256;
 
 const BYTES: usize = 64_000_000;
 
-/// Prints MB/s and milliseconds a megabyte of each digest.
+/// Prints MB/s and milliseconds per megabyte of each digest.
 pub(crate) fn print() {
     let content = crate::plain::content(BYTES);
     println!("\n{:<28}{:>12}{:>16}", "digests, one core", "MB/s", "CPU ms a MB");

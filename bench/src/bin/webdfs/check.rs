@@ -1,5 +1,6 @@
-//! After the run: is every acknowledged object there, right, and twice? Looked at from outside, by reading every object
-//! through the servers and every replica's file by the published format, without a line of the store's own code.
+//! After the run, checks that every acknowledged object exists, is correct, and has two replicas.
+//! Reads every object through the servers, and every replica's file by the published format,
+//! without the store's own code.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,21 +16,21 @@ use crate::cluster::BUCKET;
 use crate::content::Object;
 use crate::faults::replica_files;
 
-/// Where the content begins in a replica's file (docs/format-replica.md).
+/// Offset of the content in a replica's file (docs/format-replica.md).
 const CONTENT_OFFSET: u64 = 2048;
 
-/// What was found.
+/// The outcome of the check.
 #[derive(Debug, Default)]
 pub(crate) struct Checked {
-    /// Acknowledged objects that no server gave back right.
+    /// Acknowledged objects that no server returned correctly.
     pub(crate) lost: Vec<String>,
-    /// Objects never acknowledged that are there, but not as they were sent.
+    /// Objects that were never acknowledged, exist, and differ from the bytes sent.
     pub(crate) half: Vec<String>,
     /// Files of replicas whose content is wrong: damage that scrub and repair left in place.
     pub(crate) wrong_files: Vec<String>,
-    /// Acknowledged objects without exactly two right files.
+    /// Number of acknowledged objects without exactly two correct files.
     pub(crate) not_twice: u64,
-    /// Right files of acknowledged objects, by server.
+    /// Correct files of acknowledged objects, by server.
     pub(crate) by_server: Vec<u64>,
     /// Their bytes, with heads and tables.
     pub(crate) file_bytes: u64,
@@ -52,7 +53,8 @@ pub(crate) async fn check(work: &Arc<Work>, volumes: &[PathBuf]) -> anyhow::Resu
         .context("look at the files")?
 }
 
-/// Objects that a server does not give back as they were put; `may_miss` allows that they are not there.
+/// Returns the objects that a server does not return unchanged. With `may_miss`, an object may be
+/// missing.
 async fn differing(work: &Arc<Work>, objects: &[Object], may_miss: bool) -> Vec<String> {
     let answers =
         futures_util::stream::iter(objects.iter().copied().enumerate()).map(|(turn, object)| async move {
@@ -94,7 +96,7 @@ fn files(
                 .to_string_lossy()
                 .into_owned();
             let stem = name.split('.').next().unwrap_or_default();
-            // The store's own objects (the bucket's entry) are not of this experiment.
+            // The store's own objects (the bucket's entry) are not part of the experiment.
             let Some((object, count, counted)) = copies.get_mut(stem) else {
                 continue;
             };
@@ -114,7 +116,8 @@ fn files(
     Ok(checked)
 }
 
-/// The first 32 hexadecimal digits of BLAKE3 of `bucket/name`, which begin the name of every replica's file.
+/// Returns the first 32 hexadecimal digits of the BLAKE3 of `bucket/name`, with which the name of
+/// every replica's file begins.
 fn file_stem(object: Object) -> String {
     blake3::hash(format!("{BUCKET}/{}", object.name()).as_bytes()).to_hex()[..32].to_owned()
 }

@@ -1,5 +1,5 @@
-//! Five groups of a hundred clients: each in turn puts a new object or gets an old one from any server, compares every
-//! byte it gets, and thinks for a while.
+//! Five groups of a hundred clients. Each repeatedly puts a new object or gets an old one from any
+//! server, compares every byte of the response, and waits for a while.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use crate::content::{Object, Pool};
 
-/// Number of times that a client tries a request: without an answer it asks another server.
+/// Number of attempts for a request. Without an answer, the client asks another server.
 const TRIES: usize = 6;
 
 /// What the clients do, and when they stop.
@@ -22,7 +22,7 @@ pub(crate) struct Work {
     pub(crate) pool: Pool,
     pub(crate) upload_bytes: u64,
     pub(crate) think_max: Duration,
-    /// Of ten requests, how many are uploads.
+    /// Number of uploads among ten requests.
     pub(crate) writes_of_ten: u32,
     pub(crate) seed: u64,
     pub(crate) servers: Vec<AmazonS3>,
@@ -34,21 +34,21 @@ pub(crate) struct Work {
 /// The counts so far.
 #[derive(Default)]
 pub(crate) struct Tally {
-    /// Objects that a server said were safe.
+    /// Objects that a server acknowledged as durable.
     pub(crate) acknowledged: Mutex<Vec<Object>>,
-    /// Uploads that no server acknowledged: they may exist, but only whole.
+    /// Uploads that no server acknowledged. They may exist, but only completely.
     pub(crate) unacknowledged: Mutex<Vec<Object>>,
     pub(crate) uploaded_bytes: AtomicU64,
     pub(crate) downloads: AtomicU64,
     pub(crate) downloaded_bytes: AtomicU64,
-    /// Answers with bytes that differ from what was put: damage that nobody noticed.
+    /// Responses with bytes that differ from those put: undetected damage.
     pub(crate) wrong_answers: Mutex<Vec<String>>,
-    /// Tries that failed, and requests that failed at every try.
+    /// Failed attempts, and requests whose every attempt failed.
     pub(crate) failed_tries: AtomicU64,
     pub(crate) failed_requests: AtomicU64,
     /// The first few reasons of failures.
     pub(crate) reasons: Mutex<Vec<String>>,
-    /// Answer times in microseconds, all tries of a request together.
+    /// Response times in microseconds, including all attempts of a request.
     pub(crate) put_micros: Mutex<Vec<u32>>,
     pub(crate) get_micros: Mutex<Vec<u32>>,
 }
@@ -78,17 +78,17 @@ impl Work {
     pub(crate) async fn run(self: &Arc<Self>, groups: u64, each: u64) {
         let clients = (0..groups * each).map(|client| tokio::spawn(self.clone().client(client)));
         for client in clients.collect::<Vec<_>>() {
-            // A client that panicked is a bug of this program: let it be seen.
+            // A client's panic is a bug of this program and must be reported.
             client.await.expect("a client runs to its end");
         }
     }
 
-    /// Tells all clients to stop after the request they are at.
+    /// Asks all clients to stop after their current request.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// How much of the work is done, from 0 to 1.
+    /// Returns the completed fraction of the work, from 0 to 1.
     pub(crate) fn progress(&self) -> f64 {
         self.tally.uploaded_bytes.load(Ordering::Relaxed) as f64 / self.upload_bytes as f64
     }
@@ -153,7 +153,8 @@ impl Work {
         self.tally.failed_requests.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether the server gives exactly what was put. An answer that breaks off is an error, not a wrong answer.
+    /// Returns whether the server returns exactly the bytes that were put. A truncated response is
+    /// an error, not a wrong answer.
     pub(crate) async fn compare(&self, server: &AmazonS3, object: Object) -> object_store::Result<bool> {
         let mut stream = server.get(&Path::from(object.name())).await?.into_stream();
         let mut comparison = self.pool.comparison(object);

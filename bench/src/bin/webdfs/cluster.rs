@@ -1,4 +1,5 @@
-//! Fifteen real servers on loopback: `weft store serve`, five zones of three, each with one volume and an S3 face.
+//! Fifteen real servers on loopback: `weft store serve`, five zones of three, each with one volume
+//! and an S3 face.
 
 use std::fs::{self, File};
 use std::net::TcpListener;
@@ -14,7 +15,7 @@ pub(crate) const BUCKET: &str = "webdfs";
 
 const ZONES: usize = 5;
 const SERVERS_A_ZONE: usize = 3;
-/// A server that has not answered after this time is broken.
+/// A server that does not answer within this time is broken.
 const START: Duration = Duration::from_secs(60);
 
 /// The cluster; dropping it kills the servers.
@@ -62,7 +63,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Starts one server's process, or starts it again.
+    /// Starts one server's process, or restarts it.
     pub(crate) fn launch(&mut self, server: usize) -> anyhow::Result<()> {
         let Server { folder, s3, process } = &mut self.servers[server];
         let log = File::options()
@@ -83,7 +84,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Waits until a server takes connections.
+    /// Waits until a server accepts connections.
     pub(crate) fn wait_until_up(&mut self, server: usize) -> anyhow::Result<()> {
         let Server { folder, s3, process } = &mut self.servers[server];
         let started = Instant::now();
@@ -115,7 +116,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Returns the process number of a running server.
+    /// Returns the process id of a running server.
     pub(crate) fn process(&self, server: usize) -> anyhow::Result<u32> {
         self.servers[server]
             .process
@@ -124,7 +125,7 @@ impl Cluster {
             .context("the server runs")
     }
 
-    /// S3 endpoints, one a server.
+    /// Returns the S3 endpoint of each server.
     pub(crate) fn endpoints(&self) -> Vec<String> {
         self.servers
             .iter()
@@ -132,7 +133,7 @@ impl Cluster {
             .collect()
     }
 
-    /// Directories of all volumes, one a server.
+    /// Returns the directory of each server's volume.
     pub(crate) fn volumes(&self) -> Vec<PathBuf> {
         self.servers
             .iter()
@@ -140,12 +141,13 @@ impl Cluster {
             .collect()
     }
 
-    /// The volumes of one zone.
+    /// Returns the volumes of one zone.
     pub(crate) fn volumes_of_zone(&self, zone: usize) -> Vec<PathBuf> {
         self.volumes()[zone * SERVERS_A_ZONE..(zone + 1) * SERVERS_A_ZONE].to_vec()
     }
 
-    /// `weft store COMMAND` through the first server; true if it found nothing missing, bad or lost.
+    /// Runs `weft store COMMAND` through the first server. Returns true if it found nothing
+    /// missing, bad or lost.
     pub(crate) fn store(&self, command: &str) -> anyhow::Result<bool> {
         let status = Command::new(&self.weft)
             .args(["store", command, "--config"])
@@ -199,7 +201,7 @@ fn secret_permissions(path: &Path) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(0o600))
 }
 
-/// Returns ports that were free just now, all different.
+/// Returns ports that were just free, all different.
 fn free_ports(count: usize) -> anyhow::Result<Vec<u16>> {
     let listeners = (0..count)
         .map(|_| TcpListener::bind("127.0.0.1:0"))

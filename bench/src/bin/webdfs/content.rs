@@ -1,27 +1,29 @@
-//! Made-up objects that cost nothing to make and can be compared byte by byte when they come back.
+//! Synthetic objects that are cheap to generate and can be compared byte by byte when they come
+//! back.
 //!
-//! An object is its own name, then slices of one shared pool of random bytes from a place of its own: no two objects
-//! are alike, none is held twice in memory, and the client knows every byte that it must get.
+//! An object is its own name, followed by slices of one shared pool of random bytes from a position
+//! that depends on its number. No two objects are equal, none takes memory twice, and the client
+//! knows every byte that it must get.
 
 use bytes::Bytes;
 use object_store::PutPayload;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-/// Bytes of the pool: more than the largest object, so that a slice never meets itself.
+/// Size of the pool in bytes: more than the largest object, so that its slices do not overlap.
 const POOL_BYTES: usize = 16 << 20;
 
-/// The sizes of the experiment, in bytes, drawn evenly.
+/// The sizes of the experiment in bytes, evenly distributed.
 const SIZES: [u64; 7] = [
     50_000, 100_000, 500_000, 1_000_000, 3_000_000, 5_000_000, 10_000_000,
 ];
 
-/// Where all content comes from.
+/// The source of all content.
 pub(crate) struct Pool {
     bytes: Bytes,
     size_divisor: u64,
 }
 
-/// One object: its number decides its name, its size and its bytes.
+/// One object. Its number determines its name and its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Object {
     pub(crate) number: u64,
@@ -38,7 +40,7 @@ impl Pool {
         }
     }
 
-    /// Returns the object of this number; its size is drawn with `rng`.
+    /// Returns the object with this number; its size is drawn with `rng`.
     pub(crate) fn object(&self, number: u64, rng: &mut StdRng) -> Object {
         let bytes = SIZES[rng.random_range(0..SIZES.len())] / self.size_divisor;
         Object {
@@ -47,16 +49,16 @@ impl Pool {
         }
     }
 
-    /// Returns its content.
+    /// Returns the content of an object.
     pub(crate) fn payload(&self, object: Object) -> PutPayload {
         PutPayload::from_iter(self.pieces(object))
     }
 
-    /// Returns its content in pieces, in order.
+    /// Returns the content of an object in pieces, in order.
     pub(crate) fn pieces(&self, object: Object) -> Vec<Bytes> {
         let head = Bytes::from(object.head());
         let mut left = usize::try_from(object.bytes).unwrap_or(usize::MAX) - head.len();
-        // An odd stride visits every place of the pool before it repeats.
+        // An odd stride visits every position of the pool before it repeats.
         let mut from =
             usize::try_from(object.number.wrapping_mul(2_654_435_761) % POOL_BYTES as u64).unwrap_or(0);
         let mut pieces = vec![head];
@@ -69,7 +71,7 @@ impl Pool {
         pieces
     }
 
-    /// A comparison of bytes that come in pieces of any size.
+    /// Returns a comparison for bytes that come in pieces of any size.
     pub(crate) fn comparison(&self, object: Object) -> Comparison {
         Comparison {
             expected: self.pieces(object).into(),
@@ -79,7 +81,7 @@ impl Pool {
 }
 
 impl Object {
-    /// Name within the bucket.
+    /// Returns the name within the bucket.
     pub(crate) fn name(self) -> String {
         format!("{:08}", self.number)
     }
@@ -112,7 +114,7 @@ impl Comparison {
         }
     }
 
-    /// Whether every byte arrived, and nothing else.
+    /// Returns whether exactly the expected bytes arrived.
     pub(crate) fn holds(&self) -> bool {
         !self.differs && self.expected.is_empty()
     }

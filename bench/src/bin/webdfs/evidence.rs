@@ -1,4 +1,4 @@
-//! What the store itself wrote down about damage: the fixity logs, read as anybody can read them (JSON lines).
+//! The store's own records of damage: the fixity logs, read as JSON lines.
 
 use std::collections::HashSet;
 use std::fs;
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde_json::Value;
 
-/// All events of all servers' logs that matter here.
+/// All relevant events of all servers' logs.
 pub(crate) struct Evidence {
-    /// Bad or missing replicas: folder of the server, beginning of the file's name.
+    /// Bad or missing replicas: folder of the server, and beginning of the file's name.
     bad: HashSet<(String, String)>,
-    /// Replicas that were removed after the homes of their object were verified: hand-offs and copies moved
-    /// on.
+    /// Replicas that were removed after the homes of their object were verified: hand-offs, and
+    /// copies that moved to another home.
     given_up: HashSet<(String, String)>,
-    /// Replicas made anew.
+    /// Number of replicas that were recreated.
     pub(crate) repaired: u64,
 }
 
@@ -27,7 +27,7 @@ impl Evidence {
         for volume in volumes {
             let log = volume.join("fixity.jsonl");
             let text = fs::read_to_string(&log).with_context(|| format!("read {}", log.display()))?;
-            // A server that was killed may have left half a line.
+            // A server that was killed may have left an incomplete line.
             for event in text
                 .lines()
                 .filter_map(|line| serde_json::from_str::<Value>(line).ok())
@@ -48,25 +48,26 @@ impl Evidence {
         })
     }
 
-    /// Replicas that were found bad or missing.
+    /// Returns the number of replicas that were found bad or missing.
     pub(crate) fn found(&self) -> u64 {
         self.bad.len() as u64
     }
 
-    /// Whether the damage of this file was named, or the file given up: damage to a copy that nobody needed any more.
+    /// Returns whether a log reports the damage of this file, or its removal: damage to a copy that
+    /// was no longer needed.
     pub(crate) fn noticed(&self, file: &Path) -> bool {
         place(file).is_some_and(|place| self.bad.contains(&place) || self.given_up.contains(&place))
     }
 }
 
-/// Server and file stem of the replica that an event is about.
+/// Returns server and file stem of the replica that an event is about.
 fn replica(event: &Value) -> Option<(String, String)> {
     let server = event["volume"].as_str()?.split('/').next()?;
     let stem = blake3::hash(event["key"].as_str()?.as_bytes()).to_hex()[..32].to_owned();
     Some((server.to_owned(), stem))
 }
 
-/// Server and file stem of `.../node-00/volume/objects/PPP/STEM.VERSION`.
+/// Returns server and file stem of `.../node-00/volume/objects/PPP/STEM.VERSION`.
 fn place(path: &Path) -> Option<(String, String)> {
     let server = path.ancestors().nth(4)?.file_name()?.to_str()?;
     let stem = path.file_name()?.to_str()?.split('.').next()?;

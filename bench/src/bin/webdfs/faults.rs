@@ -1,4 +1,4 @@
-//! What goes wrong while the clients work: a slow server, a dead one, damaged replicas.
+//! The faults while the clients work: a slow server, a dead one, damaged replicas.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A process that runs a tenth of the time: stopped for nine slices of ten.
+/// A process that runs a tenth of the time: it is stopped for nine slices of ten.
 pub(crate) struct Slow {
     stop: Arc<AtomicBool>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
-/// The three ways in which disks and people damage files.
+/// The three ways in which files are damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Flipped,
@@ -41,7 +41,7 @@ impl Slow {
                     return;
                 }
                 thread::sleep(SLICE * 9);
-                // The end of the run must not leave it stopped.
+                // The process must not stay stopped after the run.
                 if kill_process(pid, Signal::CONT).is_err() {
                     return;
                 }
@@ -64,9 +64,11 @@ impl Drop for Slow {
     }
 }
 
-/// Damages `count` replicas of these volumes and says where they lay: half by one flipped bit, a quarter cut short, a quarter deleted.
+/// Damages `count` replicas of these volumes and returns their paths. Half get one flipped bit, a
+/// quarter are truncated, a quarter deleted.
 ///
-/// The volumes are of one zone, so that the other replica of each object, in another zone, stays good.
+/// The volumes are in one zone, so that the other replica of each object, in another zone, stays
+/// intact.
 pub(crate) fn damage(volumes: &[PathBuf], count: usize, seed: u64) -> anyhow::Result<Vec<PathBuf>> {
     let mut rng = StdRng::seed_from_u64(seed);
     let mut files = Vec::new();
@@ -85,7 +87,7 @@ pub(crate) fn damage(volumes: &[PathBuf], count: usize, seed: u64) -> anyhow::Re
             2 => Kind::Truncated,
             _ => Kind::Deleted,
         };
-        // A file may go while we look: an older version, or a copy moved home.
+        // A file may disappear in between: an older version, or a copy that moved to its home.
         if apply(&path, kind, &mut rng).is_ok() {
             damages.push(path);
         }

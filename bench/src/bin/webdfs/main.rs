@@ -1,14 +1,16 @@
-//! The WEBDFS experiment of 2009 as a program: 15 servers in 5 zones, 5 groups of 100 clients, 8 reads to 2 writes, and
-//! everything that can go wrong in between.
+//! The WEBDFS experiment of 2009 as a program: 15 servers in 5 zones, 5 groups of 100 clients, 8
+//! reads to 2 writes, with faults in between.
 //!
-//! `cargo run --release -p bench --bin webdfs` starts 15 real servers on loopback, lets the clients work until
-//! enough is uploaded, with one server ten times slower than the others, one killed and started again, and some
-//! replicas damaged. Then it has the store scrubbed, repaired and counted, reads back every object that was
-//! acknowledged, looks at every replica's file, and prints the published table beside ours. It ends with status 1
-//! if an object was lost, damage was not noticed, or a server's share is more than 3 % from even.
+//! `cargo run --release -p bench --bin webdfs` starts 15 real servers on loopback and lets the
+//! clients work until enough is uploaded. One server is ten times slower than the others, one is
+//! killed and restarted, and some replicas are damaged. Then it runs the store's scrub, repair and
+//! census, reads back every acknowledged object, checks every replica's file, and prints the
+//! published table next to the new figures. It ends with status 1 if an object was lost, damage was
+//! not detected, or a server's share deviates by more than 3 %.
 //!
-//! Sizes are divided by `--size-divisor` (default 80), so that the number of objects, which evenness depends on,
-//! is near that of 2009 without its 250 GB. `--size-divisor 1 --upload-bytes 250000850000` is the whole of it.
+//! Sizes are divided by `--size-divisor` (default 80), so that the number of objects, which
+//! evenness depends on, is near that of 2009 without its 250 GB.
+//! `--size-divisor 1 --upload-bytes 250000850000` is the full experiment.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,19 +51,19 @@ struct Args {
     /// Clients in each group
     #[arg(long, value_name = "N", default_value_t = 100)]
     clients: u64,
-    /// A client waits up to so long between two requests
+    /// Maximum time that a client waits between two requests
     #[arg(long, value_name = "MS", default_value_t = 1000)]
     think_ms_max: u64,
-    /// Replicas damaged on purpose, at half the run
+    /// Replicas damaged on purpose, during the run
     #[arg(long, value_name = "N", default_value_t = 400)]
     damage: usize,
-    /// Nothing goes wrong: no slow server, no dead one, no damage
+    /// Run without faults: no slow server, no dead one, no damage
     #[arg(long)]
     no_faults: bool,
     /// Seed of contents, choices and damage
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// The program to measure [default: beside this one]
+    /// The program to measure [default: next to this one]
     #[arg(long, value_name = "FILE", env = "WEFT")]
     weft: Option<PathBuf>,
     /// Folder for the servers, kept [default: a temporary one]
@@ -69,11 +71,12 @@ struct Args {
     dir: Option<PathBuf>,
 }
 
-/// Server that runs a tenth of the time (zone 1), server that is killed (zone 2), zone whose replicas are damaged.
+/// Server that runs a tenth of the time (zone 1), server that is killed (zone 2), zone whose
+/// replicas are damaged.
 const SLOW_SERVER: usize = 1;
 const KILLED_SERVER: usize = 4;
 const DAMAGED_ZONE: usize = 3;
-/// Parts of the upload at which the server dies, comes back, and the replicas are damaged.
+/// Fractions of the upload at which the server is killed, restarted, and the replicas are damaged.
 const KILL_AT: f64 = 0.3;
 const RESTART_AT: f64 = 0.45;
 const DAMAGE_AT: f64 = 0.6;
@@ -164,7 +167,7 @@ async fn trouble(
     Ok(damages)
 }
 
-/// Waits until a part of the work is done, and says now and then how far it is.
+/// Waits until a fraction of the work is done, and prints the progress occasionally.
 async fn watch(work: &Arc<Work>, until: f64, started: Instant) -> anyhow::Result<()> {
     let mut said = Instant::now();
     let mut before = (work.progress(), Instant::now());
@@ -193,7 +196,7 @@ async fn watch(work: &Arc<Work>, until: f64, started: Instant) -> anyhow::Result
     Ok(())
 }
 
-/// Has the store re-read, repair and count everything; true if the census is whole.
+/// Runs scrub, repair and census. Returns true if the census is complete.
 fn settle(cluster: &Cluster) -> anyhow::Result<bool> {
     cluster.store("scrub")?;
     cluster.store("repair")?;

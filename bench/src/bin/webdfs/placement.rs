@@ -1,5 +1,5 @@
-//! How even placement is for as many objects as in 2009, whatever the length of the run: the same names, the same layout,
-//! no bytes.
+//! Evenness of placement for as many objects as in 2009, whatever the length of the run: the same
+//! names and layout, without content.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use store::Key;
 use crate::cluster::BUCKET;
 use crate::content::Object;
 
-/// Returns the number of replicas of the first `objects` objects on each volume of the cluster file, in its
-/// order.
+/// Returns the number of replicas of the first `objects` objects on each volume of the cluster
+/// file, in its order.
 pub(crate) fn by_server(cluster_file: &Path, objects: u64) -> anyhow::Result<Vec<u64>> {
     let layouts = ClusterFile::read(cluster_file)?.first_layouts();
     let placement = Placement::compute(&layouts.current);

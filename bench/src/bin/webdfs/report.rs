@@ -1,4 +1,4 @@
-//! The table: the figures of 2009 beside ours.
+//! Prints the table: the figures of 2009 next to the new ones.
 
 use std::sync::atomic::Ordering;
 
@@ -26,10 +26,10 @@ mod published {
     ];
 }
 
-/// Objects of the published run.
+/// Number of objects of the published run.
 pub(crate) const OBJECTS_2009: u64 = 129_278;
 
-/// The deviation from an even share that the run must stay within.
+/// Maximum deviation of a server's share from an even one.
 pub(crate) const EVENNESS_PERCENT_MAX: f64 = 3.0;
 
 /// All measurements of a run.
@@ -37,21 +37,22 @@ pub(crate) struct Run {
     pub(crate) seconds: f64,
     /// Replicas damaged on purpose.
     pub(crate) damaged: u64,
-    /// Number of these that no fixity log names.
+    /// Number of these that no fixity log reports.
     pub(crate) unnoticed: u64,
-    /// Number of bad or missing replicas that reads, scrub and repair named, including those that nobody
-    /// damaged on purpose.
+    /// Number of bad or missing replicas that reads, scrub and repair reported, including those
+    /// that were not damaged on purpose.
     pub(crate) found: u64,
-    /// Number of replicas that repair made anew.
+    /// Number of replicas that repair recreated.
     pub(crate) repaired: u64,
-    /// Whether the census after repair was whole.
+    /// Whether the census after repair was complete.
     pub(crate) census_whole: bool,
-    /// Replicas by server if there were as many objects as in 2009.
+    /// Replicas by server for as many objects as in 2009.
     pub(crate) placed: Vec<u64>,
     pub(crate) checked: Checked,
 }
 
-/// Prints the table; true if nothing was lost or undetected and the share of every server is even.
+/// Prints the table. Returns true if nothing was lost or undetected and the share of every server
+/// is even.
 pub(crate) fn print(tally: &Tally, run: &Run) -> bool {
     let puts = tally.put_micros.lock();
     let gets = tally.get_micros.lock();
@@ -177,7 +178,7 @@ fn times(operation: &str, micros: &[u32]) {
     );
 }
 
-/// Prints shares and returns the largest deviation from an even one, in percent.
+/// Prints shares and returns the largest deviation from an even one, in per cent.
 fn share(name: &str, by_server: &[u64]) -> f64 {
     let mean = by_server.iter().sum::<u64>() as f64 / by_server.len().max(1) as f64;
     let deviation = |&count: &u64| (count as f64 / mean.max(1e-9) - 1.0) * 100.0;
@@ -188,7 +189,7 @@ fn share(name: &str, by_server: &[u64]) -> f64 {
     most.max(-least)
 }
 
-/// Thousands apart; two digits behind the point for small fractions.
+/// Formats a number with grouped thousands, and two decimals for small fractions.
 fn number(value: f64) -> String {
     if value.fract() != 0.0 && value < 1000.0 {
         return format!("{value:.2}");

@@ -1,4 +1,4 @@
-//! What every answer is made from.
+//! The state from which every answer is made.
 
 use std::sync::Arc;
 
@@ -9,18 +9,19 @@ use super::seen::Seen;
 use crate::open_archive::OpenArchive;
 use crate::question::PurgedBody;
 
-/// The archive, and the one snapshot that everything in an answer belongs to.
+/// The archive, and the one snapshot that a whole answer describes.
 pub(super) struct Basis<'a> {
     pub(super) open: &'a OpenArchive,
     pub(super) snapshot: Snapshot,
-    /// What of it may show in an answer.
+    /// The parts of the snapshot that the client may see.
     pub(super) sight: Arc<Sight>,
-    /// What a purge came to, where one was asked for: done before the snapshot was taken, which it would wait for.
+    /// Result of the purge, if the question asks for one. The purge runs before the snapshot is
+    /// taken, because it would wait for the snapshot to be dropped.
     pub(super) purged: Option<PurgedBody>,
 }
 
 impl Basis<'_> {
-    /// The snapshot as who asks may see it.
+    /// Returns the snapshot as the client may see it.
     pub(super) fn seen(&self) -> Seen<'_> {
         Seen::new(&self.snapshot, &self.sight, &self.open.seen_counts)
     }

@@ -1,4 +1,4 @@
-//! On which days a URL was captured.
+//! Lists the days on which a URL was captured.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use super::{key, time};
 use crate::AskError;
 use crate::question::{Calendar, CalendarBody, CalendarDay, CalendarTime};
 
-/// Most captures that are counted, newest first. They take a few megabytes, and a tenth of a second.
+/// Limit of captures counted, newest first. They take a few megabytes, and a tenth of a second.
 const CAPTURES_MAX: usize = 100_000;
 
-/// Milliseconds of a day.
+/// Milliseconds per day.
 const DAY_MS: i64 = 86_400_000;
 
 /// A capture of the URL.
@@ -55,7 +55,7 @@ pub(super) fn calendar(
             is_cut = true;
             break;
         }
-        // Captures of other spellings count only if there are none of this one.
+        // Captures of other spellings count only if this spelling has no captures.
         let is_asked = asked.is(&capture.url);
         if are_asked && !is_asked {
             continue;
@@ -76,7 +76,7 @@ pub(super) fn calendar(
         .rev()
         .map(|place| Taken {
             fetch_time_ms: times_ms[place],
-            // The one before it stands behind it.
+            // The list is newest first here, so the previous capture is at the next index.
             is_changed: contents
                 .get(place + 1)
                 .is_some_and(|before| *before != contents[place]),
@@ -92,7 +92,7 @@ pub(super) fn calendar(
     })
 }
 
-/// A day with captures.
+/// Returns the row of one day with captures.
 fn day(taken: &[Taken]) -> CalendarDay {
     let time = |taken: Option<&Taken>| {
         taken
@@ -107,7 +107,8 @@ fn day(taken: &[Taken]) -> CalendarDay {
     }
 }
 
-/// What lies beside a time, in seconds.
+/// Returns the captures around a time given in seconds: those of its day, the last before and the
+/// first after.
 fn beside(taken: &[Taken], around_s: Option<i64>) -> CalendarBody {
     let Some(around_s) = around_s else {
         return CalendarBody::default();

@@ -1,8 +1,8 @@
-//! Captures by URL, prefix, host or domain, in the order asked for.
+//! Lists captures by URL, prefix, host or domain, in the order asked for.
 //!
-//! An answer looks at [`LOOKED_AT_MAX`] captures at most, whatever is asked, and its cursor says where the
-//! next answer continues. So a filter that matches few of very many captures ends in time, and memory holds
-//! only the rows returned.
+//! An answer reads at most [`LOOKED_AT_MAX`] captures, and its cursor says where the next answer
+//! continues. So a filter that matches few of very many captures ends in bounded time, and only the
+//! returned rows are held in memory.
 
 use format::file_name::{base_name, keep_base_name};
 use urlkey::url_ranges;
@@ -19,13 +19,13 @@ use crate::question::{
 };
 use cdx::{Collapsing, FilterError, Filters, Order, Original, Skipped};
 
-/// Most captures that are looked at for one answer.
+/// Limit of captures read for one answer.
 const LOOKED_AT_MAX: usize = 200_000;
 
-/// An alias of an alias is followed so often, as in OutbackCDX: they may lead in a circle.
+/// Limit of steps from alias to alias, as in OutbackCDX, because aliases may form a cycle.
 const ALIASES_MAX: usize = 32;
 
-/// Most blocks in one answer.
+/// Limit of blocks in one answer.
 const BLOCKS_MAX: usize = 100;
 
 pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, AskError> {
@@ -51,7 +51,8 @@ pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, 
     }
     let seen = basis.seen();
     let mut originals = Originals::of(&seen);
-    // A key, and a URL that is an alias of another, has no captures of its own spelling.
+    // A key names no spelling. An alias has no captures of its own spelling, so all captures of its
+    // target are equal in this respect.
     let asked = key::AsAsked::of(&question.url);
     let mut walk = Walk::new(
         &seen,
@@ -107,10 +108,10 @@ pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, 
     Ok(found.end())
 }
 
-/// Rows of an answer, and what was left out between them.
+/// Rows of an answer, and counts of the captures left out between them.
 struct Rows {
     rows: Vec<CdxRow>,
-    /// What was left out before the first row, if that is counted.
+    /// Captures left out before the first row, if they are counted.
     skipped: Option<Skipped>,
     count_digests: bool,
 }
@@ -152,7 +153,8 @@ impl Rows {
         }
     }
 
-    /// An answer whose cursor continues after `before`, the place just before the first row that is not returned.
+    /// Returns an answer whose cursor continues after `before`, the place just before the first row
+    /// that is not returned.
     fn page(self, before: Place) -> CdxBody {
         CdxBody {
             next: Some(cursor::encode(&before)),
@@ -169,7 +171,8 @@ impl Rows {
     }
 }
 
-/// Says of a revisit where its payload is, and what that is.
+/// Sets media type and status of a revisit to those of its original, and records where the original
+/// is.
 fn resolve(row: &mut CdxRow, original: Option<&CaptureRow>, base_names: bool) {
     let Some(original) = original else { return };
     row.mime.clone_from(&original.mime);
@@ -212,11 +215,13 @@ pub(super) fn blocks(basis: &Basis<'_>, question: &CdxBlocksQuestion) -> Result<
     Ok(CdxBlocksBody { ends, next })
 }
 
-/// Bounds in time, as text that is compared with a capture's 14 digits.
+/// Shortens an input's name to its last part.
+// A signature after the path is removed too, so the part need not be at the end.
+/// Bounds in time, as text to compare with a capture's 14 digits.
 struct Times {
     from: String,
     to: String,
-    /// Whether there is a bound at all.
+    /// Whether there is any bound.
     bounded: bool,
 }
 
@@ -228,7 +233,7 @@ impl Times {
         };
         Ok(Times {
             from: bound(&question.from, "")?.0,
-            // `:` sorts after all digits, so this is greater than any time.
+            // `:` sorts after all digits, so this bound is greater than any time.
             to: bound(&question.to, ":")?.1,
             bounded: question.from.is_some() || question.to.is_some(),
         })
@@ -243,7 +248,7 @@ impl Times {
     }
 }
 
-/// The ranges of keys to read. They are ascending and disjoint, so that rows come in the order of keys.
+/// Returns the ranges of keys to read. They are ascending and disjoint, so rows come in key order.
 fn ranges(question: &CdxQuestion) -> Result<Vec<KeyRange>, AskError> {
     let url = question.url.as_str();
     if question.everything {
@@ -254,7 +259,7 @@ fn ranges(question: &CdxQuestion) -> Result<Vec<KeyRange>, AskError> {
             true => url.to_owned(),
             false => key::url_key(url)?,
         };
-        // No key has this character, and all others are before it.
+        // No key contains this character, and every key sorts before it.
         return Ok(vec![KeyRange::Between(from, char::MAX.to_string())]);
     }
     match question.as_key {
@@ -263,7 +268,7 @@ fn ranges(question: &CdxQuestion) -> Result<Vec<KeyRange>, AskError> {
     }
 }
 
-/// A key in the place of one that is an alias, or the range as it is.
+/// Follows aliases from the key of an exact range. Returns other ranges unchanged.
 fn resolved(snapshot: &Snapshot, range: KeyRange, collection: Option<&str>) -> Result<KeyRange, AskError> {
     let KeyRange::Exact(mut url_key) = range else {
         return Ok(range);
@@ -281,7 +286,8 @@ fn resolved(snapshot: &Snapshot, range: KeyRange, collection: Option<&str>) -> R
     Ok(KeyRange::Exact(url_key))
 }
 
-/// The ranges of a key that is used as it is. Of hosts and domains, the key's host counts, at any port.
+/// Returns the ranges of a key that is used unchanged. For hosts and domains only the host of the
+/// key counts, at any port.
 fn ranges_of_key(url_key: &str, match_type: MatchType) -> Vec<KeyRange> {
     let host = url_key.split([')', ':']).next().unwrap_or_default();
     let prefixes = |ends: &[&str]| {
@@ -298,7 +304,7 @@ fn ranges_of_key(url_key: &str, match_type: MatchType) -> Vec<KeyRange> {
 
 fn ranges_of(url: &str, match_type: MatchType) -> Result<Vec<KeyRange>, AskError> {
     if match_type == MatchType::Exact {
-        // A reader may give a key here, which is not a URL.
+        // A client may pass a key here, which is not a URL.
         return Ok(vec![KeyRange::Exact(key::url_key(url)?)]);
     }
     let ranges = url_ranges(&key::with_scheme(url), match_type)
@@ -309,7 +315,7 @@ fn ranges_of(url: &str, match_type: MatchType) -> Result<Vec<KeyRange>, AskError
         .collect())
 }
 
-/// A capture with the fields of CDXJ.
+/// Converts a capture to a row with the fields of CDXJ.
 pub(super) fn row(capture: CaptureRow) -> CdxRow {
     CdxRow {
         timestamp: format::date::digits(capture.fetch_time_ms),

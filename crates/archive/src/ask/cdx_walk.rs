@@ -1,8 +1,8 @@
-//! Walks through captures: forward or backward through ranges of keys, or from one time of a URL in both
-//! directions.
+//! Walks through captures: forward or backward through ranges of keys, or from one time of a URL in
+//! both directions.
 //!
-//! Memory does not depend on the number of captures. Even the captures nearest in time are found with two
-//! walks away from that time, of which the nearer one advances.
+//! Memory does not depend on the number of captures. The captures nearest in time are found with
+//! two walks away from that time, of which the nearer one advances.
 
 use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Serialize};
@@ -14,8 +14,9 @@ use super::time;
 use crate::AskError;
 use cdx::Order;
 
-/// A place between two captures, from which a walk can continue. It contains row keys as Base64 text, which
-/// is a third as long as lists of numbers: a key may have 60,000 bytes, and a cursor is part of an address.
+/// A place between two captures, from which a walk can continue. Row keys are in Base64, which
+/// takes a third of the space of lists of numbers: a key may have 60,000 bytes, and a cursor is
+/// part of an address.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Place {
     /// Index of the range.
@@ -25,8 +26,8 @@ pub(super) struct Place {
     /// In a walk in both directions: the last capture returned by the backward walk.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     back: String,
-    /// In a walk in both directions: whether captures of the URL asked for have all been returned, and those of other
-    /// spellings follow.
+    /// In a walk in both directions: whether all captures of the URL asked for have been returned,
+    /// and those of other spellings follow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     others: bool,
     /// Values that collapsing compares the next capture with.
@@ -34,7 +35,7 @@ pub(super) struct Place {
     pub(super) collapsed: Vec<String>,
 }
 
-/// A place of a walk before it is written down: one is taken before each capture, and few become a [`Place`].
+/// A place before it is encoded. One is taken before each capture, and few become a [`Place`].
 #[derive(Debug, Default)]
 pub(super) struct Mark {
     range: usize,
@@ -44,7 +45,7 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    /// The place, where collapsing goes on from `collapsed`.
+    /// Encodes the place. Collapsing continues there with the values `collapsed`.
     pub(super) fn place(&self, collapsed: Vec<String>) -> Place {
         Place {
             range: self.range,
@@ -63,7 +64,7 @@ pub(super) enum Walk<'s> {
 }
 
 impl<'s> Walk<'s> {
-    /// `asked` says which captures of one URL key go first in a walk from a time.
+    /// `asked` selects the captures of one URL key that come first in a walk from a time.
     pub(super) fn new(
         seen: &'s Seen<'s>,
         ranges: Vec<KeyRange>,
@@ -94,8 +95,8 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Whether it is the turn of the capture that was returned last; if not, it is to be passed over. In a walk from a time,
-    /// captures of the very URL go before others.
+    /// Returns whether the last capture returned is due in this pass. If not, the caller must skip
+    /// it. In a walk from a time, captures of exactly the URL asked for come before others.
     pub(super) fn is_turn_of(&mut self, capture: &CaptureRow) -> bool {
         match self {
             Walk::Along(_) => true,
@@ -103,7 +104,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// The place just after the last capture returned.
+    /// Returns the place just after the last capture returned.
     pub(super) fn place(&self) -> Place {
         let mut mark = Mark::default();
         self.mark(&mut mark);
@@ -125,7 +126,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Whether the last capture returned is after `end`. Only forward walks have an end.
+    /// Returns whether the last capture returned is after `end`. Only forward walks have an end.
     pub(super) fn is_past(&self, end: &Place) -> bool {
         match self {
             Walk::Along(walk) if !walk.reversed => {
@@ -136,7 +137,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Skips `count` captures. Returns how many there were.
+    /// Skips up to `count` captures. Returns how many there were.
     pub(super) fn skip_rows(&mut self, count: usize) -> Result<usize, SnapshotError> {
         match self {
             Walk::Along(walk) if walk.seen.sees_everything() => walk.skip_rows(count),
@@ -146,7 +147,8 @@ impl<'s> Walk<'s> {
     }
 }
 
-/// Calls `next` up to `count` times, while there is something.
+/// Calls `next` up to `count` times, until it returns nothing. Returns how many captures there
+/// were.
 fn skip(
     count: usize,
     mut next: impl FnMut() -> Result<Option<CaptureRow>, SnapshotError>,
@@ -159,8 +161,9 @@ fn skip(
     Ok(count)
 }
 
-/// A place in the rows behind those of all keys before `from`. Rows of a key begin with it and a NUL, so that they may stand behind a
-/// longer key: `a` is before `a\0`, and its rows are not.
+/// Returns a position in the rows after those of all keys before `from`. The row of a key is the
+/// key, a NUL and more, so it may sort after a longer key: `a` is before `a\0`, but its rows are
+/// not.
 fn behind_keys_before(from: &str) -> Vec<u8> {
     let (before, nul) = match from.bytes().position(|byte| byte == 0) {
         Some(length) => (&from[..length], Some(1)),
@@ -169,16 +172,16 @@ fn behind_keys_before(from: &str) -> Vec<u8> {
     before.bytes().chain(nul).collect()
 }
 
-/// What a walk goes through.
+/// The captures that a walk reads.
 #[derive(Clone, Copy)]
 struct Reach<'s> {
     seen: &'s Seen<'s>,
-    /// Whether captures that indexes alone tell of are left out.
+    /// Whether captures known only from indexes are left out.
     records_only: bool,
 }
 
 impl Reach<'_> {
-    /// Captures on from a row key.
+    /// Returns the captures of a range after the row key `at`.
     fn captures(self, range: KeyRange, reversed: bool, at: Option<&[u8]>) -> Captures {
         let snapshot = self.seen.snapshot();
         match (self.records_only, reversed) {
@@ -189,14 +192,14 @@ impl Reach<'_> {
     }
 }
 
-/// A walk through ranges in ascending order, or through all of them backward. What is hidden is passed over, and is in no
-/// place: a cursor must not tell of it.
+/// A walk through ranges in ascending order, or through all of them backward. Hidden captures are
+/// skipped and never recorded as a place, because a cursor must not reveal them.
 pub(super) struct Along<'s> {
     seen: &'s Seen<'s>,
     reach: Reach<'s>,
     ranges: Vec<KeyRange>,
     reversed: bool,
-    /// The range that `captures` goes through; `ranges.len()` after the end.
+    /// The range that `captures` reads; `ranges.len()` after the end.
     index: usize,
     captures: Option<Captures>,
     /// Row key of the last capture returned from this range; empty before the first.
@@ -223,13 +226,13 @@ impl<'s> Along<'s> {
         Ok(walk)
     }
 
-    /// Enters the range of `index`, after the row key `at`.
+    /// Enters the range `index`, after the row key `at`.
     fn enter(&mut self) {
         let at = Some(self.at.as_slice()).filter(|at| !at.is_empty());
         self.captures = self.captures_from(at);
     }
 
-    /// Captures of the range of `index` on from a row key.
+    /// Returns the captures of the range `index` after a row key.
     fn captures_from(&self, at: Option<&[u8]>) -> Option<Captures> {
         let last = self.ranges.len().checked_sub(1 + self.index);
         let wanted = if self.reversed { last } else { Some(self.index) };
@@ -259,7 +262,7 @@ impl<'s> Along<'s> {
         Ok(None)
     }
 
-    /// As [`Along::next`], but where there is no more the place stays that of the last capture.
+    /// Like [`Along::next`], but at the end keeps the place of the last capture.
     fn next_or_stay(&mut self) -> Result<Option<CaptureRow>, SnapshotError> {
         let (index, at) = (self.index, self.at.clone());
         let next = self.next()?;
@@ -269,7 +272,8 @@ impl<'s> Along<'s> {
         Ok(next)
     }
 
-    /// Goes on behind all keys around a hidden one that are hidden whatever their captures are, as far as rows allow.
+    /// Skips the range of keys around a hidden key that the rules hide completely, if the order of
+    /// rows permits.
     fn pass_over(&mut self, url_key: &str) {
         let Some((from, to)) = self.seen.sight().hidden_around(url_key) else {
             return;
@@ -282,7 +286,8 @@ impl<'s> Along<'s> {
             return self.enter_next();
         };
         let here = self.captures.as_ref().map_or(&[][..], Captures::cursor);
-        // A range of one key ends where the rows of this key begin: these are passed one by one.
+        // A hidden range of one key ends where the rows of this key begin, so these rows are
+        // skipped one by one.
         let is_ahead = self.reversed == (edge.as_slice() < here);
         if is_ahead {
             self.captures = self.captures_from(Some(&edge));
@@ -302,8 +307,8 @@ impl<'s> Along<'s> {
             }
             passed += here;
             if passed < count {
-                // Keep the last place if there is no further range: it is the end of a block, and a place
-                // beyond it would not be.
+                // If there is no further range, keep the last place: it is the end of a block, and
+                // a place after it would not be.
                 self.enter_next();
                 if self.captures.is_none() {
                     (self.index, self.at) = last.clone();
@@ -314,16 +319,16 @@ impl<'s> Along<'s> {
     }
 }
 
-/// Captures of one URL key by their distance from a time: first those of the very URL that was asked for, then those of other
-/// spellings.
+/// Captures of one URL key by their distance from a time: first those of exactly the URL asked for,
+/// then those of other spellings.
 pub(super) struct Nearest<'s> {
     reach: Reach<'s>,
     url_key: String,
     asked: AsAsked,
     wanted_s: i64,
-    /// Whether this walk returns those of other spellings: the second of two.
+    /// Whether this is the second of the two passes, which returns those of other spellings.
     others: bool,
-    /// Whether the first walk passed over any, or began after some of the captures.
+    /// Whether the first pass skipped any, or began after some of the captures.
     has_others: bool,
     later: Side<'s>,
     earlier: Side<'s>,
@@ -336,7 +341,7 @@ struct Side<'s> {
     ahead: Option<CaptureRow>,
     /// Row key of `ahead`.
     ahead_at: Vec<u8>,
-    /// Row key of the last capture returned, or where the walk began.
+    /// Row key of the last capture returned, or of the start of the walk.
     at: Vec<u8>,
 }
 
@@ -416,7 +421,8 @@ impl<'s> Nearest<'s> {
         }
     }
 
-    /// Whether it is the turn of the capture returned last. One that is passed over now may be returned later, or was before.
+    /// Returns whether the last capture returned is due in this pass. One that is skipped belongs
+    /// to the other pass.
     fn is_turn_of(&mut self, capture: &CaptureRow) -> bool {
         let is_other = !self.asked.is(&capture.url);
         self.has_others |= is_other;
@@ -436,7 +442,7 @@ impl<'s> Nearest<'s> {
     }
 }
 
-/// Walks away from two row keys.
+/// Starts two walks away from two row keys.
 fn sides<'s>(
     reach: Reach<'s>,
     url_key: &str,

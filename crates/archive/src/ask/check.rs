@@ -1,4 +1,4 @@
-//! Checks that index and search index are as they were written and agree with each other.
+//! Checks that the index and the search index are intact and agree with each other.
 
 use std::io::ErrorKind;
 
@@ -58,7 +58,7 @@ pub(super) fn check(basis: &Basis<'_>, _: &Check) -> Result<CheckBody, AskError>
     Ok(body)
 }
 
-/// What to do about a table that is damaged.
+/// Returns how to repair a damaged table.
 fn advice(table: &str) -> String {
     let view = match table {
         "uris" | "inlinks" | "anchors" | "sources" => "uris",
@@ -71,7 +71,7 @@ fn advice(table: &str) -> String {
     )
 }
 
-/// What was loaded into an archive that recounts. Nothing else of it is worth a check.
+/// Returns the fingerprints of an archive that only recounts. It has nothing else to check.
 fn recounted(recounting: &Recounting) -> Result<CheckBody, AskError> {
     let fingerprints = recounting.finish().map_err(AskError::unavailable)?;
     Ok(CheckBody {
@@ -107,7 +107,7 @@ fn rows(fingerprints: &Fingerprints) -> Vec<FingerprintRow> {
         .collect()
 }
 
-/// The files that other engines read.
+/// Checks the files of facts, which other engines read.
 fn check_facts(open: &OpenArchive, snapshot: &Snapshot, body: &mut CheckBody) {
     let Some(facts) = &open.facts else { return };
     let has_rows = snapshot.totals().is_ok_and(|totals| totals.captures > 0);
@@ -117,7 +117,8 @@ fn check_facts(open: &OpenArchive, snapshot: &Snapshot, body: &mut CheckBody) {
             found: damage.found,
             advice: facts::DAMAGE_ADVICE.to_owned(),
         })),
-        // `weft-sql` reaches facts in a store by its engine alone, which says what of them is damaged where it reads them.
+        // `weft-sql` reads facts in a store only through its engine, which reports damage when it
+        // reads them.
         Err(FactsError::Io { source, .. }) if source.kind() == ErrorKind::Unsupported => {}
         Err(error) => body.damages.push(DamageRow {
             part: "facts".to_owned(),

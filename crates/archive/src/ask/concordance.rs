@@ -1,4 +1,4 @@
-//! Matches of a search with the words around them.
+//! Lists matches of a search with the words around them.
 
 use search::{Hit, Lines, Query};
 
@@ -14,7 +14,8 @@ pub(super) fn concordance(
 ) -> Result<ConcordanceBody, AskError> {
     let query = Query {
         text: question.query.clone(),
-        // So many pages have so many lines, or fewer; then the next answer goes on behind them.
+        // Some of these pages may have no line. Then the answer has fewer lines, and the next
+        // answer continues after these pages.
         limit: question.limit,
         after: question.after.clone(),
         order: question.order,

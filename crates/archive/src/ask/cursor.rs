@@ -1,4 +1,4 @@
-//! Cursors in the form that clients see: opaque text that fits into a URL, made from the parts of a row's
+//! Encodes cursors for clients: opaque text that fits into a URL, made from the parts of a row's
 //! key.
 
 use data_encoding::BASE64URL_NOPAD;
@@ -12,12 +12,12 @@ use crate::AskError;
 pub(super) const NO_CURSOR: &str = "this is no cursor of an answer to the same question";
 
 pub(super) fn encode(parts: &impl Serialize) -> String {
-    // Cursors are tuples of texts and numbers, which always have a JSON form.
+    // Cursors are tuples of strings and numbers, which always have a JSON form.
     let json = serde_json::to_vec(parts).unwrap_or_default();
     BASE64URL_NOPAD.encode(&json)
 }
 
-/// What stands for names in a cursor: whoever reads a cursor learns nothing of them.
+/// Returns a hash that replaces names in a cursor, so that a cursor does not reveal them.
 pub(super) fn stand_in(names: &(String, String)) -> String {
     let mut hash = Sha256::new();
     for name in [&names.0, &names.1] {

@@ -1,4 +1,4 @@
-//! What has changed on a page between two of its versions.
+//! Compares two versions of a page.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::{history, key, time};
 use crate::AskError;
 use crate::question::{Diff, DiffBody, DiffChange, DiffPart, DiffVersion};
 
-/// Time to look for the shortest difference; after that a longer one is given.
+/// Time limit to search for the shortest difference. After it a longer one is returned.
 const TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Words shown on each side of a change.
@@ -69,7 +69,7 @@ enum Text {
     Past(Option<[u8; 16]>),
 }
 
-/// Oldest first.
+/// Returns the versions of a page, oldest first.
 fn versions(seen: &Seen<'_>, url_key: &str, asked: &key::AsAsked) -> Result<Vec<Version>, AskError> {
     let PageHistory { since_ms, past, now } = history::of_page(seen, url_key, asked)?;
     let mut versions: Vec<Version> = past.into_iter().map(past_version).collect();
@@ -108,7 +108,7 @@ fn past_version(past: PastVersion) -> Version {
     }
 }
 
-/// The version at the end of a time.
+/// Returns the index of the version that was current at the end of a time.
 fn find(versions: &[Version], at: &str, url: &str) -> Result<usize, AskError> {
     let (_, last) = format::date::range_of_digits(time::check(at)?);
     let began = versions
@@ -120,7 +120,7 @@ fn find(versions: &[Version], at: &str, url: &str) -> Result<usize, AskError> {
             "{url} has no version at {at}: its first is of {first}"
         )));
     };
-    // What ended it need not be a page.
+    // What followed the version need not be a page.
     match versions[began].until_ms {
         Some(until_ms) if format::date::digits(until_ms) <= last => Err(AskError::not_found(format!(
             "{url} was no page or document at {at}: its version of then ended {}",
@@ -169,7 +169,8 @@ fn add_parts(older: &str, newer: &str, body: &mut DiffBody) {
     }
 }
 
-/// The beginning of a text that stayed, if there is a change before it, and its end, if there is one behind it.
+/// Shortens an unchanged part to its beginning, if a change precedes it, and its end, if a change
+/// follows.
 fn around(text: &str, is_behind: bool, is_before: bool) -> String {
     let words: Vec<&str> = text.split_inclusive(char::is_whitespace).collect();
     let kept = CONTEXT_WORDS * (usize::from(is_behind) + usize::from(is_before));

@@ -1,4 +1,4 @@
-//! A domain, and rankings.
+//! Answers about one domain, and rankings of URIs.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use crate::question::{Domain, DomainBody, LinkingDomain, Top, TopBody, TopRow};
 /// Number of URIs shown with a domain.
 const TOP_OF_DOMAIN: usize = 20;
 
-/// Most in-links of each of these URIs that are read to find linking domains.
+/// Limit of in-links read for each of these URIs to find linking domains.
 const INLINKS_OF_EACH: usize = 500;
 
-/// Most linking domains in an answer.
+/// Limit of linking domains in an answer.
 const LINKING_MAX: usize = 50;
 
 /// A place in a ranking: rank, external in-links, in-links, key.
@@ -40,7 +40,7 @@ pub(super) fn domain(basis: &Basis<'_>, question: &Domain) -> Result<DomainBody,
     })
 }
 
-/// The registered domain of a domain, a host or a URL.
+/// Returns the registered domain of a domain, a host or a URL.
 fn registered(name: &str) -> Result<String, AskError> {
     let url_key = key::url_key(name)?;
     let domain = urlkey::domain_of_key(&url_key).to_string();
@@ -51,7 +51,7 @@ fn registered(name: &str) -> Result<String, AskError> {
     }
 }
 
-/// Domains by their links to the given URIs, and the number of links that were read.
+/// Returns the domains by their number of links to the given URIs, and the number of links read.
 fn linking_domains(
     seen: &Seen<'_>,
     name: &str,

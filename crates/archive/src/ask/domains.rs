@@ -1,8 +1,8 @@
-//! The list of domains, by name or by a count.
+//! Lists domains by name or by a count.
 //!
-//! By name, the list is read from the cursor on. There is no view ordered by a count, so for that order all
-//! domains are read, and only as many are kept as the answer has rows. Either way the cursor names the last
-//! row, not a number of rows.
+//! By name, the list is read from the cursor on. No view is ordered by a count, so for such an
+//! order all domains are read, and only as many are kept as the answer has rows. In both cases the
+//! cursor names the last row, not a number of rows.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use super::seen::Seen;
 use crate::AskError;
 use crate::question::{DomainOrder, DomainRow, Domains, DomainsBody};
 
-/// A row's place in the order of a count: the highest count first, then by name.
+/// A row's place in an order by count: the highest count first, then by name.
 type Place = (Reverse<u64>, String);
 
 pub(super) fn domains(basis: &Basis<'_>, question: &Domains) -> Result<DomainsBody, AskError> {
@@ -67,7 +67,7 @@ fn by_count(
     Ok((rows, next))
 }
 
-/// The first `wanted` rows after `after`, in the order of their places.
+/// Returns the first `wanted` rows after `after`, in the order of their places.
 fn best<E>(
     rows: impl Iterator<Item = Result<weave::DomainRow, E>>,
     after: Option<&Place>,
@@ -89,8 +89,9 @@ fn best<E>(
     Ok(held.into_values().collect())
 }
 
-/// The same of what is seen of each domain. A count of that is never greater than the count of all, so the domains are looked
-/// at by that one, and no further than where the rest cannot come before what was found.
+/// Like [`best`], for the visible part of each domain. A count of visible links or pages is never
+/// greater than the total. So the domains are visited in the order of the totals, until the rest
+/// cannot come before the rows already found.
 fn best_seen(
     seen: &Seen<'_>,
     after: Option<&Place>,

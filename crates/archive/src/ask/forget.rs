@@ -1,7 +1,8 @@
-//! Removes inputs from the ledger: those that were not loaded to their end, and those without captures.
+//! Removes inputs from the ledger: those that were not loaded to their end, and those without
+//! captures.
 //!
-//! Their rows in the quarantine are removed too, and their captures from every view. Captures of completely
-//! loaded inputs are not touched.
+//! Their rows in the quarantine are removed too, and their captures from every view. Captures of
+//! completely loaded inputs are not touched.
 
 use weave::{InputId, InputState, LedgerEntry};
 
@@ -13,8 +14,8 @@ use crate::load::forget_input;
 use crate::open_archive::OpenArchive;
 use crate::question::{Forget, ForgottenBody};
 
-/// Removes the inputs with one of these names. If a name has no input that may be removed, nothing is removed
-/// at all.
+/// Removes the inputs with one of these names. If any name has no removable input, nothing is
+/// removed.
 pub(super) fn forget(basis: &Basis<'_>, question: &Forget) -> Result<ForgottenBody, AskError> {
     let (open, names) = (basis.open, &question.inputs);
     open.writable()?;
@@ -40,8 +41,8 @@ pub(super) fn may_be_forgotten(entry: &LedgerEntry) -> bool {
         && (entry.captures + entry.index_lines == 0 || entry.state != InputState::Done)
 }
 
-/// The inputs of each name that may be forgotten. If a file was replaced, what is left of the earlier file
-/// has the same name as its replacement.
+/// Returns the removable inputs of each name. If a file was replaced, the remainder of the earlier
+/// file has the same name as its replacement.
 fn found(open: &OpenArchive, names: &[String]) -> Result<Vec<(InputId, LedgerEntry)>, AskError> {
     for name in names {
         let named = open.weave.inputs(|entry| is_named(entry, name));

@@ -1,7 +1,9 @@
-//! Finds a capture for a URL that was not captured, of another URL that differs from it only in what does not matter.
+//! Finds a replacement for a URL that was not captured: a capture of a URL that differs only in
+//! arguments that do not matter.
 //!
-//! The key without what does not matter is looked up first. Then the keys are looked through that begin alike, [`LOOKED_AT_MAX`]
-//! captures at most: a page has many parts that were not captured, and each of them is looked up so.
+//! The key without these arguments is looked up first. Then the keys with the same prefix are
+//! searched, up to [`LOOKED_AT_MAX`] captures: a page has many parts that were not captured, and
+//! each needs this search.
 
 use std::cmp::Reverse;
 
@@ -15,19 +17,20 @@ use super::seen::Seen;
 use crate::AskError;
 use cdx::Order;
 
-/// Most captures that are looked at for one URL.
+/// Limit of captures read for one URL.
 const LOOKED_AT_MAX: usize = 2_000;
 
-/// Most keys among which the one is chosen that is nearest in time.
+/// Limit of keys among which the nearest in time is chosen.
 const KEYS_MAX: usize = 50;
 
-/// A capture that stands in for another URL.
+/// A capture that replaces another URL.
 pub(super) struct Found {
     pub(super) capture: CaptureRow,
     pub(super) rule: &'static str,
 }
 
-/// The capture nearest to `at`, or the newest one, among those of the URLs that match best. `at` must be digits of a time.
+/// Returns the capture nearest to `at`, or the newest one, among those of the URLs that match best.
+/// `at` must be the digits of a time.
 pub(super) fn nearest(seen: &Seen<'_>, url_key: &str, at: Option<&str>) -> Result<Option<Found>, AskError> {
     let fuzzy = Fuzzy::of(url_key);
     if let Some(plain) = fuzzy.plain()
@@ -41,7 +44,7 @@ pub(super) fn nearest(seen: &Seen<'_>, url_key: &str, at: Option<&str>) -> Resul
     }
     let matches = matches(seen, &fuzzy)?;
     let wanted = at.map(format::date::ms_of_digits);
-    // Of captures equally near, that of the first key is taken.
+    // If several captures are equally near, the one of the first key is taken.
     let mut best: Option<(Reverse<i64>, Found)> = None;
     for (key, found) in matches {
         let Some(capture) = record::at_time(seen, &key, &key, at)? else {
@@ -59,7 +62,7 @@ pub(super) fn nearest(seen: &Seen<'_>, url_key: &str, at: Option<&str>) -> Resul
     Ok(best.map(|(_, found)| found))
 }
 
-/// The captured keys that match best, in ascending order.
+/// Returns the captured keys that match best, in ascending order.
 fn matches(seen: &Seen<'_>, fuzzy: &Fuzzy) -> Result<Vec<(String, FuzzyMatch)>, AskError> {
     let ranges = fuzzy.ranges().into_iter().map(KeyRange::from).collect();
     let mut walk = Walk::new(seen, ranges, (&Order::Forward, AsAsked::any()), None, true)?;

@@ -1,4 +1,4 @@
-//! Links between hosts or domains: the pages of a part are gone through in the order of their keys, and their links counted.
+//! Counts links between hosts or domains. A part reads pages in key order and counts their links.
 
 use std::sync::Arc;
 
@@ -10,10 +10,11 @@ use super::window::Window;
 use crate::AskError;
 use crate::question::{GraphBy, GraphEdge, GraphPart, GraphPartBody};
 
-/// Pages of a part. Only those that are seen count: a part must not tell how many are hidden.
+/// Limit of pages in a part. Only visible pages count, because a part must not reveal how many are
+/// hidden.
 const PAGES_MAX: usize = 20_000;
 
-/// Links after which a part ends; that of one page more may be in it.
+/// A part ends after the page with which it reaches this number of links.
 const LINKS_MAX: usize = 100_000;
 
 /// Two nodes, by their numbers in [`Nodes`].
@@ -62,7 +63,7 @@ struct Edge {
     pages: u64,
     first_ms: i64,
     last_ms: i64,
-    /// The page that was counted last.
+    /// The page counted last.
     page: u64,
 }
 
@@ -118,12 +119,13 @@ impl Counted {
     }
 }
 
-/// Nodes that a part has, numbered as they come. As many as it has links at most.
+/// The nodes of a part, numbered in order of appearance. At most one per end of a link.
 struct Nodes {
     by: GraphBy,
     names: Vec<Arc<str>>,
     numbers: FxHashMap<Arc<str>, u32>,
-    /// Numbers by the beginning of a key that says the host, so that its domain is looked up once.
+    /// Numbers by the part of a key that identifies the host, so that its domain is looked up only
+    /// once.
     of_hosts: FxHashMap<Box<str>, u32>,
 }
 

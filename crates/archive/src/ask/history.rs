@@ -1,7 +1,8 @@
-//! What the page at a URL was, and is.
+//! The versions of the page at a URL, past and current.
 //!
-//! Addresses whose letters differ in case have one key, and may be different pages. The views have the current version of a key
-//! alone; the others are told by their last captures ([`PastVersion::page`]).
+//! URLs that differ only in case have one key, and may be different pages. The views contain only
+//! the current version of a key; the other pages are known by their last captures
+//! ([`PastVersion::page`]).
 
 use weave::{PageRow, PastVersion};
 
@@ -9,20 +10,20 @@ use super::key::AsAsked;
 use super::seen::Seen;
 use crate::AskError;
 
-/// The versions of the page that was asked for.
+/// The versions of the page asked for.
 pub(super) struct PageHistory {
-    /// When what it is now began; 0 if it is nothing now.
+    /// When the present state began, or 0.
     pub(super) since_ms: i64,
-    /// What it was before, oldest first.
+    /// The past versions, oldest first.
     pub(super) past: Vec<PastVersion>,
     pub(super) now: Now,
 }
 
-/// What a page is now.
+/// The present state of a page.
 pub(super) enum Now {
-    /// The current version of its key; `None` if there is none, or it is hidden.
+    /// The current version of the key, if any is visible.
     Current(Option<Box<PageRow>>),
-    /// Another page than the current version is of.
+    /// A page other than that of the key's current version.
     Open(Box<PastVersion>),
 }
 

@@ -1,4 +1,4 @@
-//! Requests, reports and cancels loads.
+//! Queues, reports and cancels loads.
 
 use weave::Snapshot;
 
@@ -34,8 +34,8 @@ pub(super) fn load(basis: &Basis<'_>, request: &LoadRequest) -> Result<JobBody, 
     open.jobs.submit(request.clone())
 }
 
-/// Refuses another scope of links than the archive was created with, because it could not tell which links
-/// are missing.
+/// Refuses a scope of links other than the archive was created with, because the archive could not
+/// tell which links are missing.
 fn check_links(open: &OpenArchive, links: LinkScope) -> Result<(), AskError> {
     if links == open.settings.links {
         return Ok(());
@@ -46,8 +46,8 @@ fn check_links(open: &OpenArchive, links: LinkScope) -> Result<(), AskError> {
     )))
 }
 
-/// Refuses another scope of documents than the archive was created with: the documents that it has would be missing, or those that it
-/// has not.
+/// Refuses a scope of documents other than the archive was created with, because either the earlier
+/// or the later documents would be missing.
 fn check_documents(open: &OpenArchive, documents: DocumentScope) -> Result<(), AskError> {
     if documents == open.settings.documents {
         return Ok(());
@@ -58,7 +58,8 @@ fn check_documents(open: &OpenArchive, documents: DocumentScope) -> Result<(), A
     )))
 }
 
-/// Refuses another choice of facts than the archive was created with: the captures that it has would be missing.
+/// Refuses a setting for facts other than the archive was created with, because the earlier
+/// captures would be missing.
 fn check_facts(open: &OpenArchive, request: &LoadRequest) -> Result<(), AskError> {
     let settings = open.settings.facts.as_ref();
     let kept = FactsSettings::choice(settings);
@@ -101,7 +102,7 @@ fn body(job: &jobs::Job, snapshot: &Snapshot) -> Result<JobBody, AskError> {
     Ok(job.body(&snapshot.ledger()?))
 }
 
-/// Stages of the load that is running or ran last.
+/// Returns the stages of the current or the last load.
 pub(super) fn stages(basis: &Basis<'_>, _: &Stages) -> Result<StagesBody, AskError> {
     let current = basis.open.jobs.current();
     Ok(StagesBody {

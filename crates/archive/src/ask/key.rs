@@ -1,4 +1,4 @@
-//! Turns what a user types into a URL key.
+//! Turns user input into a URL key.
 
 use std::cell::RefCell;
 
@@ -6,7 +6,7 @@ use urlkey::Spelling;
 
 use crate::AskError;
 
-/// Adds a scheme if there is none: `iana.org/about` becomes `http://iana.org/about`.
+/// Adds a missing scheme: `iana.org/about` becomes `http://iana.org/about`.
 pub(super) fn with_scheme(url: &str) -> String {
     let url = url.trim();
     if url.contains("://") || url.starts_with("dns:") {
@@ -16,7 +16,7 @@ pub(super) fn with_scheme(url: &str) -> String {
     }
 }
 
-/// The key of a URL. A key itself (`org,iana)/about`) is returned unchanged.
+/// Returns the key of a URL. A key (`org,iana)/about`) is returned unchanged.
 pub(super) fn url_key(url: &str) -> Result<String, AskError> {
     if is_key(url.trim()) {
         return Ok(url.trim().to_owned());
@@ -25,12 +25,12 @@ pub(super) fn url_key(url: &str) -> Result<String, AskError> {
         .map_err(|error| AskError::bad_request(format!("{url:?} has no URL key: {error}")))
 }
 
-/// Whether captures of a key are of the very URL that was asked for. Addresses whose letters differ in case have one key, and
-/// may be different pages.
+/// Tests whether captures of a key are of exactly the URL asked for. URLs that differ only in case
+/// have one key, and may be different pages.
 pub(super) struct AsAsked {
-    /// `None` where a key was asked for: it names no spelling.
+    /// `None` if a key was asked for, which determines no spelling.
     spelling: Option<Spelling>,
-    /// The URL looked at last, and what came of it: captures that follow each other are mostly of one.
+    /// The URL tested last, with the result: consecutive captures mostly have the same URL.
     last: RefCell<(String, bool)>,
 }
 
@@ -43,7 +43,7 @@ impl AsAsked {
         asked
     }
 
-    /// All captures are.
+    /// Returns a test that accepts every capture.
     pub(super) fn any() -> AsAsked {
         AsAsked {
             spelling: None,
@@ -51,7 +51,7 @@ impl AsAsked {
         }
     }
 
-    /// Whether a capture of the key, with this URL, is of the URL that was asked for.
+    /// Returns whether a capture of the key, with this URL, is of the URL asked for.
     pub(super) fn is(&self, url: &str) -> bool {
         let Some(spelling) = &self.spelling else {
             return true;
@@ -66,7 +66,7 @@ impl AsAsked {
     }
 }
 
-/// The error for every question about a URL that is not in the archive.
+/// Returns the error for every question about a URL that is not in the archive.
 pub(super) fn unknown(url: &str, url_key: &str) -> AskError {
     AskError::not_found(format!("no capture of {url} and no link to it (key {url_key})"))
 }

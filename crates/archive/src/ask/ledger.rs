@@ -11,7 +11,8 @@ use crate::question::{
     Ledger, LedgerBody, LedgerRow, LedgerState, Quarantine, QuarantineBody, QuarantineRow,
 };
 
-/// Rows sorted by name, then digest. With `state`, only inputs in that state; with `input`, only those that go by it.
+/// Returns rows sorted by name, then digest. With `state`, only inputs in that state; with `input`,
+/// only those with that name.
 pub(super) fn ledger(basis: &Basis<'_>, question: &Ledger) -> Result<LedgerBody, AskError> {
     let after: Option<String> = cursor::decode(question.after.as_deref())?;
     let (state, limit) = (question.state, clamp(question.limit));
@@ -54,20 +55,20 @@ fn is_in(entry: &LedgerEntry, state: LedgerState) -> bool {
     }
 }
 
-/// Whether an input has this name, location or digest, or its name this last part.
+/// Returns whether an input has this name, location or digest, or its name ends in this part.
 fn goes_by(entry: &LedgerEntry, name: &str) -> bool {
     is_named(entry, name) || base_name(&entry.input) == name
 }
 
-/// Whether an input has this name, location or digest. Names and locations may be given as they are shown or
-/// as they really are; the two differ if a name contains a backslash.
+/// Returns whether an input has this name, location or digest. Names and locations may be given
+/// escaped or unescaped; the two differ if a name contains a backslash.
 pub(super) fn is_named(entry: &LedgerEntry, name: &str) -> bool {
     let text = format::file_name::name_text(name.as_bytes());
     let goes_by = |name: &&str| entry.input == **name || entry.location == **name;
     entry.digest == name || [name, &text].iter().any(goes_by)
 }
 
-/// Rows by input, in the order of loading, then offset.
+/// Returns rows by input, in the order of loading, then offset.
 pub(super) fn quarantine(basis: &Basis<'_>, question: &Quarantine) -> Result<QuarantineBody, AskError> {
     let (snapshot, input) = (&basis.snapshot, question.input.as_deref());
     let after: Option<(InputId, QuarantineEntry)> = cursor::decode(question.after.as_deref())?;

@@ -1,12 +1,12 @@
-//! How many rows an answer has.
+//! Limits of the number of rows in an answer.
 
-/// Most rows in an answer.
+/// Maximum number of rows in an answer.
 const LIMIT_MAX: usize = 10_000;
 
-/// Rows in an answer if the question asks for 0.
+/// Number of rows in an answer if the question asks for 0.
 const LIMIT_DEFAULT: usize = 100;
 
-/// Number of rows to return for the limit asked for.
+/// Returns the number of rows to return for the limit asked for.
 pub(super) fn clamp(limit: usize) -> usize {
     match limit {
         0 => LIMIT_DEFAULT,
@@ -14,8 +14,8 @@ pub(super) fn clamp(limit: usize) -> usize {
     }
 }
 
-/// Cuts `rows` to `limit`; the caller asks for one more. Returns the cursor of the last row left if there are
-/// more.
+/// Truncates `rows` to `limit`; the caller must have read one row more. Returns the cursor of the
+/// last row left if there are more.
 pub(super) fn page_of<R>(rows: &mut Vec<R>, limit: usize, cursor: impl Fn(&R) -> String) -> Option<String> {
     if rows.len() <= limit {
         return None;

@@ -25,7 +25,7 @@ pub(super) fn inlinks(basis: &Basis<'_>, question: &Inlinks) -> Result<LinksBody
     }
 }
 
-/// Links of versions that need not be current.
+/// Answers with links of versions that need not be current.
 fn inlinks_when(seen: &Seen<'_>, question: &Inlinks, when: When<'_>) -> Result<LinksBody, AskError> {
     let url_key = key::url_key(&question.url)?;
     let after: Option<String> = cursor::decode(question.after.as_deref())?;
@@ -60,7 +60,7 @@ fn has_past_inlinks(seen: &Seen<'_>, url_key: &str) -> Result<bool, SnapshotErro
     Ok(!links.is_empty())
 }
 
-/// Links of current versions.
+/// Answers with links of current versions.
 fn inlinks_now(seen: &Seen<'_>, question: &Inlinks) -> Result<LinksBody, AskError> {
     let url_key = key::url_key(&question.url)?;
     let after: Option<String> = cursor::decode(question.after.as_deref())?;
@@ -131,7 +131,7 @@ fn row(link: weave::LinkRow, source_url: String, source_title: String) -> LinkRo
     }
 }
 
-/// URL and title of a key's current version, empty if it has none.
+/// Returns URL and title of a key's current version, or empty strings.
 fn title(seen: &Seen<'_>, url_key: &str) -> Result<(String, String), SnapshotError> {
     let version = seen.version(url_key)?;
     Ok(version

@@ -1,10 +1,10 @@
 //! The pages that packages list, read from the packages, each with its capture.
 //!
 //! Invariants:
-//! - whoever does not see everything is told of a page only if they see the capture that it is of, and would see one of its listed
-//!   time;
+//! - a client that does not see everything gets a page only if it may see the capture of the page,
+//!   and a capture of the listed time would be visible too;
 //! - a page that a takedown keeps out is not shown, whether it was captured or not;
-//! - an answer reads a bounded part of the lists and of the captures of their URLs, whatever they hold.
+//! - an answer reads a bounded part of the lists and of the captures of their URLs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,31 +21,33 @@ use crate::AskError;
 use crate::question::{ListedPageRow, ListedPages, ListedPagesBody, ListedPagesProblem};
 use inputs::{ListedPage, MAIN_LIST, PageLine};
 
-/// Bytes of lists that are read for an answer before it ends.
+/// An answer ends after reading this many bytes of lists.
 const BYTES_MAX: u64 = 4 << 20;
 
-/// Captures that are looked at for an answer before it ends.
+/// An answer ends after reading this many captures.
 const CAPTURES_MAX: u64 = 1 << 20;
 
-/// Packages that are opened for an answer.
+/// An answer ends after opening this many packages.
 const PACKAGES_MAX: usize = 64;
 
-/// Longest time between what is listed and a capture of it: crawlers list when they began with a page, or when it was done.
+/// Longest time between the listed time of a page and its capture. Crawlers list when they began
+/// with a page, or when they finished it.
 const APART_MS_MAX: u64 = 60 * 60 * 1000;
 
 /// A package with captures.
 struct Package {
-    /// Its path or address.
+    /// Path or address of the package.
     location: String,
-    /// What the locations of its members begin with.
+    /// The common prefix of the locations of its members.
     members: String,
     labels: BTreeSet<String>,
-    /// Whether a whole member is taken down, so that nobody knows which pages without captures were of it.
+    /// Whether a whole member is taken down, so that it is unknown which pages without captures
+    /// belonged to it.
     is_taken_down_in_part: bool,
 }
 
-/// The line that an answer begins with: what stands for the package, list, offset, and lines before it. Cursors are for everybody,
-/// and where a package lies is not.
+/// The line at which an answer begins: a hash of the package, list, offset, and number of lines
+/// before it. Any client may read a cursor, so it must not contain the location of a package.
 type Place = (String, String, u64, u64);
 
 pub(super) fn pages(basis: &Basis<'_>, question: &ListedPages) -> Result<ListedPagesBody, AskError> {
@@ -86,7 +88,7 @@ pub(super) fn pages(basis: &Basis<'_>, question: &ListedPages) -> Result<ListedP
     Ok(reading.body)
 }
 
-/// The packages that are asked for, by name and location.
+/// Returns the packages asked for, by name and location.
 fn packages(
     basis: &Basis<'_>,
     question: &ListedPages,
@@ -143,21 +145,22 @@ fn is_asked_for(entry: &LedgerEntry, (name, location): &(String, String), input:
     is_package || is_named(entry, input)
 }
 
-/// An answer that comes to be.
+/// An answer that is being built.
 struct Reading<'a> {
     rules: TakedownRules,
     seen: &'a Seen<'a>,
     whole: bool,
     limit: usize,
-    /// Read of lists so far.
+    /// Bytes of lists read so far.
     bytes: u64,
-    /// Captures that were looked at.
+    /// Number of captures read so far.
     captures: u64,
     body: ListedPagesBody,
 }
 
 impl Reading<'_> {
-    /// Reads the lists of a package, from a place in one of them on if there is one. Gives the place where the answer ends, if it does.
+    /// Reads the lists of a package, from a place in one of them if `begins` is given. Returns the
+    /// place at which the answer ends, if it ends here.
     fn package(
         &mut self,
         basis: &Basis<'_>,
@@ -266,7 +269,8 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// The capture of a page in its package that is nearest in time, seen or not. Of two equally near, one that succeeded.
+    /// Returns the capture of a page in its package that is nearest in time, visible or hidden. If
+    /// two are equally near, one with status 2xx is preferred.
     fn nearest(&mut self, package: &Package, page: &ListedPage) -> Result<Option<CaptureRow>, AskError> {
         let mut best: Option<((u64, bool), CaptureRow)> = None;
         let range = KeyRange::Exact(page.url_key.clone());
@@ -288,7 +292,7 @@ impl Reading<'_> {
         Ok(best.map(|(_, capture)| capture))
     }
 
-    /// Whether who asks may be told of a page.
+    /// Returns whether the client may see a page.
     fn shows(&self, package: &Package, page: &ListedPage, nearest: Option<&CaptureRow>) -> bool {
         let is_kept_out = |label: &String| {
             let key = page.url_key.as_bytes();

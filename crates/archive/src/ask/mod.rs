@@ -1,7 +1,8 @@
 //! Answers questions in the owner's process, each from one snapshot.
 //!
 //! Invariants:
-//! - everything in an answer belongs to the epoch it names (a search names the epoch that it covers);
+//! - everything in an answer belongs to the epoch it names (a search names the epoch that it
+//!   covers);
 //! - lists continue by key, never by count: a cursor names the last row returned.
 
 mod basis;
@@ -68,8 +69,9 @@ pub(crate) fn answer(
         Question::Purge(_) => Some(takedown::purge_now(open)?),
         _ => None,
     };
-    // If a load ended after the snapshot was taken, the answer would call it done next to a ledger in which
-    // it is not, so ask again. A load begins once and ends once, so this loop ends.
+    // If a load ended after the snapshot was taken, the answer would say that it is done although
+    // the ledger does not show that yet, so the question is answered again. Each load begins and
+    // ends once, so this loop ends.
     loop {
         let phases = open.jobs.phases();
         let basis = Basis {

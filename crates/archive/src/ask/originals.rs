@@ -1,7 +1,8 @@
-//! Which captures have the payload of revisits.
+//! Finds the captures that have the payload of revisits.
 //!
-//! The rule is that of a record's original (`record`) where no version says which it is: of the captures of the same key with the
-//! same digest, the latest one up to the revisit, or else the first. A list asks for many revisits of one key, so its captures are read once.
+//! The rule is the same as for the original of a record (`record`) if no version determines it: of
+//! the captures of the same key with the same digest, the latest one up to the revisit, or else the
+//! first. A list has many revisits of one key, so the captures of the key are read only once.
 
 use extract::CaptureKind;
 use rustc_hash::FxHashMap;
@@ -11,7 +12,7 @@ use super::record::LOOKED_AT_MAX;
 use super::seen::Seen;
 use crate::AskError;
 
-/// Originals of the key that was asked for last.
+/// Originals of the most recent key.
 pub(super) struct Originals<'s> {
     seen: &'s Seen<'s>,
     url_key: Option<String>,
@@ -28,7 +29,7 @@ impl<'s> Originals<'s> {
         }
     }
 
-    /// The capture that has the payload of `capture`, if that is a revisit.
+    /// Returns the capture that has the payload of `capture`, if that is a revisit.
     pub(super) fn original(&mut self, capture: &CaptureRow) -> Result<Option<&CaptureRow>, AskError> {
         if capture.kind != CaptureKind::Revisit {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Everything known about one URL.
+//! Returns everything known about one URL.
 
 use weave::{PageRow, PastVersion};
 
@@ -9,7 +9,7 @@ use super::{cdx, history, key, record};
 use crate::AskError;
 use crate::question::{CdxRow, Page, PageBody, PastVersionRow};
 
-/// Most captures listed for a page, newest first.
+/// Limit of captures listed for a page, newest first.
 const CAPTURES_MAX: usize = 1000;
 
 /// Characters of text in the preview.
@@ -20,7 +20,7 @@ pub(super) fn page(basis: &Basis<'_>, Page { url }: &Page) -> Result<PageBody, A
     let url_key = key::url_key(url)?;
     let asked = key::AsAsked::of(url);
     let mut captures = seen.known_newest(&url_key, CAPTURES_MAX)?;
-    // Those of the very URL first; of each the newest first.
+    // Captures of exactly this URL come first; within each group the newest first.
     captures.sort_by_key(|capture| !asked.is(&capture.url));
     let uri = seen.uri(&url_key)?;
     if captures.is_empty() && uri.is_none() {
@@ -44,7 +44,7 @@ pub(super) fn page(basis: &Basis<'_>, Page { url }: &Page) -> Result<PageBody, A
     if body.captured {
         add_versions(&seen, &url_key, &asked, &mut body)?;
     } else {
-        // It was never captured: use the URL as the first page that links to it writes it.
+        // The URL was never captured: use it as the first page that links to it writes it.
         let link = seen.inlinks(&url_key, None, 1)?.pop();
         body.url = link.map_or(body.url, |link| link.target_url);
     }
@@ -52,7 +52,7 @@ pub(super) fn page(basis: &Basis<'_>, Page { url }: &Page) -> Result<PageBody, A
     Ok(body)
 }
 
-/// Adds what the page was and is.
+/// Adds the past versions and the current version.
 fn add_versions(
     seen: &Seen<'_>,
     url_key: &str,
@@ -77,7 +77,7 @@ fn add_versions(
         .collect();
     match now {
         Now::Current(Some(version)) => add_version(seen, url_key, *version, body),
-        // A URL with captures of errors only has no version.
+        // A URL whose captures are all errors has no version.
         Now::Current(None) => {
             body.since = None;
             Ok(())
@@ -86,7 +86,8 @@ fn add_versions(
     }
 }
 
-/// Adds the last version of a page that is not the one of the key's current version. The views have no links of it.
+/// Adds the last version of a page other than that of the key's current version. The views do not
+/// contain its links.
 fn add_open(
     seen: &Seen<'_>,
     url_key: &str,

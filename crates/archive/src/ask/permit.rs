@@ -1,12 +1,12 @@
-//! Which questions are for those alone who see everything: those about the archive itself, whose answers come from hidden
-//! captures too, and those that change it.
+//! Decides which questions require that nothing is hidden from the client: those about the archive
+//! itself, whose answers also derive from hidden captures, and those that change it.
 
 use rights::{Groups, Sight};
 
 use crate::AskError;
 use crate::question::Question;
 
-/// Refuses a question that is not for who asks.
+/// Refuses a question that the client is not permitted to ask.
 pub(super) fn permit(question: &Question, sight: &Sight, groups: Option<&Groups>) -> Result<(), AskError> {
     let Some(groups) = groups.filter(|_| !sight.sees_everything()) else {
         return Ok(());
@@ -17,14 +17,15 @@ pub(super) fn permit(question: &Question, sight: &Sight, groups: Option<&Groups>
     }
 }
 
-/// Why somebody is refused.
+/// Returns the message of a refusal.
 pub(crate) fn for_those_who_see_everything(what: &str, groups: &Groups) -> String {
     format!(
         "{what}: this is only for those from whom nothing of the archive is hidden, and rules hide some of it from {groups}"
     )
 }
 
-/// What a question is about, if it is not about what can be hidden. There is no other arm: who adds a question has to say.
+/// Returns what a question is about, if the client must see everything to ask it. There is no
+/// wildcard arm, so that every new question has to be classified.
 fn about_the_archive(question: &Question) -> Option<&'static str> {
     match question {
         Question::Page(_)

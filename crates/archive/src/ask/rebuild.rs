@@ -1,4 +1,4 @@
-//! Makes views and the search index anew, and says how far that is.
+//! Rebuilds views and the search index, and reports the progress.
 
 use weave::{RebuildError, View};
 
@@ -6,10 +6,10 @@ use super::basis::Basis;
 use crate::AskError;
 use crate::question::{Rebuild, Rebuilding, RebuildingBody, RebuiltBody, RebuiltPart};
 
-/// Name of the search index among what is made anew.
+/// Name of the search index in the list of rebuilt parts.
 const SEARCH: &str = "search";
 
-/// Makes views anew, then the search index. Loads wait meanwhile, questions do not.
+/// Rebuilds views, then the search index. Loads wait meanwhile; questions are answered.
 pub(super) fn rebuild(basis: &Basis<'_>, question: &Rebuild) -> Result<RebuiltBody, AskError> {
     let open = basis.open;
     open.writable()?;
@@ -54,7 +54,7 @@ pub(super) fn rebuild(basis: &Basis<'_>, question: &Rebuild) -> Result<RebuiltBo
     Ok(body)
 }
 
-/// How far the rebuild is that runs, if one does.
+/// Returns the progress of the running rebuild, if any.
 pub(super) fn progress(basis: &Basis<'_>, _: &Rebuilding) -> Result<RebuildingBody, AskError> {
     let (part, rows) = basis.open.rebuild_progress();
     Ok(RebuildingBody { part, rows })

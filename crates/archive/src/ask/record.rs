@@ -1,4 +1,4 @@
-//! Finds where a record is.
+//! Finds the location of a record.
 
 use extract::CaptureKind;
 use format::file_name::base_name;
@@ -13,10 +13,11 @@ use super::{cdx, fuzzy, key, time};
 use crate::AskError;
 use crate::question::{Record, RecordBody};
 
-/// Most captures of one key that are read to find the nearest in time.
+/// Limit of captures of one key read to find the nearest in time.
 pub(super) const LOOKED_AT_MAX: usize = 100_000;
 
-/// The capture that the question names exactly, or by its time. Without either, the current version is meant.
+/// Returns the location of the capture given by name or by time. Without either, that of the
+/// current version.
 pub(super) fn record(basis: &Basis<'_>, question: &Record) -> Result<RecordBody, AskError> {
     let (seen, url) = (&basis.seen(), question.url.as_str());
     let url_key = key::url_key(url)?;
@@ -51,8 +52,9 @@ pub(super) fn record(basis: &Basis<'_>, question: &Record) -> Result<RecordBody,
     Ok(body)
 }
 
-/// The capture that has the payload of a revisit: that of its version, so that both are known by the same type and links; else
-/// one of its own key with its digest, else what its record refers to.
+/// Returns the capture that has the payload of a revisit. The capture of its version comes first,
+/// so that both have the same type and links. Otherwise it is a capture of the same key and digest,
+/// or else the one that the record refers to.
 fn original(
     basis: &Basis<'_>,
     seen: &Seen<'_>,
@@ -72,7 +74,8 @@ fn original(
     }
 }
 
-/// The capture nearest to a time, or the current version, of a URL: of all captures of its key only if none is of this URL.
+/// Returns the capture of a URL nearest to a time, or its current version. Captures of other URLs
+/// with the same key count only if this URL has no capture.
 pub(super) fn at_time(
     seen: &Seen<'_>,
     url_key: &str,
@@ -95,7 +98,7 @@ fn located(capture: CaptureRow) -> RecordBody {
     }
 }
 
-/// All captures of a key, oldest first.
+/// Returns all captures of a key, oldest first.
 fn captures<'s>(
     seen: &'s Seen<'_>,
     url_key: &str,
@@ -103,8 +106,8 @@ fn captures<'s>(
     seen.captures(url_key).take(LOOKED_AT_MAX)
 }
 
-/// The current version, or the newest capture if there is no current version. A current version of another spelling than the one
-/// asked for counts only if no capture has this one.
+/// Returns the current version, or else the newest capture. If the current version has another
+/// spelling than the URL asked for, it counts only if no capture has that spelling.
 fn newest(seen: &Seen<'_>, url_key: &str, asked: &AsAsked) -> Result<Option<CaptureRow>, AskError> {
     let current = current(seen, url_key)?;
     if current.as_ref().is_some_and(|capture| asked.is(&capture.url)) {
@@ -125,7 +128,7 @@ fn newest(seen: &Seen<'_>, url_key: &str, asked: &AsAsked) -> Result<Option<Capt
     Ok(as_asked.or(of_key))
 }
 
-/// Whether a capture says what its URL was, by its row.
+/// Returns whether a capture has the content of its URL, judging by its row.
 fn has_content(capture: &CaptureRow) -> bool {
     match capture.kind {
         CaptureKind::Revisit => false,
@@ -134,7 +137,7 @@ fn has_content(capture: &CaptureRow) -> bool {
     }
 }
 
-/// The capture that is the current version.
+/// Returns the capture that is the current version.
 pub(super) fn current(seen: &Seen<'_>, url_key: &str) -> Result<Option<CaptureRow>, AskError> {
     let Some(version) = seen.version(url_key)? else {
         return Ok(None);
@@ -149,8 +152,8 @@ pub(super) fn current(seen: &Seen<'_>, url_key: &str) -> Result<Option<CaptureRo
     Ok(None)
 }
 
-/// The capture that has this [`CdxRow::name`](crate::question::CdxRow::name), with the whole name of its
-/// input or, as in CDX, the last part of it.
+/// Returns the capture with this [`CdxRow::name`](crate::question::CdxRow::name), given with the
+/// whole name of its input or, as in CDX, the last part of it.
 fn named(seen: &Seen<'_>, url_key: &str, url: &str, name: &str) -> Result<Option<CaptureRow>, AskError> {
     let parsed = name
         .split_once(',')
@@ -180,7 +183,7 @@ fn named(seen: &Seen<'_>, url_key: &str, url: &str, name: &str) -> Result<Option
     }
 }
 
-/// A capture that an index alone tells of: the newest, or the one at a place.
+/// Returns a capture known only from an index: the newest, or the one at a place.
 fn only_in_index(
     seen: &Seen<'_>,
     url_key: &str,
@@ -199,7 +202,7 @@ fn only_in_index(
     Ok(None)
 }
 
-/// Content is asked for that only an index tells of.
+/// Returns the error for content that is known only from an index.
 fn not_loaded(line: &CaptureRow) -> AskError {
     AskError::not_found(format!(
         "record not loaded: an index tells of {} at {}, whose record is at offset {} of {}; load that file",
@@ -210,15 +213,16 @@ fn not_loaded(line: &CaptureRow) -> AskError {
     ))
 }
 
-/// The capture nearest to a time of those that are `asked` for, or else of all; of two equally near, the earlier. A time with fewer digits means its
+/// Returns the capture nearest to a time among those of the URL `asked` for, or else among all of
+/// the key. If two are equally near, it is the earlier. A time with fewer digits means its
 /// beginning, and a capture whose time begins with these digits is nearer than all others.
 ///
-/// Several captures may be equally near: those of one second, or of one millisecond if the time is that
-/// precise. Of these the current version is taken, else one with status 2xx, else one whose URL is written as
-/// asked for (a key has several spellings, as with http and https), else the latest.
+/// Several captures may be equally near: those of one second, or of one millisecond if the time is
+/// that precise. The order of preference is: the current version, status 2xx, a URL written exactly
+/// as asked for (a key has several spellings, such as http and https), the latest.
 ///
-/// An answer to another method than GET, or a response of status 304, is what was at that time only where nothing else was captured.
-/// A revisit of status 304 has the content that it refers to.
+/// A response to a method other than GET, or with status 304, counts only if nothing else was
+/// captured. A revisit with status 304 has the content to which it refers.
 fn nearest(
     seen: &Seen<'_>,
     url_key: &str,

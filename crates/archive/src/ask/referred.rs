@@ -1,8 +1,9 @@
-//! The capture that a revisit of another URL refers to.
+//! Finds the capture that a revisit of another URL refers to.
 //!
-//! Crawlers that deduplicate whatever the URL is write `WARC-Refers-To-Target-URI` and `WARC-Refers-To-Date` (WARC 1.1, section 6.7)
-//! into the record. Where the original may be current, the index knows it, and nobody asks here. Otherwise, as of an error page, the
-//! header is read.
+//! Crawlers that deduplicate across URLs write `WARC-Refers-To-Target-URI` and
+//! `WARC-Refers-To-Date` (WARC 1.1, section 6.7) into the record. If the original may be current,
+//! the index knows it, and this module is not used. Otherwise, as for an error page, the header is
+//! read.
 
 use extract::CaptureKind;
 use urlkey::url_key;
@@ -14,18 +15,19 @@ use super::record::LOOKED_AT_MAX;
 use super::seen::Seen;
 use crate::AskError;
 
-/// What the profile of a revisit ends in whose payload was not sent again, and so has no digest (WARC 1.1, section 6.7.3).
+/// End of the profile of a revisit whose payload was not sent again, so that it has no digest (WARC
+/// 1.1, section 6.7.3).
 const NOT_MODIFIED: &str = "server-not-modified";
 
-/// What a revisit refers to.
+/// The reference of a revisit.
 struct Referred {
     url_key: String,
     date_ms: Option<i64>,
     has_digest: bool,
 }
 
-/// The capture that has the content of a revisit, by what its record refers to; `None` if it refers to nothing that is in the archive,
-/// or cannot be read.
+/// Returns the capture that has the content of a revisit according to its record. Returns `None` if
+/// the record has no reference to a capture in the archive, or cannot be read.
 pub(super) fn referred(
     basis: &Basis<'_>,
     seen: &Seen<'_>,
@@ -39,7 +41,7 @@ pub(super) fn referred(
         let capture = capture?;
         let is_same = match referred.has_digest {
             true => capture.digest == revisit.digest,
-            // What was not sent is what the server had then, to the second.
+            // The content that was not sent again is that of the given date, to the second.
             false => referred
                 .date_ms
                 .is_some_and(|ms| ms.div_euclid(1000) == capture.fetch_time_ms.div_euclid(1000)),
@@ -62,7 +64,7 @@ fn header_of(basis: &Basis<'_>, revisit: &CaptureRow) -> Option<Referred> {
     settings.body_bytes_max = 0;
     let (offset, length) = (revisit.offset, revisit.length);
     let record = warc::read_from(input, &revisit.location, offset, length, settings).ok()?;
-    // An input that is another one by now says nothing of this capture.
+    // If the input was replaced, its record says nothing about this capture.
     let is_its_own = record.target().and_then(|url| url_key(url).ok()) == Some(revisit.url_key.clone());
     let field = |name: &str| record.headers.get(name).map(|value| value.trim());
     let url = field("WARC-Refers-To-Target-URI").filter(|_| is_its_own)?;

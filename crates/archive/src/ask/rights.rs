@@ -1,4 +1,4 @@
-//! The rules of who may see what, and what they say of one URL.
+//! Lists the access rules, and tests which of them apply to one URL.
 
 use ::rights::{Access, Clause, Groups, KeyRanges, Rules, Sight, Subject};
 use weave::KeyRange;
@@ -10,10 +10,10 @@ use crate::question::{
     CdxRow, NumberedRule, Page, Rights, RightsBody, RightsTest, RightsTestBody, RuleMatches, TestedCapture,
 };
 
-/// Most captures that are looked at to count what rules match, over all rules.
+/// Limit of captures read to count what rules match, over all rules.
 const LOOKED_AT_MAX: u64 = 500_000;
 
-/// Most hosts, and ranges of keys, that are named of one rule.
+/// Limit of hosts, and of key ranges, listed for one rule.
 const NAMED_MAX: usize = 10;
 
 pub(super) fn rights(basis: &Basis<'_>, question: &Rights) -> Result<RightsBody, AskError> {
@@ -43,7 +43,7 @@ pub(super) fn rights(basis: &Basis<'_>, question: &Rights) -> Result<RightsBody,
     })
 }
 
-/// What a rule matches, as far as `left` captures tell.
+/// Counts what a rule matches, until `left` captures have been read.
 fn matches(basis: &Basis<'_>, clause: &Clause, left: &mut u64) -> Result<RuleMatches, AskError> {
     let ranges = clause.keys.as_ref().map(KeyRanges::ranges);
     let read: Vec<KeyRange> = match ranges {
@@ -76,7 +76,8 @@ fn matches(basis: &Basis<'_>, clause: &Clause, left: &mut u64) -> Result<RuleMat
             }
             found.urls += 1;
             let host = urlkey::host_of_key(&row.url_key);
-            // Keys of one host at several ports may have others between them: such a host counts again.
+            // Keys of one host at several ports may have other hosts between them. Such a host may
+            // be counted again.
             if last_host.as_ref() != Some(&host) && !found.hosts.contains(&host) {
                 found.hosts_total += 1;
                 if found.hosts.len() < NAMED_MAX {
@@ -120,7 +121,7 @@ fn page_of(question: &RightsTest) -> Page {
     }
 }
 
-/// A capture that is not there yet.
+/// Returns the capture assumed for a test.
 fn made_up(question: &RightsTest) -> CdxRow {
     let timestamp = question
         .at
@@ -136,7 +137,7 @@ fn made_up(question: &RightsTest) -> CdxRow {
     }
 }
 
-/// The rules, as they are for somebody now.
+/// The rules as they now apply to a client.
 struct Tester<'r> {
     rules: &'r Rules,
     groups: &'r Groups,

@@ -45,7 +45,7 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
     })
 }
 
-/// What the search index has for a query, with texts as `seen` shows them.
+/// Runs a query on the search index, with texts as visible in `seen`.
 pub(super) fn found(basis: &Basis<'_>, seen: &Seen<'_>, query: &Query) -> Result<Results, AskError> {
     let Basis { open, sight, .. } = basis;
     if query
@@ -68,9 +68,9 @@ pub(super) fn found(basis: &Basis<'_>, seen: &Seen<'_>, query: &Query) -> Result
     found.map_err(|error| damaged(open, &error))
 }
 
-/// Why the search index could not be read.
+/// Returns the error for a search index that cannot be read.
 pub(super) fn damaged(open: &OpenArchive, error: &SearchError) -> AskError {
-    // In words of the engine.
+    // The log has the message of the search engine.
     tracing::error!(%error, folder = %open.search_folder(), "the search index cannot be read");
     AskError::internal(format!(
         "the search index cannot be read: {} may be damaged (`weft verify` says): {}",
@@ -106,7 +106,7 @@ fn search_hit(seen: &Seen<'_>, hit: Hit) -> Result<SearchHit, AskError> {
     })
 }
 
-/// The size of a group; results that are not in groups have none.
+/// Returns the size of a group; `None` for a result without a group.
 fn group(count: Option<u64>) -> Option<u64> {
     count.filter(|count| *count > 0)
 }

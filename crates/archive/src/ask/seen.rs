@@ -1,12 +1,15 @@
-//! A snapshot as somebody may see it.
+//! A snapshot as a client may see it.
 //!
 //! Invariants:
-//! - a capture that is hidden shows in nothing: no row, no count, no order, no cursor;
-//! - a version is seen only if its capture is, and the capture of its text or the original of a revisit if that is another one; a hidden version has no
-//!   page, no text and no links, so that in-links are counted over versions that are seen;
-//! - who sees everything gets what the snapshot says, at no further cost.
+//! - a hidden capture appears in no row, count, order or cursor;
+//! - a version is visible only if its capture is, and also the capture of its text or the original
+//!   of a revisit if that is another one. A hidden version has no page, text or links, so only
+//!   links of visible versions are counted;
+//! - for a client that sees everything, the answers of the snapshot are returned at no further
+//!   cost.
 //!
-//! Where the version that counts now is hidden, its key has no page: older captures that are seen stand in lists of captures alone.
+//! If the version that counts now is hidden, its key has no page. Older visible captures appear
+//! only in lists of captures.
 
 mod domains;
 mod links;
@@ -22,22 +25,23 @@ use weave::{CaptureRow, KeyRange, PageRow, PastVersion, Snapshot, SnapshotError,
 
 use crate::seen_counts::SeenCounts;
 
-/// Versions whose visibility is remembered within a question.
+/// Limit of versions whose visibility is cached during a question.
 const REMEMBERED_MAX: usize = 1 << 20;
 
-/// A snapshot, and what of it may show.
+/// A snapshot, and the parts of it that are visible.
 pub(super) struct Seen<'a> {
     snapshot: &'a Snapshot,
     sight: &'a Sight,
     sees_everything: bool,
     counts: &'a SeenCounts,
-    /// Versions that were looked at, where the key alone does not say whether they are seen.
+    /// Cached visibility of versions whose key alone does not decide it.
     remembered: RefCell<FxHashMap<Box<str>, bool>>,
-    /// Whether the archive has revisits of other URLs: then no key alone says that its version is seen.
+    /// Whether the archive has revisits of other URLs. If so, a visible key does not imply a
+    /// visible version.
     has_references: OnceCell<bool>,
 }
 
-/// What rules ask of a capture.
+/// Returns the properties of a capture that rules test.
 pub(super) fn subject(capture: &CaptureRow) -> Subject<'_> {
     Subject {
         url_key: &capture.url_key,
@@ -64,22 +68,22 @@ impl<'a> Seen<'a> {
         self.sees_everything
     }
 
-    /// Everything, seen or not: for who passes over what is hidden.
+    /// Returns the unfiltered snapshot, for callers that skip hidden captures themselves.
     pub(super) fn snapshot(&self) -> &Snapshot {
         self.snapshot
     }
 
-    /// What hides captures, to pass over them together.
+    /// Returns the visibility of captures, to skip ranges of hidden ones.
     pub(super) fn sight(&self) -> &Sight {
         self.sight
     }
 
-    /// Whether a capture is seen.
+    /// Returns whether a capture is visible.
     pub(super) fn sees(&self, capture: &CaptureRow) -> bool {
         self.sees_everything || self.sight.sees(&subject(capture))
     }
 
-    /// The current version of a URL key.
+    /// Returns the current version of a URL key.
     pub(super) fn version(&self, url_key: &str) -> Result<Option<PageRow>, SnapshotError> {
         if self.sees_everything {
             return self.snapshot.version(url_key);
@@ -115,20 +119,20 @@ impl<'a> Seen<'a> {
         all.into_iter().flatten().all(|subject| self.sight.sees(&subject))
     }
 
-    /// Whether the versions of a URL key are seen, where the key alone says so.
+    /// Returns whether the versions of a URL key are visible, if the key alone decides it.
     fn sees_versions_of(&self, url_key: &str) -> Option<bool> {
         let sees = self.sight.sees_key(url_key);
         sees.filter(|sees| !*sees || !self.has_references())
     }
 
     fn has_references(&self) -> bool {
-        // What cannot be read says nothing of a key.
+        // If this cannot be read, no key alone decides.
         *self
             .has_references
             .get_or_init(|| self.snapshot.has_references().unwrap_or(true))
     }
 
-    /// Whether the current version of a URL key, which has one, is seen.
+    /// Returns whether the current version of a URL key is visible. The key must have one.
     fn sees_version(&self, url_key: &str) -> Result<bool, SnapshotError> {
         if let Some(sees) = self.sees_versions_of(url_key) {
             return Ok(sees);
@@ -147,7 +151,7 @@ impl<'a> Seen<'a> {
         Ok(version.is_some())
     }
 
-    /// Visible text of a page.
+    /// Returns the visible text of a page.
     pub(super) fn text(&self, url_key: &str) -> Result<Option<String>, SnapshotError> {
         match self.sees_everything || self.sees_version(url_key)? {
             true => self.snapshot.text(url_key),
@@ -155,18 +159,18 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// The text that a result of a search is from.
+    /// Returns the text from which a search result comes.
     pub(super) fn text_shown(&self, url_key: &str) -> Result<Option<Arc<str>>, SnapshotError> {
-        // Search may be an epoch behind: a version that came since may be one that is hidden.
+        // Search may be an epoch behind, and a newer version may be hidden.
         match self.sees_everything || self.sees_version(url_key)? {
             true => Ok(self.snapshot.shown(url_key)?.text),
             false => Ok(None),
         }
     }
 
-    /// In-links, and external in-links, that a result of a search shows, for who sees everything. For others they would have to be counted over
-    /// what they see: a hundred results of a million pages have half a million in-links, and whatever bound this had would tell of those that
-    /// are hidden.
+    /// Returns the in-links and external in-links to show in a search result, for clients that see
+    /// everything. For others, only visible links could be counted. A hundred results of a million
+    /// pages have half a million in-links, and any limit on the work would reveal hidden ones.
     pub(super) fn inlinks_shown(&self, url_key: &str) -> Result<Option<(u64, u64)>, SnapshotError> {
         if !self.sees_everything {
             return Ok(None);
@@ -175,12 +179,12 @@ impl<'a> Seen<'a> {
         Ok(Some((page.inlinks, page.inlinks_external)))
     }
 
-    /// Whether all versions of a URL key are seen, whatever they are.
+    /// Returns whether all versions of a URL key are visible.
     fn sees_whole(&self, url_key: &str) -> bool {
         self.sees_everything || self.sees_versions_of(url_key) == Some(true)
     }
 
-    /// When a page was what a result shows, as far as captures that are seen tell it.
+    /// Returns the period of a version in a search result, as visible captures determine it.
     pub(super) fn version_shown(&self, url_key: &str, version: Version) -> Result<Version, SnapshotError> {
         if self.sees_whole(url_key) {
             return Ok(version);
@@ -193,7 +197,7 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// What a URL key was before its current version, oldest first, and when that began.
+    /// Returns the past versions of a URL key, oldest first, and when the current version began.
     pub(super) fn history(&self, url_key: &str) -> Result<(i64, Vec<PastVersion>), SnapshotError> {
         if self.sees_whole(url_key) {
             return self.snapshot.history(url_key);
@@ -202,7 +206,7 @@ impl<'a> Seen<'a> {
             .history_seen(url_key, &mut |capture| self.sees(capture))
     }
 
-    /// Text of a past version by its name, if a version that is seen has it.
+    /// Returns the text of a past version by its name, if a visible version has it.
     pub(super) fn past_text(&self, url_key: &str, text: [u8; 16]) -> Result<Option<String>, SnapshotError> {
         let is_seen = self.sees_whole(url_key)
             || self
@@ -216,7 +220,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Whether a URL key is captured, and how much is linked to it.
+    /// Returns whether a URL key is captured, and its numbers of in-links.
     pub(super) fn uri(&self, url_key: &str) -> Result<Option<UriRow>, SnapshotError> {
         match self.snapshot.uri(url_key)? {
             Some(uri) if !self.sees_everything => self.uri_seen(uri),
@@ -224,7 +228,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// What is seen of a URI.
+    /// Returns the visible part of a URI.
     fn uri_seen(&self, mut uri: UriRow) -> Result<Option<UriRow>, SnapshotError> {
         uri.captured = uri.captured && self.sees_any_capture(&uri.url_key)?;
         uri.is_page = uri.is_page && self.sees_version(&uri.url_key)?;
@@ -240,7 +244,7 @@ impl<'a> Seen<'a> {
         Ok(self.captures(url_key).next().transpose()?.is_some())
     }
 
-    /// Captures of a URL key, oldest first.
+    /// Returns the captures of a URL key, oldest first.
     pub(super) fn captures<'s>(
         &'s self,
         url_key: &str,
@@ -248,7 +252,7 @@ impl<'a> Seen<'a> {
         self.captures_after(url_key, None)
     }
 
-    /// Captures of a URL key after a cursor, oldest first.
+    /// Returns the captures of a URL key after a cursor, oldest first.
     pub(super) fn captures_after<'s>(
         &'s self,
         url_key: &str,
@@ -258,13 +262,15 @@ impl<'a> Seen<'a> {
         captures.filter(|row| row.as_ref().map_or(true, |capture| self.sees(capture)))
     }
 
-    /// The latest captures of a URL key, newest first, with those that indexes alone tell of.
+    /// Returns the latest captures of a URL key, newest first, including those known only from
+    /// indexes.
     pub(super) fn known_newest(&self, url_key: &str, limit: usize) -> Result<Vec<CaptureRow>, SnapshotError> {
         let captures = self.known(url_key, true);
         captures.take(limit).collect()
     }
 
-    /// Captures of a URL key with those that indexes alone tell of, oldest first or newest first.
+    /// Returns the captures of a URL key, oldest first or newest first, including those known only
+    /// from indexes.
     pub(super) fn known(
         &self,
         url_key: &str,
@@ -275,7 +281,7 @@ impl<'a> Seen<'a> {
         captures.filter(|row| row.as_ref().map_or(true, |capture| self.sees(capture)))
     }
 
-    /// The latest captures of a URL key, newest first.
+    /// Returns the latest captures of a URL key, newest first.
     pub(super) fn captures_newest(
         &self,
         url_key: &str,
@@ -284,7 +290,7 @@ impl<'a> Seen<'a> {
         self.captures_reversed(url_key).take(limit).collect()
     }
 
-    /// Captures of a URL key, newest first.
+    /// Returns the captures of a URL key, newest first.
     pub(super) fn captures_reversed<'s>(
         &'s self,
         url_key: &str,

@@ -1,4 +1,4 @@
-//! What who asks may see.
+//! Reports how much of the archive the client may see.
 
 use super::basis::Basis;
 use crate::AskError;

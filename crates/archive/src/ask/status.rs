@@ -7,8 +7,8 @@ use crate::kept_facts::FactsSettings;
 use crate::open_archive::OpenArchive;
 use crate::question::{FactsTable, Status, StatusBody};
 
-/// If the disk has less room than this and the search index is behind, the disk was most likely full: an
-/// unfinished segment has already been removed when somebody asks.
+/// If the disk has less free space than this and the search index is behind, the disk was most
+/// likely full. The space is checked later, when an unfinished segment has already been removed.
 const ROOM_BYTES_MIN: u64 = 64 << 20;
 
 pub(super) fn status(basis: &Basis<'_>, _: &Status) -> Result<StatusBody, AskError> {
@@ -52,7 +52,7 @@ pub(super) fn status(basis: &Basis<'_>, _: &Status) -> Result<StatusBody, AskErr
     })
 }
 
-/// The tables of facts, or why they cannot be read.
+/// Returns the tables of facts, or why they cannot be read.
 fn facts(open: &OpenArchive) -> (Vec<FactsTable>, String) {
     let sums = open.facts.as_ref().map_or(Ok(Vec::new()), |facts| facts.sums());
     let row = |sum: facts::TableSum| FactsTable {
@@ -68,8 +68,9 @@ fn facts(open: &OpenArchive) -> (Vec<FactsTable>, String) {
     }
 }
 
-/// Why search is behind, if its index cannot be written. The room on the disk decides, because the search
-/// engine often reports only that one of its threads ended; otherwise it is the error of the last attempt.
+/// Returns why the search index is behind, if it cannot be written. Free disk space is checked
+/// first, because the search engine often reports only that a thread ended. Otherwise the reason is
+/// the error of the last attempt.
 fn search_failure(open: &OpenArchive, epoch: u64) -> String {
     let is_behind = open.search.covered_epoch() < epoch && open.jobs.active() == 0;
     if !is_behind {
@@ -83,7 +84,7 @@ fn search_failure(open: &OpenArchive, epoch: u64) -> String {
     }
 }
 
-/// Resident memory of this process in bytes, as Linux reports it; 0 on other systems.
+/// Returns the resident memory of this process in bytes, as Linux reports it; 0 on other systems.
 fn memory_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

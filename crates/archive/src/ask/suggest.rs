@@ -1,4 +1,4 @@
-//! Completions of what is typed.
+//! Completes the word being typed.
 
 use super::basis::Basis;
 use super::search::damaged;

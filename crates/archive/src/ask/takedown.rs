@@ -1,4 +1,4 @@
-//! Takes captures down, undoes that, and shows the register.
+//! Takes captures down, undoes takedowns, and lists the register.
 
 use std::time::Duration;
 
@@ -23,10 +23,11 @@ use crate::question::{
     UndoneBody, UnreadableCapture,
 };
 
-/// How long a purge waits for searches that began before it.
+/// How long a purge waits for earlier searches.
 const SEARCHES_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// Takes captures down in one epoch. Inputs that were not read to their end are removed from the ledger instead.
+/// Takes captures down in one epoch. Inputs that were not read to their end are removed from the
+/// ledger instead.
 pub(super) fn take_down(basis: &Basis<'_>, question: &TakeDown) -> Result<TakenDownBody, AskError> {
     let open = basis.open;
     if question.dry_run {
@@ -79,7 +80,8 @@ fn taken_down(
     Ok(())
 }
 
-/// Where the inputs are that have something of it: what a cache keeps of them has it, too.
+/// Returns the locations of the inputs that contain selected captures. Caches of these inputs
+/// contain them too.
 fn locations_of(open: &OpenArchive, selector: &Selector) -> Result<Vec<String>, AskError> {
     let would = open.weave.would_leave(selector, 0)?;
     let snapshot = open.weave.snapshot();
@@ -129,7 +131,7 @@ fn forgotten(unfinished: &[(InputId, LedgerEntry)]) -> ForgottenBody {
 /// An input with its number.
 type Numbered = (InputId, LedgerEntry);
 
-/// What is meant, and the inputs among it that are not read to their end.
+/// Returns the selection, and the selected inputs that are not read to their end.
 fn selector_of(open: &OpenArchive, takes: &Takes) -> Result<(Option<Selector>, Vec<Numbered>), AskError> {
     let selector = match takes {
         Takes::Url(url) => Selector::Url(key::url_key(url)?),
@@ -151,7 +153,8 @@ fn selector_of(open: &OpenArchive, takes: &Takes) -> Result<(Option<Selector>, V
     Ok((Some(selector), Vec::new()))
 }
 
-/// Inputs of these names: those that are not read to their end, and the others. Each name must have one.
+/// Returns the inputs with these names: those not read to their end, and the others. Each name must
+/// have one.
 fn inputs_named(open: &OpenArchive, names: &[String]) -> Result<(Vec<Numbered>, Vec<Numbered>), AskError> {
     for name in names {
         if open.weave.inputs(|entry| is_named(entry, name)).is_empty() {
@@ -162,12 +165,14 @@ fn inputs_named(open: &OpenArchive, names: &[String]) -> Result<(Vec<Numbered>, 
         let is_meant = names.iter().any(|name| is_named(entry, name));
         is_meant && entry.state != InputState::TakenDown
     });
-    // An input of which takedowns keep captures out must stay known, or loading it again would be of no use to anybody.
+    // An input with captures kept out by takedowns must stay known. If it were forgotten, loading
+    // it again would not restore them.
     let is_unfinished = |(_, entry): &Numbered| may_be_forgotten(entry) && entry.taken_down == 0;
     Ok(named.into_iter().partition(is_unfinished))
 }
 
-/// The beginning of URL keys that a prefix means: of a URL, with its last slash, or of a key as it is.
+/// Returns the prefix of URL keys that a prefix means: that of a URL with its last slash, or a key
+/// prefix unchanged.
 fn prefix_of(prefix: &str) -> Result<String, AskError> {
     let prefix = prefix.trim().trim_end_matches('*');
     let before_path = prefix.split('/').next().unwrap_or_default();
@@ -185,7 +190,7 @@ fn prefix_of(prefix: &str) -> Result<String, AskError> {
         .ok_or_else(|| AskError::bad_request(format!("{prefix:?} is the beginning of no URL")))
 }
 
-/// A time given as digits, or as ISO 8601.
+/// Parses a time given as digits, or as ISO 8601.
 fn before_ms(text: &str) -> Result<i64, AskError> {
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let ms = format::date::ms_of_iso(text).or_else(|| {
@@ -239,14 +244,14 @@ fn to_load_again(open: &OpenArchive, undone: &Takedown) -> Result<Vec<String>, A
     Ok(inputs)
 }
 
-/// What a purge came to.
+/// Returns the result of the purge.
 pub(super) fn purge(basis: &Basis<'_>, _: &Purge) -> Result<PurgedBody, AskError> {
     let purged = basis.purged.clone();
     purged.ok_or_else(|| AskError::internal("nothing was purged"))
 }
 
-/// Writes index and search index anew, and removes files of facts that do not count any more. Whoever calls it holds no
-/// snapshot.
+/// Rewrites the index and the search index, and removes files of facts that are no longer
+/// referenced. The caller must not hold a snapshot.
 pub(super) fn purge_now(open: &OpenArchive) -> Result<PurgedBody, AskError> {
     open.writable()?;
     let begun = open.rebuild_begins()?;
@@ -258,7 +263,7 @@ pub(super) fn purge_now(open: &OpenArchive) -> Result<PurgedBody, AskError> {
             disk_bytes_before: bytes_below(open.files.dir()),
             ..PurgedBody::default()
         };
-        // Before the index, which has a note of it.
+        // Posts come before the index, because purging them writes their new digests to the index.
         posts::purge(open).map_err(AskError::internal)?;
         let covered = Epoch(open.search.covered_epoch());
         open.weave
@@ -282,7 +287,7 @@ pub(super) fn purge_now(open: &OpenArchive) -> Result<PurgedBody, AskError> {
     })?
 }
 
-/// The register.
+/// Lists the register.
 pub(super) fn takedowns(basis: &Basis<'_>, _: &Takedowns) -> Result<TakedownsBody, AskError> {
     let totals = basis.snapshot.totals()?;
     Ok(TakedownsBody {
@@ -292,7 +297,7 @@ pub(super) fn takedowns(basis: &Basis<'_>, _: &Takedowns) -> Result<TakedownsBod
     })
 }
 
-/// What is kept out.
+/// Returns the rules of all takedowns.
 pub(super) fn rules(basis: &Basis<'_>, _: &TakedownRulesQuestion) -> Result<TakedownRulesBody, AskError> {
     let rules = basis.open.weave.takedown_rules()?;
     let rules = serde_json::to_string(&rules).map_err(AskError::internal)?;
@@ -375,7 +380,8 @@ mod tests {
         assert_eq!(of("20140126200624"), of("2014-01-26T20:06:24Z"));
         assert_eq!(of("20140101000000000"), start);
         assert_eq!(of("2014-01-01T00:00:00.000Z"), start);
-        // More would be taken down than was meant: `2012-2` was read as the end of that year.
+        // A lenient parser would take down more than was meant: `2012-2` was once read as the end
+        // of that year.
         for none in [
             "x",
             "12",

@@ -1,15 +1,15 @@
-//! Times in questions about captures: 1 to 14 digits, or 17 with milliseconds.
+//! Checks times in questions about captures: 1 to 14 digits, or 17 with milliseconds.
 
 use format::date::{DIGITS, DIGITS_MS};
 
 use crate::AskError;
 
-/// Checks 1 to 14 digits.
+/// Checks that `text` has 1 to 14 digits.
 pub(super) fn check(text: &str) -> Result<&str, AskError> {
     check_digits(text, DIGITS)
 }
 
-/// Checks 1 to 17 digits.
+/// Checks that `text` has 1 to 17 digits.
 pub(super) fn check_ms(text: &str) -> Result<&str, AskError> {
     check_digits(text, DIGITS_MS)
 }

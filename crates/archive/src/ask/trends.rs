@@ -1,4 +1,4 @@
-//! How often queries match in each year.
+//! Counts how often queries match in each year.
 
 use search::{NoteKind, Query, Results};
 
@@ -7,7 +7,7 @@ use super::search::{found, year};
 use crate::AskError;
 use crate::question::{TREND_QUERIES_MAX, TrendRow, Trends, TrendsBody};
 
-/// How often all queries are asked again, because search went on between them.
+/// Number of attempts to answer all queries from one state of the search index.
 const TOGETHER_TRIES: usize = 3;
 
 pub(super) fn trends(basis: &Basis<'_>, question: &Trends) -> Result<TrendsBody, AskError> {
@@ -30,7 +30,8 @@ pub(super) fn trends(basis: &Basis<'_>, question: &Trends) -> Result<TrendsBody,
     let mut results = Vec::new();
     for _ in 0..TOGETHER_TRIES {
         results = question.queries.iter().map(ask).collect::<Result<Vec<_>, _>>()?;
-        // Lines that are compared should be of one cut of the index; while much is loaded, the last ones must do.
+        // Compared results should be from one commit of the index. During heavy loading the last
+        // ones are used.
         if results.windows(2).all(|two| two[0].epoch == two[1].epoch) {
             break;
         }
@@ -42,7 +43,7 @@ pub(super) fn trends(basis: &Basis<'_>, question: &Trends) -> Result<TrendsBody,
 }
 
 fn row((query, results): (&String, Results)) -> TrendRow {
-    // Pages with only most of the words are no measure of how often there were all.
+    // Pages that contain only most of the words say nothing about how often all words occur.
     let has_all = results
         .notes
         .iter()

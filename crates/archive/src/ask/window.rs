@@ -1,17 +1,18 @@
-//! A span of time that captures are of.
+//! A range of capture times.
 
 use crate::AskError;
 
-/// From when until when, both included.
+/// The first and last time, both inclusive.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Window {
-    /// 14 digits, or none.
+    /// 14 digits; `None` if unbounded.
     first: Option<String>,
     last: Option<String>,
 }
 
 impl Window {
-    /// Of dates or their beginnings: `2014` is a year, and as an end its last second.
+    /// Makes a window from dates or prefixes of dates: `2014` is a year, and as an end means its
+    /// last second.
     pub(super) fn of(from: Option<&str>, to: Option<&str>) -> Result<Window, AskError> {
         let range = |text: &str| {
             let digits = format::date::digits_of_text(text).ok_or_else(|| {

@@ -1,11 +1,12 @@
-//! What the search index was fed, and what it is owed.
+//! Tracks the epochs fed to the search index, and the deferred anchor changes.
 //!
-//! A page whose anchors are others is indexed again, with all of its text. A load of pages that link to one another
-//! changes the anchors of far more pages than it brings, with each epoch again. So a load may owe them for a while:
-//! they are given when as many documents have come as pages are owed, which at most doubles what is indexed, and when
-//! the load ends, however many they are. What is owed is known by a hash alone; keys stand in the index's rows of changes. The search index keeps
-//! up to which epoch nothing is owed ([`settled_epoch`](search::SearchIndex::settled_epoch)), so that it is not
-//! forgotten by a crash.
+//! A page whose anchors change has to be indexed again, with all of its text. A load of pages that
+//! link to one another changes, in every epoch, the anchors of far more pages than it adds. So a
+//! load may defer them. They are fed when as many documents have been added as pages are deferred,
+//! which at most doubles the indexing work, and at the end of the load. Only hashes of the keys are
+//! held; the keys are in the index's rows of changes. The search index stores the last epoch
+//! without deferred changes ([`settled_epoch`](search::SearchIndex::settled_epoch)), so that they
+//! survive a crash.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -17,32 +18,32 @@ use weave::{Epoch, PageChange, Snapshot};
 use super::{Coverage, FeedError, SearchProgress, apply, said_otherwise};
 use crate::crash;
 
-/// So many pages are indexed again without being waited for: some 0.1 s.
+/// Up to this number, deferred pages are fed immediately, which takes some 0.1 s.
 const AT_ONCE_MAX: u64 = if cfg!(test) { 3 } else { 1000 };
 
-/// Pages owed at most: 8 bytes each, in a table that is half empty.
+/// Limit of deferred pages: 8 bytes each, in a table that is half empty.
 const OWED_MAX: usize = 2_000_000;
 
-/// Anchors are owed for so many epochs at most: the index has the changes of some 1,000.
+/// Limit of epochs for which anchors are deferred. The index keeps the changes of some 1,000.
 const EPOCHS_MAX: u64 = 256;
 
-/// Where feeding stands.
+/// The state of feeding.
 #[derive(Debug)]
 pub(crate) struct Fed {
     /// The last epoch that was fed.
     pub(crate) epoch: u64,
-    /// The last one up to which nothing is owed.
+    /// The last epoch up to which nothing is deferred.
     settled: u64,
     /// Hashes of the keys of pages whose anchors have changed since.
     owed: HashSet<u64>,
     hashes: RandomState,
-    /// Documents indexed since.
+    /// Number of documents indexed since.
     documents: u64,
     progress: Arc<SearchProgress>,
 }
 
 impl Fed {
-    /// As the search index was found, with all of that epoch.
+    /// Makes the state of a search index that covers this epoch completely.
     pub(crate) fn at(epoch: u64) -> Fed {
         Fed {
             epoch,
@@ -54,33 +55,34 @@ impl Fed {
         }
     }
 
-    /// The same, telling how far it is.
+    /// Returns the same state, with its progress reported to `progress`.
     pub(crate) fn telling(self, progress: Arc<SearchProgress>) -> Fed {
         Fed { progress, ..self }
     }
 
-    /// How far search has caught up.
+    /// Returns the progress of the search index.
     pub(crate) fn progress(&self) -> &SearchProgress {
         &self.progress
     }
 
-    /// Whether anything is owed.
+    /// Returns whether any changes are deferred.
     pub(crate) fn owes(&self) -> bool {
         !self.owed.is_empty()
     }
 
-    /// Nothing is owed up to this epoch.
+    /// Notes that nothing is deferred up to this epoch.
     pub(crate) fn settle_at(&mut self, epoch: u64) {
         *self = Fed::at(epoch).telling(Arc::clone(&self.progress));
     }
 
-    /// Takes note of an epoch's changes. Whether its anchors, and those that were owed before, are to be given now.
+    /// Notes the changes of an epoch. Returns whether deferred anchors must be fed now, including
+    /// those of this epoch.
     pub(super) fn note(&mut self, epoch: u64, changes: &[PageChange]) -> bool {
         for change in changes {
             let hash = self.hashes.hash_one(change.url_key());
             match change {
                 PageChange::Anchors(_) => drop(self.owed.insert(hash)),
-                // It comes with its anchors, or goes.
+                // The document includes its anchors, or is deleted.
                 PageChange::Upsert(_) => {
                     self.owed.remove(&hash);
                     self.documents += 1;
@@ -94,14 +96,15 @@ impl Fed {
             || epoch - self.settled >= EPOCHS_MAX
     }
 
-    /// Gives what is owed, as the snapshot has it: that of the epoch that was fed, or a later one, whose changes follow.
+    /// Feeds the deferred changes from the snapshot: that of the last epoch fed, or of a later one,
+    /// whose changes follow.
     pub(super) fn settle(&mut self, search: &SearchIndex, snapshot: &Snapshot) -> Result<(), FeedError> {
         crash::point("feed.before_settle");
         self.progress.begin(self.owed.len() as u64);
         let (owed, hashes, progress) = (&mut self.owed, &self.hashes, &self.progress);
         let changes = snapshot.pages_changed_between(Epoch(self.settled), Epoch(self.epoch));
         let again = changes.filter_map(|change| match change {
-            // Given once, however many epochs name it.
+            // Fed once, even if several epochs list it.
             Ok(change) => (owed.remove(&hashes.hash_one(change.url_key()))).then(|| {
                 progress.count();
                 said_otherwise(snapshot, change.url_key().to_owned())

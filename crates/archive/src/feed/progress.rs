@@ -1,8 +1,8 @@
-//! How far search has caught up.
+//! Progress of the search index in catching up.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Pages that search is to be given in one go, and how many of them it was. Shared with whoever shows it.
+/// The number of pages to feed, and how many are done. Shared with those who report it.
 #[derive(Debug, Default)]
 pub(crate) struct SearchProgress {
     pages: AtomicU64,
@@ -10,26 +10,26 @@ pub(crate) struct SearchProgress {
 }
 
 impl SearchProgress {
-    /// Begins anew with so many pages.
+    /// Starts again with this number of pages.
     pub(super) fn begin(&self, pages: u64) {
         self.done.store(0, Relaxed);
         self.pages.store(pages, Relaxed);
     }
 
-    /// One more page is on its way.
+    /// Counts one more page.
     pub(super) fn count(&self) {
         self.done.fetch_add(1, Relaxed);
     }
 
-    /// All pages are given.
+    /// Ends the count: all pages are fed.
     pub(super) fn end(&self) {
         self.begin(0);
     }
 
-    /// How many pages there are, and how many of them are done; none while nothing is caught up.
+    /// Returns the number of pages, and how many are done; zeros while nothing is caught up.
     pub(crate) fn at(&self) -> (u64, u64) {
         let pages = self.pages.load(Relaxed);
-        // What changed while it was counted may be more.
+        // Pages may have changed while they were counted, so there may be more.
         (pages, self.done.load(Relaxed).min(pages))
     }
 }

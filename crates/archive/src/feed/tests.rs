@@ -1,5 +1,5 @@
-//! Whatever is owed and however often the search index is closed meanwhile: once settled, it finds pages by what is said
-//! of them.
+//! Checks that the search index finds pages by their anchors once it is settled, even if changes
+//! were deferred and it was closed in between.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -95,7 +95,7 @@ impl World {
         self.search.as_ref().unwrap()
     }
 
-    /// As another process would find the search index.
+    /// Opens the search index as another process would.
     fn reopen(&mut self) {
         self.search = None;
         let dir = self.home.path().join("search");
@@ -117,7 +117,7 @@ impl World {
         feed(self.search.as_ref().unwrap(), &mut self.fed, epochs).unwrap();
     }
 
-    /// An epoch that nobody hands over.
+    /// Makes an epoch that is not handed over.
     fn take_down(&mut self, random: &mut Random) {
         let url_key = urlkey::url_key(&url(random.below(PAGES))).unwrap();
         let take_down = TakeDown {
@@ -133,7 +133,7 @@ impl World {
         self.weave.take_down(&take_down, &mut reread, None).unwrap();
     }
 
-    /// Each word finds the pages of which it is said, and no other.
+    /// Each word finds exactly the pages whose anchors contain it.
     fn check(&self, what: &str) {
         let (snapshot, search) = (self.weave.snapshot(), self.search());
         assert_eq!(search.covered_epoch(), snapshot.epoch().0, "{what}");

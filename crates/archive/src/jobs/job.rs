@@ -17,13 +17,13 @@ use crate::question::{
 };
 use inputs::{PACKAGE_DIGEST, Skipped, Warning};
 
-/// Most defects that are listed. All are counted.
+/// Limit of defects listed. All are counted.
 const DEFECTS_MAX: usize = 1000;
 
-/// Most skipped files that are listed. All are counted.
+/// Limit of skipped files listed. All are counted.
 const SKIPPED_MAX: usize = 1000;
 
-/// Most ledger rows that are listed as problems.
+/// Limit of ledger rows listed as problems.
 const PROBLEMS_MAX: usize = 1000;
 
 /// A number that only grows.
@@ -72,19 +72,19 @@ pub(crate) struct Job {
     pub(crate) request: LoadRequest,
     pub(crate) counters: Counters,
     stopped: AtomicBool,
-    /// Whether the load was stopped because the owner ends, not because somebody cancelled it.
+    /// Whether the load was stopped because the owner ends, not because it was cancelled.
     interrupted: AtomicBool,
     state: Mutex<State>,
     /// Inputs of this load, with the offset up to which each is woven.
     touched: Mutex<HashMap<InputId, u64>>,
-    /// Defects that are listed, with the input, if it has a row in the ledger.
+    /// Listed defects, each with its input, if that has a row in the ledger.
     defects: Mutex<Vec<(Option<InputId>, QuarantineRow)>>,
     /// Number of documents without text, by reason.
     documents_unread: Mutex<BTreeMap<&'static str, u64>>,
     skipped: Mutex<Vec<SkippedFile>>,
     /// Names of inputs that the load waits for, to see whether they grow.
     waiting_for: Mutex<Vec<String>>,
-    /// How far search has caught up.
+    /// Progress of the search index.
     search: OnceLock<Arc<SearchProgress>>,
     pace: Mutex<Pace>,
 }
@@ -142,14 +142,15 @@ impl Job {
         state.error = outcome.err();
     }
 
-    /// Stops reading. Records that were read are still woven.
+    /// Stops reading. Records already read are still woven.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Relaxed);
     }
 
-    /// Stops because the owner ends. A client that waits for this load requests it from the next owner.
+    /// Stops because the owner ends. A client that waits for this load requests it from the next
+    /// owner.
     pub(super) fn interrupt(&self) {
-        // A load that was cancelled before stays cancelled: it must not be continued.
+        // A load that was already cancelled stays cancelled: it must not be continued.
         if !self.stopped.swap(true, Relaxed) {
             self.interrupted.store(true, Relaxed);
         }
@@ -167,7 +168,7 @@ impl Job {
         self.state.lock().phase.has_ended()
     }
 
-    /// Whether the request leaves out this stage.
+    /// Returns whether the request leaves out this stage.
     pub(crate) fn is_off(&self, stage: OptionalStage) -> bool {
         self.request.stages_off.contains(&stage)
     }
@@ -176,13 +177,13 @@ impl Job {
         self.state.lock().monitor = Some(monitor);
     }
 
-    /// Says where to see how far search has caught up.
+    /// Sets where to read the progress of the search index.
     pub(crate) fn watch_search(&self, progress: Arc<SearchProgress>) {
-        // A load is of one archive.
+        // A load belongs to one archive, so this is set only once.
         let _ = self.search.set(progress);
     }
 
-    /// Pages that search is to be given in one go, and how many of them it was.
+    /// Returns the number of pages that the search index has to catch up on, and how many are done.
     fn search_pages(&self) -> (u64, u64) {
         self.search.get().map_or((0, 0), |progress| progress.at())
     }
@@ -224,7 +225,7 @@ impl Job {
         }
     }
 
-    /// Notes digests of packages and lists that are others than are declared.
+    /// Notes wrong digests declared in packages and lists.
     pub(crate) fn warn(&self, warnings: &[Warning]) {
         self.counters.defects.add(warnings.len() as u64);
         let mut defects = self.defects.lock();
@@ -266,13 +267,13 @@ impl Job {
         reports.into_iter().map(StageRow::from).collect()
     }
 
-    /// The progress of the load, with the ledger's rows for its inputs.
+    /// Returns the progress of the load, with the ledger's rows for its inputs.
     pub(crate) fn body(&self, ledger: &[(InputId, LedgerEntry)]) -> JobBody {
         let inputs: Vec<&(InputId, LedgerEntry)> = {
             let touched = self.touched.lock();
             ledger.iter().filter(|(id, _)| touched.contains_key(id)).collect()
         };
-        // Before `state` is locked: `stages` locks it too.
+        // Before `state` is locked, because `stages` locks it too.
         let stages = self.stages();
         let state = self.state.lock();
         let running = state.begun.map(system::since).unwrap_or_default();
@@ -284,7 +285,7 @@ impl Job {
         let c = &self.counters;
         let (search_pages, search_pages_done) = self.search_pages();
         let stage = stage(&state, &stages, search_pages > 0);
-        // What is read is woven a little later; what was known before is not read.
+        // Bytes are woven a little after they are read, and known inputs are not read.
         let bytes_read = c.bytes_read.get().max(c.bytes_done.get()).min(c.bytes.get());
         let elapsed_ms = elapsed.as_millis() as u64;
         let (done, whole) = match stage {
@@ -380,7 +381,7 @@ impl Job {
     }
 }
 
-/// What a load is doing, judged by the stages that have items.
+/// Returns the current activity of a load, judging by the stages that have items.
 fn stage(state: &State, stages: &[StageRow], search_catches_up: bool) -> JobStage {
     let in_hand = |names: &[&str]| {
         let named = stages.iter().filter(|row| names.contains(&&*row.stage));
@@ -398,7 +399,8 @@ fn stage(state: &State, stages: &[StageRow], search_catches_up: bool) -> JobStag
     }
 }
 
-/// Whether an input can still be read on. A missing input cannot, nor one whose file was replaced.
+/// Returns whether an input can still be continued. A missing input cannot, nor one whose file was
+/// replaced.
 fn is_unfinished(entry: &LedgerEntry) -> bool {
     matches!(entry.state, InputState::Pending | InputState::Loading) && entry.missing.is_empty()
 }

@@ -1,20 +1,20 @@
-//! How fast a load is: over the last seconds, because no load is equally fast all the way.
+//! Measures the speed of a load over the last seconds, because it varies during a load.
 
 use std::collections::VecDeque;
 
 use crate::question::JobStage;
 
-/// Rates are over this time.
+/// Period over which rates are measured.
 const WINDOW_MS: u64 = 10_000;
 
-/// Samples that are nearer to the one before are left out.
+/// Minimum time between samples. A sample closer to the one before is left out.
 const APART_MS_MIN: u64 = 200;
 
-/// How far a load was at a time.
+/// Progress of a load at one time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Sample {
     pub(super) elapsed_ms: u64,
-    /// What of the stage is done, in its own unit, and how much there is.
+    /// Progress within the stage, in its own unit, and the total.
     pub(super) done: u64,
     pub(super) whole: u64,
     pub(super) pages: u64,
@@ -27,26 +27,26 @@ pub(super) struct Pace {
     seen: VecDeque<Sample>,
 }
 
-/// What a load does in a second, and how long it will take.
+/// Rates of a load per second, and its remaining time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Rates {
     pub(super) done_per_s: f64,
     pub(super) pages_per_s: f64,
-    /// Absent if nothing moves.
+    /// Absent if there is no progress.
     pub(super) left_ms: Option<u64>,
 }
 
 impl Pace {
-    /// Takes note of how far the load is.
+    /// Adds a sample.
     pub(super) fn note(&mut self, stage: JobStage, sample: Sample) {
-        // What is done in different stages cannot be compared, nor in another round of the same one.
+        // Progress in different stages cannot be compared, nor in another round of the same stage.
         let is_another = self.seen.back().is_some_and(|last| last.done > sample.done);
         if stage != self.stage || is_another {
             self.stage = stage;
             self.seen.clear();
         }
         let newest = sample.elapsed_ms;
-        // The last two samples but one are of different times; the very last is always the newest.
+        // All samples except the last are apart in time; the last is always the newest.
         if self.seen.len() > 1
             && newest.saturating_sub(self.seen[self.seen.len() - 2].elapsed_ms) < APART_MS_MIN
         {
@@ -58,7 +58,7 @@ impl Pace {
         }
     }
 
-    /// Rates between the first and the last sample.
+    /// Returns the rates between the first and the last sample.
     pub(super) fn rates(&self) -> Rates {
         let (Some(first), Some(last)) = (self.seen.front(), self.seen.back()) else {
             return Rates::default();
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_last_seconds_count() {
-        // A slow minute, then ten seconds at 100 a second.
+        // A slow minute, then ten seconds at 100 per second.
         let slow = (0..60).map(|second| (second * 1000, second, 0));
         let fast = (0..=10).map(|second| (60_000 + second * 1000, 60 + second * 100, second * 7));
         let rates = noted(slow.chain(fast));

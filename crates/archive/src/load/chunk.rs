@@ -1,4 +1,4 @@
-//! The items that pass through the load pipeline, and how much each weighs.
+//! The items that pass through the load pipeline, and the memory each of them takes.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -12,7 +12,7 @@ use weave::{
 
 use inputs::{ContentDigest, Digesting, FileVersion, Found, Spool};
 
-/// Memory of a record or capture in addition to its texts, in bytes.
+/// Memory of a record or capture in addition to its strings, in bytes.
 pub(super) const OVERHEAD_BYTES: u64 = 256;
 
 /// An input as it was found, on its way into the pipeline.
@@ -20,17 +20,18 @@ pub(super) struct Queued(pub(super) Found);
 
 impl Item for Queued {}
 
-/// An input whose content digest is known, or that of its beginning.
+/// An input whose content, or the beginning of it, has been digested.
 pub(super) struct Digested {
     pub(super) found: Found,
-    /// Digest of the content, or why it cannot be read.
+    /// Digest of the content, or why the content cannot be read.
     pub(super) content: Result<ContentDigest, String>,
-    /// A copy made while digesting. If there is one, the input is read from it.
+    /// The copy made while digesting. If present, the input is read from it.
     pub(super) copy: Option<Arc<Spool>>,
     /// Version of the file just before it was digested; `None` if the input is not a file.
     pub(super) version: Option<FileVersion>,
     pub(super) growing: Growing,
-    /// The digest so far, if only the beginning is digested: the rest is digested while it is read.
+    /// State of the digest if only the beginning is digested. The rest is digested while it is
+    /// read.
     pub(super) rest: Option<Digesting>,
 }
 
@@ -39,15 +40,15 @@ impl Item for Digested {}
 /// Whether an input may still be written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Growing {
-    /// It is finished: an incomplete tail is a defect.
+    /// The input is finished, so an incomplete tail is a defect.
     No,
-    /// It was changed a moment ago. If its tail is incomplete, the load waits until it grows, or until nobody
-    /// has changed it for some seconds.
+    /// The input was changed a moment ago. If its tail is incomplete, the load waits until it
+    /// grows, or until it has not changed for some seconds.
     Recent {
         /// Time of the last change.
         modified: SystemTime,
     },
-    /// Its name ends in `.open`: more is expected later in any case.
+    /// The name ends in `.open`, so more data is expected later.
     Open,
 }
 
@@ -56,23 +57,23 @@ pub(super) struct Registered {
     pub(super) id: InputId,
     pub(super) found: Found,
     pub(super) entry: LedgerEntry,
-    /// If there is a copy, it is read instead of the input.
+    /// The copy to read instead of the input, if there is one.
     pub(super) copy: Option<Arc<Spool>>,
-    /// As [`Digested::version`].
+    /// See [`Digested::version`].
     pub(super) version: Option<FileVersion>,
     pub(super) growing: Growing,
-    /// As [`Digested::rest`].
+    /// See [`Digested::rest`].
     pub(super) rest: Option<Digesting>,
 }
 
 impl Item for Registered {}
 
-/// How far an input is read.
+/// How far an input has been read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Position {
-    /// As [`LedgerEntry::bytes_done`].
+    /// See [`LedgerEntry::bytes_done`].
     pub(super) bytes_done: u64,
-    /// As [`LedgerEntry::exchange_from`].
+    /// See [`LedgerEntry::exchange_from`].
     pub(super) exchange_from: u64,
 }
 
@@ -88,30 +89,32 @@ impl Position {
 /// Consecutive entries of one input.
 pub(super) struct Chunk {
     pub(super) input: InputId,
-    /// Each with the method of its request; empty if it has none, or none is known.
+    /// Each entry with the method of its request. The method is empty if it is unknown.
     pub(super) entries: Vec<(warc::Entry, String)>,
     /// Where the first entry begins.
     pub(super) begin: Position,
-    /// Of an index, what its lines tell of; it has no entries.
+    /// The lines of an index. A chunk with lines has no entries.
     pub(super) lines: Vec<IndexLine>,
     /// Lines that cannot be used.
     pub(super) bad_lines: Vec<QuarantineEntry>,
-    /// How many lines were read, whatever they are.
+    /// Number of lines read, usable or not.
     pub(super) lines_read: u64,
     /// Where the last entry ends.
     pub(super) bytes_done: u64,
-    /// As [`LedgerEntry::exchange_from`], for whoever goes on behind this chunk.
+    /// The [`LedgerEntry::exchange_from`] with which to continue after this chunk.
     pub(super) exchange_from: u64,
     /// State of the input after this chunk.
     pub(super) state: InputState,
-    /// In an input's last chunk: how its end is cut off, if it is.
+    /// How the end of the input is cut off, if it is. Set only in the last chunk of an input.
     pub(super) cut: Option<String>,
-    /// In the last chunk of an input whose content changed while it was read: the state it gets once
-    /// everything woven of it is taken back.
+    /// The state of the input after everything woven of it is taken back. Set only in the last
+    /// chunk of an input whose content changed while it was read.
     pub(super) taken_back: Option<InputState>,
-    /// In an input's last chunk: how it differs from what its package declares.
+    /// How the input differs from the declarations of its package. Set only in the last chunk of an
+    /// input.
     pub(super) undeclared: Vec<warc::Defect>,
-    /// How far the input is digested, if it is digested while it is read: at least up to `bytes_done`.
+    /// How far the input is digested, at least up to `bytes_done`, if it is digested while it is
+    /// read.
     pub(super) digested: Option<DigestedTo>,
     pub(super) bytes: u64,
 }
@@ -171,12 +174,12 @@ impl Item for Chunk {
     }
 }
 
-/// The captures of a chunk, and what the ledger is to record about it.
+/// The captures of a chunk, and what the ledger records about it.
 pub(crate) struct Extract {
     pub(crate) progress: InputProgress,
     pub(crate) captures: Vec<Capture>,
     pub(crate) lines: Vec<IndexLine>,
-    /// As [`Chunk::taken_back`].
+    /// See [`Chunk::taken_back`].
     pub(crate) taken_back: Option<InputState>,
     pub(crate) bytes: u64,
 }
@@ -191,7 +194,7 @@ impl Item for Extract {
     }
 }
 
-/// Memory of a capture, in bytes.
+/// Returns the memory that a capture takes, in bytes.
 pub(crate) fn capture_bytes(capture: &Capture) -> u64 {
     let links = capture
         .page
@@ -207,7 +210,7 @@ pub(crate) fn capture_bytes(capture: &Capture) -> u64 {
     OVERHEAD_BYTES + (2 * capture.url.len() + page + links) as u64
 }
 
-/// An epoch that the search index does not have yet.
+/// An epoch that is not yet in the search index.
 pub(super) struct Woven {
     pub(super) report: EpochReport,
     pub(super) snapshot: Snapshot,

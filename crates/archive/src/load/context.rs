@@ -1,4 +1,4 @@
-//! What all stages of one load share.
+//! The state shared by all stages of one load.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::jobs::Job;
 use crate::open_archive::OpenArchive;
 use inputs::SpoolRoom;
 
-/// What all stages of one load share.
+/// The state shared by all stages of one load.
 pub(super) struct Context {
     pub(super) open: Arc<OpenArchive>,
     pub(super) job: Arc<Job>,
@@ -20,14 +20,15 @@ pub(super) struct Context {
     pub(super) chunk_entries_max: usize,
     /// An epoch closes after this many bytes of captures.
     pub(super) epoch_bytes: u64,
-    /// At least so much of an input is digested before it is read.
+    /// Number of bytes of an input to digest before it is read, at least.
     pub(super) digest_first_bytes: u64,
-    /// Whether an input that is digested while it is read is digested as it is read, ahead of what is woven.
+    /// Whether an input that is digested while it is read is digested by the reader, ahead of the
+    /// weaving.
     pub(super) digests_ahead: bool,
     /// Earlier inputs that an input of this load may continue.
     pub(super) earlier: Earlier,
-    /// Room for copies of inputs that come over a network.
+    /// Space for copies of inputs that come over a network.
     pub(super) spool_room: SpoolRoom,
-    /// Records whose memory readers use again.
+    /// Extracted records whose memory the readers reuse.
     pub(super) recycled: Recycled,
 }

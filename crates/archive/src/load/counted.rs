@@ -1,4 +1,4 @@
-//! Counts the bytes of an input as they are read, so that a load is seen to move inside a large record.
+//! Counts the bytes read of an input, so that progress is visible inside a large record.
 
 use std::io;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use warc::Input;
 
 use crate::jobs::Job;
 
-/// An input of a load.
+/// An input of a load that counts the bytes read.
 pub(super) struct Counted {
     pub(super) input: Arc<dyn Input>,
     pub(super) job: Arc<Job>,
-    /// The end of what is counted, from the beginning on without gap. It stays when the input is opened again.
+    /// End of the contiguous range counted so far. It is kept when the input is opened again.
     pub(super) reached: Arc<AtomicU64>,
 }
 
@@ -24,7 +24,8 @@ impl Input for Counted {
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
         let bytes = self.input.read_at(into, offset)?;
         let (end, reached) = (offset + bytes as u64, self.reached.load(Relaxed));
-        // A look at the end of a record comes before its content is read. One thread reads an input.
+        // The reader looks ahead at the end of a record before it reads the content. Only one
+        // thread reads an input.
         if offset <= reached && end > reached {
             self.reached.store(end, Relaxed);
             self.job.counters.bytes_read.add(end - reached);

@@ -1,14 +1,16 @@
-//! Stage `digest`: computes the content digest, and decides where the input is read from afterwards.
+//! Stage `digest`: computes the content digest, and decides where the input is read from
+//! afterwards.
 //!
-//! A file whose content may be known, or may continue an earlier input, is read to find out: whole where
-//! something as large is known or is in the same load, else as far as the largest input that it may continue. What
-//! is left is digested while it is read. Equal digests need equal sizes, so that most inputs are read only once.
+//! A file is read completely if a known input, or another input of this load, has the same size.
+//! Otherwise it is read only as far as the largest input that it may continue, and the rest is
+//! digested while it is read by the load. Equal content has equal sizes, so most inputs are read
+//! only once.
 //!
-//! An input at an address is read to compute its digest; if there is room, it is copied at the
-//! same time, so that it is read only once, and its digest is remembered. An input is not read at all if its
-//! digest is stored with it (in our own store) or remembered. Whether such an input continues an earlier one
-//! is checked only for earlier inputs of its own address, with or without `.open` at the end, because
-//! comparing means reading.
+//! An input at an address is read to compute its digest. If there is space, it is copied at the
+//! same time, so that it is read only once. The digest is remembered. An input whose digest is
+//! stored with it (in our own store) or remembered is not read at all. Such an input is compared
+//! only with earlier inputs of the same address, with or without `.open` at the end, because a
+//! comparison has to read it.
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -23,7 +25,7 @@ use super::interrupted::Interrupted;
 use super::quiet;
 use inputs::{ContentDigest, Digesting, FileVersion, Found, FromStart, Place, Spool, Stat};
 
-/// Stage `digest`.
+/// Runs stage `digest` on one input.
 pub(super) fn digest(context: &Context, found: Found, out: &mut Out<'_, Digested>) -> StageResult {
     if context.job.is_stopped() {
         return Ok(());
@@ -56,8 +58,8 @@ fn no_read(error: io::Error) -> String {
     format!("cannot be read: {error}")
 }
 
-/// Digests a file as far as it must be known before it is read; if that is not all, the digest so far comes
-/// last. Of a growing file, only what was there when it was found is read.
+/// Digests as much of a file as must be known before it is read. If that is not the whole file, the
+/// state of the digest is returned too. Bytes appended since the file was found are not read.
 fn file(
     context: &Context,
     path: &Path,
@@ -90,10 +92,11 @@ fn file(
     Ok((content, version, None))
 }
 
-/// How many bytes of a file must be digested before it is read: all if it may be a copy, else as many as
-/// the largest input has that it may continue, and at least some, to tell it from others.
+/// Returns how many bytes of a file must be digested before it is read. This is the whole file if
+/// it may be a copy. Otherwise it is the size of the largest input that it may continue, but at
+/// least `digest_first_bytes`, to distinguish it from other inputs.
 fn reach(context: &Context, found: &Found, sizes: &[u64]) -> u64 {
-    // Positions in an index are numbers of lines: no digest of its beginning would go with them.
+    // A position in an index is a line number, so the digest of a beginning would not match it.
     if context.earlier.may_be_copy(found) || inputs::is_index_name(&found.place.location()) {
         return found.size;
     }
@@ -102,7 +105,8 @@ fn reach(context: &Context, found: &Found, sizes: &[u64]) -> u64 {
     reach.max(context.digest_first_bytes).min(found.size)
 }
 
-/// The digest of a file that an interrupted load has read and woven in part, if the file has not changed since.
+/// Returns the digest state of a file that an interrupted load has read in part, if the file has
+/// not changed since.
 fn interrupted(context: &Context, found: &Found, version: &FileVersion) -> Option<Digesting> {
     let location = found.place.location();
     let mut here = context.earlier.interrupted_at(&location, found.size);
@@ -111,7 +115,7 @@ fn interrupted(context: &Context, found: &Found, version: &FileVersion) -> Optio
     Some(digesting)
 }
 
-/// What is known of a file of which only the beginning is digested.
+/// Returns the content digest of a file of which only the beginning is digested.
 fn beginning(found: &Found, digesting: &Digesting, mut prefixes: HashMap<u64, String>) -> ContentDigest {
     let (bytes, digest) = (digesting.position(), digesting.digest());
     let of_beginning = weave::digest_of_beginning(&digest, bytes);
@@ -123,7 +127,7 @@ fn beginning(found: &Found, digesting: &Digesting, mut prefixes: HashMap<u64, St
     }
 }
 
-/// Digest of the first `size` bytes that the input has now.
+/// Digests the first `size` bytes that the input has now.
 pub(super) fn digest_again(
     context: &Context,
     input: Arc<dyn warc::Input>,
@@ -153,7 +157,8 @@ fn count(context: &Context, piece: &[u8]) {
     context.job.counters.bytes_digested.add(piece.len() as u64);
 }
 
-/// Content whose digest is known. It is read only as far as the largest input that it may continue.
+/// Returns the content digest of an input whose digest is known. Reads only as far as the largest
+/// input that it may continue.
 fn known(context: &Context, address: &str, stat: &Stat, digest: String) -> io::Result<ContentDigest> {
     let sizes = context.earlier.sizes_at(address, &digest, stat.size);
     let mut prefixes = match sizes.iter().max() {
@@ -179,7 +184,7 @@ fn read_whole(
 ) -> io::Result<(ContentDigest, Option<Spool>)> {
     let input = context.open.sources.of(address)?.open(address, Some(stat))?;
     let mut copy = match stat.size {
-        // What is on a disk need not be copied to one.
+        // A local file need not be copied to disk.
         _ if inputs::is_local_member(address) => None,
         0 => None,
         size => context.spool_room.begin(size),
@@ -191,14 +196,15 @@ fn read_whole(
             copy = None;
         }
     })?;
-    // The version of a file is no proof of what is in it.
+    // The version of a file does not prove its content, so the digests of local files are not
+    // remembered.
     if !inputs::is_local_member(address) {
         context.open.known_digests.put(address, stat, &content.digest);
     }
     Ok((content, copy))
 }
 
-/// A read that fails when the load is stopped, because it may take long.
+/// A reader that fails when the load is stopped, because reading may take long.
 struct Stoppable<'a> {
     context: &'a Context,
     input: FromStart,

@@ -1,7 +1,8 @@
 //! Inputs of earlier loads that an input of this load may continue.
 //!
-//! An unfinished input may have been renamed since, so its first bytes identify it. A finished input is
-//! continued only by content of the same name or place, so more digests are computed only there.
+//! An unfinished input may have been renamed since, so it is recognised by its first bytes. A
+//! finished input is continued only by content of the same name or place, so only such inputs need
+//! more digests.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,13 +14,14 @@ use inputs::{ContentDigest, Found, Place};
 pub(super) struct Earlier {
     /// Inputs in state `pending`, `loading` or `failed`.
     unfinished: Vec<(InputId, LedgerEntry)>,
-    /// Finished inputs at a place, or with a name, of this load.
+    /// Finished inputs with the place or the name of an input of this load.
     done: Vec<(InputId, LedgerEntry)>,
     /// Indices into `done` by place and by name.
     done_at: HashMap<String, Vec<usize>>,
-    /// Sizes that a known input has, or several inputs of this load. Equal content has equal sizes.
+    /// Sizes of inputs of this load that a known input, or another input of this load, has too.
+    /// Equal content has equal sizes.
     sizes_known: HashSet<u64>,
-    /// Whether an input of this load may have any size.
+    /// Whether the size of some input of this load is unknown.
     is_size_unknown: bool,
 }
 
@@ -48,12 +50,14 @@ impl Earlier {
         }
     }
 
-    /// Whether this input may have the content of a known one, or of another one of this load.
+    /// Returns whether this input may have the content of a known input or of another input of this
+    /// load.
     pub(super) fn may_be_copy(&self, found: &Found) -> bool {
         self.is_size_unknown || self.sizes_known.contains(&found.size)
     }
 
-    /// Inputs of a size that an interrupted load has read, but not to their end, from this place.
+    /// Returns the inputs of this size and place that an interrupted load has not read to their
+    /// end.
     pub(super) fn interrupted_at(&self, location: &str, size: u64) -> impl Iterator<Item = &LedgerEntry> {
         let entries = self.unfinished.iter().map(|(_, entry)| entry);
         entries.filter(move |entry| {
@@ -69,7 +73,8 @@ impl Earlier {
         places.flatten().map(|&at| &self.done[at]).collect()
     }
 
-    /// Sizes of all inputs that `found` may continue, or of the beginnings of which their digests are.
+    /// Returns the sizes that have a digest in the inputs that `found` may continue. For an input
+    /// digested in part this is the size of its beginning.
     pub(super) fn sizes(&self, found: &Found) -> Vec<u64> {
         let location = found.place.location();
         let done = self.done_like(&found.name, &location);
@@ -77,8 +82,8 @@ impl Earlier {
         all.map(|(_, entry)| entry.beginning().0).collect()
     }
 
-    /// Sizes of the inputs at an address, with or without `.open` at its end, that are shorter than `size`
-    /// and have another digest than `digest`.
+    /// Returns the sizes of the inputs at an address, with or without `.open` at its end, that are
+    /// shorter than `size` and have a digest other than `digest`.
     pub(super) fn sizes_at(&self, address: &str, digest: &str, size: u64) -> Vec<u64> {
         let location = format::file_name::name_text(address.as_bytes());
         let own =
@@ -90,10 +95,11 @@ impl Earlier {
         shorter.map(|entry| entry.size).collect()
     }
 
-    /// The input that this content continues, if there is one: the content begins with exactly its bytes, and
-    /// it is unfinished (it grew or was renamed) or has the same place or name. It may also be an input at
-    /// whose place nothing was ever found, or of which nothing is woven. Inputs that this load has already
-    /// claimed are excluded, so that they keep their names.
+    /// Returns the input that this content continues, if any. The content must begin with exactly
+    /// the bytes of that input. The input must be unfinished (it grew or was renamed) or have the
+    /// same place or name. An input at the same place also matches if no content was ever found
+    /// there or all of it is still unwoven. Inputs that this load has already claimed are excluded,
+    /// so that they keep their names.
     pub(super) fn continued_by(
         &self,
         found: &Found,
@@ -104,8 +110,8 @@ impl Earlier {
         let location = found.place.location();
         let begins_with = |entry: &LedgerEntry| {
             let (bytes, digest) = entry.beginning();
-            // Of an input that was not read to its end, only the beginning is compared: what is shorter than that
-            // input was may be another copy of its beginning, unless it is at its place.
+            // If an input was not read to its end, only its beginning is compared. Shorter content
+            // at another place may be another copy of that beginning.
             let is_long_enough = content.size >= entry.size || entry.location == location;
             is_long_enough
                 && content
@@ -115,10 +121,10 @@ impl Earlier {
         };
         let unfinished = self.unfinished.iter().filter(|(_, entry)| {
             let is_here = entry.location == location;
-            // As long as nothing is woven of it, an input that may have been renamed is known by its size, too.
+            // Before anything of it is woven, a renamed input is also recognised by its size.
             let is_whole = !entry.is_digested() && entry.size == content.size;
             let is_like = entry.input == found.name || entry.state == InputState::Loading || is_whole;
-            // Every content begins with no bytes, so for an empty input the name alone proves nothing.
+            // An empty input is a prefix of every content, so a matching name alone proves nothing.
             is_here && (entry.digest == absent || entry.bytes_done == 0 || begins_with(entry))
                 || is_like && entry.size > 0 && begins_with(entry)
         });
@@ -131,12 +137,13 @@ impl Earlier {
     }
 }
 
-/// Whether an input was read to its end, or is not read at all because it is taken down.
+/// Returns whether an input was read to its end, or is not read at all because it is taken down.
 fn has_ended(entry: &LedgerEntry) -> bool {
     matches!(entry.state, InputState::Done | InputState::TakenDown)
 }
 
-/// Sizes of inputs of this load that a known input has as well, or another one of this load.
+/// Returns the sizes of inputs of this load that a known input or another input of this load has
+/// too.
 fn sizes_known(weave: &Weave, found: &[Found]) -> HashSet<u64> {
     let mut sizes = HashSet::new();
     let mut known: HashSet<u64> = found
@@ -149,7 +156,7 @@ fn sizes_known(weave: &Weave, found: &[Found]) -> HashSet<u64> {
     known
 }
 
-/// Whether the size of an input is only known once it is read.
+/// Returns whether the size of an input is known only after it is read.
 fn is_size_unknown(found: &Found) -> bool {
     found.size == 0 && found.problem.is_none() && matches!(found.place, Place::Address(..))
 }

@@ -1,4 +1,4 @@
-//! Stage `extract`: turns records into captures, and into what the ledger is to record.
+//! Stage `extract`: turns records into captures, and collects what the ledger records about them.
 
 use extract::Capture;
 use flow::{Out, StageResult};

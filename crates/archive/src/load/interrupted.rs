@@ -1,6 +1,6 @@
-//! What an input's row keeps while it is digested and read at the same time, so that after a kill neither
-//! begins anew: the version of the file, and the state of the digest. As long as the file has that version,
-//! its first bytes need not be read again.
+//! What the row of an input stores while it is digested and read at the same time, so that both
+//! resume after a kill: the version of the file and the state of the digest. While the file has
+//! that version, its first bytes need not be read again.
 
 use serde::{Deserialize, Serialize};
 use weave::LedgerEntry;
@@ -8,27 +8,28 @@ use weave::LedgerEntry;
 use super::chunk::Growing;
 use inputs::{Digesting, FileVersion};
 
-/// Where a load was interrupted, as JSON in [`LedgerEntry::digesting`].
+/// The point where a load was interrupted, stored as JSON in [`LedgerEntry::digesting`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Interrupted {
     version: FileVersion,
-    /// State of the digest of the bytes that the row's digest is of, in hexadecimal.
+    /// State of the digest of the bytes that the row's digest covers, in hexadecimal.
     state: String,
 }
 
 impl Interrupted {
-    /// The text for the row. It is empty for a file that may still be written to: within one tick of the file
-    /// system's clock a change leaves the version as it is.
+    /// Returns the text for the row. It is empty for a file that may still be written to, because a
+    /// change within one tick of the file system's clock does not change the version.
     pub(super) fn of(digesting: &Digesting, version: Option<FileVersion>, growing: Growing) -> String {
         let Some(version) = version.filter(|_| growing == Growing::No) else {
             return String::new();
         };
         let state = data_encoding::HEXLOWER.encode(&digesting.state());
-        // Without the text the first bytes are read again, which is all that an error could lead to.
+        // Without the text the first bytes are read again, so an error costs only this.
         serde_json::to_string(&Interrupted { version, state }).unwrap_or_default()
     }
 
-    /// The digest to go on with, if the file at the place of this input still has the version that it had.
+    /// Returns the digest state to continue with, if the file of this input still has the recorded
+    /// version.
     pub(super) fn goes_on(entry: &LedgerEntry, version: &FileVersion) -> Option<Digesting> {
         let text = Some(&entry.digesting).filter(|text| !text.is_empty())?;
         let interrupted: Interrupted = serde_json::from_str(text).ok()?;

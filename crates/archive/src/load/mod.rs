@@ -5,14 +5,16 @@
 //!          ordered   one         N       ordered    one      one
 //! ```
 //!
-//! A file that can be no copy of another input is digested by `read` (`while_reading`), and `digest` only looks at
-//! its beginning.
+//! A file that cannot be a copy of another input is digested by `read` (`while_reading`). Stage
+//! `digest` looks only at its beginning.
 //!
 //! Invariants:
-//!  - captures reach `weave` in file order for each input, so a ledger position is a contiguous prefix;
-//! - if a load is stopped, killed or fails, each input is left at such a position, and the next load
+//! - the captures of an input reach `weave` in file order, so a ledger position is a contiguous
+//!   prefix;
+//! - if a load is stopped, killed or fails, each input is left at such a position and the next load
 //!   continues there;
-//!  - memory is bounded: each queue and an epoch by bytes ([`Memory`](crate::memory::Memory)), a reader by one chunk.
+//! - memory is bounded: queues and epochs by bytes ([`Memory`](crate::memory::Memory)), a reader by
+//!   one chunk.
 
 mod chunk;
 mod context;
@@ -50,17 +52,17 @@ use crate::open_archive::OpenArchive;
 use crate::question::OptionalStage;
 use inputs::{Found, SpoolRoom};
 
-/// An epoch closes at this age, so that what was read becomes visible soon.
+/// An epoch closes at this age, so that new captures become visible soon.
 pub(crate) const EPOCH_AGE: Duration = Duration::from_secs(2);
 
-/// At least so much of an input is digested before it is read: all of most inputs that are small, and of the others
-/// what is done at once.
+/// Bytes of an input to digest before it is read, at least. It covers small inputs completely, and
+/// is cheap for large ones.
 const DIGEST_FIRST_BYTES: u64 = 1 << 20;
 
-/// The same in a load that asks for small epochs: still fewer bytes would tell few inputs apart.
+/// The same for a load with small epochs. Fewer bytes would hardly distinguish inputs.
 const DIGEST_FIRST_BYTES_MIN: u64 = 1 << 10;
 
-/// Most inputs read at once. Each has an open file and a buffer.
+/// Limit of inputs read at once. Each has an open file and a buffer.
 const READERS_MAX: usize = 16;
 
 /// Why a load ended early.
@@ -76,13 +78,14 @@ pub(crate) enum LoadError {
     Search(#[from] crate::feed::FeedError),
 }
 
-/// Runs one load to its end or until the job is stopped.
+/// Runs one load until it ends or the job is stopped.
 pub(crate) fn run(open: &Arc<OpenArchive>, job: &Arc<Job>) -> Result<(), LoadError> {
     job.watch_search(Arc::clone(&open.search_progress));
     // After an error, such as a full disk, the index refuses writes until it is opened again.
     open.weave.recover()?;
     open.catch_up_search()?;
-    // A load that finds nothing new weaves nothing, and yet whoever loads expects the facts of what is loaded.
+    // Without new captures no epoch is committed, but the caller still expects the facts to be
+    // published.
     if let Some(facts) = &open.facts {
         facts.publish_noted(&open.weave)?;
     }
@@ -101,8 +104,8 @@ pub(crate) fn run(open: &Arc<OpenArchive>, job: &Arc<Job>) -> Result<(), LoadErr
     if let Some(reader) = &open.document_reader {
         reader.rest();
     }
-    // Even after a failure, everything that was woven must become searchable. The first error is the one to
-    // report.
+    // Even after a failure, everything that was woven must become searchable. The first error is
+    // the one to report.
     let flushed = if job.is_off(OptionalStage::Search) {
         Ok(())
     } else {
@@ -138,7 +141,8 @@ fn context(open: &Arc<OpenArchive>, job: &Arc<Job>, found: &[Found]) -> Context 
         epoch_bytes,
         earlier: Earlier::of(&open.weave, found),
         digest_first_bytes: epoch_bytes.clamp(DIGEST_FIRST_BYTES_MIN, DIGEST_FIRST_BYTES),
-        // In a load of small epochs each says how far its own bytes go, also in an input that is read at once.
+        // With small epochs, each epoch records a digest up to its own end only, even for an input
+        // that is read in one go.
         digests_ahead: epoch_bytes >= DIGEST_FIRST_BYTES,
         spool_room: SpoolRoom::of(open.files.dir()),
         recycled: Recycled::default(),
@@ -198,7 +202,7 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Queued>, Pi
         .batched(
             stage(context, OptionalStage::Search).queue(4, memory.pages_bytes()),
             Batch {
-                // Epochs are handed over with their pages: one at a time.
+                // Each epoch is handed over with its pages, one at a time.
                 items_max: 1,
                 bytes_max: u64::MAX,
                 age_max: Duration::ZERO,
@@ -213,12 +217,12 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Queued>, Pi
     flow.start()
 }
 
-/// A stage that a load can leave out.
+/// Returns the settings of a stage that a load can leave out.
 fn stage(context: &Context, stage: OptionalStage) -> StageSettings {
     StageSettings::new(stage.name()).off(context.job.is_off(stage))
 }
 
-/// Makes a handler with the shared context for each thread of a stage.
+/// Returns a factory of handlers, one for each thread of a stage, that share the context.
 fn with<H>(
     context: &Arc<Context>,
     make: impl Fn(Arc<Context>) -> H + 'static,

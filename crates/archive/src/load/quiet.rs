@@ -1,4 +1,4 @@
-//! Whether a file is still being written, as far as its times tell.
+//! Decides from the times of a file whether it is still being written.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -13,7 +13,8 @@ const RECENT: Duration = Duration::from_secs(5);
 /// Time between two checks of a file.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What an input's name and times say. Call this before the input is digested.
+/// Returns whether an input may still grow, judging by its name and times. Must be called before
+/// the input is digested.
 pub(super) fn growing(place: &Place) -> Growing {
     if place.is_named_open() {
         return Growing::Open;
@@ -28,10 +29,11 @@ pub(super) fn growing(place: &Place) -> Growing {
     }
 }
 
-/// Waits until a file that was last changed at `modified` has not been changed for [`RECENT`]. Returns
-/// `false` as soon as it changes, is no longer `size` bytes long, or the load is stopped.
+/// Waits until a file last changed at `modified` has been unchanged for [`RECENT`]. Returns `false`
+/// as soon as it changes, is no longer `size` bytes long, or the load is stopped.
 pub(super) fn is_left_alone(context: &Context, path: &Path, size: u64, modified: SystemTime) -> bool {
-    // Wait by this process's clock: the clock of another machine may have written a time in the future.
+    // Wait by this process's clock: the time of the file may come from another machine and be in
+    // the future.
     let (begun, patience) = (system::now(), RECENT.saturating_sub(age(modified)));
     while is_unchanged(path, size, modified) {
         if system::since(begun) >= patience {
@@ -50,7 +52,7 @@ fn is_unchanged(path: &Path, size: u64, modified: SystemTime) -> bool {
         .is_ok_and(|now| now.len() == size && now.modified().is_ok_and(|time| time == modified))
 }
 
-/// Time since `modified`; zero if that is in the future.
+/// Returns the time since `modified`, or zero if that is in the future.
 fn age(modified: SystemTime) -> Duration {
     system::wall().duration_since(modified).unwrap_or_default()
 }

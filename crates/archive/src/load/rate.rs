@@ -1,19 +1,19 @@
 //! A limit on pages per second, shared by all threads of a load.
 //!
-//! A thread takes pages first and waits afterwards, so a chunk is never split. Over any longer time the rate
-//! is kept.
+//! A thread takes pages first and waits afterwards, so a chunk is never split. The rate holds on
+//! average.
 
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// Longest time that a stopped load goes on waiting.
+/// Interval at which a waiting thread checks whether the load is stopped.
 const SLICE: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
 pub(super) struct Rate {
     pages_per_s: f64,
-    /// Time until which the pages taken so far use up the rate.
+    /// The time at which the rate allows the pages taken so far.
     paid_until: Mutex<Instant>,
 }
 
@@ -25,7 +25,7 @@ impl Rate {
         }
     }
 
-    /// Takes `pages` and waits until the rate allows them, or until `stopped`.
+    /// Takes `pages` and waits until the rate allows them, or until `stopped` returns `true`.
     pub(super) fn take(&self, pages: u64, stopped: impl Fn() -> bool) {
         let until = self.book(pages, system::now());
         while !stopped() {
@@ -37,7 +37,7 @@ impl Rate {
         }
     }
 
-    /// When the rate allows these pages. Unused time is not saved up.
+    /// Returns when the rate allows these pages. Unused time is not saved up.
     fn book(&self, pages: u64, now: Instant) -> Instant {
         let mut paid_until = self.paid_until.lock();
         let from = (*paid_until).max(now);

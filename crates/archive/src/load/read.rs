@@ -1,18 +1,18 @@
-//! Stage `read`: reads an input's entries and sends them in chunks.
+//! Stage `read`: reads the entries of an input and sends them in chunks.
 //!
 //! Invariants:
-//!  - the chunks of an input follow one another without gap from the ledger's `bytes_done`;
-//!  - only the last chunk of an input carries a state other than `loading`, and an entry that reaches the end of
-//!    the file is in that chunk;
-//! - an entry is in a chunk once the method of its capture is known, or the input has ended: captures that still wait for their
-//!   request are read again by whoever goes on, with the requests before them ([`Exchanges`]);
-//! - a file of which only the beginning is digested is digested while it is read; a chunk says how far, which is at
-//!   least where it ends;
-//! - what is woven of a file is the content that was digested. When reading ends, a file that was written to,
-//!   renamed or replaced meanwhile is digested again as far as it was read. If the digest differs, everything
-//!   woven of the input is taken back and the input has failed;
-//! - an input is done when its end is known. A file that is cut and was changed a moment ago is done once
-//!   nobody has changed it for some seconds; its last record is then used as far as it goes.
+//! - the chunks of an input follow one another without gap from the ledger's `bytes_done`;
+//! - only the last chunk has a state other than `loading`, and it holds the entry at the end of the
+//!   file;
+//! - an entry is sent when the method of its capture is known or the input has ended. Captures that
+//!   still wait for their request are read again later, with the requests before them
+//!   ([`Exchanges`]);
+//! - a file digested in part is digested while it is read, at least up to the end of each chunk;
+//! - only digested content is woven. A file that was written to, renamed or replaced during the
+//!   read is digested again at the end; if the digest differs, the input is taken back and has
+//!   failed;
+//! - an input is done when its end is known. A recently changed file that is cut off is done after
+//!   some quiet seconds; the readable part of its last record is used.
 
 mod index_lines;
 
@@ -33,14 +33,14 @@ use super::{digest, quiet};
 use inputs::Exchanges;
 use inputs::{Declared, FileVersion, Found, FromStart, PACKAGE_DIGEST, Place};
 
-/// Most entries in a chunk.
+/// Limit of entries in a chunk.
 const ENTRIES_MAX: usize = 64;
 
 /// A chunk is full at this size in bytes. A single record may be larger.
 const CHUNK_BYTES: u64 = 1 << 20;
 
-/// Stage `read`. A stopped load sends nothing more. What was read but not sent is read again by the load that
-/// continues.
+/// Runs stage `read` on one input. A stopped load sends no further chunks; entries that were read
+/// but not sent are read again by the load that continues.
 pub(super) fn read(context: &Context, registered: Registered, out: &mut Out<'_, Chunk>) -> StageResult {
     let is_index = inputs::is_index_name(&registered.found.place.location());
     let mut reading = Reading::of(context, registered);
@@ -77,15 +77,15 @@ struct Reading<'a> {
     file: Option<Arc<File>>,
     /// The same file, if it is digested while it is read.
     while_reading: Option<Arc<WhileReading>>,
-    /// The furthest byte that is read.
+    /// End of the furthest byte read.
     reached: Arc<AtomicU64>,
     /// Entries that are not sent yet.
     chunk: Chunk,
     /// Entries that are not in a chunk yet.
     exchanges: Exchanges,
-    /// Where the entries end that were read.
+    /// End of the last entry read.
     read_to: u64,
-    /// Whether no record was found so far.
+    /// Whether no record has been found so far.
     useless: bool,
     /// How the last entry is cut off, if it is and reaches the end of the file.
     cut: Option<String>,
@@ -95,11 +95,12 @@ struct Reading<'a> {
 enum End {
     Stopped,
     Failed(String),
-    /// The content is not the content that was digested; the text says how it differs.
+    /// The content differs from the content that was digested; the text says how.
     Changed(String),
     /// The file ends where its last entry ends.
     Whole,
-    /// The rest is not a whole entry, or the file's length differs from when it was digested (`changed`).
+    /// The rest is not a whole entry, or the length of the file has changed since it was digested
+    /// (`changed`).
     Cut {
         changed: bool,
     },
@@ -121,7 +122,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Reads on from where the last chunk ended.
+    /// Continues to read where the last chunk ended.
     fn read_on(&mut self, out: &mut Out<'_, Chunk>) -> Result<End, flow::StageError> {
         let mut reader = match self.open() {
             Ok(reader) => reader,
@@ -143,17 +144,18 @@ impl<'a> Reading<'a> {
                     return Ok(self.digest_to(size).err().unwrap_or(end));
                 }
                 Err(error) => {
-                    // What can be read of it is used.
+                    // Entries read before the error are used.
                     self.take_rest();
                     return Ok(End::Failed(error.to_string()));
                 }
             }
-            // An epoch consists of whole chunks, so a load that asks for small epochs needs small chunks.
+            // An epoch consists of whole chunks, so a load that asks for small epochs needs small
+            // chunks.
             let bytes_max = CHUNK_BYTES.min(self.context.epoch_bytes);
             let is_full =
                 self.chunk.entries.len() >= self.context.chunk_entries_max || self.chunk.bytes >= bytes_max;
-            // The last entry may be cut off. Killed between its epoch and that of the state, the input would look as if
-            // it could be read on from the middle of a record.
+            // The last entry may be cut off, so it is sent only with the final state. After a kill
+            // between the two epochs the input would otherwise resume in the middle of a record.
             if is_full && self.read_to < size {
                 if let Err(end) = self.digest_to(self.chunk.bytes_done) {
                     return Ok(end);
@@ -165,7 +167,7 @@ impl<'a> Reading<'a> {
         Ok(End::Stopped)
     }
 
-    /// Opens the input where the last chunk ended. The error says why it failed.
+    /// Opens the input where the last chunk ended. The error is the reason why the input failed.
     fn open(&mut self) -> Result<Reader, String> {
         let mut settings = ReaderSettings::default();
         settings.verify_digests = self.context.verify;
@@ -178,7 +180,7 @@ impl<'a> Reading<'a> {
         Reader::from_input(Box::new(input), &location, settings).map_err(|error| error.to_string())
     }
 
-    /// Opens the bytes of the input, which are counted.
+    /// Opens the input and counts the bytes read.
     fn open_input(&mut self) -> Result<Arc<dyn Input>, String> {
         Ok(Arc::new(Counted {
             input: self.open_uncounted()?,
@@ -187,7 +189,7 @@ impl<'a> Reading<'a> {
         }))
     }
 
-    /// Opens the bytes of the input, from its copy if there is one.
+    /// Opens the input, or its copy if there is one, without counting.
     fn open_uncounted(&mut self) -> Result<Arc<dyn Input>, String> {
         let Registered {
             found,
@@ -238,14 +240,15 @@ impl<'a> Reading<'a> {
         self.chunk.exchange_from = self.exchanges.context_from(self.chunk.bytes_done);
     }
 
-    /// Takes the entries that wait, although nothing comes behind them.
+    /// Takes the waiting entries at the end of the input, where no request can follow.
     fn take_rest(&mut self) {
         while let Some((entry, sent_by)) = self.exchanges.pop_at_end() {
             self.take(entry, sent_by.method);
         }
     }
 
-    /// Takes the entries at the end of an input that may grow, as far as no request is waited for.
+    /// Takes the entries at the end of an input that may grow, up to the first that waits for its
+    /// request.
     fn take_without_requests(&mut self) {
         while let Some((entry, sent_by)) = self.exchanges.pop_where_it_may_grow() {
             self.take(entry, sent_by.method);
@@ -263,7 +266,7 @@ impl<'a> Reading<'a> {
         self.chunk = Chunk::new(self.registered.id, self.chunk.begin);
     }
 
-    /// Digests an input that is digested while it is read at least as far as `bytes`.
+    /// Digests at least the first `bytes` bytes of an input that is digested while it is read.
     fn digest_to(&self, bytes: u64) -> Result<(), End> {
         let Some(digesting) = &self.while_reading else {
             return Ok(());
@@ -288,8 +291,9 @@ impl<'a> Reading<'a> {
         Some(digesting.digested(*version, *growing))
     }
 
-    /// Returns `end`, or [`End::Changed`] if the content read is not the content digested. After a stop
-    /// nothing is compared: the load that continues digests the file again, and so compares it.
+    /// Returns `end`, or [`End::Changed`] if the content read differs from the content digested.
+    /// After a stop no comparison is made: the load that continues digests the file again and
+    /// compares then.
     fn compare(&self, end: End) -> End {
         let (Some(file), Some(digested)) = (&self.file, self.registered.version) else {
             return end;
@@ -321,7 +325,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Sends the last chunk, with the input's new state.
+    /// Sends the last chunk, with the new state of the input.
     fn finish(mut self, end: End, out: &mut Out<'_, Chunk>) -> StageResult {
         let is_cut = matches!(end, End::Cut { .. });
         let useless = self.useless && !(is_cut && may_hold_records(self.context, &self.registered.found));
@@ -334,13 +338,13 @@ impl<'a> Reading<'a> {
                         "{what}; what was read of it is taken back: load it again when nobody writes to it"
                     ),
                 });
-                // The state until everything is taken back, and if that fails.
+                // The state until everything is taken back, and the final state if that fails.
                 InputState::Failed {
                     reason: format!("{what}; forget the input (weft forget --input), then load it again"),
                 }
             }
             (End::Failed(reason), _) => {
-                // No byte is woven that is not digested.
+                // Only digested bytes may be woven.
                 if self.digest_to(self.chunk.bytes_done).is_err() {
                     self.drop_unsent();
                 }
@@ -353,7 +357,7 @@ impl<'a> Reading<'a> {
             (End::Cut { .. }, _) => InputState::Loading,
             (End::Whole, _) => InputState::Done,
         };
-        // What is taken back was a mixture, and so is its digest.
+        // A chunk to be taken back holds a mixture, so its digest is meaningless.
         if self.chunk.taken_back.is_none() {
             self.chunk.digested = self.digested();
         }
@@ -370,11 +374,12 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// A digest that the package declares, and that the input does not have. Its records say for themselves whether they are whole.
+/// Returns a defect if the digest that the package declares differs from that of the input. The
+/// records are checked separately.
 fn stale_digest(registered: &Registered) -> Option<Defect> {
     let Declared { digest, .. } = &registered.found.declared;
     let found = &registered.entry.digest;
-    // What was not read to its end has no digest of its whole content to compare.
+    // An input that was not read to its end has no digest of its whole content to compare.
     let is_whole = found.starts_with("sha256:") && !found.contains('/');
     let declared = digest.as_ref().filter(|_| is_whole)?;
     let is_other = declared.starts_with("sha256:") && !declared.eq_ignore_ascii_case(found);
@@ -387,7 +392,7 @@ fn stale_digest(registered: &Registered) -> Option<Defect> {
     })
 }
 
-/// How an entry at the end of a file is cut off, as the reader describes it.
+/// Returns how an entry at the end of a file is cut off, as the reader describes it.
 fn cut_of(entry: &Entry) -> Option<String> {
     let defects: &[Defect] = match entry {
         Entry::Record(record) => &record.defects,
@@ -407,7 +412,7 @@ fn is_cut(reason: &str) -> bool {
     .contains(&reason)
 }
 
-/// Whether an input begins like records. Also true if it cannot be opened.
+/// Returns whether an input begins like a file of records, or cannot be opened.
 fn may_hold_records(context: &Context, found: &Found) -> bool {
     let input = found.place.open(&context.open.sources);
     input.map_or(true, |input| {
@@ -415,8 +420,8 @@ fn may_hold_records(context: &Context, found: &Found) -> bool {
     })
 }
 
-/// Most entries of a chunk. Under a rate limit it is smaller, because a chunk waits as a whole and small ones
-/// pass more evenly.
+/// Returns the limit of entries in a chunk. Under a rate limit it is smaller, because a chunk waits
+/// as a whole and small chunks pass more evenly.
 pub(super) fn chunk_entries_max(rate_pages_per_s: Option<f64>) -> usize {
     match rate_pages_per_s {
         Some(rate) => ((rate / 4.0) as usize).clamp(1, ENTRIES_MAX),

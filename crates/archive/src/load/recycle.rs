@@ -1,23 +1,23 @@
-//! Records that were extracted, whose memory readers use again.
+//! Extracted records whose memory the readers reuse.
 //!
-//! Readers and extraction run on different threads. Memory that one thread takes and another gives back is slow
-//! for the allocator, and what it gives back to the system has to be cleared again.
+//! Readers and extraction run on different threads. Memory allocated by one thread and freed by
+//! another is slow for the allocator, and memory returned to the system has to be cleared again.
 
 use parking_lot::Mutex;
 use warc::{Reader, Record};
 
-/// Most chunks whose records are kept: readers take one for each that they send.
+/// Limit of chunks whose records are kept. A reader takes one for each chunk that it sends.
 const CHUNKS_MAX: usize = 8;
 
-/// Chunks with more bytes than this hold a record that is large, and rare.
+/// Larger chunks hold a large record, which is rare, so they are not kept.
 const CHUNK_BYTES_MAX: u64 = 2 << 20;
 
-/// The records of chunks that were extracted.
+/// The records of extracted chunks.
 #[derive(Default)]
 pub(super) struct Recycled(Mutex<Vec<Vec<Record>>>);
 
 impl Recycled {
-    /// Keeps the records of a chunk of `bytes` for readers, if there is room for them.
+    /// Keeps the records of a chunk of `bytes` bytes for readers, if there is room for them.
     pub(super) fn give(&self, records: Vec<Record>, bytes: u64) {
         let mut chunks = self.0.lock();
         if bytes <= CHUNK_BYTES_MAX && chunks.len() < CHUNKS_MAX {

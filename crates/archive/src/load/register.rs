@@ -1,11 +1,12 @@
 //! Stage `register`: gives inputs their row in the ledger, which says where reading begins.
 //!
 //! Invariants:
-//!  - inputs are registered one at a time, in the order of the arguments; of two with the same content the least name
-//!    counts, whichever comes first;
-//! - an input has one row: it gets no new row if its content is known or continues known content, or if it
-//!   was loaded before and is missing now;
-//! - if an input continues one that was taken for complete, reading begins where that one was complete;
+//! - inputs are registered one at a time, in the order of the arguments; of several inputs with the
+//!   same content the least name counts, in whatever order they come;
+//! - an input has one row: no row is added if its content is known or continues known content, or
+//!   if it was loaded before and is missing now;
+//! - if an input continues one that was believed complete, reading begins after the last complete
+//!   record of that one;
 //! - an unfinished input keeps its state if other content is at its place now, and its row says so.
 
 use std::collections::HashSet;
@@ -24,11 +25,12 @@ use super::take_back::{self, Failure};
 use crate::crash;
 use inputs::{Found, Spool};
 
-/// Why an input cannot be read on if its file was replaced or rewritten.
+/// Why an input cannot be continued after its file was replaced or rewritten.
 const OTHER_CONTENT: &str =
     "other content is at its place, so it cannot be read on; weft forget --input takes it back";
 
-/// Stage `register`: finds or makes the input's row. `claimed` contains the inputs that this load has so far.
+/// Finds or makes the row of one input. `claimed` contains the inputs that this load has registered
+/// so far.
 pub(super) fn register(
     context: &Context,
     claimed: &mut HashSet<InputId>,
@@ -54,7 +56,7 @@ pub(super) fn register(
     }
     let absent = no_content(&location);
     let (digest, size) = match &content {
-        // All empty files have the same content, but each gets a row of its own.
+        // All empty files have the same content, but each gets its own row.
         Ok(content) if content.size > 0 => (content.digest.clone(), content.size),
         _ => (absent.clone(), 0),
     };
@@ -79,7 +81,8 @@ pub(super) fn register(
                     context.job.counters.inputs_failed.add(1);
                     return Ok(());
                 }
-                // It stays beside the input that has this content, and its own file may come later in this load.
+                // The earlier input stays next to the input with this content. Its own file may
+                // come later in this load.
                 continues = None;
             }
         }
@@ -93,7 +96,7 @@ pub(super) fn register(
     }
     let weave = &context.open.weave;
     let (id, entry) = match &context.open.facts {
-        // It may get another name, which the facts get with it.
+        // The input may get another name, which must also be written to the facts.
         Some(facts) => facts.register(weave, asked, continues)?,
         None => weave.register_input(asked, continues)?,
     };
@@ -124,7 +127,8 @@ pub(super) fn register(
     })
 }
 
-/// Takes in captures of a known input whose takedown is undone. Where a record cannot be read, the input's row says so.
+/// Adds the captures of a known input whose takedown is undone. If a record cannot be read, the
+/// input's row says so.
 fn take_in(
     context: &Context,
     (id, entry): (InputId, &LedgerEntry),
@@ -148,13 +152,13 @@ fn take_in(
     }
 }
 
-/// Whether another input than `id` has this content.
+/// Returns whether an input other than `id` has this content.
 fn is_known_elsewhere(context: &Context, id: InputId, digest: &str) -> bool {
     let known = context.open.weave.input_of(digest);
     known.is_some_and(|known| known != id)
 }
 
-/// Whether the place of an input still begins with what is known of it.
+/// Returns whether the content at the place of an input still begins with the known bytes.
 fn is_still_there(context: &Context, entry: &LedgerEntry) -> bool {
     let (bytes, digest) = entry.beginning();
     let input = context.open.sources.open(&entry.location);
@@ -162,10 +166,10 @@ fn is_still_there(context: &Context, entry: &LedgerEntry) -> bool {
     now.is_ok_and(|now| now.size == bytes && now.digest == digest)
 }
 
-/// Prepares an earlier input to be continued by content of this digest and size. Returns `false` if nothing
-/// continues it, because another input already has exactly that content. The earlier input is then removed,
-/// unless it is still at its place: the content is a longer copy, and removing its beginning would only have it
-/// read again, by every load that finds both.
+/// Prepares an earlier input to be continued by content of this digest and size. Returns `false` if
+/// no input continues it, because another input already has exactly that content. In that case the
+/// earlier input is removed, unless it is still at its place: then the content is a longer copy,
+/// and every load that finds both would read the removed beginning again.
 fn undo_end(
     context: &Context,
     (id, entry): (InputId, &LedgerEntry),
@@ -195,7 +199,8 @@ fn undo_end(
     let had_ended = matches!(entry.state, InputState::Done | InputState::Failed { .. });
     let is_woven = entry.has_content() && entry.bytes_done > 0;
     if inputs::is_index_name(&entry.location) && is_woven && entry.size < size {
-        // Lines have no order that more of them would continue.
+        // The lines of an index may be in another order, so a longer index does not continue a
+        // shorter one.
         let begin = InputState::Loading;
         take_back::to_the_beginning(&context.open, &context.extract, id, begin, Some(&input()?))?;
     } else if had_ended && is_woven && entry.size < size {
@@ -206,8 +211,8 @@ fn undo_end(
     Ok(true)
 }
 
-/// Keeps what was loaded from this location before, and notes in its row that it is missing now. Returns
-/// whether there is such an input.
+/// Keeps the input loaded from this location before, and notes in its row that it is missing now.
+/// Returns whether there is such an input.
 fn note_missing(
     context: &Context,
     claimed: &mut HashSet<InputId>,
@@ -225,8 +230,8 @@ fn note_missing(
     Ok(true)
 }
 
-/// Notes in the rows of inputs that were read in part from this location that they cannot be read on, because
-/// other content is there now.
+/// Notes in the rows of inputs partly read from this location that they cannot be continued,
+/// because other content is there now.
 fn note_other_content(
     context: &Context,
     claimed: &HashSet<InputId>,
@@ -252,8 +257,8 @@ fn note_other_content(
     Ok(())
 }
 
-/// An input that failed at its very end fails again for the same reason, because there is nothing more to
-/// read.
+/// Returns the reason of an input that failed at its very end. It fails again, because no bytes are
+/// left to read.
 fn exhausted(entry: &LedgerEntry) -> Option<String> {
     match &entry.state {
         InputState::Failed { reason } if entry.bytes_done >= entry.size => Some(reason.clone()),
@@ -261,7 +266,7 @@ fn exhausted(entry: &LedgerEntry) -> Option<String> {
     }
 }
 
-/// Replaces the digest of an input without content, so that each location has one row.
+/// Returns a stand-in digest for an input without content, so that each location has one row.
 fn no_content(location: &str) -> String {
     let hash = Sha256::digest(location);
     format!("{NO_CONTENT}{}", data_encoding::HEXLOWER.encode(&hash))

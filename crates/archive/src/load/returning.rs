@@ -1,7 +1,7 @@
-//! Captures that come back: their takedown is undone, and their input is loaded again.
+//! Adds captures again whose takedown was undone, when their input is loaded again.
 //!
-//! The input itself is known, so only their records are read again. They come in as they would have without the takedown: the
-//! index strikes them from what is kept out in the same step.
+//! The input itself is known, so only these records are read again. They are added as if there had
+//! been no takedown. The same commit removes them from the captures kept out.
 
 use std::collections::HashSet;
 use std::io;
@@ -16,22 +16,23 @@ use crate::kept_facts::WeaveError;
 use cdx::Line;
 use inputs::IndexLines;
 
-/// Why captures did not come back.
+/// Why captures could not be added again.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
     #[error(transparent)]
     Weave(#[from] WeaveError),
-    /// A record could not be read. What came before it is back, and the next load goes on with it.
+    /// A record could not be read. The captures before it are added; the next load continues with
+    /// it.
     #[error("the capture at offset {offset} cannot be taken in again: {why}")]
     Record {
-        /// Its place.
+        /// Offset of the record.
         offset: u64,
-        /// Why it cannot be read.
+        /// Why the record cannot be read.
         why: String,
     },
 }
 
-/// Takes in the captures of an input whose takedowns are undone. `input` has its bytes.
+/// Adds the captures of an input whose takedowns are undone. `input` opens the bytes of the input.
 pub(super) fn take_in(
     context: &Context,
     (id, entry): (InputId, &LedgerEntry),
@@ -54,7 +55,7 @@ pub(super) fn take_in(
         ..
     } in returning
     {
-        // What is not done now is done by the next load.
+        // The next load adds the remaining captures.
         if context.job.is_stopped() {
             break;
         }
@@ -71,7 +72,7 @@ pub(super) fn take_in(
     weave(context, batch)
 }
 
-/// The same of lines of an index, which are few enough to be read in one go.
+/// Adds lines of an index again. They are few enough to be added in one batch.
 fn take_in_lines(
     context: &Context,
     id: InputId,
@@ -108,7 +109,7 @@ fn weave(context: &Context, batch: Batch) -> Result<(), Failure> {
         Some(facts) => facts.apply(&open.weave, batch)?,
         None => open.weave.apply(batch).map_err(WeaveError::from)?,
     };
-    // Search follows with the next epoch, or at the end of the load.
+    // The search index follows with the next epoch, or at the end of the load.
     let counters = &context.job.counters;
     counters.epochs.add(1);
     counters.captures.add(report.captures_new);

@@ -1,13 +1,13 @@
-//! Takes back what was woven of an input.
+//! Takes back woven parts of an input.
 //!
-//! An input may continue an earlier, shorter one: a copy that was interrupted, or a file that was cut. The
-//! earlier one was woven with its incomplete last record. So it is first taken back to the end of its last
-//! complete record, which a reader with the setting `growing` finds; then it is read on like any input that
-//! has grown. If the whole content is already known under another name, and the earlier input is no longer at
-//! its place, the earlier input is removed for good.
+//! An input may continue an earlier, shorter one: a copy that was interrupted, or a file that was
+//! cut off. The earlier one was woven with its incomplete last record. So it is first taken back to
+//! the end of its last complete record, which a reader with the setting `growing` finds. Then it is
+//! read on like any input that has grown. If another input already has the whole content, and the
+//! earlier input is no longer at its place, the earlier input is removed for good.
 //!
-//! An input whose content changed while it was read is a mixture, so all of it is taken back; the same
-//! happens to a forgotten input.
+//! An input whose content changed while it was read is a mixture, so all of it is taken back. The
+//! same happens to a forgotten input.
 
 use std::io;
 use std::sync::Arc;
@@ -22,16 +22,16 @@ use crate::open_archive::OpenArchive;
 use crate::record_outcome::extract_guarded;
 use inputs::Exchanges;
 
-/// Enough of a block to know what request it is, also of WAT.
+/// Bytes of a block that suffice to recognise the request, also in WAT.
 const REQUEST_BYTES: u64 = 1 << 16;
 
 /// Why an input cannot be taken back.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
-    /// The index or the facts failed, as they may at any other step.
+    /// The index or the facts failed.
     #[error(transparent)]
     Weave(#[from] WeaveError),
-    /// Something could not be read. The input stays as it was.
+    /// A read failed. The input is unchanged.
     #[error("its earlier end cannot be undone: {0}")]
     Input(String),
 }
@@ -45,7 +45,8 @@ impl From<TakeBackError> for Failure {
     }
 }
 
-/// Takes the input `id` back to the end of its last complete record. `input` begins with its bytes.
+/// Takes the input `id` back to the end of its last complete record. The content of `input` begins
+/// with the bytes of that input.
 pub(super) fn to_last_whole_record(
     context: &Context,
     (id, entry): (InputId, &LedgerEntry),
@@ -54,7 +55,7 @@ pub(super) fn to_last_whole_record(
     let whole = whole_part(context, input, entry.size).map_err(|error| Failure::Input(error.to_string()))?;
     let (bytes_done, records) = (whole.bytes_done, whole.records);
     let to = TakeBack {
-        // A failed input may not have been read to its end.
+        // A failed input was possibly not read to its end.
         bytes_done: bytes_done.min(entry.bytes_done),
         exchange_from: whole.exchange_from.min(entry.exchange_from),
         records: records.min(entry.records),
@@ -63,7 +64,7 @@ pub(super) fn to_last_whole_record(
     take_back(&context.open, &context.extract, id, &to, Some(input))
 }
 
-/// Takes back the last answers of an input that has grown, if they were taken before their requests came.
+/// Takes back the last responses of a grown input that were woven before their requests arrived.
 pub(super) fn to_early_answers(
     context: &Context,
     (id, entry): (InputId, &LedgerEntry),
@@ -86,13 +87,14 @@ pub(super) fn to_early_answers(
     take_back(&context.open, &context.extract, id, &to, Some(input))
 }
 
-/// Removes an input from the ledger, and everything it left from every view.
+/// Removes an input from the ledger, and everything that it contributed from all views.
 pub(crate) fn forget_input(open: &OpenArchive, id: InputId) -> Result<(), String> {
     let settings = open.extract_settings();
     into_nothing(open, &settings, id, None).map_err(|failure| failure.to_string())
 }
 
-/// Takes captures down, their facts too. Captures that would be current then are read again where their inputs are now.
+/// Takes captures down, including their facts. Captures that become current as a result are read
+/// again from the present place of their inputs.
 pub(crate) fn take_down_captures(open: &OpenArchive, asked: &TakeDown) -> Result<TookDown, String> {
     let settings = open.extract_settings();
     let mut reread = |row: &CaptureRow| reread(&settings, row, open.sources.open(&row.location));
@@ -106,8 +108,8 @@ pub(crate) fn take_down_captures(open: &OpenArchive, asked: &TakeDown) -> Result
     took_down.map_err(|failure| failure.to_string())
 }
 
-/// Takes all of an input back and removes it from the ledger. `input` is what is at its place now, if
-/// anything.
+/// Takes all of an input back and removes it from the ledger. `input` is the content now at its
+/// place, if any.
 pub(super) fn into_nothing(
     open: &OpenArchive,
     settings: &extract::Settings,
@@ -117,7 +119,7 @@ pub(super) fn into_nothing(
     to_the_beginning(open, settings, id, InputState::Forgotten, input)
 }
 
-/// Takes all of an input back and gives it a state. `input` is as in [`into_nothing`].
+/// Takes all of an input back and sets its state. For `input` see [`into_nothing`].
 pub(super) fn to_the_beginning(
     open: &OpenArchive,
     settings: &extract::Settings,
@@ -155,7 +157,7 @@ fn take_back(
     facts.take_back(&open.weave, (id, to), &mut reread)
 }
 
-/// Makes the capture of a row again, as a load does.
+/// Makes the capture of a row again from its record, as a load does.
 fn reread(
     settings: &extract::Settings,
     row: &CaptureRow,
@@ -164,7 +166,7 @@ fn reread(
     reread_at(settings, &row.location, (row.offset, row.length), input)
 }
 
-/// Makes the capture at an offset again, of a record of this length.
+/// Makes a capture again from the record at this offset and of this length.
 pub(super) fn reread_at(
     settings: &extract::Settings,
     location: &str,
@@ -180,14 +182,15 @@ pub(super) fn reread_at(
     }
 }
 
-/// The part of an input that stays as it is when more comes behind it.
+/// The part of an input that does not change when data is appended.
 struct WholePart {
     bytes_done: u64,
     exchange_from: u64,
     records: u64,
 }
 
-/// The complete records among the first `size` bytes, up to the first whose request may still come.
+/// Returns the complete records among the first `size` bytes, up to the first whose request may
+/// still come.
 fn whole_part(context: &Context, input: &Arc<dyn Input>, size: u64) -> Result<WholePart, warc::ReadError> {
     let part = Beginning {
         input: input.clone(),
@@ -221,8 +224,8 @@ fn whole_part(context: &Context, input: &Arc<dyn Input>, size: u64) -> Result<Wh
     Ok(whole)
 }
 
-/// With `growing` the reader stops before an incomplete last record. Only positions and requests matter here, so that little
-/// is kept of bodies.
+/// Returns settings with which a reader stops before an incomplete last record (`growing`). Only
+/// positions and requests matter here, so only the beginnings of bodies are kept.
 fn position_settings() -> ReaderSettings {
     let mut settings = ReaderSettings::default();
     settings.growing = true;

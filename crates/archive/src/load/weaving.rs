@@ -1,4 +1,4 @@
-//! Stage `weave`: each batch becomes one epoch.
+//! Stage `weave`: commits each batch as one epoch.
 
 use std::collections::HashMap;
 
@@ -50,16 +50,16 @@ pub(super) fn weave_chunks(
     count(context, &report, &progress);
     let snapshot = context.open.weave.snapshot();
     out.send(Woven { report, snapshot })?;
-    // Every chunk of these inputs is woven now, so all of it can be taken back.
+    // All chunks of these inputs are woven now, so the inputs can be taken back completely.
     for (input, state) in changed {
         take_back_changed(context, input, state)?;
     }
     Ok(())
 }
 
-/// Takes back everything of an input whose content changed while it was read. If that fails, the input keeps
-/// the state of its last chunk, which tells the user what to do. The search index follows with the next
-/// epoch, or at the end of the load.
+/// Takes back everything of an input whose content changed while it was read. If that fails, the
+/// input keeps the state of its last chunk, which tells the user what to do. The search index
+/// follows with the next epoch, or at the end of the load.
 fn take_back_changed(context: &Context, input: InputId, state: InputState) -> StageResult {
     match take_back::to_the_beginning(&context.open, &context.extract, input, state, None) {
         Ok(()) => Ok(()),
@@ -71,7 +71,7 @@ fn take_back_changed(context: &Context, input: InputId, state: InputState) -> St
     }
 }
 
-/// Appends later progress of the same input, which begins where the earlier one ended.
+/// Appends the next progress of the same input. It begins where `whole` ends.
 fn append(whole: &mut InputProgress, next: InputProgress) {
     debug_assert!(
         whole.bytes_done <= next.bytes_done && whole.state == InputState::Loading,

@@ -1,8 +1,9 @@
 //! An input that is digested while it is read, so that it is read only once.
 //!
 //! Invariants:
-//!  - the digest takes every byte of the file once and in order, whatever the reader skips or reads again;
-//!  - it takes no more bytes than the file had when it was found.
+//! - the digest takes every byte of the file once and in order, even where the reader skips or
+//!   repeats bytes;
+//! - it takes at most as many bytes as the file had when it was found.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -17,16 +18,16 @@ use super::interrupted::Interrupted;
 use crate::jobs::Job;
 use inputs::{Digesting, FileVersion};
 
-/// Bytes read at a time where they do not come from the reader.
+/// Size of the buffer for bytes that do not come from the reader.
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// A file that is digested while it is read.
 pub(super) struct WhileReading {
     file: Arc<File>,
-    /// Bytes that the file had when it was found.
+    /// Size of the file when it was found, in bytes.
     size: u64,
-    /// Whether bytes are digested as they are read, which is ahead of what is woven. Else only what is woven is
-    /// digested; it is read again for that.
+    /// Whether bytes are digested by the reader, ahead of the weaving. Otherwise only woven bytes
+    /// are digested, and they are read a second time for that.
     is_ahead: bool,
     job: Arc<Job>,
     digesting: Mutex<Digesting>,
@@ -49,13 +50,13 @@ impl WhileReading {
         }
     }
 
-    /// How many bytes are digested, and their digest.
+    /// Returns how many bytes are digested, and their digest.
     pub(super) fn beginning(&self) -> (u64, String) {
         let digesting = self.digesting.lock();
         (digesting.position(), digesting.digest())
     }
 
-    /// What the ledger is to say.
+    /// Returns the digest to record in the ledger.
     pub(super) fn digested(&self, version: Option<FileVersion>, growing: Growing) -> Digested {
         let digesting = self.digesting.lock();
         let digest = digesting.digest();
@@ -73,8 +74,8 @@ impl WhileReading {
         }
     }
 
-    /// Digests at least the first `bytes` bytes, but not more than the file had when it was found. Fails with
-    /// [`ErrorKind::UnexpectedEof`] if there are fewer now.
+    /// Digests at least the first `bytes` bytes, but not more than the file had when it was found.
+    /// Fails with [`ErrorKind::UnexpectedEof`] if the file has fewer now.
     pub(super) fn digest_to(&self, bytes: u64) -> io::Result<()> {
         self.catch_up(&mut self.digesting.lock(), bytes)
     }
@@ -120,7 +121,7 @@ impl Input for WhileReading {
         let mut digesting = self.digesting.lock();
         let end = (offset + bytes as u64).min(self.size);
         if digesting.position() < end {
-            // What the reader skipped comes first.
+            // Digest the bytes that the reader skipped first.
             self.catch_up(&mut digesting, offset)?;
             let (from, to) = (digesting.position() - offset, end - offset);
             self.take(&mut digesting, &into[from as usize..to as usize]);

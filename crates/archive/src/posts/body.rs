@@ -1,5 +1,5 @@
-//! The lines of a post, and how they are kept: as CDXJ, whatever they came as, because columns that one post names must not
-//! count for the next.
+//! Parses the lines of a post, and formats them for storage. They are stored as CDXJ, whatever
+//! their format was, because columns named in one post must not apply to the next.
 
 use std::collections::HashMap;
 
@@ -8,21 +8,22 @@ use extract::IndexLine;
 use crate::AskError;
 use cdx::{Line, LineReader, line_text};
 
-/// Most of a line that an error repeats, in characters.
+/// Limit of the part of a line quoted in an error, in characters.
 const SHOWN_CHARS: usize = 200;
 
-/// Lines that tell of captures.
+/// Lines that describe captures.
 #[derive(Debug, Default)]
 pub(super) struct PostedLines {
-    /// Each with its number, counted from 1; aliases, too. Of two with the same place and time the last one is left.
+    /// Each with its number, counted from 1; including aliases. If two have the same place and
+    /// time, only the last is kept.
     pub(super) lines: Vec<(u64, IndexLine)>,
-    /// Lines that tell of none.
+    /// Number of lines without a capture.
     pub(super) passed_over: u64,
-    /// Lines that cannot be used.
+    /// Number of invalid lines.
     pub(super) bad: u64,
 }
 
-/// Reads lines; refuses all of them for one that cannot be used, unless these are to be left out.
+/// Parses lines. An invalid line refuses all of them, unless such lines are to be skipped.
 pub(super) fn read(text: &str, skip_bad: bool) -> Result<PostedLines, AskError> {
     let (mut reader, mut read) = (LineReader::default(), PostedLines::default());
     let mut by_place: HashMap<(String, i64, String, u64), usize> = HashMap::new();
@@ -66,7 +67,8 @@ pub(super) fn read(text: &str, skip_bad: bool) -> Result<PostedLines, AskError> 
     Ok(read)
 }
 
-/// Whether what is kept of a line is read as the same. Otherwise it would not be known again when it is posted again or deleted.
+/// Returns whether the stored form of a line parses to the same line. Otherwise it would not be
+/// recognised when it is posted again or deleted.
 fn is_kept_as_it_is(line: &IndexLine) -> bool {
     let kept = line_text(line);
     match LineReader::default().read(kept.trim_end_matches('\n').as_bytes()) {
@@ -75,7 +77,7 @@ fn is_kept_as_it_is(line: &IndexLine) -> bool {
     }
 }
 
-/// Whether two lines tell the same, wherever they stand.
+/// Returns whether two lines have the same content, wherever they are stored.
 pub(super) fn says_the_same(one: &IndexLine, other: &IndexLine) -> bool {
     let alike = IndexLine {
         offset: other.offset,
@@ -85,7 +87,7 @@ pub(super) fn says_the_same(one: &IndexLine, other: &IndexLine) -> bool {
     alike == *other
 }
 
-/// Lines as they are kept.
+/// Returns the stored form of lines.
 pub(super) fn text<'l>(lines: impl Iterator<Item = &'l IndexLine>) -> String {
     lines.map(line_text).collect()
 }
@@ -113,7 +115,7 @@ mod tests {
         );
         check("k 20140126200624 http://www.iana.org/ - - - - 334 x.warc.gz");
         check(" CDX a b g V k s m\nhttp://a.org/%20x 20140126200624 d/x.warc.gz 334 sha1:abc 200 TEXT/html");
-        // A SHA-256 is no SHA-1, whose letters are capitals.
+        // A SHA-256 is not a SHA-1, whose letters are capitals.
         check("k 20140126200624 http://a.org/ text/html 200 sha256:00ab - 334 x.warc.gz");
         check("k 20140126200624 http://a.org/ text/html 200 a:B://c - 334 x.warc.gz");
         check(

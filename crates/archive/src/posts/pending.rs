@@ -1,4 +1,4 @@
-//! What was begun and takes several steps, written down until the last one is done.
+//! The note of an operation of several steps, kept until its last step is done.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,13 +11,13 @@ use super::segment::put;
 
 const NAME: &str = "pending.json";
 
-/// What is to be done.
+/// The operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Action {
-    /// Add the lines, and take out what they replace.
+    /// Add the lines, and remove those that they replace.
     Replace,
-    /// Take out what is like the lines.
+    /// Remove the posted lines that match.
     Delete,
 }
 
@@ -33,7 +33,7 @@ impl Pending {
         root.join(NAME)
     }
 
-    /// What was not finished, if anything.
+    /// Returns the unfinished operation, if any.
     pub(super) fn read(root: &Path) -> Result<Option<Pending>, PostError> {
         let path = Pending::path(root);
         let text = match fs::read(&path) {
@@ -49,7 +49,7 @@ impl Pending {
             })
     }
 
-    /// Durable when it returns.
+    /// Writes the note, and returns when it is durable.
     pub(super) fn write(&self, root: &Path) -> Result<(), PostError> {
         let path = Pending::path(root);
         let text = serde_json::to_vec(self).map_err(|error| PostError::io("write", &path, error.into()))?;
@@ -58,7 +58,8 @@ impl Pending {
 
     pub(super) fn remove(root: &Path) -> Result<(), PostError> {
         let path = Pending::path(root);
-        // Should its end not be durable, all of it is done once more, which changes nothing: so nobody waits for that.
+        // Not synced: if the removal is lost in a crash, the operation is run again, which changes
+        // nothing.
         fs::remove_file(&path).map_err(|error| PostError::io("remove", &path, error))
     }
 }

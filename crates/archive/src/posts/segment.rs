@@ -1,12 +1,13 @@
-//! Segments: the files that posted lines are kept in.
+//! Segments: the files in which posted lines are stored.
 //!
-//! | line | what |
+//! | line | content |
 //! |---|---|
 //! | first | `!weft-posted 1 COLLECTION NUMBER`, so that no two have the same content |
-//! | other | CDXJ, or `!` and blanks where a line was deleted |
+//! | other | CDXJ, or `!` and blanks for a deleted line |
 //!
-//! The folder of a collection has its name, in which other bytes than letters, digits, `-`, `_` and `.` are `%XX`; that of
-//! posts without a label is `all`, which is no collection's name.
+//! The folder of a collection has its name, in which bytes other than letters, digits, `-`, `_` and
+//! `.` are written as `%XX`. The folder for posts without a label is `all`, which cannot be the
+//! name of a collection.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -19,18 +20,18 @@ use crate::crash;
 use crate::own_inputs::POSTED;
 use inputs::Digesting;
 
-/// A segment gets no more lines when it would be longer than this: what is there is read and written again with each post.
-/// A post that is longer has a segment of its own.
+/// A segment is not extended beyond this size, because each post reads and rewrites it. A longer
+/// post has its own segment.
 const SEGMENT_BYTES_MAX: u64 = 1 << 20;
 
-/// Longest name of a folder, in bytes: most file systems take 255.
+/// Limit of a folder's name, in bytes. Most file systems allow 255.
 const NAME_BYTES_MAX: usize = 200;
 
 const ALL: &str = "all";
 
 const EXTENSION: &str = "cdx";
 
-/// What is written and not yet in its place.
+/// Name of the temporary file before its rename.
 const ASIDE: &str = ".new";
 
 /// The segments of one collection.
@@ -41,7 +42,7 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// Those of a collection; of no label where its name is empty or `all`.
+    /// Returns the segments of a collection; those without a label if its name is empty or `all`.
     pub(super) fn of(root: PathBuf, collection: &str) -> Result<Segments, AskError> {
         let collection = if collection == ALL { "" } else { collection };
         let name = folder_name(collection);
@@ -57,7 +58,8 @@ impl Segments {
         })
     }
 
-    /// Those of the collection of a segment at a location, as [`Segments::location`] gives it.
+    /// Returns the segments of the collection of the segment at a location, as made by
+    /// [`Segments::location`].
     pub(super) fn at(root: PathBuf, location: &str) -> Option<Segments> {
         let (folder, _) = location.strip_prefix(POSTED)?.split_once('/')?;
         Some(Segments {
@@ -66,7 +68,7 @@ impl Segments {
         })
     }
 
-    /// Those of all collections.
+    /// Returns the segments of all collections.
     pub(super) fn all(root: &Path) -> Result<Vec<Segments>, PostError> {
         let mut all = Vec::new();
         for entry in fs::read_dir(root).map_err(|error| PostError::io("list", root, error))? {
@@ -90,23 +92,25 @@ impl Segments {
         &self.collection
     }
 
-    /// Whether they are of no label, and so asked for with everything else.
+    /// Returns whether they have no label, so that they are found only by questions about all
+    /// collections.
     pub(super) fn is_of_all(&self) -> bool {
         self.collection.is_empty()
     }
 
-    /// What the ledger calls a segment, and where it says that it is, wherever the archive lies.
+    /// Returns the name and location of a segment in the ledger, which do not depend on where the
+    /// archive is.
     pub(super) fn location(&self, path: &Path) -> String {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         format!("{POSTED}{}/{file}", folder_name(&self.collection))
     }
 
-    /// The path of the segment at a location.
+    /// Returns the path of the segment at a location.
     pub(super) fn path(&self, location: &str) -> PathBuf {
         self.dir.join(location.rsplit('/').next().unwrap_or_default())
     }
 
-    /// Paths of the segments, the oldest first.
+    /// Returns the paths of the segments, oldest first.
     pub(super) fn paths(&self) -> Result<Vec<PathBuf>, PostError> {
         let error = |error| PostError::io("list", &self.dir, error);
         let entries = match fs::read_dir(&self.dir) {
@@ -123,8 +127,8 @@ impl Segments {
         Ok(numbered.into_iter().map(|(_, path)| path).collect())
     }
 
-    /// Appends lines to the newest segment, or to a new one where that is long or gets no more (`is_closed`). Durable when it
-    /// returns; gives the path of the segment.
+    /// Appends lines to the newest segment, or to a new one if that is full or closed
+    /// (`is_closed`). Returns the path of the segment when the lines are durable.
     pub(super) fn append(&self, text: &str, is_closed: impl Fn(&Path) -> bool) -> Result<PathBuf, PostError> {
         make_dir(&self.dir)?;
         let last = self.paths()?.pop();
@@ -146,7 +150,7 @@ impl Segments {
     }
 }
 
-/// Puts a file in its place whole: durable when it returns.
+/// Replaces a file as a whole, and returns when it is durable.
 pub(super) fn put(path: &Path, content: &[&[u8]]) -> Result<(), PostError> {
     let dir = path.parent().unwrap_or(path);
     let aside = dir.join(ASIDE);
@@ -163,7 +167,7 @@ pub(super) fn put(path: &Path, content: &[&[u8]]) -> Result<(), PostError> {
     write().map_err(|error| PostError::io("write", path, error))
 }
 
-/// Makes a folder and the one around it; durable when it returns.
+/// Makes a folder and its parent, and returns when they are durable.
 fn make_dir(dir: &Path) -> Result<(), PostError> {
     if dir.exists() {
         return Ok(());
@@ -178,7 +182,8 @@ fn make_dir(dir: &Path) -> Result<(), PostError> {
     make().map_err(|error| PostError::io("make", dir, error))
 }
 
-/// Blanks lines, given by offset and length: they are read as none from now on. Durable when it returns.
+/// Blanks lines, given by offset and length, so that they are read as comments. Returns when this
+/// is durable.
 pub(super) fn blank(path: &Path, lines: impl Iterator<Item = (u64, u64)>) -> Result<(), PostError> {
     let blank = || -> io::Result<()> {
         let file = File::options().write(true).open(path)?;
@@ -194,7 +199,7 @@ pub(super) fn blank(path: &Path, lines: impl Iterator<Item = (u64, u64)>) -> Res
     blank().map_err(|error| PostError::io("write", path, error))
 }
 
-/// Digest of a segment, as the ledger has it.
+/// Returns the digest of a segment, as in the ledger.
 pub(super) fn digest(path: &Path) -> Result<String, PostError> {
     let read = || -> io::Result<String> {
         let mut content = Vec::new();
@@ -206,7 +211,7 @@ pub(super) fn digest(path: &Path) -> Result<String, PostError> {
     read().map_err(|error| PostError::io("read", path, error))
 }
 
-/// The number in a segment's name.
+/// Returns the number in a segment's name.
 fn number_of(path: &Path) -> Option<u64> {
     let is_segment = path.extension().is_some_and(|extension| extension == EXTENSION);
     let stem = path.file_stem().filter(|_| is_segment)?.to_str()?;
@@ -228,7 +233,7 @@ fn folder_name(collection: &str) -> String {
     name
 }
 
-/// The collection whose folder has this name, if any can have it.
+/// Returns the collection whose folder has this name, if it is a valid name.
 fn collection_of(name: &str) -> Option<String> {
     if name == ALL {
         return Some(String::new());

@@ -1,4 +1,4 @@
-//! How the captures of one URL lie in time.
+//! The captures of one URL by day.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,30 +8,31 @@ use serde::{Deserialize, Serialize};
 pub struct Calendar {
     /// The URL, or its key.
     pub url: String,
-    /// Digits of a time: the captures of its day are listed, and those next to it.
+    /// A time (digits). The captures of its day are listed, with the nearest ones before and after
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub around: Option<String>,
 }
 
-/// On which days a URL was captured.
+/// The days on which a URL was captured.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CalendarBody {
     /// Sort key of the URL.
     #[schemars(example = &"com,example)/")]
     pub url_key: String,
-    /// Captures that are counted: the newest 100,000 at most.
+    /// Number of captures counted: at most the newest 100,000.
     pub captures: u64,
-    /// Different payload digests among them.
+    /// Number of different payload digests among them.
     pub contents: u64,
     /// Whether there are older captures, which are not counted.
     pub is_cut: bool,
     /// Days with captures, oldest first.
     pub days: Vec<CalendarDay>,
-    /// Captures of the day that was asked for, oldest first.
+    /// Captures of the day asked for, oldest first.
     pub times: Vec<CalendarTime>,
-    /// The last capture before the time that was asked for.
+    /// The last capture before the time asked for.
     pub earlier: Option<CalendarTime>,
-    /// The first capture after it.
+    /// The first capture after the time asked for.
     pub later: Option<CalendarTime>,
 }
 
@@ -46,7 +47,7 @@ pub struct CalendarDay {
     pub last: String,
     /// Number of captures.
     pub captures: u64,
-    /// Captures with another content than the one before.
+    /// Number of captures whose content differs from the one before.
     pub changes: u64,
 }
 
@@ -56,9 +57,9 @@ pub struct CalendarTime {
     /// Time of the capture (14 digits).
     #[schemars(example = &"20140126200624")]
     pub timestamp: String,
-    /// The same (ISO 8601).
+    /// Time of the capture (ISO 8601).
     #[schemars(example = &"2014-01-26T20:06:24.000Z")]
     pub fetch_time: String,
-    /// Whether it has another content than the capture before.
+    /// Whether its content differs from that of the capture before.
     pub is_changed: bool,
 }

@@ -1,22 +1,22 @@
-//! What has changed on a page between two of its versions.
+//! The changes of a page between two of its versions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Asks what has changed between two versions of a page.
+/// Asks for the changes between two versions of a page.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Diff {
     /// The URL, or its key.
     pub url: String,
-    /// The version of this time, 1 to 14 digits; the one before the other if absent.
+    /// Time of the older version, 1 to 14 digits. If absent, the version before the newer one.
     #[serde(default)]
     pub from: Option<String>,
-    /// The version of this time; the newest if absent.
+    /// Time of the newer version, 1 to 14 digits. If absent, the newest version.
     #[serde(default)]
     pub to: Option<String>,
 }
 
-/// What has changed between two versions of a page.
+/// The changes between two versions of a page.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffBody {
     /// Sort key of the URL.
@@ -26,24 +26,24 @@ pub struct DiffBody {
     pub from: DiffVersion,
     /// The newer version.
     pub to: DiffVersion,
-    /// The texts in order: what both have, what is gone, what is new.
+    /// The texts in order, in parts that both versions have, that were removed or that were added.
     pub parts: Vec<DiffPart>,
-    /// Number of words that are gone.
+    /// Number of removed words.
     pub words_gone: u64,
-    /// Number of words that are new.
+    /// Number of added words.
     pub words_new: u64,
 }
 
-/// A version that is compared.
+/// One of the two compared versions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffVersion {
-    /// When it was captured first (ISO 8601).
+    /// When it was first captured (ISO 8601).
     #[schemars(example = &"2014-01-26T20:06:24.000Z")]
     pub since: String,
-    /// When it was captured last (ISO 8601).
+    /// When it was last captured (ISO 8601).
     #[schemars(example = &"2014-01-26T20:06:24.000Z")]
     pub fetch_time: String,
-    /// When what came after it was captured first; absent of the current version.
+    /// When the following version was first captured (ISO 8601); absent for the current version.
     pub until: Option<String>,
     /// Its title.
     #[schemars(example = &"Example")]
@@ -52,24 +52,24 @@ pub struct DiffVersion {
     pub digest: String,
 }
 
-/// A stretch of text.
+/// A part of the text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffPart {
-    /// What became of it.
+    /// Whether the part was kept, removed or added.
     pub change: DiffChange,
-    /// The text. Of a long stretch that stayed the beginning and the end, around `…`.
+    /// The text. A long unchanged part is shortened to its beginning and end, around `…`.
     pub text: String,
 }
 
-/// What became of a stretch of text.
+/// How a part of the text changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DiffChange {
     /// Both versions have it.
     #[default]
     Same,
-    /// The older one has it.
+    /// Only the older version has it.
     Gone,
-    /// The newer one has it.
+    /// Only the newer version has it.
     New,
 }

@@ -1,4 +1,4 @@
-//! Domains, and the rankings of URIs by in-links.
+//! Domains, and URIs ranked by in-links.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ pub struct Domain {
     pub name: String,
 }
 
-/// A domain with its pages that have most in-links.
+/// A domain with its most linked pages.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DomainBody {
     /// The registered domain.
@@ -22,12 +22,12 @@ pub struct DomainBody {
     pub pages: u64,
     /// Links from other domains to this one.
     pub inlinks_external: u64,
-    /// The 20 URIs of the domain that have most in-links.
+    /// The 20 URIs of the domain with the most in-links.
     pub top: Vec<TopRow>,
-    /// Domains that link to this one, ordered by number of links, at most 50. They are counted from a bounded
-    /// sample: the in-links of `top`.
+    /// Domains that link to this one, ordered by number of links, at most 50. They are counted from
+    /// a bounded sample: the in-links of `top`.
     pub linking_domains: Vec<LinkingDomain>,
-    /// Whether `linking_domains` contains every linking domain, not only those of a sample.
+    /// Whether `linking_domains` contains every linking domain, not only those of the sample.
     pub linking_domains_complete: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct Domains {
     /// Cursor to continue from: `next` of the previous answer.
     #[serde(default)]
     pub after: Option<String>,
-    /// Most rows in one answer; 0 means 100.
+    /// Maximum number of rows per answer; 0 means 100.
     pub limit: usize,
 }
 
@@ -68,10 +68,10 @@ pub enum DomainOrder {
 }
 
 impl DomainOrder {
-    /// The names of the orders in JSON, as the API takes them.
+    /// The names of the orders in JSON, as the API accepts them.
     pub const NAMES: [&'static str; 3] = ["name", "pages", "inlinks"];
 
-    /// Finds the order that has this name in JSON.
+    /// Returns the order with this name in JSON.
     pub fn named(name: &str) -> Option<DomainOrder> {
         match name {
             "name" => Some(DomainOrder::Name),
@@ -105,7 +105,7 @@ pub struct DomainRow {
     pub inlinks_external: u64,
 }
 
-/// Asks for the URIs with most in-links.
+/// Asks for the URIs with the most in-links.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Top {
     /// Return only URIs of this registered domain.
@@ -114,11 +114,11 @@ pub struct Top {
     /// Cursor to continue from: `next` of the previous answer.
     #[serde(default)]
     pub after: Option<String>,
-    /// Most rows in one answer; 0 means 100.
+    /// Maximum number of rows per answer; 0 means 100.
     pub limit: usize,
 }
 
-/// The URIs with most in-links.
+/// The URIs with the most in-links.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TopBody {
     /// The URIs, ordered by in-links from other domains, then by all in-links, then by key.
@@ -135,7 +135,7 @@ pub struct TopRow {
     /// Sort key of the URI.
     #[schemars(example = &"com,example)/")]
     pub url_key: String,
-    /// URL of the URI, as far as it is known.
+    /// URL of the URI, if known.
     #[schemars(example = &"http://example.com/")]
     pub url: String,
     /// Title of the URI's current version; empty if it has none.

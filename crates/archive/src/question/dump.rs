@@ -1,4 +1,4 @@
-//! What can be dumped: every view, and the details that `weft verify` compares in addition to the views.
+//! The views that can be dumped, and the details that `weft verify` compares in addition to them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,13 +13,13 @@ use crate::as_text;
 pub enum Dump {
     /// A view, in either format.
     View(View),
-    /// Details that no view has a column for. They are always written tab-separated, whatever format is asked
-    /// for.
+    /// Details for which no view has a column. They are always written tab-separated, even if
+    /// another format is requested.
     Details(Details),
 }
 
 impl Dump {
-    /// The name that the command line and the socket use.
+    /// Returns the name that the command line and the socket use.
     pub fn name(self) -> &'static str {
         match self {
             Dump::View(view) => view.name(),
@@ -28,17 +28,17 @@ impl Dump {
     }
 }
 
-/// Rows that are asked for.
+/// A request for rows of a dump.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct DumpRequest {
     #[serde(with = "as_text")]
     pub(crate) view: Dump,
     #[serde(with = "as_text")]
     pub(crate) format: DumpFormat,
-    /// A part of the view. Details are always given whole.
+    /// The part of the view to dump. Details are always dumped completely.
     #[serde(default)]
     pub(crate) range: DumpRange,
-    /// A cut that the owner holds; the newest if absent.
+    /// A cut that the owner holds; the newest one if absent.
     #[serde(default)]
     pub(crate) cut: Option<u64>,
 }

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::*;
 
-/// The one list of questions. Each entry has a kind of answer, its variant of [`Body`] and its type; then the
-/// questions that are answered so, each with its variant of [`Question`], its struct, and the function of
-/// `crate::ask` that answers it. `$with` is a macro that makes something of the whole list.
+/// The list of all questions. Each entry gives a kind of answer: its variant of [`Body`] and its
+/// type. Then it lists the questions with this kind of answer, each with its variant of
+/// [`Question`], its struct, and the function of `crate::ask` that answers it. `$with` is a macro
+/// that receives the whole list.
 macro_rules! questions {
     ($with:ident) => {
         $with! {
@@ -19,13 +20,13 @@ macro_rules! questions {
             Stages(StagesBody) { Stages(Stages) => jobs::stages }
             /// Inputs and how far each was loaded.
             Ledger(LedgerBody) { Ledger(Ledger) => ledger::ledger }
-            /// Records and spans of bytes that could not be used.
+            /// Records and byte ranges that could not be used.
             Quarantine(QuarantineBody) { Quarantine(Quarantine) => ledger::quarantine }
             /// Everything known about one URL.
             Page(PageBody) { Page(Page) => page::page }
             /// On which days a URL was captured.
             Calendar(CalendarBody) { Calendar(Calendar) => calendar::calendar }
-            /// What has changed on a page.
+            /// The changes of a page between two versions.
             Diff(DiffBody) { Diff(Diff) => diff::diff }
             /// Links to a URL, or links of a page.
             Links(LinksBody) { Inlinks(Inlinks) => links::inlinks, Outlinks(Outlinks) => links::outlinks }
@@ -41,21 +42,21 @@ macro_rules! questions {
             Cdx(CdxBody) { Cdx(CdxQuestion) => cdx::cdx }
             /// Where blocks of captures end.
             CdxBlocks(CdxBlocksBody) { CdxBlocks(CdxBlocksQuestion) => cdx::blocks }
-            /// Whether who asks sees everything.
+            /// Whether the client sees everything.
             Sight(SightBody) { Sight(Sight) => sight::sight }
-            /// The rules of who may see what.
+            /// The access rules.
             Rights(RightsBody) { Rights(Rights) => rights::rights }
-            /// What the rules say of a URL.
+            /// Which access rules apply to a URL.
             RightsTest(RightsTestBody) { RightsTest(RightsTest) => rights::test }
             /// Results of a search.
             Search(SearchBody) { Search(SearchQuestion) => search::search }
             /// Matches with the words around them.
             Concordance(ConcordanceBody) { Concordance(ConcordanceQuestion) => concordance::concordance }
-            /// Completions of what is typed.
+            /// Completions of the text typed so far.
             Suggestions(SuggestionsBody) { Suggest(Suggest) => suggest::suggest }
             /// How often queries match in each year.
             Trends(TrendsBody) { Trends(Trends) => trends::trends }
-            /// What a crawl came to.
+            /// Statistics of a crawl.
             Report(ReportBody) { Report(Report) => report::report }
             /// Where the bytes of a record are.
             Record(RecordBody) { Record(Record) => record::record }
@@ -69,23 +70,23 @@ macro_rules! questions {
             }
             /// All loads since the archive was opened.
             Jobs(JobsBody) { Jobs(Jobs) => jobs::jobs }
-            /// What became of lines that were posted.
+            /// The result of adding or deleting posted lines.
             Posted(PostedBody) { Post(Post) => post::post, Unpost(Unpost) => post::unpost }
             /// What was removed from the ledger.
             Forgotten(ForgottenBody) { Forget(Forget) => forget::forget }
-            /// What was taken down, or would be.
+            /// The captures taken down, or that would be.
             TakenDown(TakenDownBody) { TakeDown(TakeDown) => takedown::take_down }
             /// The register of takedowns.
             Takedowns(TakedownsBody) { Takedowns(Takedowns) => takedown::takedowns }
             /// A takedown that has ended.
             Undone(UndoneBody) { UndoTakedown(UndoTakedown) => takedown::undo }
-            /// What a purge came to.
+            /// The result of a purge.
             Purged(PurgedBody) { Purge(Purge) => takedown::purge }
-            /// What is kept out, for checks.
+            /// The rules of all takedowns, for checks.
             TakedownRules(TakedownRulesBody) { TakedownRules(TakedownRulesQuestion) => takedown::rules }
-            /// What was made anew.
+            /// The result of a rebuild.
             Rebuilt(RebuiltBody) { Rebuild(Rebuild) => rebuild::rebuild }
-            /// How far a rebuild is.
+            /// Progress of a rebuild.
             Rebuilding(RebuildingBody) { Rebuilding(Rebuilding) => rebuild::progress }
         }
     };
@@ -151,7 +152,8 @@ macro_rules! define {
 
 questions!(define);
 
-/// A question whose kind is known only at run time gets an answer whose kind is known only at run time.
+/// A question whose kind is known only at run time gets an answer whose kind is known only at run
+/// time.
 impl Ask for Question {
     type Answer = Body;
 }

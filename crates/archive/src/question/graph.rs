@@ -1,4 +1,4 @@
-//! Links between hosts or registered domains, counted.
+//! Counts of links between hosts or registered domains.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,22 +6,22 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a node of a graph is.
+/// What a node of a graph represents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GraphBy {
     /// A registered domain, by the Public Suffix List.
     #[default]
     Domain,
-    /// A host, without `www.` and port, as URL keys have it.
+    /// A host, without `www.` and port, as in URL keys.
     Host,
 }
 
 impl GraphBy {
-    /// Both of them.
+    /// Both kinds of node.
     pub const ALL: [GraphBy; 2] = [GraphBy::Domain, GraphBy::Host];
 
-    /// Its name on the command line and in addresses.
+    /// Returns the name used on the command line and in addresses.
     pub fn name(self) -> &'static str {
         match self {
             GraphBy::Domain => "domain",
@@ -45,18 +45,20 @@ impl FromStr for GraphBy {
     }
 }
 
-/// Asks for a part of the graph: the links of some thousand pages, counted by the ends that they lead from and to. Who asks adds the
-/// parts up ([`GraphBuilder`](crate::GraphBuilder)).
+/// Asks for a part of the graph: the links of some thousand pages, counted by source and target
+/// node. The caller adds up the parts ([`GraphBuilder`](crate::GraphBuilder)).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GraphPart {
-    /// What a node is.
+    /// What a node represents.
     pub by: GraphBy,
-    /// Only links of pages whose current version was captured then or later: a date or its beginning.
+    /// Only links of pages whose current version was captured at this time or later: a date or a
+    /// prefix of one.
     pub from: Option<String>,
-    /// Only links of pages whose current version was captured then or earlier; a beginning stands for its end.
+    /// Only links of pages whose current version was captured at this time or earlier. A prefix of
+    /// a date means the end of that period.
     pub to: Option<String>,
-    /// Only links of pages whose current version is of this collection.
+    /// Only links of pages whose current version is in this collection.
     pub collection: Option<String>,
     /// Cursor to continue from: `next` of the previous answer.
     pub after: Option<String>,
@@ -65,9 +67,9 @@ pub struct GraphPart {
 /// A part of a graph.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GraphPartBody {
-    /// Pages and redirects of the part that have links and are in the time and collection asked for.
+    /// Pages and redirects of this part that have links and match the time and collection.
     pub pages: u64,
-    /// Links between two nodes, and of a node to itself; in no order.
+    /// Links between two nodes, or within one node; unordered.
     pub edges: Vec<GraphEdge>,
     /// Cursor for the next part; absent at the end.
     pub next: Option<String>,
@@ -76,15 +78,15 @@ pub struct GraphPartBody {
 /// Links from one node to another, or to itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GraphEdge {
-    /// The node that the links are on.
+    /// The node that contains the links.
     #[schemars(example = &"example.com")]
     pub source: String,
-    /// The node that they lead to.
+    /// The node that the links point to.
     #[schemars(example = &"archive.org")]
     pub target: String,
-    /// Rows of the view `links` between the two.
+    /// Number of rows of the view `links` between the two nodes.
     pub links: u64,
-    /// Pages of the source that have such links.
+    /// Number of pages of the source with such links.
     pub pages: u64,
     /// When the earliest of these pages was captured, in milliseconds since 1970.
     pub first_ms: i64,

@@ -1,4 +1,4 @@
-//! Inputs: how far each was loaded, which parts of it could not be used, and how to remove one from the
+//! Inputs: how far each was loaded, which parts could not be used, and how to remove one from the
 //! ledger.
 
 use schemars::JsonSchema;
@@ -13,13 +13,14 @@ pub struct Ledger {
     /// Return only inputs in this state.
     #[serde(default)]
     pub state: Option<LedgerState>,
-    /// Return only inputs with this name, the last part of it (as CDX names files), location or digest.
+    /// Return only inputs with this name, last part of the name (as CDX names files), location or
+    /// digest.
     #[serde(default)]
     pub input: Option<String>,
     /// Cursor to continue from: `next` of the previous answer.
     #[serde(default)]
     pub after: Option<String>,
-    /// Most rows in one answer; 0 means 100.
+    /// Maximum number of rows per answer; 0 means 100.
     pub limit: usize,
 }
 
@@ -27,24 +28,24 @@ pub struct Ledger {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LedgerState {
-    /// Inputs that are known, and of which nothing was read yet.
+    /// Inputs that are known but not read yet.
     Pending,
     /// Inputs that were read in part.
     Loading,
     /// Inputs that were read to their end.
     Done,
-    /// Inputs whose loading failed for good.
+    /// Inputs whose loading failed permanently.
     Failed,
     /// Inputs that end in the middle of a record.
     Cut,
-    /// Inputs that could not be read, or not be read on, when they were last loaded.
+    /// Inputs that could not be read, or not be continued, when they were last loaded.
     Missing,
-    /// Inputs that are taken down whole.
+    /// Inputs that are taken down completely.
     TakenDown,
 }
 
 impl LedgerState {
-    /// Finds the state that has this name in JSON.
+    /// Returns the state with this name in JSON.
     pub fn of_name(name: &str) -> Option<LedgerState> {
         serde_json::from_value(name.into()).ok()
     }
@@ -62,27 +63,28 @@ pub struct LedgerBody {
 /// One input and how far it was loaded.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LedgerRow {
-    /// Name of the input, as it was given when it was loaded.
+    /// Name of the input given when it was loaded.
     #[schemars(example = &"iana.warc.gz")]
     pub input: String,
-    /// `sha256:<hex>` of its first `size` bytes; of an input that is not read to its end so far, it may be
-    /// `sha256:<hex>/<n>` of its first `n` bytes.
+    /// `sha256:<hex>` of the first `size` bytes. For an input not yet read to its end it may be
+    /// `sha256:<hex>/<n>`, the digest of the first `n` bytes.
     pub digest: String,
-    /// Size of the input in bytes when it was last looked at.
+    /// Size of the input in bytes when it was last checked.
     pub size: u64,
-    /// `pending`, `loading`, `done`, `failed(<reason>)`, or `taken_down` if the whole input is.
+    /// `pending`, `loading`, `done`, `failed(<reason>)`, or `taken_down` if the whole input is
+    /// taken down.
     #[serde(with = "as_text")]
     #[schemars(with = "String", example = &"done")]
     pub state: InputState,
-    /// Records that were read and woven into the index.
+    /// Number of records read and woven into the index.
     pub records: u64,
     /// Number of these records that are captures.
     pub captures: u64,
-    /// Records and spans of bytes that could not be used.
+    /// Number of records and byte ranges that could not be used.
     pub quarantined: u64,
-    /// Captures that takedowns keep out of the archive; they are not among `captures`.
+    /// Number of captures that takedowns keep out of the archive; not included in `captures`.
     pub taken_down: u64,
-    /// Lines of an index that tell of captures.
+    /// Number of index lines that describe captures.
     pub index_lines: u64,
     /// Offset in bytes up to which everything was read and woven into the index.
     pub bytes_done: u64,
@@ -92,20 +94,20 @@ pub struct LedgerRow {
     pub location: String,
     /// How the end of the input is cut off; empty if the input is complete.
     pub cut: String,
-    /// Why the input could not be read, or not be read on, when it was last loaded; empty if it could. What
-    /// was loaded before is kept.
+    /// Why the input could not be read, or not be continued, when it was last loaded; empty if it
+    /// could. Data loaded before is kept.
     pub missing: String,
 }
 
 impl LedgerRow {
-    /// How many bytes `digest` is of, and their digest without that number.
+    /// Returns how many bytes `digest` covers, and the digest without that number.
     pub fn beginning(&self) -> (u64, &str) {
         weave::digested_beginning(&self.digest).unwrap_or((self.size, &self.digest))
     }
 }
 
-/// Asks for records and spans of bytes that could not be used, by input in the order of loading, then by
-/// offset.
+/// Asks for records and byte ranges that could not be used, by input in the order of loading, then
+/// by offset.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Quarantine {
     /// Return only rows of inputs with this name, location or digest.
@@ -114,11 +116,11 @@ pub struct Quarantine {
     /// Cursor to continue from: `next` of the previous answer.
     #[serde(default)]
     pub after: Option<String>,
-    /// Most rows in one answer; 0 means 100.
+    /// Maximum number of rows per answer; 0 means 100.
     pub limit: usize,
 }
 
-/// One part of the list of records and spans of bytes that could not be used.
+/// One part of the list of records and byte ranges that could not be used.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuarantineBody {
     /// The rows, by input in the order of loading, then by offset.
@@ -127,37 +129,37 @@ pub struct QuarantineBody {
     pub next: Option<String>,
 }
 
-/// A record or a span of bytes that could not be used, or was used with a defect.
+/// A record or a byte range that could not be used, or was used with a defect.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuarantineRow {
     /// Name of the input.
     #[schemars(example = &"iana.warc.gz")]
     pub input: String,
-    /// Offset in bytes at which the record or span begins in the input.
+    /// Offset in bytes at which the record or range begins in the input.
     pub offset: u64,
-    /// A short word that programs can compare.
+    /// A short code for programs to compare.
     #[schemars(example = &"truncated-member")]
     pub reason: String,
-    /// The reason in words for people; may be empty.
+    /// An explanation for people; may be empty.
     #[schemars(example = &"found the end of the file, expected 120 more bytes")]
     pub detail: String,
 }
 
-/// Removes inputs from the ledger. Only inputs that were not loaded to their end, or have no captures, can be
-/// removed.
+/// Removes inputs from the ledger. Only inputs that were not loaded to their end, or have no
+/// captures, can be removed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Forget {
     /// Name, location or digest of each input to remove.
     pub inputs: Vec<String>,
 }
 
-/// What was removed from the ledger and from every view.
+/// The inputs removed from the ledger and from every view.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ForgottenBody {
-    /// Names of the inputs that were removed.
+    /// Names of the removed inputs.
     pub inputs: Vec<String>,
-    /// Number of captures that were removed from the views.
+    /// Number of captures removed from the views.
     pub captures: u64,
-    /// Number of rows that were removed from the quarantine.
+    /// Number of rows removed from the quarantine.
     pub quarantined: u64,
 }

@@ -11,12 +11,13 @@ pub struct Inlinks {
     /// Cursor to continue from: `next` of the previous answer.
     #[serde(default)]
     pub after: Option<String>,
-    /// Most rows in one answer; 0 means 100.
+    /// Maximum number of rows per answer; 0 means 100.
     pub limit: usize,
-    /// The links of the versions that were current at the end of this time, 1 to 14 digits; of those that are current now if absent.
+    /// Return the links of the versions that were current at the end of this time, 1 to 14 digits.
+    /// If absent, return the links of the current versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// The links of all versions. Not with `at`.
+    /// Return the links of all versions. Cannot be combined with `at`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ever: bool,
 }
@@ -29,19 +30,20 @@ pub struct Outlinks {
     /// Cursor to continue from: `next` of the previous answer.
     #[serde(default)]
     pub after: Option<String>,
-    /// Most rows in one answer; 0 means 100.
+    /// Maximum number of rows per answer; 0 means 100.
     pub limit: usize,
 }
 
 /// One part of the links to a URL or of a page.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinksBody {
-    /// Key of the URL that was asked for.
+    /// Key of the URL asked for.
     #[schemars(example = &"com,example)/")]
     pub url_key: String,
     /// The links, sorted by the key of the other end.
     pub rows: Vec<LinkRow>,
-    /// Number of all links, including those that are not in this answer. Links with `at` or `ever` are not counted: absent.
+    /// Number of all links, including those not in this answer. Absent with `at` or `ever`, where
+    /// links are not counted.
     pub total: Option<u64>,
     /// Cursor for the next part; absent at the end of the list.
     pub next: Option<String>,
@@ -61,7 +63,7 @@ pub struct LinkRow {
     /// Key of the URL linked to.
     #[schemars(example = &"org,archive)/")]
     pub target_key: String,
-    /// URL that the link points to, resolved from what the page writes.
+    /// URL that the link points to, resolved from the text in the page.
     #[schemars(example = &"http://www.archive.org/")]
     pub target_url: String,
     /// Text of the link's first occurrence on the page that has any text.
@@ -71,21 +73,22 @@ pub struct LinkRow {
     pub nofollow: bool,
     /// Whether source and target belong to different registered domains.
     pub external: bool,
-    /// Which version has it, where versions other than the current one were asked for.
+    /// The version that contains the link, if versions other than the current one were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<LinkVersion>,
 }
 
-/// The versions of a page that have a link. Times are those of captures: between two of them nobody knows.
+/// The versions of a page that contain a link. All times are times of captures; changes between two
+/// captures are not known.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkVersion {
     /// When the first version with such a link was captured (ISO 8601).
     #[schemars(example = &"2008-01-26T20:06:24.000Z")]
     pub first_seen: String,
-    /// With `ever`, when the last version with it was captured; with `at`, when the one of that time was. Anchor, URL and title are
-    /// those of this version.
+    /// With `ever`, when the last version with the link was captured. With `at`, when the version
+    /// of that time was captured. Anchor, URL and title are those of this version.
     #[schemars(example = &"2012-01-26T20:06:24.000Z")]
     pub fetch_time: String,
-    /// Whether the page's current version has such a link.
+    /// Whether the page's current version contains such a link.
     pub is_current: bool,
 }

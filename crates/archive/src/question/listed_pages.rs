@@ -1,4 +1,5 @@
-//! The pages that packages list: what a crawl was for, seeds and pages, out of all that it captured.
+//! The pages that packages list: the seeds and pages a crawl was made for, among everything it
+//! captured.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,32 +7,35 @@ use serde_json::{Map, Value};
 
 use super::CdxRow;
 
-/// Asks for the pages that packages (WACZ) list, by package, then in the order of their lists. They are read from the packages
-/// themselves.
+/// Asks for the pages that packages (WACZ) list, by package, then in list order. They are read from
+/// the packages themselves.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ListedPages {
-    /// Only those of packages with this name, the last part of it, or location, or with such a member.
+    /// Only pages of packages with this name, last part of the name, or location, or with a member
+    /// that matches.
     #[serde(default)]
     pub input: Option<String>,
-    /// Only those of packages with this label.
+    /// Only pages of packages with this label.
     #[serde(default)]
     pub collection: Option<String>,
-    /// Return the whole of what is listed of each page, too.
+    /// Return the complete entry of each page too.
     #[serde(default)]
     pub whole: bool,
     /// Cursor to continue from: `next` of the previous answer.
     #[serde(default)]
     pub after: Option<String>,
-    /// Most rows in one answer; 0 means 100. There may be fewer, and more behind them.
+    /// Maximum number of rows per answer; 0 means 100. An answer may have fewer rows although more
+    /// follow.
     pub limit: usize,
 }
 
-/// A part of the pages that packages list.
+/// One part of the pages that packages list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedPagesBody {
-    /// The pages, by package, then in the order of its lists.
+    /// The pages, by package, then in list order.
     pub rows: Vec<ListedPageRow>,
-    /// Packages, lists and lines that cannot be used; for those alone from whom nothing is hidden.
+    /// Packages, lists and lines that cannot be used. Only clients that may see everything get
+    /// them.
     pub problems: Vec<ListedPagesProblem>,
     /// Cursor for the next part; absent at the end.
     pub next: Option<String>,
@@ -43,48 +47,49 @@ pub struct ListedPageRow {
     /// Name of the package in the ledger.
     #[schemars(example = &"crawl.wacz")]
     pub package: String,
-    /// The list in it.
+    /// Name of the list in the package.
     #[schemars(example = &"pages/pages.jsonl")]
     pub list: String,
-    /// The line of the list, counted from 1.
+    /// Line in the list, counted from 1.
     pub line: u64,
-    /// URL as it is listed.
+    /// URL from the list.
     #[schemars(example = &"http://www.iana.org/")]
     pub url: String,
-    /// When the page was captured, as it is listed (ISO 8601).
+    /// When the page was captured, according to the list (ISO 8601).
     #[schemars(example = &"2014-01-26T20:06:24.000Z")]
     pub fetch_time: String,
-    /// Title as it is listed; empty if there is none.
+    /// Title from the list, if any.
     pub title: String,
-    /// Its identifier in the list; empty if there is none.
+    /// Identifier from the list, if any.
     pub id: String,
-    /// Whether the crawl began with it, as far as that is listed.
+    /// Whether the page is a seed of the crawl, as far as the list says so.
     pub seed: bool,
-    /// Whether the list has a text of the page.
+    /// Whether the list contains the text of the page.
     pub has_text: bool,
-    /// The capture of this URL in the package nearest to the time, at most an hour away; absent if there is none.
+    /// The capture of this URL in the package nearest to that time, at most an hour away, if any.
     pub capture: Option<CdxRow>,
-    /// If there is none so near: when the nearest one in the package was made (ISO 8601); absent if the URL was not captured.
+    /// Without `capture`: when the nearest capture in the package was made (ISO 8601); absent if
+    /// the URL was not captured.
     pub nearest: Option<String>,
-    /// Where a server replays the capture: a path.
+    /// Path at which a server replays the capture.
     #[schemars(example = &"/replay/20140126200624/http://www.iana.org/")]
     pub replay: Option<String>,
-    /// The whole of what is listed, if that was asked for.
+    /// The complete entry, if it was asked for.
     #[serde(default)]
     pub listed: Option<Map<String, Value>>,
 }
 
-/// Something of a package's lists that cannot be used.
+/// A part of a package's lists that cannot be used.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedPagesProblem {
     /// Name of the package.
     pub package: String,
-    /// The list in it; empty if the package itself cannot be read.
+    /// Name of the list in the package; empty if the package itself cannot be read.
     pub list: String,
-    /// The line, counted from 1; 0 if it is about the whole list.
+    /// Line in the list, counted from 1; 0 if the problem concerns the whole list.
     pub line: u64,
-    /// Where the line begins, in bytes.
+    /// Offset of the line in bytes.
     pub offset: u64,
-    /// What was found.
+    /// Description of the problem.
     pub what: String,
 }

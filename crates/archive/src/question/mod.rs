@@ -1,9 +1,10 @@
-//! Questions to an archive and their answers. The program, the socket and the server use the same ones.
+//! Questions to an archive and their answers, shared by the command line, the socket and the
+//! server.
 //!
-//! A question is a struct that names the type of its answer ([`Ask`]). [`crate::Archive::ask`] answers it in
-//! the owner's process, or sends it through the owner's socket. Where the kind of question is known only at
-//! run time, on the socket and behind the routes of the API, [`Question`] and [`Body`] hold any of them.
-//! `--json` and `/api/v1` print [`Answer`] unchanged.
+//! A question is a struct that names the type of its answer ([`Ask`]). [`crate::Archive::ask`]
+//! answers it in the owner's process, or sends it through the owner's socket. On the socket and in
+//! the routes of the API the kind of question is known only at run time; there [`Question`] and
+//! [`Body`] hold any of them. `--json` and `/api/v1` print [`Answer`] unchanged.
 
 mod calendar;
 mod cdx;
@@ -56,8 +57,8 @@ pub trait Ask: Into<Question> {
 /// An answer and the epoch it comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer<A = Body> {
-    /// Number of the epoch that the whole answer describes. A search names the epoch of its results itself,
-    /// in `search_epoch`.
+    /// Number of the epoch that the whole answer describes. A search reports the epoch of its
+    /// results in `search_epoch`.
     pub epoch: u64,
     /// The answer itself.
     #[serde(flatten)]
@@ -65,7 +66,7 @@ pub struct Answer<A = Body> {
 }
 
 impl<A: Into<Body>> Answer<A> {
-    /// The same answer in the form that JSON has, with the name of its kind.
+    /// Converts the answer to the form used in JSON, with the name of its kind.
     pub fn any(self) -> Answer {
         Answer {
             epoch: self.epoch,
@@ -78,8 +79,8 @@ impl Answer {
     /// Converts the answer to the type that a question of type `Q` expects.
     ///
     /// # Errors
-    /// [`AskError::internal`] if this is the answer to another kind of question. An owner of another version
-    /// may send one.
+    /// [`AskError::internal`] if this is the answer to another kind of question. An owner of
+    /// another version may send one.
     pub fn to<Q: Ask>(self) -> Result<Answer<Q::Answer>, AskError> {
         let epoch = self.epoch;
         match self.body.try_into() {

@@ -18,7 +18,7 @@ pub struct PageBody {
     /// Sort key of the URL.
     #[schemars(example = &"com,example)/")]
     pub url_key: String,
-    /// The URL as its current version has it; without one, as its newest capture has it, else as the first
+    /// The URL as in the current version, or else as in the newest capture, or else as in the first
     /// page that links to it.
     #[schemars(example = &"http://example.com/")]
     pub url: String,
@@ -26,22 +26,23 @@ pub struct PageBody {
     pub host: String,
     /// Registered domain of the URL.
     pub domain: String,
-    /// Whether the archive has a capture of the URL. If not, pages only link to it.
+    /// Whether the archive has a capture of the URL. If not, it is known only from links.
     pub captured: bool,
     /// Whether the current version is a page.
     pub is_page: bool,
-    /// Whether the current version is no page, but has its text in search: plain text, a feed, a PDF, EPUB or office file.
+    /// Whether the current version is a searchable document other than a page: plain text, a feed,
+    /// a PDF, EPUB or office file.
     pub is_document: bool,
-    /// When the current version was captured (ISO 8601); absent if there is none.
+    /// When the current version was captured (ISO 8601), if any.
     #[schemars(example = &"2014-01-26T20:06:24.000Z")]
     pub fetch_time: Option<String>,
-    /// When the current version was captured first, without another version between (ISO 8601).
+    /// When the current version was first captured, without another version in between (ISO 8601).
     #[schemars(example = &"2014-01-26T20:06:24.000Z")]
     pub since: Option<String>,
     /// When the current version was last seen unchanged (ISO 8601).
     #[schemars(example = &"2014-01-26T20:06:24.000Z")]
     pub last_seen: Option<String>,
-    /// HTTP status of the current version, 0 if it has none.
+    /// HTTP status of the current version; 0 if it has none.
     pub status: u16,
     /// Media type of the current version.
     #[schemars(example = &"text/html")]
@@ -59,9 +60,10 @@ pub struct PageBody {
     /// Content of the page's `meta name=robots`, in lower case.
     #[schemars(example = &"noindex")]
     pub robots: Option<String>,
-    /// Number of links on the page that are kept.
+    /// Number of links on the page that the archive keeps.
     pub links: u64,
-    /// Number of links on the page that are not kept, because there were too many or they were too long.
+    /// Number of links on the page that were dropped because there were too many or they were too
+    /// long.
     pub links_dropped: u64,
     /// Number of pages that link to the URL.
     pub inlinks: u64,
@@ -71,39 +73,39 @@ pub struct PageBody {
     pub text_preview: String,
     /// Whether the searchable text of the page was cut because it was too long.
     pub text_truncated: bool,
-    /// The capture that is the current version; absent if there is none.
+    /// The capture that is the current version, if any.
     pub current: Option<CdxRow>,
     /// Captures of the URL, newest first, at most 1,000.
     pub captures: Vec<CdxRow>,
-    /// What the page was before the current version, newest first, at most 1,000.
+    /// Earlier versions of the page, newest first, at most 1,000.
     pub past_versions: Vec<PastVersionRow>,
 }
 
-/// A past version of a page: captures of one digest that follow each other.
+/// A past version of a page: consecutive captures with the same digest.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PastVersionRow {
-    /// When it was captured first (ISO 8601).
+    /// When it was first captured (ISO 8601).
     #[schemars(example = &"2014-01-26T20:06:24.000Z")]
     pub since: String,
-    /// When what came after it was captured first (ISO 8601).
+    /// When the following version was first captured (ISO 8601).
     #[schemars(example = &"2014-06-01T00:00:00.000Z")]
     pub until: String,
-    /// When it was captured last (ISO 8601).
+    /// When it was last captured (ISO 8601).
     #[schemars(example = &"2014-02-01T00:00:00.000Z")]
     pub fetch_time: String,
-    /// URL of that capture.
+    /// URL of that last capture.
     #[schemars(example = &"http://example.com/")]
     pub url: String,
-    /// Its title.
+    /// Title of the version.
     #[schemars(example = &"Example")]
     pub title: String,
-    /// Its media type.
+    /// Media type of the version.
     #[schemars(example = &"text/html")]
     pub mime: String,
-    /// Its BCP 47 language; empty if unknown.
+    /// BCP 47 language of the version; empty if unknown.
     pub language: String,
-    /// Its payload digest.
+    /// Payload digest of the version.
     pub digest: String,
-    /// Label of its input; empty if it has none.
+    /// Label of the input of the version; empty if it has none.
     pub collection: String,
 }

@@ -4,7 +4,8 @@ use rights::Groups;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Adds the captures that lines of CDX or CDXJ tell of. They are durable, and in one epoch, when it is answered.
+/// Adds the captures described by lines of CDX or CDXJ. All are committed in one epoch and durable
+/// before the answer is sent.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Post {
@@ -12,39 +13,43 @@ pub struct Post {
     pub collection: String,
     /// The lines.
     pub text: String,
-    /// Leave out lines that cannot be read, instead of refusing all.
+    /// Leave out unreadable lines instead of refusing the request.
     pub skip_bad_lines: bool,
-    /// Pass over captures that would be listed in another collection, because their record is loaded there, instead of refusing all.
+    /// Skip captures that would be listed in another collection because their record is loaded
+    /// there, instead of refusing the request.
     pub skip_loaded: bool,
-    /// Whose view decides what is told of what is loaded; everybody's who sees everything if there are no groups.
+    /// Groups whose access decides what the answer reveals about loaded captures. If absent,
+    /// everything may be revealed.
     pub seen_by: Option<Groups>,
 }
 
-/// Deletes captures that were added by [`Post`], by lines of the same forms.
+/// Deletes captures that were added by [`Post`], given by lines in the same format.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Unpost {
-    /// The label that they were added with; empty for none.
+    /// The label with which they were added; empty for none.
     pub collection: String,
     /// The lines.
     pub text: String,
-    /// Pass over captures that would stay listed, because their record or another index is loaded, instead of refusing all.
+    /// Skip captures that would stay listed because their record or another index is loaded,
+    /// instead of refusing the request.
     pub skip_loaded: bool,
-    /// As [`Post::seen_by`].
+    /// See [`Post::seen_by`].
     pub seen_by: Option<Groups>,
 }
 
-/// What became of lines.
+/// The result of adding or deleting lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PostedBody {
-    /// Lines that were added or deleted, also those that had been before.
+    /// Number of lines added or deleted, including those that already were.
     pub lines: u64,
-    /// Lines that tell of no capture (of other schemes, as `dns:`).
+    /// Number of lines that describe no capture (other schemes, such as `dns:`).
     pub passed_over: u64,
-    /// Lines that could not be read and were left out.
+    /// Number of unreadable lines that were left out.
     pub bad: u64,
-    /// Lines of captures whose record is loaded: of a deletion those that stay listed, else those that would be listed in another
-    /// collection. Unless they were to be passed over, nothing was added or deleted.
+    /// Number of lines whose captures are also loaded. In a deletion, these captures would stay
+    /// listed. Otherwise they would be listed in another collection, because their record is loaded
+    /// there. If there are any and skipping was not requested, the whole request is refused.
     pub stay: u64,
     /// Why the first of them stays, or is listed elsewhere.
     #[schemars(example = &"line 1: its record is loaded, at offset 334 of iana.warc.gz")]

@@ -1,27 +1,28 @@
-//! Views made anew from what they follow from.
+//! Rebuilds of views from the data they are derived from.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Makes views anew while the state before goes on answering. What differs from what it follows from is mended.
+/// Rebuilds views while queries continue to be answered from the previous state. Rows that differ
+/// from the data they are derived from are repaired.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Rebuild {
-    /// `uris`, `inlinks`, `domains` and `top`. The other views follow from the inputs alone.
+    /// `uris`, `inlinks`, `domains` and `top`. The other views are derived from the inputs only.
     #[serde(default)]
     pub views: Vec<String>,
-    /// Whether the search index is made anew, too, after the views.
+    /// Whether to rebuild the search index too, after the views.
     #[serde(default)]
     pub search: bool,
 }
 
-/// What was made anew.
+/// The result of a rebuild.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RebuiltBody {
-    /// The epoch in which views were mended; the newest one if nothing was wrong.
+    /// The epoch in which views were repaired, or the newest epoch if all rows were correct.
     pub rebuilt_epoch: u64,
-    /// What was compared, in this order.
+    /// The parts compared, in this order.
     pub parts: Vec<RebuiltPart>,
-    /// Whether search ranks by in-links that were mended, and must be made anew as well.
+    /// Whether the search index ranks by in-links that were repaired and must be rebuilt as well.
     pub search_is_behind: bool,
 }
 
@@ -31,22 +32,23 @@ pub struct RebuiltPart {
     /// Name of the table; `search` for the search index.
     #[schemars(example = &"uris")]
     pub part: String,
-    /// Rows that it must have, all compared; documents of the search index.
+    /// Number of correct rows, all of them compared. For the search index, the number of documents.
     pub rows: u64,
-    /// Rows that were missing, wrong or too many. Of the search index all documents: it is written anew.
+    /// Number of rows that were missing, wrong or superfluous. For the search index, all documents,
+    /// because it is rewritten.
     pub mended: u64,
 }
 
-/// Asks how far a rebuild is.
+/// Asks for the progress of a rebuild.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Rebuilding {}
 
-/// How far a rebuild is.
+/// Progress of a rebuild.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RebuildingBody {
-    /// The table at hand, or `search`; empty if no rebuild runs, or it has just begun.
+    /// The table being rebuilt, or `search`; empty if no rebuild is running or it has just begun.
     #[schemars(example = &"uris")]
     pub part: String,
-    /// Rows of it that were compared so far, about.
+    /// Approximate number of rows compared so far.
     pub rows: u64,
 }

@@ -1,125 +1,127 @@
-//! What a crawl came to: captures and bytes by host, status, type and month, what failed, what was fetched twice.
+//! Statistics of a crawl: captures and bytes by host, status, type and month, failures, and
+//! duplicates.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Hosts, types and failures in a report: those with most captures.
+/// Maximum number of hosts, types and failures in a report. Those with the most captures are kept.
 pub const REPORT_ROWS_MAX: usize = 100;
 
-/// Asks for a report of all captures, or of some.
+/// Asks for a report on all captures, or on some.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Report {
-    /// Only captures of then or later: a date or its beginning.
+    /// Only captures of this time or later: a date or a prefix of one.
     pub from: Option<String>,
-    /// Only captures of then or earlier; a beginning stands for its end.
+    /// Only captures of this time or earlier. A prefix of a date means the end of that period.
     pub to: Option<String>,
     /// Only captures of this collection.
     pub collection: Option<String>,
-    /// Look at so many captures at most, in the order of URL keys; at all if absent.
+    /// Read at most this many captures, in the order of URL keys; all if absent.
     pub captures_max: Option<u64>,
 }
 
-/// A report. Bytes are those of records as they are stored, compressed or not.
+/// A report. Bytes are those of records as stored, compressed or not.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReportBody {
-    /// Captures that the report is of.
+    /// Number of captures in the report.
     pub captures: u64,
     /// Bytes of their records.
     pub bytes: u64,
-    /// Different URL keys among them.
+    /// Number of different URL keys.
     pub urls: u64,
-    /// Hosts among them; one with several ports counts once for each.
+    /// Number of hosts. A host with several ports counts once for each.
     pub hosts: u64,
-    /// Different media types among them.
+    /// Number of different media types.
     pub mimes: u64,
-    /// When the earliest was fetched (ISO 8601); absent if there is none.
+    /// When the earliest capture was fetched (ISO 8601), if any.
     #[schemars(example = &"2014-01-26T20:06:24.000Z")]
     pub fetch_time_first: Option<String>,
-    /// When the latest was fetched (ISO 8601); absent if there is none.
+    /// When the latest capture was fetched (ISO 8601), if any.
     #[schemars(example = &"2014-01-26T20:06:24.000Z")]
     pub fetch_time_last: Option<String>,
-    /// Whether all captures were looked at, and not `captures_max` of them.
+    /// Whether all captures were read; `false` if reading ended at `captures_max`.
     pub complete: bool,
-    /// The hosts with most captures, at most 100.
+    /// The hosts with the most captures, at most 100.
     pub by_host: Vec<ReportRow>,
-    /// Every status, by its number; 0 is that of captures without one.
+    /// The captures by status, in numerical order; 0 for captures without a status.
     pub by_status: Vec<ReportStatus>,
-    /// The media types with most captures, at most 100; `warc/revisit` is that of revisits.
+    /// The media types with the most captures, at most 100; `warc/revisit` for revisits.
     pub by_mime: Vec<ReportRow>,
-    /// Every month with captures, in their order.
+    /// The months with captures, in chronological order.
     pub by_month: Vec<ReportMonth>,
-    /// Captures with a status from 400 on.
+    /// Number of captures with a status of 400 or above.
     pub failures: u64,
-    /// The most frequent of these, by host and status, at most 100.
+    /// The most frequent failures, by host and status, at most 100.
     pub failures_most: Vec<ReportFailure>,
-    /// What was fetched again although it had not changed.
+    /// Content that was fetched again although it had not changed.
     pub duplicates: ReportDuplicates,
 }
 
-/// Captures of something with a name.
+/// Captures of one host or media type.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReportRow {
     /// The host (with its port if the URL has one), or the media type.
     #[schemars(example = &"example.com")]
     pub name: String,
-    /// Captures of it.
+    /// Number of captures.
     pub captures: u64,
     /// Bytes of their records.
     pub bytes: u64,
 }
 
-/// Captures with a status.
+/// Captures with one status.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReportStatus {
     /// The status.
     #[schemars(example = &404)]
     pub status: u16,
-    /// Captures with it.
+    /// Number of captures.
     pub captures: u64,
     /// Bytes of their records.
     pub bytes: u64,
 }
 
-/// Captures of a month.
+/// Captures of one month.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReportMonth {
     /// Year and month.
     #[schemars(example = &"2014-01")]
     pub month: String,
-    /// Captures of it.
+    /// Number of captures.
     pub captures: u64,
     /// Bytes of their records.
     pub bytes: u64,
-    /// URL keys whose first capture of the report is of this month.
+    /// URL keys whose first capture in the report is of this month.
     pub urls_new: u64,
 }
 
-/// Captures of a host that failed with the same status.
+/// Failed captures of one host with the same status.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReportFailure {
     /// The host.
     #[schemars(example = &"example.com")]
     pub host: String,
-    /// The status, from 400 on.
+    /// The status, 400 or above.
     #[schemars(example = &404)]
     pub status: u16,
-    /// Captures of the host with it.
+    /// Number of captures.
     pub captures: u64,
 }
 
-/// What was fetched again although it had not changed: by its payload digest, among the captures of the report.
+/// Content that was fetched again although it had not changed, by payload digest among the captures
+/// of the report.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReportDuplicates {
-    /// Revisits: captures that were recorded as unchanged.
+    /// Number of revisits: captures recorded as unchanged.
     pub revisits: u64,
     /// Bytes of their records.
     pub revisit_bytes: u64,
-    /// How many bytes more their records would have had, each as long as that of the earliest capture with its digest. Revisits of what is not
-    /// in the report count nothing.
+    /// Bytes that the revisits saved. Each is assumed to be as long as the earliest capture with
+    /// its digest. Revisits whose payload is not in the report are not counted.
     pub saved_bytes: u64,
-    /// Captures that hold a payload which an earlier one holds, too.
+    /// Number of captures whose payload an earlier capture also contains.
     pub repeated: u64,
-    /// Bytes of their records: what revisits in their place would have saved, nearly.
+    /// Bytes of their records: approximately what revisits would have saved instead.
     pub repeated_bytes: u64,
 }

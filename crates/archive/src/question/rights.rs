@@ -1,10 +1,10 @@
-//! The rules of who may see what, and what they say of one URL.
+//! The access rules, and which of them apply to a URL.
 
 use rights::{Access, Groups, Rule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Asks for the rules of who may see what.
+/// Asks for the access rules.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Rights {
     /// Whether to count what each rule matches.
@@ -12,40 +12,42 @@ pub struct Rights {
     pub counts: bool,
 }
 
-/// The rules of who may see what.
+/// The access rules.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RightsBody {
-    /// Whether the archive has rules; without them everybody sees everything.
+    /// Whether the archive has rules. Without rules everything is visible to everybody.
     pub has_rules: bool,
-    /// What holds for captures that no rule matches.
+    /// Access to captures that no rule matches.
     pub default: Access,
-    /// Whether scores and their order tell nothing of what is hidden.
+    /// Whether scores and their order reveal nothing about hidden captures.
     pub strict: bool,
-    /// The rules. Their order means nothing: what one denies is hidden, whatever another allows.
+    /// The rules, in no significant order: a capture denied by any rule is hidden, even if another
+    /// rule allows it.
     pub rules: Vec<NumberedRule>,
 }
 
 /// A rule with its number.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NumberedRule {
-    /// Its number now, from 1.
+    /// Current number of the rule, counted from 1.
     pub number: usize,
-    /// Whether it is in force; a rule with `until` is not any more from that date on.
+    /// Whether the rule is in force. A rule with `until` expires on that date.
     pub in_force: bool,
     /// The rule.
     #[serde(flatten)]
     pub rule: Rule,
-    /// What it matches now, where that was asked for and the rule is in force.
+    /// The captures it matches now, if counts were requested and the rule is in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matches: Option<RuleMatches>,
 }
 
-/// What a rule matches of the captures that the archive has now, whether records or lines of an index tell of them.
+/// The captures in the archive that a rule matches, known from records or from index lines.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RuleMatches {
-    /// Ranges of URL keys, at most 10: each from its first key up to, and without, its second. Empty for a rule that does not go by keys.
+    /// Ranges of URL keys, at most 10, each from its first key (inclusive) to its second
+    /// (exclusive). Empty for a rule that does not select by key.
     pub keys: Vec<(String, String)>,
-    /// Hosts of captures, in the order of their keys, at most 10. `www.` in front is not told.
+    /// Hosts of captures, in the order of their keys, at most 10, without a leading `www.`.
     pub hosts: Vec<String>,
     /// Number of hosts.
     pub hosts_total: u64,
@@ -53,46 +55,47 @@ pub struct RuleMatches {
     pub urls: u64,
     /// Number of captures.
     pub captures: u64,
-    /// Whether all was counted. Counting ends when 500,000 captures were looked at for all rules together; the numbers are at least
-    /// these then.
+    /// Whether everything was counted. Counting ends after 500,000 captures for all rules together;
+    /// the numbers are then lower bounds.
     pub counted_all: bool,
 }
 
-/// Asks who sees a URL, and which rules say so. Each capture of it is tested; where the archive has none, one as it is described here.
+/// Asks who may see a URL, and by which rules. Each capture of the URL is tested. If the archive
+/// has none, a capture with the properties given here is tested.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct RightsTest {
     /// A URL, or its key.
     pub url: String,
-    /// Groups of who would ask.
+    /// Groups of the assumed client.
     pub groups: Groups,
-    /// Time of a capture that is not there yet, as digits; now where absent.
+    /// Time of the assumed capture, as digits; now if absent.
     pub at: Option<String>,
-    /// Its media type.
+    /// Media type of the assumed capture.
     pub mime: String,
-    /// Its digest; empty if that does not matter.
+    /// Digest of the assumed capture; empty if it does not matter.
     pub digest: String,
-    /// Its collection; empty if it has none.
+    /// Collection of the assumed capture; empty if it has none.
     pub collection: String,
 }
 
-/// What the rules say of a URL.
+/// The result of testing the access rules on a URL.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RightsTestBody {
-    /// Its key.
+    /// Key of the URL.
     #[schemars(example = &"com,example)/private/a")]
     pub url_key: String,
-    /// Groups of who would ask; none are the public.
+    /// Groups of the assumed client; an empty list means the public.
     #[serde(rename = "as")]
     pub groups: Groups,
-    /// Whether the archive has captures of it; the one below is made up otherwise.
+    /// Whether the archive has captures of the URL. Otherwise the capture below is an assumed one.
     pub captured: bool,
-    /// What holds where no rule matches.
+    /// Access if no rule matches.
     pub default: Access,
-    /// Its captures, newest first, at most 1,000.
+    /// Captures of the URL, newest first, at most 1,000.
     pub captures: Vec<TestedCapture>,
 }
 
-/// A capture, and what the rules say of it.
+/// A capture, and the rules that apply to it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TestedCapture {
     /// When it was fetched (ISO 8601).
@@ -100,12 +103,13 @@ pub struct TestedCapture {
     /// Its media type.
     #[schemars(example = &"text/html")]
     pub mime: String,
-    /// Label of its input; empty if there is none.
+    /// Label of its input, if any.
     pub collection: String,
-    /// Whether it is seen.
+    /// Whether the client may see it.
     pub seen: bool,
-    /// Numbers of all rules that match it and are for who asks.
+    /// Numbers of all rules that match it and apply to the client.
     pub rules: Vec<usize>,
-    /// Those of them that decide: where some allow and others deny, these deny. Empty where the default decides.
+    /// Numbers of the rules that decide. If some allow and others deny, the denying rules decide.
+    /// Empty if the default decides.
     pub decided_by: Vec<usize>,
 }

@@ -13,7 +13,7 @@ pub use search::{
 pub struct SearchQuestion {
     /// The query, in the query language.
     pub query: String,
-    /// Most results in one answer.
+    /// Maximum number of results per answer.
     pub limit: usize,
     /// Cursor to continue from: `next` of the previous answer.
     pub after: Option<String>,
@@ -21,24 +21,26 @@ pub struct SearchQuestion {
     pub explain: bool,
     /// Whether to count all results by domain, year, type, language, public suffix and collection.
     pub facets: bool,
-    /// What comes first.
+    /// Order of the results.
     pub order: SearchOrder,
-    /// Whether past versions of pages are searched although the query does not say of which time.
+    /// Whether to search past versions of pages even if the query names no time.
     pub all_versions: bool,
-    /// Most results of one registered domain; 0 for all.
+    /// Maximum number of results per registered domain; 0 for no limit.
     pub per_site: usize,
-    /// Whether of results with the same content (payload digest) the first is shown alone.
+    /// Whether to show only the first of several results with the same content (payload digest).
     pub distinct: bool,
-    /// What who asks prefers, as a profile (`lang:de site:example.org^40`): the best results are put in order by it.
+    /// Preferences of the client, as a profile (`lang:de site:example.org^40`). The best results
+    /// are reordered by it.
     pub prefer: String,
-    /// Whether of results whose texts are nearly the same the first is shown alone; in place of `distinct`, which it includes.
+    /// Whether to show only the first of several results with nearly the same text. Replaces
+    /// `distinct`, which it includes.
     pub near: bool,
 }
 
 /// Results of a search.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchBody {
-    /// The query as it was asked.
+    /// The query as the client sent it.
     #[schemars(example = &"example")]
     pub query: String,
     /// The query as the program understood it.
@@ -47,7 +49,8 @@ pub struct SearchBody {
     pub notes: Vec<SearchNote>,
     /// Number of all results, including those that are not in this answer.
     pub total: u64,
-    /// How many of these are shown, from the first answer to the last: fewer than all where the question sets `per_site`, `distinct` or `near`.
+    /// Number of results shown, over all answers to this query. It is smaller than `total` if the
+    /// question sets `per_site`, `distinct` or `near`.
     pub shown_total: u64,
     /// Epoch that the search index covers.
     pub search_epoch: u64,
@@ -57,14 +60,15 @@ pub struct SearchBody {
     pub hits: Vec<SearchHit>,
     /// Counts by field; empty unless the question set `facets`.
     pub facets: Vec<Facet>,
-    /// Results by year, beside all that were searched of it; empty unless the question set `facets`.
+    /// Results by year, next to the number of documents searched for that year; empty unless the
+    /// question set `facets`.
     pub years: Vec<YearCount>,
     /// Cursor for the next part; absent after the last result.
     pub next: Option<String>,
 }
 
 impl SearchBody {
-    /// Whether the results have most of the words alone, because none has all.
+    /// Returns whether the results contain only most of the words, because none contains all.
     pub fn has_most_alone(&self) -> bool {
         let mut notes = self.notes.iter();
         notes.any(|note| note.kind == SearchNoteKind::MostOfTheWords)
@@ -83,13 +87,13 @@ pub struct SearchHit {
     pub domain: String,
     /// Title of the page.
     pub title: String,
-    /// When this version of the page was captured last (ISO 8601).
+    /// When this version of the page was last captured (ISO 8601).
     pub fetch_time: String,
-    /// When it was captured first, without another version between (ISO 8601).
+    /// When this version was first captured, without another version in between (ISO 8601).
     pub since: String,
-    /// When the version after it was captured first (ISO 8601); absent where this is the current version.
+    /// When the following version was first captured (ISO 8601); absent for the current version.
     pub until: Option<String>,
-    /// Of the current version: how many versions the page had before.
+    /// For a current version: number of earlier versions of the page.
     pub past_versions: u64,
     /// Media type of the page.
     pub mime: String,
@@ -97,31 +101,33 @@ pub struct SearchHit {
     pub language: String,
     /// Label of the input that the page comes from; empty if it has none.
     pub collection: String,
-    /// The part of the page's text that matches best. JSON has it as `snippet_html`: escaped text with
-    /// `<mark>` around matches and no other markup.
+    /// The part of the page's text that matches best. In JSON it is `snippet_html`: escaped text
+    /// with `<mark>` around matches and no other markup.
     #[serde(rename = "snippet_html", with = "crate::snippet_html")]
     #[schemars(with = "String", example = &"an <mark>example</mark>")]
     pub snippet: Snippet,
-    /// Number of pages that link to the page; absent for those who do not see everything, for whom the page itself tells it.
+    /// Number of pages that link to the page. Absent for clients that do not see everything; they
+    /// find it in the answer about the page itself.
     pub inlinks: Option<u64>,
-    /// Number of these pages that belong to another registered domain; absent as `inlinks`.
+    /// Number of these pages that belong to another registered domain. Absent in the same cases as
+    /// `inlinks`.
     pub inlinks_external: Option<u64>,
-    /// How well the page matches; 0 in an order by time. Scores of different answers cannot be compared.
+    /// Score of the match; 0 in an order by time. Scores of different answers cannot be compared.
     pub score: f64,
-    /// With `per_site`: how many results there are of its registered domain.
+    /// With `per_site`: number of results of its registered domain.
     pub of_site: Option<u64>,
-    /// With `distinct`: how many results have the same content.
+    /// With `distinct`: number of results with the same content.
     pub of_digest: Option<u64>,
-    /// With `near`: how many results have nearly the same text, itself included.
+    /// With `near`: number of results with nearly the same text, including this one.
     pub of_near: Option<u64>,
-    /// With `near`: the part of a query that finds these.
+    /// With `near`: the part of a query that finds these results.
     #[schemars(example = &"like:0123456789abcdef")]
     pub like: Option<String>,
     /// How the score was computed; absent unless the question set `explain`.
     pub explanation: Option<serde_json::Value>,
 }
 
-/// Versions of pages that were captured last in a year.
+/// Versions of pages whose last capture is in a year.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct YearCount {
     /// The year.
@@ -129,14 +135,14 @@ pub struct YearCount {
     pub year: u64,
     /// Number of results.
     pub count: u64,
-    /// Number of all that were searched, results or not.
+    /// Number of all documents searched for that year, matching or not.
     pub documents: u64,
 }
 
 /// Counts of one field over all results.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Facet {
-    /// Name of the field: `domain`, `year`, `type` or `language`.
+    /// Name of the field: `domain`, `year`, `type`, `language`, `suffix` or `collection`.
     #[schemars(example = &"year")]
     pub field: String,
     /// Values of the field, most frequent first.

@@ -1,17 +1,17 @@
-//! What somebody sees of the archive.
+//! How much of the archive the client may see.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Asks whether who asks sees everything.
+/// Asks whether the client sees everything.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Sight {}
 
-/// What who asks may see.
+/// How much the client may see.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SightBody {
-    /// Whether nothing is hidden, whatever will be loaded.
+    /// Whether nothing is hidden from the client, now or after future loads.
     pub everything: bool,
-    /// Whether the archive has rules at all.
+    /// Whether the archive has any access rules.
     pub has_rules: bool,
 }

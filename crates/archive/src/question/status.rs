@@ -9,11 +9,11 @@ use super::{DocumentScope, FactsPlace, LinkScope};
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Status {}
 
-/// Asks whether the index is still as it was written. Answering reads the whole index.
+/// Asks whether the index is still intact. Answering reads the whole index.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Check {}
 
-/// Asks for the stages of the load that is running or ran last.
+/// Asks for the stages of the current or the last load.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Stages {}
 
@@ -24,15 +24,15 @@ pub struct StatusBody {
     pub archive: String,
     /// Version of the program that answers.
     pub version: String,
-    /// Which links the archive keeps. This never changes after the archive was created.
+    /// Which links the archive keeps. Fixed when the archive was created.
     pub links_scope: LinkScope,
-    /// Which captures that are no pages have their text in search. This never changes after the archive was created.
+    /// Which captures other than pages are searchable. Fixed when the archive was created.
     pub documents_scope: DocumentScope,
     /// Number of inputs in the ledger.
     pub inputs: u64,
     /// Number of inputs read to their end.
     pub inputs_done: u64,
-    /// Number of inputs that were read in part, or not at all yet.
+    /// Number of inputs that were read in part, or not yet.
     pub inputs_loading: u64,
     /// Number of inputs that failed.
     pub inputs_failed: u64,
@@ -40,11 +40,11 @@ pub struct StatusBody {
     pub records: u64,
     /// Number of captures made from these records.
     pub captures: u64,
-    /// Number of lines of indexes, which tell of captures whose records may be loaded or not.
+    /// Number of index lines, which describe captures with or without loaded records.
     pub index_lines: u64,
-    /// Number of captures that takedowns keep out; they are not among `captures`.
+    /// Number of captures that takedowns keep out; not included in `captures`.
     pub captures_taken_down: u64,
-    /// Number of inputs that are taken down whole.
+    /// Number of inputs that are taken down completely.
     pub inputs_taken_down: u64,
     /// Number of URLs whose current version is a page.
     pub pages: u64,
@@ -54,19 +54,19 @@ pub struct StatusBody {
     pub uris: u64,
     /// Number of registered domains of those URL keys.
     pub domains: u64,
-    /// Number of records and spans of bytes that could not be used.
+    /// Number of records and byte ranges that could not be used.
     pub quarantined: u64,
     /// Epoch that the search index covers.
     pub search_epoch: u64,
     /// Number of pages and documents in the search index.
     pub search_documents: u64,
-    /// Time of the earliest capture (ISO 8601); absent if there is none.
+    /// Time of the earliest capture (ISO 8601), if any.
     #[schemars(example = &"2014-01-26T20:06:24.000Z")]
     pub fetch_time_first: Option<String>,
-    /// Time of the latest capture (ISO 8601); absent if there is none.
+    /// Time of the latest capture (ISO 8601), if any.
     #[schemars(example = &"2014-01-26T20:10:55.000Z")]
     pub fetch_time_last: Option<String>,
-    /// Where facts are kept. This never changes after the archive was created.
+    /// Where facts are kept. Fixed when the archive was created.
     pub facts_place: FactsPlace,
     /// The tables of facts.
     pub facts: Vec<FactsTable>,
@@ -82,22 +82,23 @@ pub struct StatusBody {
     pub owner_pid: u32,
     /// Number of loads that are running or queued.
     pub jobs_active: u64,
-    /// Whether the process that answers has opened the archive read-only and so cannot change it.
+    /// Whether the answering process has opened the archive read-only and so cannot change it.
     pub read_only: bool,
-    /// Why the index refuses writes, mostly a full disk; empty if it accepts them. The next load opens the
-    /// index again.
+    /// Why the index refuses writes, usually a full disk; empty if it accepts them. The next load
+    /// opens the index again.
     pub refuses_writes: String,
-    /// Why the search index could not be written and is behind, mostly a full disk; empty if it could.
+    /// Why the search index could not be written and is behind, usually a full disk; empty if it
+    /// could be written.
     pub search_failure: String,
 }
 
 /// The size of a table of facts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FactsTable {
-    /// Its name.
+    /// Name of the table.
     #[schemars(example = &"captures")]
     pub table: String,
-    /// The last epoch that it has rows of.
+    /// The last epoch from which it has rows.
     pub epoch: u64,
     /// Number of its rows.
     pub rows: u64,
@@ -107,26 +108,28 @@ pub struct FactsTable {
     pub bytes: u64,
 }
 
-/// Parts of the archive that are not as they were written, or contradict each other.
+/// Damaged or inconsistent parts of the archive.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckBody {
     /// The damaged parts.
     pub damages: Vec<DamageRow>,
-    /// What the views are, if nothing is damaged. Two archives with the same rows have the same fingerprints.
+    /// Fingerprints of the views, if nothing is damaged. Two archives with the same rows have the
+    /// same fingerprints.
     pub fingerprints: Vec<FingerprintRow>,
-    /// What was not checked, and why.
+    /// The parts that were not checked, and why.
     pub notes: Vec<String>,
 }
 
-/// Rows of one kind, whatever their order.
+/// Fingerprint of rows of one kind, independent of their order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FingerprintRow {
-    /// What is counted: `captures`, `captured` (URIs that have a capture), `versions` (current versions and their
-    /// texts), `pages` or `links`; `uris` and `domains`, which follow from these, with their number alone.
+    /// The rows counted: `captures`, `captured` (URIs with a capture), `versions` (current versions
+    /// and their texts), `pages` or `links`. For the derived `uris` and `domains` only the number
+    /// is given.
     pub of: String,
     /// Number of rows.
     pub rows: u64,
-    /// Sum of their hashes, in hexadecimal digits.
+    /// Sum of the hashes of the rows, in hexadecimal.
     pub hash: String,
 }
 
@@ -135,13 +138,13 @@ pub struct FingerprintRow {
 pub struct DamageRow {
     /// Name of the part: `table <name>` or `search index`.
     pub part: String,
-    /// What is wrong with the part.
+    /// Description of the damage.
     pub found: String,
-    /// What to do about the damage.
+    /// How to repair it.
     pub advice: String,
 }
 
-/// Stages of the load that is running or ran last. There are none if nothing was loaded since the archive was
+/// Stages of the current or the last load; empty if nothing was loaded since the archive was
 /// opened.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StagesBody {
@@ -155,7 +158,7 @@ pub struct StageRow {
     /// Name of the stage: `digest`, `register`, `read`, `extract`, `weave` or `search`.
     #[schemars(example = &"read")]
     pub stage: String,
-    /// Number of threads that work on the stage.
+    /// Number of threads of the stage.
     pub threads: usize,
     /// Number of items in the stage's queue.
     pub waiting: u64,
@@ -165,11 +168,11 @@ pub struct StageRow {
     pub done: u64,
     /// Number of items that have entered the stage's queue.
     pub total: u64,
-    /// Mean time that the stage works on an item, in milliseconds.
+    /// Mean time that the stage spends on an item, in milliseconds.
     pub ms_per_item: f64,
-    /// Share of items that the stage handled together with others, from 0 to 1.
+    /// Share of items that the stage handled in batches, from 0 to 1.
     pub batched_share: f64,
-    /// Mean number of items that the stage handled together.
+    /// Mean number of items per batch.
     pub batch_mean: f64,
 }
 

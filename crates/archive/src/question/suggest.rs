@@ -1,4 +1,4 @@
-//! Completions of what is typed into a search box.
+//! Completions for a search box.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,34 +7,34 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Suggest {
-    /// What was typed so far.
+    /// The text typed so far.
     pub text: String,
-    /// Most completions; 50 where more are asked for.
+    /// Maximum number of completions, at most 50.
     pub limit: usize,
 }
 
-/// Completions of what was typed.
+/// Completions of the text typed so far.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SuggestionsBody {
-    /// What was typed.
+    /// The text typed so far.
     #[schemars(example = &"root zo")]
     pub text: String,
     /// Epoch that the search index covers.
     pub search_epoch: u64,
-    /// Completions, those of most pages first. None where there is nothing to complete, where no page has such a word, or where they
-    /// could not be found quickly enough.
+    /// Completions, those of the most pages first. Empty if no word has been started, if no page
+    /// contains such a word, or if they could not be found quickly enough.
     pub rows: Vec<SuggestionRow>,
 }
 
 /// A completion.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SuggestionRow {
-    /// What was typed, with its last word completed.
+    /// The typed text with its last word completed.
     #[schemars(example = &"root zone")]
     pub text: String,
-    /// The completed word, as most pages write it.
+    /// The completed word in its most frequent spelling.
     #[schemars(example = &"zone")]
     pub word: String,
-    /// Number of pages that have it, together with what was typed before it.
+    /// Number of pages that contain the word together with the text typed before it.
     pub pages: u64,
 }

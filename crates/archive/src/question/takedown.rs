@@ -1,17 +1,18 @@
-//! Takedowns: captures that leave the archive and stay out, and the register of them.
+//! Takedowns: captures that are removed from the archive and kept out, and the register of
+//! takedowns.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ForgottenBody;
 
-/// What a takedown selects.
+/// The captures that a takedown selects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Takes {
     /// All captures of a URL, or of a URL key.
     Url(String),
-    /// All captures of URLs that begin so; also a URL key's beginning.
+    /// All captures of URLs with this prefix; a prefix of a URL key works too.
     Prefix(String),
     /// Whole inputs, each by its name, location or digest.
     Inputs(Vec<String>),
@@ -24,55 +25,56 @@ pub enum Takes {
 /// Takes captures down.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TakeDown {
-    /// What.
+    /// The captures to take down.
     pub takes: Takes,
-    /// Why, for the register.
+    /// The reason, for the register.
     #[serde(default)]
     pub reason: String,
-    /// Who asks for it, for the register.
+    /// The account that requests it, for the register.
     #[serde(default)]
     pub who: String,
-    /// Only say what would leave.
+    /// Only report what would be taken down.
     #[serde(default)]
     pub dry_run: bool,
-    /// Most captures that a dry run lists; 0 means 100.
+    /// Maximum number of captures that a dry run lists; 0 means 100.
     #[serde(default)]
     pub limit: usize,
 }
 
-/// What left, or would leave.
+/// The captures taken down, or that would be.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TakenDownBody {
-    /// Whether nothing was changed.
+    /// Whether this was a dry run, which changes nothing.
     pub dry_run: bool,
-    /// Its row of the register; absent in a dry run, and if only unfinished inputs were meant.
+    /// Its row in the register; absent in a dry run, and if only unfinished inputs were selected.
     pub takedown: Option<TakedownRow>,
-    /// Whether the same had been taken down before, so that nothing had to leave.
+    /// Whether the same selection was already taken down, so that nothing had to be removed.
     pub known: bool,
-    /// Captures that leave.
+    /// Number of these captures.
     pub captures: u64,
-    /// Inputs that they are in, with how many of each.
+    /// The inputs that contain them, with the number for each.
     pub inputs: Vec<TakenDownInput>,
-    /// The first of them; in a dry run alone.
+    /// The first of them. Only in a dry run.
     pub rows: Vec<TakenDownCapture>,
-    /// Captures that would be current now and cannot be read again, so that an older one is.
+    /// Captures that would now be current but cannot be read again, so that an older capture is
+    /// current.
     pub unreadable: Vec<UnreadableCapture>,
-    /// Inputs that were not read to their end, or have no captures: they are removed from the ledger, and are new when they are
-    /// loaded again.
+    /// Inputs that were not read to their end, or have no captures. They are removed from the
+    /// ledger, and are new when they are loaded again.
     pub forgotten: ForgottenBody,
 }
 
-/// How much of an input leaves.
+/// Captures of one input that are taken down.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TakenDownInput {
     /// Its name.
     #[schemars(example = &"iana.warc.gz")]
     pub input: String,
-    /// Captures that leave.
+    /// Number of these captures.
     pub captures: u64,
 }
 
-/// A capture that would leave.
+/// A capture that would be taken down.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TakenDownCapture {
     /// Its URL.
@@ -80,21 +82,21 @@ pub struct TakenDownCapture {
     pub url: String,
     /// When it was fetched (ISO 8601).
     pub fetch_time: String,
-    /// The input that it is in.
+    /// The input that contains it.
     pub input: String,
-    /// Its place there.
+    /// Offset in the input.
     pub offset: u64,
 }
 
-/// A capture that would be current and cannot be read again.
+/// A capture that would be current but cannot be read again.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UnreadableCapture {
     /// Its URL.
     #[schemars(example = &"http://www.iana.org/")]
     pub url: String,
-    /// The input that it is in.
+    /// The input that contains it.
     pub input: String,
-    /// Its place there.
+    /// Offset in the input.
     pub offset: u64,
     /// Why it cannot be read.
     pub why: String,
@@ -104,51 +106,52 @@ pub struct UnreadableCapture {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Takedowns {}
 
-/// The register of takedowns. It does not say what was taken down.
+/// The register of takedowns. It does not contain the captures taken down.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TakedownsBody {
     /// All takedowns, the oldest first.
     pub rows: Vec<TakedownRow>,
-    /// Captures that are kept out now.
+    /// Number of captures kept out now.
     pub captures_taken_down: u64,
-    /// Inputs that are kept out whole.
+    /// Number of inputs kept out completely.
     pub inputs_taken_down: u64,
 }
 
 /// One takedown.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TakedownRow {
-    /// Its number.
+    /// Number of the takedown.
     pub id: u32,
-    /// When it was made (ISO 8601).
+    /// When the takedown was made (ISO 8601).
     pub at: String,
-    /// The account of whoever asked for it.
+    /// The account that requested it.
     pub who: String,
-    /// Why, in that person's words.
+    /// The reason given in the request.
     pub reason: String,
-    /// What it is about: `url`, `prefix`, `inputs`, `collection` or `before`.
+    /// What it selects by: `url`, `prefix`, `inputs`, `collection` or `before`.
     #[schemars(example = &"url")]
     pub kind: String,
-    /// The time of a takedown of all that was fetched before it (ISO 8601); absent otherwise.
+    /// For a takedown by time: the time before which captures were fetched (ISO 8601); absent
+    /// otherwise.
     pub before: Option<String>,
-    /// Captures that left with it.
+    /// Number of captures removed by it.
     pub captures: u64,
-    /// Pages that were gone after it.
+    /// Number of pages that no longer existed after it.
     pub pages: u64,
-    /// Inputs that the captures were in.
+    /// Number of inputs that contained the captures.
     pub inputs: u64,
     /// When it was undone (ISO 8601); absent while it is in force.
     pub undone: Option<String>,
-    /// The account of whoever undid it.
+    /// The account that undid it.
     pub undone_by: Option<String>,
 }
 
 /// Ends a takedown.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct UndoTakedown {
-    /// Its number.
+    /// Number of the takedown.
     pub id: u32,
-    /// Who asks for it, for the register.
+    /// The account that requests it, for the register.
     #[serde(default)]
     pub who: String,
 }
@@ -156,32 +159,33 @@ pub struct UndoTakedown {
 /// A takedown that has ended.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UndoneBody {
-    /// Its row of the register.
+    /// Its row in the register.
     pub takedown: TakedownRow,
-    /// Locations of the inputs that bring back what it kept out when they are loaded again.
+    /// Locations of the inputs that restore the captures when they are loaded again.
     pub inputs: Vec<String>,
 }
 
-/// Writes everything anew that holds files, so that none has what left the archive.
+/// Rewrites all files that may still contain captures removed from the archive.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Purge {}
 
-/// What a purge came to.
+/// The result of a purge.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PurgedBody {
     /// Size of all files in the archive's directory before, in bytes.
     pub disk_bytes_before: u64,
-    /// The same afterwards.
+    /// Size of all files in the archive's directory afterwards, in bytes.
     pub disk_bytes: u64,
-    /// Files that may still hold what left, and why.
+    /// Files that may still contain removed captures, and why.
     pub notes: Vec<String>,
 }
 
-/// Asks what is kept out, in a form that can be asked of captures elsewhere: for `weft verify`. It is no part of the HTTP API.
+/// Asks for the rules of all takedowns, in a form that can be tested on captures elsewhere (`weft
+/// verify`). Not part of the HTTP API.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct TakedownRulesQuestion {}
 
-/// What is kept out.
+/// The rules of all takedowns.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TakedownRulesBody {
     /// The rules as JSON, with the key of their hashes.

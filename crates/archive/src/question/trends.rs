@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{SearchNote, YearCount};
 
-/// Most queries of one question.
+/// Maximum number of queries in one question.
 pub const TREND_QUERIES_MAX: usize = 5;
 
-/// Asks how many versions of pages match each query in each year, among all that there are of it.
+/// Asks how many versions of pages match each query in each year, next to the number of all
+/// versions of that year.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Trends {
@@ -21,14 +22,14 @@ pub struct Trends {
 pub struct TrendsBody {
     /// Epoch that the search index covers.
     pub search_epoch: u64,
-    /// One for each query, in their order.
+    /// One row for each query, in the order of the queries.
     pub rows: Vec<TrendRow>,
 }
 
 /// Matches of a query by year.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrendRow {
-    /// The query as it was asked.
+    /// The query as the client sent it.
     #[schemars(example = &"example")]
     pub query: String,
     /// The query as the program understood it.
@@ -37,6 +38,7 @@ pub struct TrendRow {
     pub notes: Vec<SearchNote>,
     /// Number of all versions of pages that match.
     pub total: u64,
-    /// Every year that has any version of a page, in their order; a version is of the year of its last capture.
+    /// Every year that has any version of a page, in chronological order. A version belongs to the
+    /// year of its last capture.
     pub years: Vec<YearCount>,
 }

@@ -1,4 +1,4 @@
-//! The asker's side of the socket.
+//! The client side of the socket.
 
 use std::io::{self, BufReader, BufWriter, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
@@ -14,10 +14,10 @@ use crate::AskError;
 use crate::cut::CutEpochs;
 use crate::question::{Answer, DumpRequest, Question};
 
-/// How long the owner may take to greet. A live owner accepts within milliseconds.
+/// Time limit for the owner's greeting. A live owner accepts within milliseconds.
 const GREETING_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// Most idle connections kept for the next question.
+/// Limit of idle connections kept for later questions.
 const IDLE_MAX: usize = 4;
 
 /// Connections to the owner of an archive.
@@ -26,15 +26,15 @@ pub(crate) struct Client {
     idle: Mutex<Vec<Connection>>,
 }
 
-/// Why a client has no answer.
+/// Why a client gets no answer.
 pub(crate) enum ClientError {
-    /// The owner has ended, or never existed.
+    /// The owner has ended, or there was none.
     Lost(io::Error),
-    /// The owner is another version of the program.
+    /// The owner runs another version of the program.
     Version { found: String },
     /// The owner answered with an error.
     Answered(AskError),
-    /// The asker's own output failed (a dump into a closed pipe).
+    /// The client's own output failed (a dump into a closed pipe).
     Output(io::Error),
 }
 
@@ -46,7 +46,7 @@ impl From<io::Error> for ClientError {
 
 /// A cut that the owner holds.
 pub(crate) struct HeldCut {
-    /// What dumps name it by.
+    /// The number of the cut in dump requests.
     pub(crate) cut: u64,
     pub(crate) of: CutEpochs,
     _connection: Connection,
@@ -87,7 +87,7 @@ impl Client {
         }
     }
 
-    /// Has the owner hold its newest cut, for as long as what is returned lives.
+    /// Makes the owner hold its newest cut until the returned value is dropped.
     pub(crate) fn hold(&self) -> Result<HeldCut, ClientError> {
         let mut connection = Connection::open(&self.path)?;
         match connection.exchange(&Request::Hold, &mut io::sink())? {
@@ -101,8 +101,8 @@ impl Client {
         }
     }
 
-    /// Sends a request. The connection becomes idle again only after a complete exchange: after an error its
-    /// state is unknown, so it is dropped.
+    /// Sends a request. The connection becomes idle again only after a complete exchange: after an
+    /// error its state is unknown, so it is dropped.
     fn request(&self, request: &Request, data: &mut dyn Write) -> Result<Reply, ClientError> {
         let idle = self.idle.lock().pop();
         let mut connection = match idle {

@@ -11,17 +11,17 @@ use std::io::{self, ErrorKind, Read, Write};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Longest content: far more than any answer has, but small enough for memory.
+/// Limit of the length of the content: far more than any answer needs, but small enough for memory.
 const LENGTH_MAX: u32 = 64 << 20;
 
-/// A frame that was read.
+/// A frame read from the stream.
 pub(super) enum Frame {
     Message(Vec<u8>),
     Data(Vec<u8>),
 }
 
 impl Frame {
-    /// Reads the message in the frame. Fails for data.
+    /// Parses the message in the frame. Fails for data.
     pub(super) fn message<T: DeserializeOwned>(self) -> io::Result<T> {
         match self {
             Frame::Message(content) => Ok(serde_json::from_slice(&content)?),
@@ -74,7 +74,7 @@ pub(super) fn read_frame(input: &mut impl Read) -> io::Result<Option<Frame>> {
         ));
     }
     let mut content = Vec::new();
-    // The buffer grows with the bytes that arrive, not with the length that the other side claims.
+    // The buffer grows with the bytes that arrive, not with the declared length.
     input.take(u64::from(length)).read_to_end(&mut content)?;
     if content.len() != length as usize {
         return Err(ErrorKind::UnexpectedEof.into());

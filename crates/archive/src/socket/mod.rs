@@ -3,7 +3,7 @@
 //! | from | frame | content |
 //! |---|---|---|
 //! | client | message | `Hello` |
-//! | owner | message | `Hello`; if the versions differ the client goes away |
+//! | owner | message | `Hello`; if the versions differ the client disconnects |
 //! | client | message | `Request` |
 //! | owner | data, any number | only for a dump: the bytes |
 //! | owner | message | `Reply` |
@@ -22,12 +22,12 @@ use crate::AskError;
 use crate::cut::CutEpochs;
 use crate::question::{Answer, DumpRequest, Question};
 
-/// First message of both sides.
+/// The first message of both sides.
 #[derive(Debug, Serialize, Deserialize)]
 struct Hello {
     /// Version of the program. Both sides must have the same.
     weft: String,
-    /// Process number, for messages to people.
+    /// Process number, for messages to users.
     pid: u32,
 }
 
@@ -46,11 +46,11 @@ impl Hello {
 enum Request {
     Ask {
         question: Box<Question>,
-        /// For whom; the owner of the archive if absent.
+        /// Groups of the client; absent for the owner of the archive.
         groups: Option<Groups>,
     },
     Dump(DumpRequest),
-    /// Hold the newest cut until this connection ends, so that several dumps are of one epoch.
+    /// Hold the newest cut until this connection ends, so that several dumps show the same epoch.
     Hold,
 }
 
@@ -61,7 +61,7 @@ enum Reply {
     Answer(Box<Answer>),
     /// End of a dump, with the number of rows.
     Dumped(u64),
-    /// The cut that is held now: what dumps name it by, and what it shows.
+    /// The cut now held: its number in dump requests, and its epochs.
     Held {
         cut: u64,
         of: CutEpochs,

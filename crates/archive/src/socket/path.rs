@@ -1,10 +1,11 @@
 //! Binds and connects even if the path is longer than a socket address allows (108 bytes on Linux).
 //!
-//! A long path is reached through its folder, which is opened first: `/proc/self/fd/N/socket` is always
-//! short.
+//! A long path is reached through its folder, which is opened first: `/proc/self/fd/N/socket` is
+//! always short.
 //!
-//! Whoever can connect is the owner of the archive to the process behind the socket. So it lies in a folder that only its
-//! owner may enter, and is closed to others itself, whatever the mask of the process is.
+//! A process that can connect has all rights to the archive. So the socket is in a folder that only
+//! the owner of the archive may enter, and has restricted permissions itself, whatever the umask of
+//! the process is.
 
 #![expect(clippy::disallowed_methods, reason = "this is the way to an archive's socket")]
 
@@ -16,17 +17,19 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// Longest path that is given to the system unchanged. Some systems allow only 104 bytes with the final zero.
+/// Longest path passed to the system unchanged. Some systems allow only 104 bytes with the final
+/// zero.
 const DIRECT_MAX: usize = 100;
 
-/// Only the owner connects, which takes the right to write.
+/// Only the owner may connect, which requires write permission.
 const SOCKET_MODE: u32 = 0o600;
 
-/// Binds `path` and replaces a socket that a crashed owner left behind. The caller holds the lock, so no
-/// living owner uses it. The folder of the socket is made if it is not there.
+/// Binds `path` and replaces a socket that a crashed owner left behind. The caller holds the lock,
+/// so no living owner uses it. Creates the folder of the socket if needed.
 pub(super) fn bind(path: &Path) -> io::Result<UnixListener> {
     if let Some(folder) = path.parent() {
-        // Before there is a socket: it is open to others until its own rights are set.
+        // Restrict the folder first: a new socket is open to others until its own permissions are
+        // set.
         match system::private::create_dir(folder) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => system::private::close(folder)?,
             made => made?,
@@ -47,7 +50,7 @@ pub(super) fn connect(path: &Path) -> io::Result<UnixStream> {
     UnixStream::connect(&short.path)
 }
 
-/// A path that fits, and the open folder that it may lead through.
+/// A path short enough for an address, and the open folder through which it leads, if any.
 struct Short {
     path: PathBuf,
     _folder: Option<File>,

@@ -1,6 +1,6 @@
-//! The owner's side of the socket: one thread that accepts, and one thread for each connection.
+//! The owner's side of the socket: one accepting thread, and one thread per connection.
 //!
-//! Invariant: after [`Server::stop`] none of its threads runs and none holds the open archive.
+//! Invariant: after [`Server::stop`] all of its threads have ended and released the archive.
 
 use std::io::{self, BufReader, BufWriter, ErrorKind, Write};
 use std::net::Shutdown;
@@ -20,8 +20,8 @@ use crate::AskError;
 use crate::cut::CutEpochs;
 use crate::question::{Answer, DumpRequest, Question};
 
-/// Most connections at once. Further ones are refused, so that a loop in another program cannot take all
-/// threads.
+/// Limit of connections at once. Further ones are refused, so that a loop in another program cannot
+/// take all threads.
 const CONNECTIONS_MAX: usize = 256;
 
 /// Bytes of a dump in one frame.
@@ -31,16 +31,16 @@ const DATA_BYTES: usize = 256 << 10;
 pub(crate) trait Answerer: Send + Sync + 'static {
     fn ask(&self, question: &Question, groups: Option<&Groups>) -> Result<Answer, AskError>;
     fn dump(&self, request: &DumpRequest, out: &mut dyn Write) -> Result<u64, AskError>;
-    /// Holds the newest cut; gives what dumps name it by, and what it shows.
+    /// Holds the newest cut. Returns its number in dump requests, and its epochs.
     fn hold(&self) -> Result<(u64, CutEpochs), AskError>;
-    /// Ends what [`Answerer::hold`] began.
+    /// Releases a cut held by [`Answerer::hold`].
     fn release(&self, cut: u64);
 }
 
 /// A running socket server.
 pub(crate) struct Server {
     path: PathBuf,
-    /// A second handle of the socket, for ending the wait for connections.
+    /// A second handle of the socket, to end the wait for connections.
     listening: UnixStream,
     shared: Arc<Shared>,
     accepting: Option<JoinHandle<()>>,
@@ -53,7 +53,7 @@ struct Shared {
 }
 
 struct Connection {
-    /// A second handle, for ending the connection from outside.
+    /// A second handle, to end the connection from outside.
     stream: UnixStream,
     thread: JoinHandle<()>,
 }
@@ -82,19 +82,20 @@ impl Server {
             return;
         };
         self.shared.stopping.store(true, Ordering::SeqCst);
-        // Both wake the accepting thread, which then sees `stopping`: the first also where the archive's directory, and with it
-        // the socket, is gone; the second on systems that end no wait by it.
+        // Either call wakes the accepting thread, which then sees `stopping`. The first works even
+        // if the archive's directory, including the socket, has been removed. The second is for
+        // systems on which a shutdown does not end the wait.
         if self.listening.shutdown(Shutdown::Both).is_err() {
             let _ = path::connect(&self.path);
         }
-        // A panic was reported when it happened. After the join no new connection can be added, so the loop
-        // below ends all of them.
+        // A panic was reported when it happened. After the join no new connection can be added, so
+        // the loop below ends all of them.
         let _ = accepting.join();
         // A socket left behind does no harm: the next owner replaces it.
         let _ = std::fs::remove_file(&self.path);
         for connection in self.shared.connections.lock().drain(..) {
-            // This fails if the client has gone already. The shutdown must come before the join, because the
-            // thread may be waiting for a request.
+            // This fails if the client has already disconnected. The shutdown must come before the
+            // join, because the thread may be waiting for a request.
             let _ = connection.stream.shutdown(Shutdown::Both);
             let _ = connection.thread.join();
         }
@@ -115,8 +116,8 @@ fn accept_loop(listener: &UnixListener, shared: &Arc<Shared>, answerer: &Arc<dyn
         let started = stream.and_then(|stream| start_connection(stream, shared, answerer));
         if let Err(error) = started {
             tracing::warn!(%error, "a connection to the archive's socket was not answered");
-            // File descriptors have probably run out. Wait for other connections to end before the next
-            // attempt.
+            // File descriptors have probably run out. Wait for other connections to end before the
+            // next attempt.
             system::pause(std::time::Duration::from_millis(50));
         }
     }
@@ -181,7 +182,7 @@ fn converse(stream: &UnixStream, answerer: &dyn Answerer) -> io::Result<()> {
     Ok(())
 }
 
-/// The cuts that a connection holds: no longer than it lives.
+/// The cuts that a connection holds. They are released when it ends.
 struct Holding<'a> {
     answerer: &'a dyn Answerer,
     cuts: Vec<u64>,

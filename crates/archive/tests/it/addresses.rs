@@ -1,4 +1,5 @@
-//! Inputs at addresses, from a source made of memory: what is read, how often, and that it makes no difference.
+//! Inputs at addresses, from a source in memory: the bytes read, the number of reads, and results
+//! equal to those of files.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -17,28 +18,28 @@ use warc::{Compression, Draft, Input, Writer};
 
 use crate::data::{self, VIEWS, dump, load};
 
-/// Objects by address, and the bytes that were read of each.
+/// Objects by address, and the number of bytes read from each.
 #[derive(Default)]
 struct Memory {
     objects: Mutex<BTreeMap<String, (Vec<u8>, Stat)>>,
     read: Mutex<BTreeMap<String, u64>>,
-    /// Reads that begin in this range wait until it is taken away, and are slow even then.
+    /// Reads that begin in this range wait until it is removed, and are slow even then.
     held: Mutex<Option<Range<u64>>>,
     let_go: Condvar,
 }
 
 impl Memory {
-    /// Readers come no further than this offset.
+    /// Makes readers wait at this offset.
     fn hold_from(&self, offset: u64) {
         self.hold(offset..u64::MAX);
     }
 
-    /// Readers do not come into this range.
+    /// Makes readers wait before this range.
     fn hold(&self, range: Range<u64>) {
         *self.held.lock().unwrap() = Some(range);
     }
 
-    /// Readers go on.
+    /// Lets readers continue.
     fn let_go(&self) {
         *self.held.lock().unwrap() = None;
         self.let_go.notify_all();
@@ -50,7 +51,7 @@ impl Memory {
             return;
         }
         drop(self.let_go.wait_while(held, |held| held.is_some()).unwrap());
-        // Whoever let go is to stop the load before the rest has been read.
+        // The test stops the load before the rest has been read.
         std::thread::sleep(Duration::from_millis(500));
     }
 
@@ -71,7 +72,7 @@ impl Memory {
         stat.sha256 = Some(Sha256::digest(content).into());
     }
 
-    /// Bytes read since the last question.
+    /// Returns the number of bytes read since the last call.
     fn read_of(&self, address: &str) -> u64 {
         self.read.lock().unwrap().remove(address).unwrap_or(0)
     }
@@ -135,13 +136,14 @@ impl Input for Counted {
     }
 }
 
-/// A WARC of so many pages, the first of them number `from`, and where its records end.
+/// Returns a WARC file of `pages` pages, starting with number `from`, and the ends of its records.
 fn warc(from: u32, pages: u32) -> (Vec<u8>, Vec<u64>) {
     let mut writer = Writer::new(Vec::new(), Compression::GZIP).unwrap();
     let mut ends = Vec::new();
     for page in from..from + pages {
         let next = page + 1;
-        // Long enough, and of few repetitions, that reading is seen to go on in the middle.
+        // Long enough, with few repetitions, so that a load can be observed in the middle of
+        // reading.
         let text: String = (0..400_u64)
             .map(|n| format!("{:x} ", (n + 1) * u64::from(page) * 2_654_435_761))
             .collect();
@@ -199,7 +201,8 @@ fn names(archive: &Archive) -> Vec<String> {
     }
 }
 
-/// Reads once for digest and load; not at all when it is loaded again, also under another owner.
+/// An address is read once for digest and load. It is not read when it is loaded again, even under
+/// another owner.
 #[test]
 fn an_address_gives_the_dumps_of_a_file_and_is_read_once() {
     let root = tempfile::tempdir().unwrap();
@@ -243,7 +246,8 @@ fn a_kept_digest_saves_the_reading_for_it() {
     assert!(read < content.len() as u64 + 64, "{read} of {}", content.len());
 }
 
-/// A load that is cancelled goes on at the record after the last woven one, and reads only from there.
+/// A load that was cancelled continues with the record after the last woven one, and reads only
+/// from there.
 #[test]
 fn an_interrupted_load_goes_on_by_range() {
     let root = tempfile::tempdir().unwrap();
@@ -251,7 +255,8 @@ fn an_interrupted_load_goes_on_by_range() {
     let (content, ends) = warc(1, 3000);
     let address = "mem://b/x.warc.gz";
     memory.put(address, &content, "1");
-    // Its digest is kept, so that the load is what reads it; and it comes no further than half before the load is stopped.
+    // The digest is stored with the object, so that only the load reads it. It reads at most half
+    // before the load is stopped.
     memory.keep_digest(address);
     memory.hold_from(content.len() as u64 / 2);
     let far = own(&root.path().join("far"), &memory);
@@ -278,8 +283,8 @@ fn an_interrupted_load_goes_on_by_range() {
     assert_eq!((job.inputs_done, job.captures_known), (1, 0), "{job:#?}");
     let read = memory.read_of(address);
     let rest = content.len() as u64 - done;
-    // A look at the beginning, for a dictionary, is 8 bytes each.
-    // The sixteen records before are looked at again: their requests may belong to later answers.
+    // The beginning is checked for a dictionary, 8 bytes each time. The sixteen records before are
+    // read again, because their requests may belong to later responses.
     let context = 17 * content.len() as u64 / 3000;
     assert!(
         read <= rest + 64 + context,
@@ -289,7 +294,8 @@ fn an_interrupted_load_goes_on_by_range() {
     assert_eq!(data::status(&far).captures, 3000);
 }
 
-/// What was loaded while it grew goes on under its final name, with and without a digest kept beside it.
+/// An input that was loaded while it grew continues under its final name, with and without a stored
+/// digest.
 #[test]
 fn a_grown_object_is_known_again() {
     for kept in [false, true] {
@@ -330,7 +336,7 @@ fn folders_patterns_and_lists_lead_where_paths_would() {
     memory.put("mem://b/in/all.paths", list, "l");
     std::fs::write(root.path().join("local.paths"), "mem://b/in/a.warc.gz\n").unwrap();
     let local = format!("{}/local.paths", root.path().display());
-    // By its name it is an archive, so it is told of.
+    // Its name is that of an archive file, so it is reported.
     let empty = "empty.warc.gz: failed(no WARC or ARC record in it)";
     let all = [
         "[odd].warc.gz",
@@ -419,7 +425,7 @@ fn records_are_read_where_the_captures_point() {
     assert!(archive::open_record(far.sources(), &place, &interrupt).is_err());
 }
 
-/// A package of so many members with one record each, stored.
+/// Returns a package of `members` stored members with one record each.
 fn package(members: usize) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(io::Cursor::new(Vec::new()));
     let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
@@ -437,8 +443,8 @@ fn package(members: usize) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// The story: the directory of a package was read again for each of its members, so that one of 2,000 took as long as one of a
-/// million would have.
+/// Regression: the directory of a package was read again for each of its members, so the time grew
+/// with the square of their number.
 #[test]
 fn a_package_is_read_in_proportion_to_its_members() {
     let root = tempfile::tempdir().unwrap();
@@ -458,7 +464,8 @@ fn a_package_is_read_in_proportion_to_its_members() {
     );
 }
 
-/// The story: while a record of many gigabytes was read, the bar stood still at 0 % for minutes.
+/// Regression: while a record of many gigabytes was read, the progress bar stayed at 0 % for
+/// minutes.
 #[test]
 fn progress_moves_inside_a_large_record() {
     let root = tempfile::tempdir().unwrap();
@@ -475,7 +482,7 @@ fn progress_moves_inside_a_large_record() {
     memory.put(address, &content, "1");
     memory.keep_digest(address);
     let half = content.len() as u64 / 2;
-    // The end of a record is looked at before its content.
+    // The end of a record is read before its content.
     memory.hold(half..half + half / 2);
     let archive = own(&root.path().join("far"), &memory);
     let mut seen = None;
@@ -496,7 +503,7 @@ fn progress_moves_inside_a_large_record() {
     assert_eq!((job.bytes_read, job.bytes_done), (bytes, bytes));
 }
 
-/// What is in an address to open it, in no place where anybody looks.
+/// Secrets in an address are neither stored nor shown.
 #[test]
 fn what_opens_an_address_is_neither_stored_nor_shown() {
     let root = tempfile::tempdir().unwrap();
@@ -516,7 +523,7 @@ fn what_opens_an_address_is_neither_stored_nor_shown() {
         "{job:#?}"
     );
     assert_eq!(names(&archive)[0], plain);
-    // Its records are read with what opens it.
+    // Its records are read with the secrets.
     let record = Question::Record(Record {
         url: "http://site1.example/1".to_owned(),
         ..Record::default()
@@ -539,7 +546,7 @@ fn what_opens_an_address_is_neither_stored_nor_shown() {
             assert!(!is_in, "{secret} in {place}");
         }
     }
-    // Another process knows nothing of it, and says so when it asks.
+    // Another process does not know the secrets, and reports an error when it reads the record.
     let archive = own(&root.path().join("far"), &memory);
     assert!(archive.sources().open(plain).is_err());
 }

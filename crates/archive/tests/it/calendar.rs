@@ -1,4 +1,4 @@
-//! On which days a URL was captured, compared with the plain list of its captures.
+//! Calendars of a URL, compared with the list of its captures.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ fn all_captures_of_a_page_are_counted_by_day() {
     let path = dir.path().join("many.warc.gz");
     let mut writer = Writer::create(&path, Compression::GZIP).unwrap();
     for n in 0..CAPTURES as i64 {
-        // Three a day, in no order, and some within one second.
+        // Three per day, out of order, and some within one second.
         let time_ms = FIRST_MS + n * 7_919 % 500 * 86_400_000 + n * 37 % 2_000;
         let block = format!(
             "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>{}",
@@ -59,7 +59,7 @@ fn all_captures_of_a_page_are_counted_by_day() {
     for place in [0, 1, 700, CAPTURES - 1] {
         check(&archive, &rows, Some(&rows[place].timestamp));
     }
-    // Between two captures, before all of them, and after.
+    // Between two captures, before all of them, and after all of them.
     for around in ["20140805", "1999", "2030"] {
         check(&archive, &rows, Some(around));
     }
@@ -99,7 +99,7 @@ fn model(rows: &[CdxRow], around: Option<&str>) -> CalendarBody {
         });
     }
     let contents: BTreeSet<&str> = rows.iter().map(|row| row.digest.as_str()).collect();
-    // The first moment of what was given in part.
+    // The first moment of a time given in part.
     let around = around.map(|around| format::date::digits(format::date::ms_of_digits(around)));
     let (mut beside, mut earlier, mut later) = (Vec::new(), None, None);
     if let Some(around) = around {

@@ -1,5 +1,5 @@
-//! Captures in other orders, filtered, collapsed, and in blocks: each compared with the plain list of them all,
-//! whatever the number of rows asked for at once.
+//! Captures in other orders, filtered, collapsed, and in blocks: each compared with the list of all
+//! captures, for several numbers of rows per answer.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,8 @@ struct Made {
     _dir: TempDir,
 }
 
-/// Forty captures of one URL, ten days from each to the next and two at once, and some beside it.
+/// Forty captures of one URL, ten days apart and two of them at the same time, and some of other
+/// URLs.
 fn made() -> Made {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("crawls/many.warc.gz");
@@ -80,7 +81,7 @@ fn question(url: &str, match_type: MatchType) -> CdxQuestion {
     }
 }
 
-/// All rows, `limit` at once.
+/// Returns all rows, `limit` per answer.
 fn all(archive: &Archive, question: &CdxQuestion, limit: usize) -> Vec<CdxRow> {
     let mut question = CdxQuestion {
         limit,
@@ -131,7 +132,8 @@ fn orders_are_those_of_the_whole_list_whatever_the_page_size() {
     }
 }
 
-/// A walk that looked only so far to each side would miss captures, or give one twice when it goes on.
+/// A walk with a limited range on each side would miss captures, or return one twice when it
+/// continues.
 #[test]
 fn the_closest_come_first_and_each_once_whatever_the_page_size() {
     let made = made();
@@ -152,7 +154,8 @@ fn the_closest_come_first_and_each_once_whatever_the_page_size() {
             (epoch_s(&row.timestamp) - epoch_s(&padded)).abs()
         };
         let mut expected = plain.clone();
-        // Stable: of two as near the earlier stays first, but captures of one time and distance may come either way.
+        // The sort is stable: if two are equally near, the earlier stays first. Captures with the
+        // same time and distance may be in either order.
         expected.sort_by_key(seconds);
         for limit in [1, 3, 1000] {
             let found = all(&made.archive, &closest, limit);
@@ -165,7 +168,7 @@ fn the_closest_come_first_and_each_once_whatever_the_page_size() {
     }
 }
 
-/// Seconds from 14 digits, by counting days one at a time.
+/// Computes seconds from 14 digits by counting days one at a time.
 fn epoch_s(digits: &str) -> i64 {
     let part = |from: usize, to: usize| digits[from..to].parse::<i64>().unwrap();
     let leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
@@ -226,7 +229,8 @@ fn names_are_told_whole_or_by_their_last_part() {
     assert_eq!(all(&made.archive, &asked, 1)[0].filename, "many.warc.gz");
 }
 
-/// Pages by number are stretches between the ends of blocks: together they are the whole list, each row once.
+/// Pages by number are the ranges between the ends of blocks: together they are the whole list,
+/// each row once.
 #[test]
 fn blocks_are_the_whole_list_in_pieces() {
     let made = made();
@@ -323,8 +327,8 @@ fn a_key_as_it_is_and_all_keys_from_one_on() {
     check(archive, &of_url, &expected);
 }
 
-/// What is left out behind each capture, whatever the number of rows asked for at once: what an answer begins with belongs to the
-/// last row of the answer before.
+/// Captures left out after each row are counted for any number of rows per answer. Those at the
+/// beginning of an answer belong to the last row of the previous answer.
 #[test]
 fn captures_left_out_are_counted_behind_the_one_before() {
     let made = made();
@@ -402,7 +406,7 @@ fn revisits_are_resolved_before_or_after_filters() {
     };
     let plain = ask(None, "=mime:warc/revisit");
     assert!(!plain.is_empty() && plain.iter().all(|row| row.computed.is_none()));
-    // A filter that comes after finds no revisit whose original is known.
+    // A later filter does not match a revisit whose original is known.
     let unresolved = ask(Some(ResolveRevisits::BeforeFilters), "=mime:warc/revisit");
     assert!(unresolved.len() < plain.len());
     let resolved = ask(Some(ResolveRevisits::AfterFilters), "=mime:warc/revisit");

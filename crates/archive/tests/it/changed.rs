@@ -1,4 +1,4 @@
-//! Files that get other content while they are loaded, or between two loads.
+//! Files whose content changes while they are loaded, or between two loads.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,9 +11,9 @@ use archive::question::{
 
 use crate::data::{self, assert_same, dumps, load, own};
 
-/// A folder with the archive `a` and a place for the input `x.warc`.
+/// A folder with the archive `a` and the path of the input `x.warc`.
 struct Case {
-    /// Before the folder that it is in: it is closed first.
+    /// Before its folder, so that it is closed first.
     archive: Archive,
     root: tempfile::TempDir,
 }
@@ -33,7 +33,8 @@ impl Case {
         load(&self.archive, &data::request(self.root.path(), &["x.warc"]))
     }
 
-    /// Loads, and calls `change` while the load waits for more of the file, which was cut a moment ago.
+    /// Loads, and calls `change` while the load waits for the rest of the file, which was cut a
+    /// moment ago.
     fn load_while(&self, mut change: impl FnMut(&Path)) -> JobBody {
         let request = data::request(self.root.path(), &["x.warc"]);
         let mut changed = false;
@@ -49,10 +50,10 @@ impl Case {
         job
     }
 
-    /// Leaves `x.warc`, which holds a part of `crawl`, half loaded.
+    /// Leaves `x.warc`, with a part of `crawl`, half loaded.
     fn load_a_part(&self, crawl: &str) {
         fs::write(self.path(), &crawl[..crawl.len() - 20]).unwrap();
-        // A time to come: what is missing would be waited for long.
+        // A time in the future makes the load wait long for the rest.
         set_time(&self.path(), SystemTime::now() + Duration::from_secs(3600));
         let request = data::request(self.root.path(), &["x.warc"]);
         let (_, job) = self
@@ -85,7 +86,7 @@ impl Case {
         Ok(self.archive.ask(Question::Forget(Forget { inputs }))?.body)
     }
 
-    /// The archive is as if nothing but `content` had ever been in `x.warc`.
+    /// Checks that the archive looks as if `x.warc` had only ever contained `content`.
     fn assert_holds_only(&self, content: &str, what: &str) {
         let fresh = Case::new();
         fresh.write_old(content);
@@ -101,7 +102,7 @@ fn set_time(path: &Path, time: SystemTime) {
     file.set_modified(time).unwrap();
 }
 
-/// Writes `content` over a file of the same size, and puts its time back, as some copying programs do.
+/// Writes `content` over a file of the same size, and resets its time, as some copying programs do.
 fn overwrite(path: &Path, content: &str) {
     let time = path.metadata().unwrap().modified().unwrap();
     let file = File::options().write(true).open(path).unwrap();
@@ -109,7 +110,7 @@ fn overwrite(path: &Path, content: &str) {
     file.set_modified(time).unwrap();
 }
 
-/// Ten pages that link to `word`. Words of one length give crawls of one length.
+/// Ten pages that link to `word`. Words of the same length give crawls of the same length.
 fn crawl(word: &str) -> String {
     let page = |number: usize| {
         let block = format!(
@@ -144,7 +145,7 @@ fn a_file_overwritten_while_it_is_loaded_fails_and_leaves_nothing_of_it() {
     for view in ["captures", "links", "quarantine"] {
         assert_eq!(data::dump(&case.archive, view), "", "{view}");
     }
-    // What is there now takes its place.
+    // The present content replaces it.
     case.write_old(&after);
     let job = case.load();
     assert_eq!((job.inputs_done, job.problems.len()), (1, 0));
@@ -200,7 +201,7 @@ fn a_part_whose_file_was_replaced_is_told_of_and_can_be_forgotten() {
         matches!(told[..], [(InputState::Loading, 9, missing)] if missing.starts_with("other content is at its place")),
         "{told:?}"
     );
-    // Both go by the same name: the one that is loaded whole stays.
+    // Both have the same name: the one that is loaded completely stays.
     match case.forget("x.warc").unwrap() {
         Body::Forgotten(ForgottenBody { inputs, captures, .. }) => {
             assert_eq!((inputs, captures), (vec!["x.warc".to_owned()], 9))
@@ -235,9 +236,9 @@ fn a_part_whose_file_is_gone_can_be_forgotten_by_its_digest() {
     case.assert_holds_only(&content, "forgotten and loaded");
 }
 
-/// A file and its beginning are loaded. The beginning cannot be taken back, because a capture that was replaced by it
-/// cannot be read again: it stays, and goes on beside the whole file. It was left as it was, as often as both were loaded
-/// together.
+/// Regression: a file and its beginning are loaded. The beginning cannot be taken back, because a
+/// capture that it replaced cannot be read again. It must stay and be continued next to the whole
+/// file, but it was left unchanged whenever both were loaded together.
 #[test]
 fn a_beginning_that_cannot_be_taken_back_is_read_on_beside_the_whole() {
     let case = Case::new();

@@ -1,4 +1,4 @@
-//! Test data and the calls every test makes.
+//! Test data, and calls common to all tests.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub(crate) const VIEWS: [&str; 9] = [
     "quarantine",
 ];
 
-/// An archive file of the shared data.
+/// Returns an archive file of the shared data.
 pub(crate) fn input(shared: &Path, name: &str) -> LoadInput {
     LoadInput {
         name: name.to_owned(),
@@ -29,8 +29,7 @@ pub(crate) fn input(shared: &Path, name: &str) -> LoadInput {
     }
 }
 
-/// Names as the ledger has them.
-/// A response record; `headers` are lines of its own beside those that each has, `http` the whole block.
+/// Returns a response record; `headers` are additional header lines, `http` the whole block.
 pub(crate) fn response(url: &str, date: &str, headers: &str, http: &str) -> String {
     format!(
         "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000000>\r\n\
@@ -66,19 +65,19 @@ pub(crate) fn own(dir: &Path) -> Archive {
     Archive::open(dir, settings).unwrap()
 }
 
-/// Opens what is there, as owner or not.
+/// Opens an existing archive, as owner or client.
 pub(crate) fn open(dir: &Path) -> Archive {
     Archive::open(dir, OpenSettings::default()).unwrap()
 }
 
-/// Loads to the end.
+/// Loads until the end.
 pub(crate) fn load(archive: &Archive, request: &LoadRequest) -> JobBody {
     let (_, job) = archive.load(request, &mut |_, _| true).unwrap();
     assert_eq!((job.state, &job.error), (JobState::Done, &None), "{job:#?}");
     job
 }
 
-/// The body of an answer.
+/// Returns the body of an answer.
 pub(crate) fn ask(archive: &Archive, question: Question) -> Body {
     archive.ask(question).unwrap().body
 }
@@ -90,7 +89,7 @@ pub(crate) fn status(archive: &Archive) -> StatusBody {
     }
 }
 
-/// A view as text.
+/// Returns a view as text.
 pub(crate) fn dump(archive: &Archive, view: &str) -> String {
     let mut out = Vec::new();
     let rows = archive
@@ -101,17 +100,17 @@ pub(crate) fn dump(archive: &Archive, view: &str) -> String {
     text
 }
 
-/// Tables of facts, by what the same captures always give: numbers of epochs and inputs, and how far an input was digested
-/// when it was woven, depend on the way there.
+/// Tables of facts that are compared without some columns: numbers of epochs and inputs, and
+/// digests at the time of weaving, depend on the order of loading.
 pub(crate) const FACTS: [&str; 2] = ["facts/captures", "facts/links"];
 
-/// A table of facts as text.
+/// Returns a table of facts as text.
 fn facts(archive: &Archive, table: &str) -> String {
     let without = ["epoch", "input_id", "input_digest"];
     facts::table_as_text(&archive.dir().join(table), &without).unwrap()
 }
 
-/// Every view, and every table of facts, by name.
+/// Returns every view and every table of facts by name.
 pub(crate) fn dumps(archive: &Archive) -> Vec<(&'static str, String)> {
     let views = VIEWS.iter().map(|view| (*view, dump(archive, view)));
     views

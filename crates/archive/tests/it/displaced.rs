@@ -1,5 +1,6 @@
-//! What may displace a page: answers to other methods, parts, empty answers, conversions and names of inputs, in every order of
-//! loading, with small epochs, pauses and growing files.
+//! Records that must or must not replace a page: responses to other methods, partial and empty
+//! responses, conversions and names of inputs, in every order of loading, with small epochs, pauses
+//! and growing files.
 
 use std::path::{Path, PathBuf};
 
@@ -16,10 +17,10 @@ use weave::{Batch, DumpFormat, InputProgress, LedgerEntry, View};
 
 use crate::data::{self, assert_same, dumps, load, own};
 
-/// Records of the documented window.
+/// Number of records in the documented window.
 const WINDOW: usize = 16;
 
-/// A record, and how it is known to others.
+/// Returns a record with an id to which others can refer.
 fn record(kind: &str, id: &str, url: &str, date: &str, headers: &str, block: &str) -> String {
     format!(
         "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:{id}>\r\nWARC-Date: {date}\r\n\
@@ -61,7 +62,7 @@ fn the_page() -> String {
     answer("p", URL, FIRST, "200 OK", &html("Page", "http://b.org/"))
 }
 
-/// The page stays, and was seen when the later records were made.
+/// The page stays, and was last seen when the later records were made.
 #[track_caller]
 fn check_stays(later: &str, last_seen: &str) {
     let root = tempfile::tempdir().unwrap();
@@ -119,7 +120,8 @@ fn an_answer_without_content_or_with_a_part_displaces_no_page() {
     ] {
         check_stays(&later, LATER);
     }
-    // An error says nothing of the page, and a conversion to something else than text neither.
+    // An error does not replace the page, and neither does a conversion to a format other than
+    // text.
     check_stays(&of("404 Not Found", "gone"), FIRST);
     check_stays(
         &record(
@@ -134,7 +136,8 @@ fn an_answer_without_content_or_with_a_part_displaces_no_page() {
     );
 }
 
-/// A 206 that covers the whole is whole, and what the crawler cut is what there is of the page.
+/// A 206 that covers the whole is complete, and a page cut by the crawler is used as far as it
+/// goes.
 #[test]
 fn a_range_of_the_whole_and_what_was_cut_are_versions() {
     let body = html("Whole", "http://c.org/");
@@ -163,7 +166,7 @@ fn a_range_of_the_whole_and_what_was_cut_are_versions() {
     }
 }
 
-/// Loads files of the shared data, if they are there.
+/// Loads files of the shared data, if they exist.
 fn field(names: &[&str]) -> Option<(tempfile::TempDir, archive::Archive)> {
     let shared = apart::shared_data()?;
     if !names.iter().all(|name| shared.join(name).exists()) {
@@ -225,13 +228,14 @@ fn a_conversion_is_text_only_where_it_says_so() {
     assert_eq!(picture.captures[0].kind, extract::CaptureKind::Conversion);
 }
 
-/// Each input under two names, in every order: the least name counts, which decides between captures that are equal in all else.
+/// Each input under two names, in every order: the least name counts. It decides between captures
+/// that are otherwise equal.
 #[test]
 fn one_input_under_two_names_has_the_least() {
     let root = tempfile::tempdir().unwrap();
     let contents = ["http://a.org/", "https://a.org/"]
         .map(|url| answer("p", url, FIRST, "200 OK", &html("Page", "http://b.org/")));
-    // Both inputs have the same digest of their capture, so that their names decide.
+    // The captures of both inputs have the same digest, so their names decide.
     let names = [("k", 0), ("z", 0), ("kk", 1), ("a", 1)];
     let inputs = names.map(|(name, content)| data::write(root.path(), name, &contents[content]));
     let mut expected: Option<Vec<(&str, String)>> = None;
@@ -275,7 +279,7 @@ fn permutations(count: usize) -> Vec<Vec<usize>> {
     all
 }
 
-/// What comes out of an export is loaded again: the answer to a POST is no page there either.
+/// An export is loaded again: the response to a POST is not a page there either.
 #[test]
 fn exports_bring_the_requests_that_keep_a_post_from_being_a_page() {
     let root = tempfile::tempdir().unwrap();
@@ -380,7 +384,7 @@ fn file(records: &[Written], salt: usize) -> String {
             let answer = answer(&id_text, url, &date, head, body);
             match names.as_str() {
                 "" => answer,
-                // Answers name requests, too.
+                // Responses name requests, too.
                 names if id % 2 == 0 => answer.replacen(
                     "WARC-Date",
                     &format!("WARC-Concurrent-To: <urn:{names}>\r\nWARC-Date"),
@@ -412,7 +416,7 @@ fn file(records: &[Written], salt: usize) -> String {
     records.iter().enumerate().map(text).collect()
 }
 
-/// The method of an answer, found by looking at all records of the window.
+/// Returns the method of a response, searching all records of the window.
 fn method_of(records: &[Record], at: usize) -> String {
     let names = extract::answer_names(&records[at]);
     let mut found: Option<(bool, bool, usize, String)> = None;
@@ -424,7 +428,8 @@ fn method_of(records: &[Record], at: usize) -> String {
         let Some(belonging) = request.belongs(&names) else {
             continue;
         };
-        // A named one goes before; of named ones those before the answer, as nothing behind it is waited for then.
+        // A linked request takes precedence. Among linked ones, those before the response do,
+        // because later ones are then not waited for.
         let is_named = belonging == Belonging::Named;
         let rank = (!is_named, is_named && other > at, distance, request.method);
         let is_better = found
@@ -437,7 +442,7 @@ fn method_of(records: &[Record], at: usize) -> String {
     found.map(|(.., method)| method).unwrap_or_default()
 }
 
-/// What the model makes of these files.
+/// Returns the views of the model for these files.
 fn model_of(files: &[(String, PathBuf)]) -> Vec<(&'static str, String)> {
     let mut model = Model::default();
     for (name, path) in files {
@@ -469,7 +474,7 @@ fn model_of(files: &[(String, PathBuf)]) -> Vec<(&'static str, String)> {
                 batch.captures.push((input, *capture));
             }
         }
-        // The content is known: nothing is read a second time.
+        // The content is known, so it is not read a second time.
         let is_first = !files
             .iter()
             .take_while(|(other, _)| other != name)
@@ -502,7 +507,7 @@ fn write_all(root: &Path, contents: &[String]) -> Vec<(String, PathBuf)> {
         std::fs::write(root.join(&name), content).unwrap();
         files.push((name.clone(), root.join(name)));
     }
-    // The first once more, under a name that is less.
+    // The first content again, under a lesser name.
     let name = "b.warc".to_owned();
     std::fs::write(root.join(&name), &contents[0]).unwrap();
     files.push((name.clone(), root.join(name)));
@@ -521,7 +526,8 @@ fn request_of((name, path): &(String, PathBuf), epoch_bytes: Option<u64>) -> Loa
     }
 }
 
-/// Compares the views that are no list of inputs: which of two files of one content the ledger points to is no view.
+/// Compares the views that are not lists of inputs. Which of two files with the same content the
+/// ledger names is not part of any view.
 #[track_caller]
 fn assert_views(archive: &archive::Archive, expected: &[(&str, String)], what: &str) {
     for (view, expected) in expected {
@@ -529,7 +535,8 @@ fn assert_views(archive: &archive::Archive, expected: &[(&str, String)], what: &
     }
 }
 
-/// Random histories in every order of their files, in small epochs, and as files that grow: always the model's views.
+/// Random histories in every order of their files, in small epochs, and as growing files always
+/// give the model's views.
 #[test]
 fn random_histories_give_the_views_of_the_model() {
     let histories = prop::collection::vec(prop::collection::vec(written(), 1..40), 2..3);
@@ -551,7 +558,7 @@ fn random_histories_give_the_views_of_the_model() {
         for (number, order) in permutations(files.len()).iter().enumerate() {
             let archive = own(&root.path().join(format!("order-{number}")));
             for file in order {
-                // Every other archive in epochs of a record each.
+                // Every other archive has epochs of one record each.
                 load(
                     &archive,
                     &request_of(&files[*file], (number % 2 == 1).then_some(1)),
@@ -565,7 +572,7 @@ fn random_histories_give_the_views_of_the_model() {
     run.unwrap();
 }
 
-/// A file that is loaded whenever it has grown has the views that it has when it is loaded whole.
+/// A file loaded each time it grows has the same views as when it is loaded completely.
 fn grow(root: &Path, content: &str, name: &str) {
     let whole = model_of(&[(name.to_owned(), root.join(name))]);
     let folder = root.join("growing");

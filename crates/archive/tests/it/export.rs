@@ -1,4 +1,5 @@
-//! Whole result sets: what is written is what a search finds, page by page, in any format.
+//! Exports of complete result sets: they contain what a search finds, page by page, in every
+//! format.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +13,7 @@ use parquet::record::Field;
 
 use crate::data::{load, own};
 
-/// More than are asked for at a time.
+/// More than one batch.
 const PAGES: usize = 1_234;
 
 fn record(number: usize, title: &str) -> String {
@@ -106,17 +107,17 @@ fn all_results_are_written_in_every_format() {
     let rows: Vec<csv::StringRecord> = rows.records().map(Result::unwrap).collect();
     assert!(rows.iter().map(|row| &row[0]).eq(keys.iter().map(String::as_str)));
     let odd = rows.iter().find(|row| &row[0] == "org,example)/7").unwrap();
-    // No formula, in whatever opens it.
+    // Not a formula in any spreadsheet.
     assert_eq!(&odd[3], "'=SUM(A1), \"quoted\"");
 
-    // Of two thousands: none is lost or doubled where a row group ends elsewhere.
+    // From two batches: no row is lost or doubled where a row group ends elsewhere.
     let file = bytes::Bytes::from(written(&archive, ExportFormat::Parquet));
     let reader = SerializedFileReader::new(file).unwrap();
     let rows = reader.get_row_iter(None).unwrap();
     let rows: Vec<_> = rows.map(|row| row.unwrap().into_columns()).collect();
     let column = |place: usize| rows.iter().map(move |row| row[place].1.clone());
     assert!(column(0).eq(keys.iter().cloned().map(Field::Str)));
-    // Nothing here takes it for a formula.
+    // Parquet readers do not interpret formulas.
     assert!(column(3).any(|title| title == Field::Str("=SUM(A1), \"quoted\"".into())));
 
     let captures = String::from_utf8(written(&archive, ExportFormat::Cdxj)).unwrap();
@@ -127,7 +128,7 @@ fn all_results_are_written_in_every_format() {
             .eq(keys.iter().map(String::as_str))
     );
 
-    // What is written as records is an input like any other.
+    // Exported records are an input like any other.
     let path = dir.path().join("results.warc.gz");
     std::fs::write(&path, written(&archive, ExportFormat::Warc)).unwrap();
     let again = own(&dir.path().join("again"));

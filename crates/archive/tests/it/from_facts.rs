@@ -1,4 +1,4 @@
-//! Archives that are woven from what tables of facts have.
+//! Archives that are woven from tables of facts.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ const INPUTS: [&str; 5] = [
     "commoncrawl/wat-2015.warc",
 ];
 
-/// What tables have of these inputs, as lines after the first.
+/// Returns the lines that tables contain for these inputs, after the first line.
 fn lines(shared: &Path, names: &[&str]) -> Vec<FactLine> {
     let mut lines = Vec::new();
     for name in names {
@@ -52,7 +52,7 @@ fn lines(shared: &Path, names: &[&str]) -> Vec<FactLine> {
 }
 
 fn load(archive: &Archive, lines: Vec<FactLine>) -> Result<FromFacts, String> {
-    // As they come from the other program.
+    // Encoded as by the other program.
     let mut lines = lines.into_iter().map(|line| {
         let text = serde_json::to_vec(&line).unwrap();
         serde_json::from_slice(&text).map_err(|error| error.to_string())
@@ -83,7 +83,7 @@ fn facts_make_the_archive_that_their_inputs_make() {
         ..SearchQuestion::default()
     });
     assert!(found.unwrap().body.total > 0);
-    // Once more, by facts and by files.
+    // Again, from facts and from files.
     let again = load(&archive, lines(&shared, &INPUTS)).unwrap();
     assert_eq!(
         (again.inputs_known, again.captures, again.captures_known),

@@ -1,4 +1,4 @@
-//! Questions to an archive on a disk without room.
+//! Questions to an archive on a full disk.
 
 use std::fs::File;
 use std::io::Write;
@@ -10,7 +10,7 @@ use archive::question::{Body, OptionalStage, Question, SearchQuestion};
 
 use crate::data::{ask, load, open, own, request, status};
 
-/// A small file system in memory, unmounted at the end; `None` where none can be mounted.
+/// A small file system in memory, unmounted at the end; `None` if it cannot be mounted.
 struct Small<'a>(&'a Path);
 
 impl Small<'_> {
@@ -31,7 +31,7 @@ impl Drop for Small<'_> {
     }
 }
 
-/// Results, and the epoch that they are of.
+/// Returns the number of results, and their epoch.
 fn search(archive: &Archive) -> (u64, u64) {
     let question = SearchQuestion {
         query: "page".into(),
@@ -58,7 +58,7 @@ fn a_search_index_that_cannot_be_written_answers_from_what_it_has() {
     load(&archive, &request(&shared, &["crawls/etig.warc.gz"]));
     let before = search(&archive);
     assert!(before.0 > 0);
-    // A load that dies before its epochs reach the search index leaves it so.
+    // A load that ends before its epochs reach the search index leaves it behind.
     let mut unsearched = request(&shared, &["crawls/iana.warc.gz"]);
     unsearched.stages_off = vec![OptionalStage::Search];
     load(&archive, &unsearched);
@@ -69,7 +69,7 @@ fn a_search_index_that_cannot_be_written_answers_from_what_it_has() {
     drop(file);
 
     let archive = open(&dir);
-    // Nobody has tried to write it since it was opened.
+    // No write was attempted since it was opened.
     let told = status(&archive).search_failure;
     assert!(told.to_lowercase().contains("no space left"), "{told}");
     assert_eq!(search(&archive), before);

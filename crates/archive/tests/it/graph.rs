@@ -1,4 +1,4 @@
-//! The graph of links, beside what all links come to that the views have.
+//! The graph of links, compared with the sum of all links in the views.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,7 +12,8 @@ use rights::Groups;
 
 use crate::data::{self, dump, load, own};
 
-/// A page: number of its host, of the page, its year, and numbers of hosts and pages that it links to.
+/// A page: number of its host, of the page, its year, and the numbers of hosts and pages to which
+/// it links.
 type Made = (usize, usize, u16, Vec<(usize, usize)>);
 
 const HOSTS: [&str; 7] = [
@@ -29,7 +30,7 @@ fn url((host, page): (usize, usize)) -> String {
     format!("http://{}/{page}", HOSTS[host])
 }
 
-/// An input of these pages.
+/// Writes an input with these pages.
 fn input(dir: &Path, name: &str, pages: &[Made]) -> LoadInput {
     let records = pages.iter().map(|(host, page, year, links)| {
         let links: String = links
@@ -47,7 +48,7 @@ fn input(dir: &Path, name: &str, pages: &[Made]) -> LoadInput {
     data::write(dir, name, &records.collect::<String>())
 }
 
-/// All edges of a graph.
+/// Returns all edges of a graph.
 fn edges(archive: &Archive, question: &GraphPart) -> Vec<Edge> {
     let dir = tempfile::tempdir().unwrap();
     let mut builder = GraphBuilder::new(question.clone(), dir.path());
@@ -65,7 +66,8 @@ fn edges(archive: &Archive, question: &GraphPart) -> Vec<Edge> {
     edges
 }
 
-/// The same from the rows of views: every link, and the time and collection of the page that it is on.
+/// Computes the same from the rows of views: every link, and the time and collection of the page
+/// that contains it.
 fn model(archive: &Archive, question: &GraphPart, collections: &BTreeMap<String, String>) -> Vec<Edge> {
     let mut versions = Vec::new();
     archive
@@ -97,7 +99,7 @@ fn model(archive: &Archive, question: &GraphPart, collections: &BTreeMap<String,
         let time_ms = times[source_key];
         let digits = format::date::digits(time_ms);
         let is_in = |bound: &Option<String>, is: &dyn Fn(&str) -> bool| bound.as_deref().is_none_or(is);
-        // Bounds of a year each.
+        // Bounds of one year each.
         let is_wanted = is_in(&question.from, &|from| *from <= digits[..4])
             && is_in(&question.to, &|to| digits[..4] <= *to)
             && is_in(&question.collection, &|wanted| collections[source_key] == wanted);
@@ -166,7 +168,7 @@ proptest! {
     }
 }
 
-/// The collection of each current version, from the page's own answer.
+/// Returns the collection of each current version, from the answer about the page.
 fn collections(archive: &Archive) -> BTreeMap<String, String> {
     let mut collections = BTreeMap::new();
     for line in dump(archive, "pages").lines() {

@@ -1,4 +1,4 @@
-//! Inputs that grow, change their names, or stop in the middle.
+//! Inputs that grow, are renamed, or end in the middle of a record.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -18,7 +18,7 @@ fn content(shared: &Path) -> Vec<u8> {
     fs::read(shared.join(FILE)).unwrap()
 }
 
-/// Long enough ago that nobody is writing any more.
+/// Makes a file old enough to be considered finished.
 fn make_old(path: &Path) {
     change_time(path, Duration::from_secs(3600));
 }
@@ -32,7 +32,7 @@ fn change_file_time(path: &Path, time: SystemTime) {
     file.set_modified(time).unwrap();
 }
 
-/// The one input is done, its end cut off, and everybody says so.
+/// Checks that the one input is done and cut off, according to all reports.
 fn assert_cut(archive: &Archive, job: &JobBody) {
     let counts = (job.inputs_loading, job.inputs_done, job.inputs_cut);
     assert_eq!(counts, (0, 1, 1), "{job:#?}");
@@ -66,7 +66,7 @@ fn ledger(archive: &Archive) -> Vec<LedgerRow> {
     }
 }
 
-/// Every view of an archive into which `x.warc.gz` was loaded at once.
+/// Returns every view of an archive into which `x.warc.gz` was loaded completely.
 fn at_once(root: &Path, content: &[u8]) -> Vec<(&'static str, String)> {
     fs::write(root.join("x.warc.gz"), content).unwrap();
     make_old(&root.join("x.warc.gz"));
@@ -166,7 +166,7 @@ fn a_file_that_grows_while_it_is_waited_for_stays_loading() {
     let request = data::request(root.path(), &["x.warc.gz"]);
     let grow = |_, job: &JobBody| {
         let (begun, rest) = content.split_at(content.len() / 3);
-        // Only the rest, and once: rewritten as a whole, the file would be short for a moment.
+        // Append only the rest, and only once: a rewritten file would be short for a moment.
         if !job.waiting_for.is_empty() && path.metadata().unwrap().len() == begun.len() as u64 {
             let mut file = File::options().append(true).open(&path).unwrap();
             std::io::Write::write_all(&mut file, rest).unwrap();
@@ -191,7 +191,7 @@ fn a_load_that_waits_for_a_file_can_be_cancelled() {
     let archive = own(&root.path().join("a"));
     let path = root.path().join("x.warc.gz");
     fs::write(&path, &content[..content.len() / 3]).unwrap();
-    // A time to come, as a clock that is wrong may give: the wait has an end all the same, but not soon.
+    // A time in the future, as from a wrong clock: the wait ends, but not soon.
     change_file_time(&path, SystemTime::now() + Duration::from_secs(3600));
     let request = data::request(root.path(), &["x.warc.gz"]);
     let (_, job) = archive
@@ -216,7 +216,7 @@ fn a_file_cut_long_ago_is_done_as_cut() {
     make_old(&path);
     let job = load_one(&archive, root.path(), "x.warc.gz");
     assert_cut(&archive, &job);
-    // What is known already is told again, but counted once.
+    // A known input is reported again, but counted once.
     let job = load_one(&archive, root.path(), "x.warc.gz");
     assert_eq!((job.inputs_known, job.inputs_cut, job.problems.len()), (1, 0, 1));
 }
@@ -244,7 +244,7 @@ fn the_same_content_under_another_name_adds_nothing() {
     assert_eq!(VIEWS.len() + FACTS.len(), expected.len());
 }
 
-/// The whole file comes to where its beginning was loaded as it was, and said to be done.
+/// The whole file replaces its beginning, which was loaded and done.
 fn check_continued(content: &[u8], cut: usize) {
     let root = tempfile::tempdir().unwrap();
     let expected = at_once(root.path(), content);
@@ -311,7 +311,7 @@ fn a_cut_file_of_another_kind_is_continued_as_well() {
     check_continued(&arc, arc.len() / 5);
 }
 
-/// The answer to a POST is no page, which only the request behind it tells.
+/// The response to a POST is not a page, but only the request after it shows that.
 #[test]
 fn what_an_answer_replaced_comes_back_where_its_request_was_cut_off() {
     let record = |kind: &str, date: &str, more: &str, block: &str| {
@@ -391,7 +391,8 @@ fn a_cut_file_whose_whole_is_known_under_another_name_leaves_no_row() {
     assert_same(&archive, &expected, "known under another name");
 }
 
-/// The load that found both took the shorter one back and read it again, and so did every later one.
+/// Regression: a load that found both took the shorter one back and read it again, and so did every
+/// later load.
 #[test]
 fn an_open_file_beside_a_longer_copy_keeps_what_was_read_of_it() {
     let Some(shared) = apart::shared_data() else {
@@ -404,7 +405,7 @@ fn an_open_file_beside_a_longer_copy_keeps_what_was_read_of_it() {
     let archive = own(&root.path().join("a"));
     load_one(&archive, root.path(), "y.warc.gz.open");
     load_one(&archive, root.path(), "x.warc.gz");
-    // The first takes over what was read of the other.
+    // The first takes over the captures of the other.
     let both = data::request(root.path(), &["x.warc.gz", "y.warc.gz.open"]);
     load(&archive, &both);
     let before = ledger(&archive);
@@ -412,7 +413,7 @@ fn an_open_file_beside_a_longer_copy_keeps_what_was_read_of_it() {
     let job = load(&archive, &both);
     assert_eq!(job.captures, 0, "{job:#?}");
     assert_eq!(ledger(&archive), before);
-    // No longer there, it was renamed.
+    // It has disappeared, so it was renamed.
     fs::remove_file(root.path().join("y.warc.gz.open")).unwrap();
     load_one(&archive, root.path(), "x.warc.gz");
     assert_eq!(ledger(&archive).len(), 1);

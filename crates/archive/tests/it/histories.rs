@@ -1,4 +1,5 @@
-//! Histories whose answer is known: loaded in every order of their files, every view is the brute-force model's.
+//! Histories with a known answer: loaded in every order of their files, every view equals that of
+//! the brute-force model.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ use crate::data::{self, dumps, load, own};
 
 const THREADS: usize = 4;
 
-/// Files of one history, in the order of their names, which differ only in the digit before the extension.
+/// Returns the files of each history, sorted by name. Their names differ only in the digit before
+/// the extension.
 fn histories(shared: &Path) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut names: Vec<String> = std::fs::read_dir(shared.join("regress/histories"))
@@ -35,7 +37,7 @@ fn histories(shared: &Path) -> BTreeMap<String, Vec<String>> {
     found
 }
 
-/// Every order of the numbers below `count`.
+/// Returns every order of the numbers below `count`.
 fn orders(count: usize) -> Vec<Vec<usize>> {
     if count == 0 {
         return vec![Vec::new()];
@@ -51,7 +53,8 @@ fn orders(count: usize) -> Vec<Vec<usize>> {
     all
 }
 
-/// What the model makes of these files: read here, one record after the other, without any of the load's machinery.
+/// Returns the views of the model for these files, which are read here, one record after the other,
+/// without the load pipeline.
 fn model_of(files: &[(String, PathBuf)]) -> Vec<(&'static str, String)> {
     let mut model = Model::default();
     for (name, path) in files {
@@ -112,7 +115,7 @@ fn assert_views(found: &[(&str, String)], expected: &[(&str, String)], what: &st
     }
 }
 
-/// Loads the files of one history in every order, a load each, and all in one load.
+/// Loads the files of one history in every order, one load each, and all in one load.
 fn check(shared: &Path, history: &str, names: &[String]) {
     let files: Vec<(String, PathBuf)> = names.iter().map(|n| (n.clone(), shared.join(n))).collect();
     let expected = model_of(&files);
@@ -146,7 +149,8 @@ fn the_order_of_files_changes_nothing() {
         println!("skipped: no regress/histories in {}", shared.display());
     }
     let histories: Vec<_> = histories.iter().collect();
-    // Small archives wait for the disk most of the time, so that some of them at once cost little more than one.
+    // Small archives wait for the disk most of the time, so several at once cost little more than
+    // one.
     std::thread::scope(|scope| {
         for part in histories.chunks(histories.len().div_ceil(THREADS).max(1)) {
             let shared = &shared;
@@ -158,7 +162,8 @@ fn the_order_of_files_changes_nothing() {
     });
 }
 
-/// https at first, ten seconds later http with a redirect to it: one URL key, and the page was gone from all views.
+/// Regression: https at first, ten seconds later http with a redirect to it. Both have one URL key,
+/// and the page disappeared from all views.
 #[test]
 fn a_page_stays_where_its_address_redirects_to_itself() {
     let Some(shared) = apart::shared_data() else {

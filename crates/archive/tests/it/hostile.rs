@@ -1,5 +1,5 @@
-//! Files made to break readers: bombs, false lengths, deep nesting, odd dates. The record after the trap is always
-//! read, in bounded memory.
+//! Files made to break readers: bombs, false lengths, deep nesting, odd dates. The record after the
+//! trap is always read, in bounded memory.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,11 +9,11 @@ use inputs::LoadInput;
 
 use crate::data::{dump, load, own};
 
-/// Set for the process that does the loading.
+/// Set for the process that loads.
 const DIR: &str = "WEFT_TEST_HOSTILE_DIR";
 
-/// More than the load of all these files takes at its highest, in KiB: each trap alone would be gigabytes if it were
-/// unpacked, kept or believed.
+/// More than the peak memory of loading all these files, in KiB. A single trap would take gigabytes
+/// if it were unpacked, kept or believed.
 const MEMORY_KIB_MAX: u64 = 600 << 10;
 
 fn files() -> Option<Vec<PathBuf>> {
@@ -42,7 +42,7 @@ fn load_all(dir: &Path) {
     }
 }
 
-/// Not a test of its own: what the test below runs in another process, whose memory it measures.
+/// Not a separate test: the test below runs it in another process, whose memory it measures.
 #[test]
 fn child() {
     if let Some(dir) = std::env::var_os(DIR) {
@@ -51,7 +51,7 @@ fn child() {
     }
 }
 
-/// Most memory that this process ever held, where the system tells.
+/// Returns the peak memory of this process, if the system reports it.
 fn highest_memory_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -93,7 +93,7 @@ fn the_record_after_a_trap_is_read_in_bounded_memory() {
             captures.lines().any(|line| line.starts_with(next)),
             "{name}:\n{captures}"
         );
-        // Nobody archived anything then: a date like this would be current for ever.
+        // A capture cannot be from the future. One with such a date would stay current forever.
         let late = captures.lines().filter_map(|line| line.split('\t').nth(1));
         assert!(late.into_iter().all(|time| time < "2100"), "{name}:\n{captures}");
     }

@@ -1,4 +1,4 @@
-//! The captures of a real crawl against the index that its makers published.
+//! The captures of a real crawl, compared with the index that its makers published.
 
 use archive::question::{Body, CdxBody, CdxQuestion, CdxRow, MatchType, Question};
 use serde_json::Value;
@@ -43,7 +43,8 @@ fn captured(row: CdxRow) -> Line {
     }
 }
 
-/// Differences, each explained: what the reference has, and what we have instead.
+/// Returns the explanation of a difference between the reference and our line, if it is a known
+/// one.
 fn explained(reference: &Line, ours: &Line) -> Option<&'static str> {
     let place = |line: &Line| (line.offset.clone(), line.length.clone(), line.timestamp.clone());
     if place(reference) != place(ours) || reference.url_key != ours.url_key {

@@ -1,4 +1,5 @@
-//! Indexes of other tools as inputs: captures whose records may come later, or were there before.
+//! Indexes of other tools as inputs: captures whose records are loaded later, or were loaded
+//! before.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,7 +15,7 @@ use rights::Groups;
 
 use crate::data::{self, dump, input, load, own, request, status};
 
-/// All captures, some at a time.
+/// Returns all captures, some per answer.
 fn all(archive: &Archive) -> Vec<CdxRow> {
     let mut question = CdxQuestion {
         everything: true,
@@ -34,7 +35,7 @@ fn all(archive: &Archive) -> Vec<CdxRow> {
     }
 }
 
-/// What an index and records say alike.
+/// Returns the fields that an index and records have in common.
 fn told(rows: &[CdxRow]) -> Vec<(&str, &str, u64, &str)> {
     let told = |row: &CdxRow| -> (String, u64) { (row.timestamp.clone(), row.offset) };
     let mut sorted: Vec<&CdxRow> = rows.iter().collect();
@@ -79,7 +80,8 @@ fn cdxj(n: u64, offset: u64) -> String {
     )
 }
 
-/// The reference indexes of pywb for a file: each capture is there once whatever comes first, and as the file has it.
+/// The reference indexes of pywb for a file: each capture is listed once in any order of loading,
+/// with the fields of the file.
 #[test]
 fn an_index_and_its_file_are_one_list_whatever_comes_first() {
     let Some(shared) = apart::shared_data() else {
@@ -109,7 +111,7 @@ fn an_index_and_its_file_are_one_list_whatever_comes_first() {
             .iter()
             .filter_map(|row| Some((row.clone(), known(row)?)))
             .collect();
-        // pywb's index leaves out nothing that is a capture here.
+        // Every capture here is in pywb's index too.
         assert_eq!(both.len(), expected.len(), "{index}");
         for (row, line) in &both {
             assert_eq!((&row.timestamp, &row.digest), (&line.timestamp, &line.digest));
@@ -204,7 +206,8 @@ fn bad_lines_are_in_quarantine_with_their_numbers() {
     );
 }
 
-/// A cluster as `weft export --zipnum` and Common Crawl have it: only its parts are read, and only where it is named.
+/// A cluster as written by `weft export --zipnum` and Common Crawl: only its parts are read, and
+/// only if it is named.
 #[test]
 fn the_parts_of_a_cluster_are_inputs() {
     let root = tempfile::tempdir().unwrap();
@@ -236,12 +239,14 @@ fn the_parts_of_a_cluster_are_inputs() {
     assert_eq!(job.index_lines, 0, "a folder around it has no records");
 }
 
-/// Loaded again under another name nothing is new; a longer index that begins alike takes its place.
+/// A copy under another name adds no lines. A longer index with the same beginning replaces the
+/// shorter one.
 #[test]
 fn an_index_that_has_grown_is_read_anew() {
     let two = cdxj(1, 100) + &cdxj(2, 200);
     let three = two.clone() + &cdxj(3, 300);
-    // The copy that has the least name is the input of this content, so what has grown is another one beside it.
+    // The copy with the least name is the input of this content, so the grown file becomes another
+    // input next to it.
     for (copy, inputs, index_lines) in [(None, 1, 3), (Some("y.cdxj"), 1, 3), (Some("copy.cdxj"), 2, 5)] {
         let root = tempfile::tempdir().unwrap();
         let archive = own(&root.path().join("archive"));
@@ -296,7 +301,8 @@ fn a_takedown_keeps_lines_out_until_it_is_undone() {
     assert_eq!(status(&archive).captures_taken_down, 0);
 }
 
-/// Small epochs, so that a load that is stopped has woven some lines of one member: the next goes on behind them.
+/// Small epochs, so that a stopped load has woven some lines of one member. The next load continues
+/// after them.
 #[test]
 fn a_load_that_was_stopped_goes_on() {
     let root = tempfile::tempdir().unwrap();
@@ -351,7 +357,8 @@ fn a_cut_member_fails_and_what_is_before_it_stays() {
     assert_eq!(input(root.path(), "x").name, "x");
 }
 
-/// An index of records and of lines has the records alone, and says how many lines it left out; so do records and packages.
+/// An index of records and lines contains only the records, and reports the number of lines left
+/// out. The same holds for exports of records and packages.
 #[test]
 fn an_export_says_how_many_captures_have_no_record() {
     let root = tempfile::tempdir().unwrap();
@@ -384,7 +391,8 @@ fn an_export_says_how_many_captures_have_no_record() {
     assert_eq!((wacz.results, wacz.index_only), (1, 2));
 }
 
-/// Who may not see a URL or a collection sees no line of it either; nor one of a capture whose record is hidden from them.
+/// Lines of URLs and collections hidden from a client are hidden too, and so is a line of a capture
+/// whose record is hidden.
 #[test]
 fn rights_hold_for_lines() {
     let root = tempfile::tempdir().unwrap();
@@ -410,7 +418,8 @@ fn rights_hold_for_lines() {
     assert_eq!(all(&archive).len(), 3);
 }
 
-/// A takedown of an index by its name, of a prefix and of a time; and an index without lines leaves the ledger.
+/// Takedowns of an index by name, of a prefix and of a time. An index without lines is removed from
+/// the ledger.
 #[test]
 fn lines_are_taken_down_and_forgotten() {
     let root = tempfile::tempdir().unwrap();
@@ -439,7 +448,7 @@ fn lines_are_taken_down_and_forgotten() {
     let old = Takes::Before("2014-01-26T20:06:22Z".into());
     assert_eq!((take_down(old.clone(), true), take_down(old, false)), (1, 1));
     let of_y = Takes::Inputs(vec!["y.cdxj".into()]);
-    // The alias goes with it, and is no capture.
+    // The alias is removed with it, but is not counted as a capture.
     assert_eq!((take_down(of_y.clone(), true), take_down(of_y, false)), (1, 1));
     assert_eq!((all(&archive).len(), status(&archive).index_lines), (1, 1));
     take_down(Takes::Prefix("http://example.com/".into()), false);

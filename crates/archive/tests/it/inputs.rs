@@ -1,4 +1,4 @@
-//! Inputs that cannot be loaded, and those that break readers.
+//! Inputs that cannot be loaded, and inputs that break readers.
 
 use std::fs;
 
@@ -34,7 +34,8 @@ fn states(archive: &Archive) -> Vec<(String, String)> {
         .collect()
 }
 
-/// An input is found by its whole name, by the last part of it as CDX names files, and by its digest.
+/// An input is found by its whole name, by the last part of it as CDX names files, and by its
+/// digest.
 #[test]
 fn an_input_is_found_by_what_it_goes_by() {
     let Some(shared) = apart::shared_data() else {
@@ -90,7 +91,7 @@ fn failed_inputs_are_in_the_ledger_and_do_not_stop_the_others() {
         ("letter.txt", "failed(no WARC or ARC record in it)"),
     ];
     let expected: Vec<(String, String)> = expected.map(|(name, state)| (name.into(), state.into())).into();
-    // The second time nothing is done again, and the failures are told again.
+    // The second load repeats only the failures.
     for known in [0, 1] {
         let job = load(&archive, &request);
         assert_eq!((job.inputs, job.inputs_failed, job.inputs_known), (4, 3, known));
@@ -151,7 +152,7 @@ fn names_that_are_not_utf8_are_inputs_like_others() {
     let archive = own(&root.path().join("a"));
     let folder = root.path().join("in");
     fs::create_dir(&folder).unwrap();
-    // Both are one name to who replaces what is not UTF-8.
+    // Both have the same name if invalid UTF-8 is replaced.
     let files = [
         ("crawls/hackfest.warc.gz", "caf\\xe8.warc.gz"),
         ("crawls/dupes.warc.gz", "caf\\xe9.warc.gz"),
@@ -188,7 +189,7 @@ fn names_that_are_not_utf8_are_inputs_like_others() {
         panic!()
     };
     archive::open_record(archive.sources(), &place, &archive::Interrupt::new()).unwrap();
-    // Loaded again by name, as a command line gives it.
+    // Loaded again by name, as from a command line.
     let job = load(&archive, &data::request(root.path(), &[&expected[0]]));
     assert_eq!((job.inputs_known, job.inputs_failed), (1, 0));
 }
@@ -202,7 +203,7 @@ fn an_input_that_is_gone_keeps_its_one_row_which_tells_so() {
     let archive = own(&root.path().join("a"));
     let content = fs::read(shared.join("crawls/hackfest.warc.gz")).unwrap();
     fs::write(root.path().join("whole.warc.gz"), &content).unwrap();
-    // Its tail would be waited for without this name.
+    // With another name the load would wait for its tail.
     fs::write(
         root.path().join("part.warc.gz.open"),
         &content[..content.len() / 2],
@@ -281,7 +282,7 @@ fn files_that_break_readers_are_loaded_as_far_as_they_go() {
     assert_eq!(job.captures, status.captures);
 }
 
-/// Lines of a dump that are no rows.
+/// Returns the number of lines in a dump that are not rows.
 fn header(archive: &Archive) -> u64 {
     let mut out = Vec::new();
     let rows = archive.dump(View::Captures, DumpFormat::Tsv, &mut out).unwrap();

@@ -1,5 +1,6 @@
-//! What is hidden from somebody shows in no answer. Two archives that differ in hidden captures alone are asked the same: whoever
-//! may not see those must get the same bytes from both, and from one with rules what the other gives to its owner.
+//! Hidden captures appear in no answer. Two archives that differ only in hidden captures get the
+//! same questions. A client from which these are hidden must get the same bytes from both, and from
+//! one with rules the same as the owner from the other.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,7 +22,7 @@ use crate::data::load;
 const SEED: u64 = 20_260_113;
 const QUERIES: usize = 1000;
 
-/// Numbers that follow from a seed (splitmix64).
+/// Pseudo-random numbers from a seed (splitmix64).
 struct Numbers(u64);
 
 impl Numbers {
@@ -42,7 +43,7 @@ const WORDS: [&str; 16] = [
     "archive", "river", "stone", "harbour", "letters", "museum", "winter", "engine", "paper", "garden",
     "bridge", "morning", "library", "copper", "valley", "signal",
 ];
-/// Words of hidden pages alone.
+/// Words that occur only in hidden pages.
 const SECRETS: [&str; 4] = ["zyzzyva", "quokka", "xylograph", "vellichor"];
 
 const OPEN_HOSTS: [&str; 5] = [
@@ -72,7 +73,7 @@ fn hidden_urls() -> Vec<String> {
         .collect()
 }
 
-/// A capture to be written.
+/// A capture to write.
 struct Written {
     url: String,
     date: String,
@@ -130,12 +131,13 @@ fn page(numbers: &mut Numbers, words: &[&str], targets: &[String], mark: &str) -
             numbers.of(words)
         );
     }
-    // No two pages of one content: a rule by digest must hide what it is meant to.
+    // Each page has its own content, so that a rule by digest hides only the intended one.
     let _ = write!(body, "</body><!-- {mark} --></html>");
     body
 }
 
-/// What is at a URL, by its name: plain text, a feed, or a page of type `page_type`; with its type.
+/// Returns the content of a URL and its type, according to its name: plain text, a feed, or a page
+/// of type `page_type`.
 fn body_of(
     numbers: &mut Numbers,
     words: &[&str],
@@ -157,7 +159,7 @@ fn body_of(
     }
 }
 
-/// What is hidden has all that any of the rules hides by.
+/// The hidden captures have every property by which any of the rules hides.
 fn captures() -> (Vec<Written>, Vec<Written>) {
     let mut numbers = Numbers(SEED);
     let (open, hidden) = (open_urls(), hidden_urls());
@@ -198,7 +200,8 @@ fn captures() -> (Vec<Written>, Vec<Written>) {
     (seen, unseen)
 }
 
-/// Captures of open pages that rules by key do not hide: older versions, and revisits that say a page was there later.
+/// Captures of visible pages that rules by key do not hide: older versions, and revisits that show
+/// a page was there later.
 fn hidden_captures_of_open_pages() -> Vec<Written> {
     let mut numbers = Numbers(SEED + 1);
     let mut unseen = Vec::new();
@@ -234,7 +237,7 @@ fn write_to(path: &Path, captures: &[Written]) -> LoadInput {
     }
 }
 
-/// An archive of what is open, and of `hidden` in a collection of its own.
+/// Makes an archive of the visible captures, and of `hidden` in a separate collection.
 fn archive(root: &Path, name: &str, open: &LoadInput, hidden: &[Written]) -> Archive {
     let mut settings = OpenSettings::default();
     (settings.create, settings.own) = (true, true);
@@ -254,7 +257,7 @@ fn archive(root: &Path, name: &str, open: &LoadInput, hidden: &[Written]) -> Arc
     archive
 }
 
-/// An answer as a client gets it, without how long it took.
+/// Returns an answer as a client gets it, without its duration.
 fn answer(archive: &Archive, question: &Question) -> Result<(u64, Body), AskError> {
     let mut answer = archive.ask(question.clone())?;
     match &mut answer.body {
@@ -265,7 +268,7 @@ fn answer(archive: &Archive, question: &Question) -> Result<(u64, Body), AskErro
     Ok((answer.epoch, answer.body))
 }
 
-/// Where the next part of an answer begins.
+/// Returns the cursor of the next part of an answer.
 fn next_of(body: &Body) -> Option<String> {
     match body {
         Body::Links(body) => body.next.clone(),
@@ -299,7 +302,7 @@ fn questions_about_urls() -> Vec<Question> {
     let urls = open_urls().into_iter().chain(hidden_urls());
     for url in urls.chain(["http://never.net/captured".into(), "http://nowhere.net/".into()]) {
         questions.push(Page { url: url.clone() }.into());
-        // Versions hidden from some have links that those who are seen do not have, in 2004.
+        // In 2004, hidden versions have links that the visible ones do not have.
         for (at, ever) in [
             (None, false),
             (None, true),
@@ -512,7 +515,7 @@ fn searches() -> Vec<Question> {
     (0..QUERIES).map(|_| query()).chain([trends]).collect()
 }
 
-/// Beginnings of all words, alone and behind others.
+/// Prefixes of all words, alone and after others.
 fn suggestions() -> Vec<Question> {
     let words: Vec<&str> = WORDS.iter().chain(&SECRETS).copied().collect();
     let mut texts: Vec<String> = words.iter().map(|word| word[..2].to_owned()).collect();
@@ -524,7 +527,7 @@ fn suggestions() -> Vec<Question> {
     texts.into_iter().map(suggest).collect()
 }
 
-/// Asks both to the end of each answer.
+/// Asks both archives until the end of each answer.
 fn compare(name: &str, of_many: &Archive, of_few: &Archive, questions: &[Question]) {
     for first in questions {
         let mut question = first.clone();
@@ -583,7 +586,7 @@ struct Pair {
     many: Archive,
     few: Archive,
     hidden: Vec<Written>,
-    /// Last: removed when the archives are closed.
+    /// Last, so that it is removed after the archives are closed.
     _root: tempfile::TempDir,
 }
 
@@ -611,16 +614,17 @@ fn check(pair: &Pair, name: &str, rules: &str) {
     for questions in [&about_urls, &about_ranges, &searches, &suggestions] {
         compare(name, &of_many, &lower_of_few, questions);
     }
-    // And it is right, not only the same: the archive without hidden captures shows its owner just that.
+    // The answers are also right, not only equal: the archive without hidden captures shows the
+    // same to its owner.
     for questions in [&about_urls, &about_ranges, &suggestions] {
         compare(name, &of_many, few, questions);
     }
-    // Those who may see everything get what the owner gets.
+    // Clients that may see everything get the owner's answers.
     let staff = many.seen_by(Groups::listed("staff"));
     for questions in [&about_urls, &about_ranges, &searches, &suggestions] {
         compare(name, &staff, many, questions);
     }
-    // What is compared is something.
+    // The compared answers are not empty.
     let rows = |archive: &Archive, text: &str| {
         let text = text.to_owned();
         archive.ask(Suggest { text, limit: 5 }).unwrap().body.rows
@@ -634,7 +638,7 @@ fn check(pair: &Pair, name: &str, rules: &str) {
 fn what_is_hidden_shows_in_no_answer() {
     let mut pair = pair(hidden_captures_of_open_pages());
     for (name, rules) in rules(&pair.hidden) {
-        // By keys alone the hidden captures of open pages are open too.
+        // Under rules by key, the hidden captures of visible pages are visible too.
         if name != "keys" {
             check(&pair, name, &rules);
         }
@@ -672,8 +676,8 @@ fn what_is_about_the_archive_is_for_those_who_see_everything() {
     assert!(staff.ask(Sight {}).unwrap().body.everything);
 }
 
-/// Somebody mends a rule with an editor and leaves half of it: until it is whole again nobody but the owner sees anything, because
-/// the half may have been the one that hides.
+/// A rule is half edited. Until it is valid again only the owner sees anything, because the
+/// incomplete rule may be the one that hides.
 #[test]
 fn rules_that_cannot_be_read_hide_everything() {
     let pair = pair(Vec::new());
@@ -694,7 +698,7 @@ fn rules_that_cannot_be_read_hide_everything() {
     assert!(pair.many.ask(question).is_ok());
 }
 
-/// The path of the file that somebody asks through the socket of the owner.
+/// Access rules apply to clients of the owner's socket too.
 #[test]
 fn who_asks_through_the_socket_sees_no_more() {
     let pair = pair(Vec::new());

@@ -1,5 +1,5 @@
-//! Links of versions that are not current: since when and until when they stood there, whatever the order of loading, and nobody is
-//! told of those that are hidden or taken down.
+//! Links of versions that are not current: the period in which they existed, for any order of
+//! loading, without those that are hidden or taken down.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::data::{self, load, open, own};
 
 const TARGET: &str = "http://target.net/";
 
-/// Name, URL, date, and the words of the link to the target, if there is one.
+/// Name, URL, date, and the text of the link to the target, if there is one.
 const CAPTURES: [(&str, &str, &str, Option<&str>); 7] = [
     (
         "a",
@@ -76,7 +76,8 @@ fn question(at: Option<&str>) -> Inlinks {
     }
 }
 
-/// A row in few words: source, years of the first and the last version, and whether it is there now.
+/// Returns a row in short form: source, years of the first and the last version, and whether it
+/// exists now.
 fn told(row: LinkRow) -> String {
     let version = row.version.unwrap();
     let now = if version.is_current { " now" } else { "" };
@@ -179,7 +180,7 @@ fn a_url_that_only_older_versions_link_to_is_told_of() {
     assert!(refused.message.contains("older versions do"), "{refused}");
     check(&archive, None, &["org,one)/ 2010-2010 first words, Page a"]);
     check(&archive, Some("2014"), &[]);
-    // Nobody is told by an error what they may not see.
+    // Error messages must not reveal hidden captures.
     let rule = "[[rule]]\naccess = \"deny\"\nto = \"2010\"\n";
     std::fs::write(archive.rights_path(), rule).unwrap();
     let public = archive.seen_by(Groups::public());
@@ -210,7 +211,7 @@ fn links_of_versions_that_are_hidden_are_in_no_answer() {
     let two = "org,two)/ 2012-2015 now still there, Page g";
     assert_eq!(asked("domain = \"one.org\"", None), [two]);
     assert_eq!(asked("domain = \"one.org\"", Some("2011")), Vec::<String>::new());
-    // As if the captures that are hidden had never been made.
+    // As if the hidden captures had never been made.
     let first_seen_later = "org,one)/ 2013-2013 first words, Page d";
     assert_eq!(asked("to = \"2011\"", None), [first_seen_later, two]);
     let before_the_gap = "org,one)/ 2010-2011 other words, Page b";

@@ -1,4 +1,5 @@
-//! Archives from the outside: loading, asking, owning, and what must not depend on how it was done.
+//! Archives from the outside: loading, questions, ownership, and results that must not depend on
+//! the way of loading.
 
 mod addresses;
 mod calendar;

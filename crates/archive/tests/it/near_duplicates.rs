@@ -1,4 +1,4 @@
-//! How many near-duplicates are found: texts of real pages, with words planted that are others.
+//! How many near-duplicates are found: texts of real pages in which some words are replaced.
 
 use archive::Archive;
 use archive::question::{LoadRequest, Page, SearchOrder, SearchQuestion};
@@ -6,10 +6,10 @@ use inputs::LoadInput;
 
 use crate::data::{self, load, own, request};
 
-/// Words of a text, at least: shorter ones have little to be like.
+/// Minimum number of words of a text. Shorter ones have too little to compare.
 const WORDS_MIN: usize = 100;
 
-/// Of each text, copies in which about one word of so many is another.
+/// For each text, copies in which about one of this many words is replaced.
 const ONE_OF: [usize; 5] = [400, 200, 100, 50, 20];
 
 fn search(archive: &Archive, query: &str, near: bool) -> archive::question::SearchBody {
@@ -23,7 +23,7 @@ fn search(archive: &Archive, query: &str, near: bool) -> archive::question::Sear
     archive.ask(question).unwrap().body
 }
 
-/// Beginnings of the texts of all pages, different and long enough.
+/// Returns the beginnings of the texts of all pages that are different and long enough.
 fn texts(archive: &Archive) -> Vec<Vec<String>> {
     let mut texts: Vec<Vec<String>> = Vec::new();
     for hit in search(archive, "-nopagehasthisword", true).hits {
@@ -41,7 +41,7 @@ fn texts(archive: &Archive) -> Vec<Vec<String>> {
     texts
 }
 
-/// A page of a text.
+/// Returns a record of a page with this text.
 fn record(url: &str, words: &[String]) -> Vec<u8> {
     let body = format!("<html><body><p>{}</p></body></html>", words.join(" "));
     let http = format!(
@@ -51,7 +51,7 @@ fn record(url: &str, words: &[String]) -> Vec<u8> {
     data::response(url, "2014-03-11T10:00:00Z", "", &http).into_bytes()
 }
 
-/// Every `one_of`th word, and one at least, is another.
+/// Replaces every `one_of`th word, and at least one.
 fn changed(words: &[String], one_of: usize) -> Vec<String> {
     let mut changed = words.to_vec();
     let (step, first) = (one_of.min(words.len()), one_of.min(words.len()) / 2);
@@ -103,7 +103,7 @@ fn planted_near_duplicates_are_found_and_other_pages_are_not() {
     let (mut others, mut pairs) = (0, 0);
     for number in 0..texts.len() {
         let of_text = search(&planted, &format!("site:t{number}.example"), true);
-        // By address the text itself comes first, and stands for those like it.
+        // In address order the text itself comes first, and represents its near-duplicates.
         let first = &of_text.hits[0];
         assert_eq!(first.url, format!("http://t{number}.example/"));
         let like = search(&planted, first.like.as_deref().unwrap(), false);
@@ -126,6 +126,6 @@ fn planted_near_duplicates_are_found_and_other_pages_are_not() {
     assert!(recall[0] > 0.95 && recall[1] > 0.9, "{recall:?}");
     assert!(recall[2] > 0.7, "{recall:?}");
     assert!(recall[4] < 0.2, "{recall:?}");
-    // Pages of one site that say nearly the same are found as well: they are real.
+    // Real pages of one site with nearly the same text are found too.
     assert!((others as f64) < pairs as f64 * 0.01, "{others} of {pairs}");
 }

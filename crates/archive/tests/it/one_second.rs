@@ -1,4 +1,5 @@
-//! Several captures of one URL key in the same second: each can be had, and the one that is meant is found.
+//! Several captures of one URL key in the same second: each can be requested, and the right one is
+//! found.
 
 use std::path::Path;
 

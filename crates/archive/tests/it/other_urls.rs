@@ -1,4 +1,5 @@
-//! A revisit of another URL is a version of its own URL, with what its original has.
+//! A revisit of another URL is a version of the URL it was made from, with the content of its
+//! original.
 
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use rights::Groups;
 
 use crate::data::{self, load, own};
 
-/// In the text of the original, and nowhere else.
+/// Occurs only in the text of the original.
 const WORD: &str = "vellichor";
 
 fn original() -> String {
@@ -101,7 +102,8 @@ fn a_revisit_of_another_url_is_a_version_of_its_own_whichever_is_loaded_first() 
     assert_eq!(dumps[0], dumps[1]);
 }
 
-/// Who may not see the original, whatever hides it, sees nothing of the revisit's version.
+/// If the original is hidden from a client, under any kind of rule, the revisit's version is hidden
+/// too.
 #[test]
 fn what_hides_the_original_hides_the_versions_that_have_its_content() {
     let dir = tempfile::tempdir().unwrap();
@@ -146,7 +148,8 @@ fn pages_that_field_files_have_as_revisits_alone_are_pages() {
     }
 }
 
-/// An export brings the original that the version has, not another capture of the same bytes: whoever loads it has the same pages.
+/// An export contains the original of the version, not another capture of the same bytes, so that
+/// loading it gives the same pages.
 #[test]
 fn an_export_brings_the_original_of_the_version() {
     let dir = tempfile::tempdir().unwrap();
@@ -181,7 +184,7 @@ fn an_export_brings_the_original_of_the_version() {
     );
 }
 
-/// What was not modified is what the page was then, and no error between.
+/// An unmodified page has the content of its original, not of an error in between.
 #[test]
 fn a_revisit_of_status_304_is_shown_with_what_it_refers_to() {
     let dir = tempfile::tempdir().unwrap();
@@ -216,7 +219,7 @@ fn a_revisit_of_status_304_is_shown_with_what_it_refers_to() {
     );
 }
 
-/// What has no content of its own goes with its original.
+/// A revisit without content is taken down with its original.
 #[test]
 fn what_is_taken_down_takes_the_versions_with_its_content_along() {
     let dir = tempfile::tempdir().unwrap();

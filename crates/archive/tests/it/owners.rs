@@ -1,4 +1,4 @@
-//! One owner at a time; everybody else asks it, and both give the same answers.
+//! One owner at a time. All other processes are its clients, and both get the same answers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -134,7 +134,8 @@ fn a_load_goes_on_when_the_owner_goes_away() {
     let root = tempfile::tempdir().unwrap();
     let mut owner = Some(own(root.path()));
     let client = open(root.path());
-    // At the first look the load was only just asked for: it may have begun, but it is not over.
+    // At the first progress call the load was only just requested: it may have begun, but has not
+    // ended.
     let (_, job) = client
         .load(&data::request(&shared, &FILES), &mut |_, job| {
             if owner.take().is_some() {
@@ -223,14 +224,15 @@ fn what_a_crash_leaves_behind_is_replaced() {
     assert!(!socket.exists() && !root.path().join("socket").exists());
 }
 
-/// Whoever connects to it is the owner: on a shared machine, and under a mask that closes nothing, nobody else must.
+/// A process that can connect has the owner's rights. Other users of the machine must not be able
+/// to, even with a permissive umask.
 #[test]
 fn the_socket_is_closed_to_others_whatever_the_mask_is() {
     use std::os::unix::fs::PermissionsExt as _;
     let root = tempfile::tempdir().unwrap();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let (folder, socket) = (root.path().join("run"), root.path().join("run/socket"));
-    // A folder that others may enter is met from a copy of the archive, say.
+    // A copy of the archive, for example, may have a folder that others can enter.
     for before in [None, Some(0o777)] {
         if let Some(before) = before {
             std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(before)).unwrap();
@@ -312,7 +314,7 @@ fn dump_all_links(shared: &Path) -> String {
     dump(&archive, "links")
 }
 
-/// The story: somebody removed the archive's directory, and the program that had it open never ended.
+/// Regression: the archive's directory was removed, and the program that had it open never ended.
 #[test]
 fn an_archive_whose_directory_is_gone_is_closed() {
     let root = tempfile::tempdir().unwrap();

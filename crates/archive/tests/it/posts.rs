@@ -1,4 +1,4 @@
-//! Captures posted and deleted as lines of indexes, compared with a plain list of what was posted.
+//! Captures posted and deleted as lines of indexes, compared with a list of the posted lines.
 
 use std::collections::BTreeMap;
 
@@ -38,14 +38,14 @@ fn unpost(archive: &Archive, collection: &str, text: &str, skip_loaded: bool) ->
     archive.ask(unpost).unwrap().body
 }
 
-/// A line of 11 columns of page `n` at second `second`, in a file.
+/// Returns a line of 11 columns for page `n` at second `second`, in a file.
 fn line(n: u64, second: u64, status: u16, file: &str) -> String {
     format!(
         "k 201401262006{second:02} http://example.com/{n} text/html {status} DIGEST{n} - - 50 {n} {file}\n"
     )
 }
 
-/// What is listed of a collection: key, time, status, offset and file.
+/// Returns the captures listed in a collection: key, time, status, offset and file.
 fn listed(archive: &Archive, collection: Option<&str>) -> Vec<String> {
     let mut question = CdxQuestion {
         everything: true,
@@ -72,7 +72,7 @@ fn ledger(archive: &Archive) -> LedgerBody {
     archive.ask(Ledger::default()).unwrap().body
 }
 
-/// The index is whole, and the segments are what the ledger says: loaded again, nothing of them is new.
+/// The index is intact, and the segments match the ledger: loading them again adds nothing.
 #[track_caller]
 fn check_sound(archive: &Archive) {
     let Body::Check(check) = data::ask(archive, Question::Check(Check::default())) else {
@@ -98,11 +98,11 @@ fn check_sound(archive: &Archive) {
         (again.inputs.len() as u64, 0, again.inputs.len() as u64)
     );
     assert_eq!(ledger(archive).rows, rows);
-    // In an archive of their own they come to the same lines.
+    // Loaded into a separate archive, they give the same lines.
     let dir = tempfile::tempdir().unwrap();
     let other = own(dir.path());
     if status(archive).captures_taken_down == 0 {
-        // There their locations are of nothing; they are named as files.
+        // Their locations do not exist there, so they are named as files.
         let mut elsewhere = again;
         for input in &mut elsewhere.inputs {
             let segment = input.name.replace("posted://", "posted/");
@@ -142,7 +142,7 @@ fn posted_lines_are_listed_at_once_and_are_an_input() {
     ];
     assert_eq!(listed(&archive, Some("news")), expected);
     assert!(listed(&archive, Some("other")).is_empty());
-    // In another collection the same captures are listed as well.
+    // The same captures are listed in another collection as well.
     posted(&archive, "other", &text);
     assert_eq!(listed(&archive, Some("other")).len(), 2);
     unpost(&archive, "other", &text, false);
@@ -160,7 +160,7 @@ fn posted_lines_are_listed_at_once_and_are_an_input() {
     );
     assert_eq!(status(&archive).index_lines, 4);
     check_sound(&archive);
-    // Posted again nothing is new.
+    // Posting again adds nothing.
     assert_eq!(posted(&archive, "news", &text), 2);
     assert_eq!(ledger(&archive).rows, rows);
     drop(archive);
@@ -193,7 +193,7 @@ fn one_bad_line_refuses_the_body_unless_it_is_skipped() {
     assert!(post(&archive, &"x".repeat(300), &line(1, 24, 200, "x")).is_err());
 }
 
-/// As in OutbackCDX: who posts a capture again corrects it.
+/// As in OutbackCDX, posting a capture again corrects it.
 #[test]
 fn a_line_of_the_same_place_and_time_is_replaced() {
     let root = tempfile::tempdir().unwrap();
@@ -223,7 +223,8 @@ fn what_was_posted_is_deleted_and_may_come_again() {
     assert_eq!((deleted.lines, deleted.stay), (1, 0));
     assert_eq!(listed(&archive, None), ["com,example)/2 20140126200624 200 2 x"]);
     check_sound(&archive);
-    // What is not there is no error, as in OutbackCDX; nor is what was posted to another collection touched.
+    // As in OutbackCDX, deleting an absent line is not an error. Lines posted to another collection
+    // stay.
     assert_eq!(unpost(&archive, "a", &one, false).lines, 1);
     assert_eq!(unpost(&archive, "b", &two, false).lines, 1);
     assert_eq!(listed(&archive, None).len(), 1);
@@ -241,7 +242,8 @@ fn what_was_posted_is_deleted_and_may_come_again() {
     assert_eq!(archive.ask(bad).unwrap_err().code, ErrorCode::BadRequest);
 }
 
-/// What a record or a loaded index tells of is no post's to delete: it says so, and deletes nothing unless it is told to.
+/// Captures known from a record or a loaded index cannot be deleted by a post. The answer says so,
+/// and deletes nothing unless skipping was requested.
 #[test]
 fn what_is_loaded_stays_and_the_answer_says_so() {
     let root = tempfile::tempdir().unwrap();
@@ -305,7 +307,8 @@ fn takedowns_hold_for_what_is_posted_and_a_segment_that_is_taken_down_gets_no_mo
     check_sound(&archive);
 }
 
-/// Lines that takedowns keep out stay in their files until a purge blanks them; others keep their place.
+/// Lines kept out by takedowns stay in their files until a purge blanks them; others keep their
+/// place.
 #[test]
 fn a_purge_blanks_posted_lines_that_are_kept_out() {
     let root = tempfile::tempdir().unwrap();
@@ -342,7 +345,8 @@ fn a_purge_blanks_posted_lines_that_are_kept_out() {
     check_sound(&archive);
 }
 
-/// The archive is moved, and its last segment was not woven: that is woven when it is opened.
+/// The archive is moved, and its last segment is not woven yet. It is woven when the archive is
+/// opened.
 #[test]
 fn what_is_durable_and_not_woven_comes_when_the_archive_is_opened() {
     let root = tempfile::tempdir().unwrap();
@@ -352,7 +356,7 @@ fn what_is_durable_and_not_woven_comes_when_the_archive_is_opened() {
     drop(archive);
     std::fs::rename(&dir, &moved).unwrap();
     let segment = moved.join("posted/a/000001.cdx");
-    // Also by who only reads, and nothing of another archive.
+    // Readers can read the segments too, but no files outside of them.
     let mut settings = archive::OpenSettings::default();
     settings.read_only = true;
     let reading = Archive::open(&moved, settings).unwrap();
@@ -372,7 +376,7 @@ fn what_is_durable_and_not_woven_comes_when_the_archive_is_opened() {
     let mut archive = own(&moved);
     assert_eq!(ledger(&archive).rows[0].location, "posted://a/000001.cdx");
     drop(archive);
-    // As a process leaves it that ends between the file and the index.
+    // The state after a process ended between the file and the index.
     let kept = std::fs::read_to_string(&segment).unwrap();
     let more = kept
         .lines()
@@ -388,7 +392,7 @@ fn what_is_durable_and_not_woven_comes_when_the_archive_is_opened() {
     check_sound(&archive);
 }
 
-/// Long posts have segments of their own, and short ones share one.
+/// A long post has its own segment, and short ones share one.
 #[test]
 fn many_small_posts_are_few_inputs() {
     let root = tempfile::tempdir().unwrap();
@@ -401,7 +405,7 @@ fn many_small_posts_are_few_inputs() {
     let epoch = archive.ask(Ledger::default()).unwrap().epoch;
     assert_eq!(posted(&archive, "a", &many), 6900);
     assert_eq!(ledger(&archive).rows.len(), 2);
-    // Its row of the ledger, and all lines in one epoch.
+    // One epoch for the ledger row, and one for all lines.
     assert!(archive.ask(Ledger::default()).unwrap().epoch <= epoch + 2);
     posted(&archive, "a", &line(50, 24, 200, "x"));
     assert_eq!(
@@ -436,7 +440,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..12)
 }
 
-/// Whatever is posted, deleted and opened again, what is listed is what a map by place and time has.
+/// After any sequence of posts, deletions and reopening, the list equals a map by place and time.
 #[test]
 fn posts_and_deletions_come_to_what_a_map_has() {
     let seed = std::env::var("WEFT_SEED")

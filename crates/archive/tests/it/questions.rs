@@ -33,7 +33,7 @@ fn archive() -> Option<&'static Archive> {
     made.as_ref().map(|(_, archive)| archive)
 }
 
-/// Rows of a dump without the line of column names, if there is one.
+/// Returns the rows of a dump without the header line, if there is one.
 fn rows(archive: &Archive, view: &str) -> Vec<Vec<String>> {
     let mut out = Vec::new();
     let count = archive
@@ -181,7 +181,7 @@ fn a_page_agrees_with_the_views() {
         assert!(!page.captures.is_empty());
         assert!(page.captures.is_sorted_by(|a, b| a.fetch_time >= b.fetch_time));
     }
-    // The newest capture of the home page is a redirect to itself: it does not hide the page.
+    // The newest capture of the home page is a redirect to itself, which does not hide the page.
     let home = page(archive, "http://www.iana.org/");
     assert!(home.is_page && home.title.starts_with("Internet Assigned Numbers"));
     assert!(home.last_seen > home.fetch_time);
@@ -259,7 +259,8 @@ fn links_agree_with_the_views_whatever_the_page_size() {
     }
 }
 
-/// By name a list begins with whatever has digits and odd hosts; by counts it begins with what matters.
+/// In name order a list begins with digits and odd hosts; in count order it begins with the largest
+/// domains.
 #[test]
 fn domains_by_pages_or_in_links_are_all_there_whatever_the_page_size() {
     let Some(archive) = archive() else { return };
@@ -445,7 +446,7 @@ fn records_are_found_by_time_and_read() {
             let mut original = open_record(archive.sources(), &original, &interrupt).unwrap();
             original.read_to_end(&mut block).unwrap();
             assert!(block.len() > 1000);
-            // Nobody waits any more.
+            // The caller no longer waits.
             interrupt.ask();
             let error = open_record(archive.sources(), &found, &interrupt).err().unwrap();
             assert!(error.to_string().contains("took too long"), "{error}");
@@ -460,7 +461,7 @@ fn records_are_found_by_time_and_read() {
         &record(archive, &captures[0].url, Some("2030")).capture.timestamp,
         last
     );
-    // Without a time: the current version, which a revisit never is.
+    // Without a time: the current version, which is never a revisit.
     assert_eq!(
         record(archive, &captures[0].url, None).capture.kind,
         CaptureKind::Response
@@ -510,8 +511,8 @@ fn search_finds_what_was_loaded() {
     );
 }
 
-/// The story: a page whose text is decomposed, as some systems write it, was not found by words that are
-/// composed, as people type them; and the other way round.
+/// Regression: a page with decomposed text, as some systems write it, was not found by composed
+/// words, as people type them, and vice versa.
 #[test]
 fn words_are_found_composed_or_decomposed() {
     let Some(shared) = apart::shared_data() else {

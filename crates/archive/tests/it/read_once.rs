@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::data::{self, assert_same, dumps, load, own};
 
-/// Pages of a crawl: more than the queues of a load hold whose epochs are as small as a page.
+/// Pages of a crawl: more than fit into the queues of a load with epochs of one page.
 const PAGES: usize = 1000;
 
 /// More pages than such a load has read when it is stopped.
@@ -21,7 +21,7 @@ const PART: usize = 700;
 
 /// A folder with the archive `a`, and inputs.
 struct Case {
-    /// Before the folder that it is in: it is closed first.
+    /// Before its folder, so that it is closed first.
     archive: Archive,
     root: tempfile::TempDir,
 }
@@ -37,13 +37,13 @@ impl Case {
         self.root.path().join(name)
     }
 
-    /// Writes a file that nobody has changed lately.
+    /// Writes a file that was not changed recently.
     fn write(&self, name: &str, content: &str) {
         fs::write(self.path(name), content).unwrap();
         set_time(&self.path(name), Duration::from_secs(3600));
     }
 
-    /// A load of small epochs, which digests no more than it must before it reads.
+    /// Requests a load with small epochs, which digests as little as possible before it reads.
     fn request(&self, names: &[&str]) -> LoadRequest {
         LoadRequest {
             epoch_bytes: Some(20_000),
@@ -85,7 +85,8 @@ impl Case {
         }
     }
 
-    /// The one row, of an input that was read in part: its digest is that of its beginning.
+    /// Returns the only row, of an input that was read in part: its digest is that of its
+    /// beginning.
     fn part(&self, content: &str) -> LedgerRow {
         let rows = self.ledger();
         let row = rows[0].clone();
@@ -103,7 +104,7 @@ impl Case {
         row
     }
 
-    /// The archive is as if nothing but these had ever been loaded, each at once.
+    /// The archive looks as if only these had ever been loaded, each completely.
     fn assert_holds_only(&self, contents: &[(&str, &str)]) {
         let fresh = Case::new();
         for (name, content) in contents {
@@ -231,7 +232,7 @@ fn a_part_whose_file_was_replaced_goes_on_only_where_its_beginning_is_the_same()
     );
 }
 
-/// As it is without small epochs: what is read is digested at once, ahead of what is woven.
+/// Without small epochs, bytes are digested when they are read, ahead of the weaving.
 #[test]
 fn a_large_file_is_digested_ahead_of_what_is_woven() {
     let case = Case::new();
@@ -251,7 +252,7 @@ fn a_large_file_is_digested_ahead_of_what_is_woven() {
     case.assert_holds_only(&[("x.warc", &large)]);
 }
 
-/// Copies have one size, so neither is read before both are digested.
+/// Copies have the same size, so both are digested before they are read.
 #[test]
 fn copies_are_found_in_one_load_and_in_two() {
     let case = Case::new();
@@ -266,7 +267,8 @@ fn copies_are_found_in_one_load_and_in_two() {
     case.assert_holds_only(&[("x.warc", &content)]);
 }
 
-/// Files of other sizes that begin alike are not taken for one another while their digests are those of beginnings.
+/// Files of different sizes with the same beginning are kept apart while their digests cover only
+/// the beginnings.
 #[test]
 fn files_that_begin_alike_are_two_inputs() {
     let case = Case::new();

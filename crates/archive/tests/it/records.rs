@@ -1,4 +1,5 @@
-//! Reading records where answers say that they are: each is its capture's own, and no other is given in its place.
+//! Reading records at the locations in answers: each is the record of its capture, and never
+//! another one.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,7 +23,7 @@ fn record(archive: &Archive, url: &str, at: Option<&str>) -> RecordBody {
     }
 }
 
-/// Kinds of all captures of `inputs`, once each record was opened.
+/// Opens the records of all captures of `inputs`, and returns their kinds.
 fn kinds_opened(shared: &Path, inputs: &[&str]) -> BTreeSet<String> {
     let root = tempfile::tempdir().unwrap();
     let archive = own(root.path());
@@ -45,14 +46,16 @@ fn every_record_is_known_to_be_its_captures_own() {
     let Some(shared) = apart::shared_data() else {
         return;
     };
-    // Every kind of record and of file, odd ones above all. WET apart: its captures have URL and time of others.
+    // Every kind of record and of file, including odd ones. WET separately, because its captures
+    // have URLs and times of others.
     let mut kinds = kinds_opened(&shared, &["edge", "commoncrawl", "crawls/hackfest.warc.gz"]);
     kinds.extend(kinds_opened(&shared, &["commoncrawl/whirlwind.warc.wet.gz"]));
     let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
     assert_eq!(kinds, ["arc", "resource", "response", "revisit", "wat", "wet"]);
 }
 
-/// A response of `http://HOST.example/` on a day of January 2020, with a declared digest if one is given.
+/// A response of `http://HOST.example/` on a day of January 2020, with a declared digest if one is
+/// given.
 fn response(host: &str, day: u32, digest: Option<&str>) -> String {
     let block = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nsome text";
     let digest = digest.map(|digest| format!("WARC-Payload-Digest: sha1:{digest}\r\n"));
@@ -65,7 +68,7 @@ fn response(host: &str, day: u32, digest: Option<&str>) -> String {
     )
 }
 
-/// `was` is loaded, then `is` takes its place.
+/// Loads `was`, then replaces it by `is`.
 fn check_changed(was: &str, is: &str, found: &str) {
     let root = tempfile::tempdir().unwrap();
     let archive = own(&root.path().join("a"));
@@ -112,7 +115,8 @@ fn a_record_that_is_not_the_captures_own_is_not_given() {
     check_changed(&was, &is, digests[1]);
 }
 
-/// A crawler that deduplicates whatever the URL is refers to another URL: that one's content is the revisit's.
+/// A crawler that deduplicates across URLs refers to another URL, whose content is that of the
+/// revisit.
 #[test]
 fn a_revisit_of_another_url_has_the_content_of_that_one() {
     let Some(shared) = apart::shared_data() else {
@@ -132,7 +136,7 @@ fn a_revisit_of_another_url_has_the_content_of_that_one() {
     assert_ne!(original.capture.url_key, found.capture.url_key);
 }
 
-/// What was not modified has no digest: the time that the revisit refers to says which capture it is.
+/// An unmodified page has no digest: the time to which the revisit refers identifies the capture.
 #[test]
 fn what_was_not_modified_is_found_by_its_time() {
     let root = tempfile::tempdir().unwrap();

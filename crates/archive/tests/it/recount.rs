@@ -1,4 +1,4 @@
-//! What is recounted is what is loaded.
+//! A recount gives the same counts as a load.
 
 use std::path::Path;
 
@@ -56,7 +56,7 @@ fn fingerprints_and_ledger_are_those_of_an_archive() {
     }
     assert_eq!(sums.captures, status(&kept).captures);
 
-    // A file and an index less: every fingerprint tells.
+    // Without one file and one index, every fingerprint differs.
     let fewer = recount(&root.path().join("fewer"));
     load(&fewer, &request(&shared, &FILES[2..]));
     for row in fingerprints(&fewer) {

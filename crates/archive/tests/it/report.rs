@@ -1,4 +1,4 @@
-//! Reports, beside what the rows of the view `captures` come to.
+//! Reports, compared with the rows of the view `captures`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,7 +14,8 @@ use rights::Groups;
 
 use crate::data::{self, dump, load, own};
 
-/// A capture: host and page, year and month, status, type, number of its payload, and whether it is a revisit.
+/// A capture: host and page, year and month, status, type, number of its payload, and whether it is
+/// a revisit.
 type Made = ((usize, usize), (u16, u8), usize, usize, u8, bool);
 
 const HOSTS: [&str; 5] = ["a.org", "www.a.org", "shop.a.org", "b.co.uk:8080", "192.168.1.7"];
@@ -45,7 +46,7 @@ fn input(dir: &Path, name: &str, captures: &[Made]) -> LoadInput {
     data::write(dir, name, &records.collect::<String>())
 }
 
-/// What the report must be, from the rows of the view and of their kinds.
+/// Computes the expected report from the rows of the view and of their kinds.
 fn model(archive: &Archive, question: &Report) -> ReportBody {
     let mut kinds = Vec::new();
     archive

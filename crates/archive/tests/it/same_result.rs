@@ -1,4 +1,4 @@
-//! Order, threads, repetition and interruption change nothing in the result.
+//! The result does not depend on order, threads, repetition and interruption.
 
 use std::path::Path;
 use std::time::Duration;
@@ -85,7 +85,7 @@ fn cancelled_again_and_again() {
                 threads: Some(2),
                 ..data::request(shared, &FILES)
             };
-            // Cancel later and later, so that every round gets a little further.
+            // Cancel later each time, so that every round advances a little further.
             let mut looks = 0;
             let (_, job) = archive
                 .load(&request, &mut |_, _| {

@@ -1,4 +1,4 @@
-//! Addresses whose letters differ in case have one key, and may be different pages.
+//! URLs that differ only in case have one key, and may be different pages.
 
 use archive::Archive;
 use archive::question::{
@@ -12,7 +12,7 @@ const UPPER: &str = "http://pictures.example/a/pCL4f";
 const LOWER: &str = "http://pictures.example/a/pcL4f";
 const THIRD: &str = "http://pictures.example/a/PCL4F";
 
-/// Captures of three pages, two of them of one moment; the second has changed once.
+/// Captures of three pages, two of them at the same moment; the second page has changed once.
 const CAPTURES: [(&str, &str, &str); 5] = [
     (UPPER, "2020-06-01T12:00:00Z", "upperword"),
     (LOWER, "2020-06-01T12:00:00Z", "youngword"),
@@ -26,7 +26,7 @@ fn record(url: &str, date: &str, word: &str) -> String {
     data::response(url, date, "", &http)
 }
 
-/// All in one file, or each in one of its own, in an order.
+/// Loads all captures from one file, or each from its own file in an order.
 fn loaded(dir: &std::path::Path, order: Option<[usize; 5]>) -> Archive {
     let archive = own(&dir.join("archive"));
     let records = CAPTURES.map(|(url, date, word)| record(url, date, word));
@@ -174,7 +174,7 @@ fn captures_of_the_very_url_come_first_from_a_time() {
         wanted[3..].sort_unstable();
         assert_eq!(urls, wanted, "{limit} a page");
     }
-    // In the order of time they are those of the key.
+    // In the order of time, the captures are those of the key.
     let question = CdxQuestion {
         url: LOWER.into(),
         ..CdxQuestion::default()
@@ -182,7 +182,7 @@ fn captures_of_the_very_url_come_first_from_a_time() {
     assert_eq!(archive.ask(question).unwrap().body.rows.len(), 5);
 }
 
-/// A server that does not look at case gives one page, which had two addresses.
+/// A server that ignores case returns one page, which had two addresses.
 #[test]
 fn spellings_with_one_content_are_one_page() {
     let home = tempfile::tempdir().unwrap();

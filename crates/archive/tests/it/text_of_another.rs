@@ -1,5 +1,5 @@
-//! The text of a page or document can be that of another capture of the same URL and millisecond. A rule that hides either of
-//! the two hides the text from every question.
+//! The text of a page or document can be that of another capture of the same URL and millisecond. A
+//! rule that hides either of the two hides the text from every question.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use rights::Groups;
 
 use crate::data::{self, load};
 
-/// In the text, and nowhere else.
+/// Occurs only in the text.
 const WORD: &str = "vellichor";
 
-/// A capture of the one page, with the digest that it says.
+/// A capture of the one page, with a declared digest.
 fn record(mime: &str, digest: char, body: &str) -> String {
     let http = format!("HTTP/1.1 200 OK\r\nContent-Type: {mime}\r\n\r\n{body}");
     let digest: String = std::iter::repeat_n(digest, 32).collect();
@@ -23,10 +23,11 @@ fn record(mime: &str, digest: char, body: &str) -> String {
     data::response("http://example.org/page", "2014-03-11T10:00:00Z", &digest, &http)
 }
 
-/// Two captures of one moment: what is current and has no text, and another that has it.
+/// Two captures of one moment: the current one, which has no text, and another that has it.
 struct Pair {
     name: &'static str,
-    /// Of the greater digest, or where digests are the same of the later record, so that it is the current one.
+    /// The current one, because its digest is greater, or because digests are equal and its record
+    /// is later.
     current: String,
     current_mime: &'static str,
     of_text: String,
@@ -60,7 +61,7 @@ fn pairs() -> [Pair; 3] {
     ]
 }
 
-/// Loads inputs, each in a collection of its own, in this order.
+/// Loads inputs in this order, each into its own collection.
 fn loaded(dir: &Path, inputs: &[(&str, &str)]) -> Archive {
     let mut settings = OpenSettings::default();
     (settings.create, settings.own) = (true, true);
@@ -92,7 +93,7 @@ fn search(query: &str) -> SearchQuestion {
     }
 }
 
-/// What could show the text to whoever does not name its word.
+/// Questions that could reveal the text without naming its word.
 fn questions() -> Vec<Question> {
     let url = || "http://example.org/page".to_owned();
     vec![
@@ -121,7 +122,7 @@ fn questions() -> Vec<Question> {
     ]
 }
 
-/// How many find the word; where it is none, no answer has it.
+/// Returns how many find the word. If none does, checks that no answer contains it.
 #[track_caller]
 fn found(archive: &Archive, what: &str) -> u64 {
     let public = archive.seen_by(Groups::public());
@@ -148,7 +149,7 @@ fn deny(condition: &str) -> String {
     format!("[[rule]]\naccess = \"deny\"\n{condition}\n")
 }
 
-/// Asks with each rule, of an archive and of one whose search index is made anew.
+/// Asks with each rule, with the search index as loaded and rebuilt.
 #[track_caller]
 fn check(pair: &Pair, how: &str, inputs: &[(&str, &str)]) {
     let dir = tempfile::tempdir().unwrap();
@@ -160,7 +161,7 @@ fn check(pair: &Pair, how: &str, inputs: &[(&str, &str)]) {
         (deny(&format!("mime = \"{}\"", pair.text_mime)), 0),
         (deny(&format!("digest = \"{}\"", digest(pair.digests[0]))), 0),
         (deny(&format!("digest = \"{}\"", digest(pair.digests[1]))), 0),
-        // Closed but for what is allowed: one of the two is not enough.
+        // Default deny: allowing only one of the two is not enough.
         (
             format!(
                 "default = \"deny\"\n[[rule]]\naccess = \"allow\"\nmime = \"{}\"\n",
@@ -204,7 +205,7 @@ fn a_rule_that_hides_the_capture_of_a_text_hides_the_text() {
         let (current, text) = (pair.current.as_str(), pair.of_text.as_str());
         let both = format!("{text}{current}");
         check(&pair, "in one input", &[("both", &both)]);
-        // Where digests are the same, the name of the input makes the last one current.
+        // If digests are equal, the name of the input makes the last one current.
         check(&pair, "text first", &[("a", text), ("b", current)]);
         check(&pair, "text last", &[("b", current), ("a", text)]);
     }

@@ -1,4 +1,4 @@
-//! Versions of pages: what a page was before is found as it was, and by nobody who may not see it.
+//! Versions of pages: earlier versions can be found, but only by clients that may see them.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::data::{self, load, open, own};
 
 const URL: &str = "http://example.org/";
 
-/// A page that has changed twice, and is a form by now.
+/// A page that has changed twice, and is now a form.
 const CAPTURES: [(&str, &str, &str); 5] = [
     (
         "a",
@@ -52,7 +52,7 @@ fn write_http(dir: &Path, name: &str, date: &str, http: &str) -> LoadInput {
     data::write(dir, name, &data::response(URL, date, "", http))
 }
 
-/// Loads some of the captures, each by itself.
+/// Loads some of the captures, one at a time.
 fn load_all(archive: &Archive, dir: &Path, captures: &[usize]) {
     for &number in captures {
         let request = LoadRequest {
@@ -74,7 +74,7 @@ fn search(archive: &Archive, query: &str) -> Vec<SearchHit> {
     body.hits
 }
 
-/// What is found, as `SINCE-UNTIL` in years, in order of time.
+/// Checks the versions found, as `SINCE-UNTIL` in years, in order of time.
 #[track_caller]
 fn check(archive: &Archive, query: &str, expected: &[&str]) {
     let year = |time: &str| time[..4].to_owned();
@@ -87,7 +87,7 @@ fn check(archive: &Archive, query: &str, expected: &[&str]) {
     assert_eq!(found, expected, "{query}");
 }
 
-/// All that is known of the history of the page, and that nothing is wrong with the archive.
+/// Checks the whole history of the page, and that the archive is intact.
 fn check_whole(archive: &Archive) {
     check(archive, "kestrel", &[]);
     check(archive, "osprey", &[]);
@@ -142,7 +142,7 @@ fn a_page_is_found_as_it_was_whatever_the_order_of_loading() {
         load_all(&archive, dir.path(), &order);
         check_whole(&archive);
         drop(archive);
-        // Opened again, and with search made anew.
+        // Opened again, and with the search index rebuilt.
         let archive = open(&root);
         check_whole(&archive);
         drop(archive);
@@ -186,7 +186,7 @@ fn what_has_changed_is_told() {
         assert_eq!(ask(from, to).unwrap_err().code, ErrorCode::NotFound);
     }
     assert_eq!(ask(Some("2012-x"), None).unwrap_err().code, ErrorCode::BadRequest);
-    // Who may not see some captures of a page is told of the others alone.
+    // A client from which some captures of a page are hidden sees only the others.
     let rule = "[[rule]]\naccess = \"deny\"\nto = \"2011\"\n";
     std::fs::write(archive.rights_path(), rule).unwrap();
     let public = archive.seen_by(Groups::public());
@@ -203,8 +203,8 @@ fn what_has_changed_is_told() {
     );
 }
 
-/// The story: a page of 2011 led elsewhere from 2014 on and was a page again in 2020. Asked for 2015, the page of 2011 was compared,
-/// which search did not find at that time.
+/// Regression: a page of 2011 redirected elsewhere from 2014 on and was a page again in 2020. Asked
+/// for 2015, the page of 2011 was compared, which search did not find at that time.
 #[test]
 fn a_page_that_leads_elsewhere_has_no_version_meanwhile() {
     let dir = tempfile::tempdir().unwrap();
@@ -257,7 +257,7 @@ fn what_is_taken_down_leaves_the_past_too() {
         archive.ask(question).unwrap();
     };
     take_down("c.warc");
-    // What stood around it is one version now.
+    // The versions around it are one version now.
     check(&archive, "osprey from:1990", &[]);
     check(&archive, "kestrel from:1990", &["2010-2014"]);
     assert_sound(&archive);
@@ -281,8 +281,8 @@ fn what_is_taken_down_leaves_the_past_too() {
     check_whole(&archive);
 }
 
-/// Rules by URL hide all versions of a page, or none; others hide captures of one URL from each other, so that nobody can be
-/// told when what they see came to its end.
+/// Rules by URL hide all versions of a page or none. Other rules hide some captures of one URL, so
+/// the end of a visible version must not be revealed.
 #[test]
 fn who_may_not_see_a_page_does_not_see_what_it_was() {
     let dir = tempfile::tempdir().unwrap();

@@ -33,7 +33,7 @@ fn filters_mean_what_each_server_says() {
         ("iana", true),
         ("!warc/revisit", true),
         ("=digest:-", true),
-        // Names of the Internet Archive bring its rules with them.
+        // Field names of the Internet Archive imply its rules.
         ("statuscode:4..", true),
         ("mimetype:html", false),
         ("!statuscode:200", true),

@@ -1,18 +1,5 @@
-//! What a starting node takes part in: a pure function of what was found.
-//!  1. Settings that are wrong whatever the volumes hold are refused.
-//!  2. Every volume has a name ([`names`]); a directory of another node or under two names is refused.
-//!  3. The newest layouts that a volume keeps count. Volumes of two stores, which differ in the seed or have
-//!     two layouts of one number, are refused. Layouts that are accepted and newer are taken from the volume
-//!     that knows the newest of them.
-//!  4. If no volume keeps layouts, those of the other nodes count; whether these hold anything is asked too.
-//!  5. If no other node tells any, the node makes layout 1, but only if none of its volumes was ever used:
-//!     otherwise their layouts are lost or on an absent volume, and the start is refused
-//!     ([`crate::recover_layouts`] says why). Where no volumes may be made, there is no store.
-//!  6. A volume of a layout in force held something before, if the store did: an empty directory has lost it.
-//!  7. An absent directory is made only if it cannot be an unmounted disk, where writing would fill the disk
-//!     below: if no volume here keeps layouts (the node is new, or replaces a lost machine), or if all volumes of the
-//!     node were given and this one is in no layout.
-//!  8. A directory that is no volume becomes one if volumes may be made, or if a layout in force names it.
+//! Decides the part of a starting node in the cluster: a pure function of the settings, the
+//! directories and the answers of other nodes. The rules are those of [`decide`].
 
 use std::path::PathBuf;
 
@@ -28,25 +15,25 @@ use crate::layout_log::LayoutsFile;
 use crate::open::OpenVolume;
 use crate::start_error::StartError;
 
-/// What to do at a start.
+/// The outcome of a decision.
 pub(crate) enum Decision {
-    /// Nothing can be decided before the other nodes were asked.
+    /// No decision is possible before the other nodes are asked.
     AskOthers,
     /// Take part.
     Join(Box<Membership>),
 }
 
-/// What a node takes part in.
+/// The volumes and layouts with which a node takes part.
 pub(crate) struct Membership {
     /// Its volumes, in the order of the settings.
     pub(crate) volumes: Vec<OpenVolume>,
     /// The layouts in force.
     pub(crate) layouts: Layouts,
-    /// Layouts that are accepted and newer than those in force.
+    /// Accepted layouts newer than those in force.
     pub(crate) accepted: Vec<Layout>,
     /// Volumes that are in no layout in force.
     pub(crate) unplaced: Vec<VolumeId>,
-    /// Volumes of this node in the current layout that it was not given.
+    /// Volumes of this node in the current layout that were not given.
     pub(crate) not_given: Vec<VolumeId>,
 }
 
@@ -60,10 +47,30 @@ impl Membership {
     }
 }
 
-/// Decides what a node takes part in.
+/// Decides the part of a starting node in the cluster.
+///  1. Settings that are wrong whatever the volumes hold are refused.
+///  2. Every volume has a name ([`names`]). A directory of another node or under two names is
+///     refused.
+///  3. The newest layouts stored on a volume count. Volumes of two stores, which differ in the seed
+///     or have two layouts of one number, are refused. Accepted layouts that are newer are taken
+///     from the volume that knows the newest of them.
+///  4. If no volume stores layouts, those of the other nodes count. The other nodes are also asked
+///     whether they hold any replica.
+///  5. If no other node returns layouts, the node makes layout 1, but only if its volumes were
+///     never used. Otherwise their layouts are lost or on an absent volume, and the start is
+///     refused ([`crate::recover_layouts`] explains why). If volumes must not be made, there is no
+///     store.
+///  6. A volume of a layout in force held data before, if the store did: an empty directory has
+///     lost it.
+///  7. An absent directory is made only if it cannot be an unmounted disk, because writing would
+///     then fill the disk below. That is so if no volume here stores layouts (the node is new, or
+///     replaces a lost machine), or if all volumes of the node were given and this one is in no
+///     layout.
+///  8. A directory that is not a volume becomes one if volumes may be made, or if a layout in force
+///     names it.
 ///
 /// # Errors
-/// [`StartError`] when the rules refuse the start.
+/// [`StartError`] if the rules refuse the start.
 pub(crate) fn decide(found: &Found<'_>) -> Result<Decision, StartError> {
     let settings = found.settings;
     let wrong = |detail| StartError::conflict(&settings.id, detail);
@@ -84,7 +91,8 @@ pub(crate) fn decide(found: &Found<'_>) -> Result<Decision, StartError> {
     let ours = ours.filter(|volume| volume.node == settings.id && !ids.contains(&volume.id));
     let not_given: Vec<_> = ours.map(|volume| volume.id.clone()).collect();
     let new_here = layouts_files(found).next().is_none();
-    // If a volume of this node was not given, an absent directory may be that volume under a new path.
+    // If a volume of this node was not given, an absent directory may be that volume under a new
+    // path.
     let makes_directory = |id: &VolumeId| new_here || (not_given.is_empty() && !placed(id));
     let volumes = settings.volumes.iter().zip(&ids);
     let volumes = volumes.map(|(volume, id)| OpenVolume {
@@ -104,7 +112,7 @@ pub(crate) fn decide(found: &Found<'_>) -> Result<Decision, StartError> {
     })))
 }
 
-/// Returns the newest layouts that the volumes keep.
+/// Returns the newest layouts stored on the volumes.
 pub(super) fn newest(found: &Found<'_>) -> Result<Option<Layouts>, StartError> {
     let mut newest: Option<Layouts> = None;
     for file in layouts_files(found) {
@@ -113,7 +121,7 @@ pub(super) fn newest(found: &Found<'_>) -> Result<Option<Layouts>, StartError> {
             continue;
         };
         let (ours, theirs) = (&layouts.current, &file.layouts.current);
-        // A store keeps its seed for ever, and never has two layouts of one number.
+        // A store never changes its seed, and never has two layouts of one number.
         if ours.seed != theirs.seed || (ours.number == theirs.number && ours != theirs) {
             let detail = format!("volume {} is of another store than those before it", file.volume);
             return Err(StartError::conflict(&found.settings.id, detail));
@@ -125,7 +133,7 @@ pub(super) fn newest(found: &Found<'_>) -> Result<Option<Layouts>, StartError> {
     Ok(newest)
 }
 
-/// Returns the accepted layouts that are newer than the one in force, from the volume that knows the newest.
+/// Returns the accepted layouts newer than the one in force, from the volume that knows the newest.
 fn accepted(found: &Found<'_>, in_force: u64) -> Vec<Layout> {
     let lists = layouts_files(found).map(|file| &file.accepted);
     let newest = lists.max_by_key(|list| list.last().map(|layout| layout.number));
@@ -136,8 +144,8 @@ fn accepted(found: &Found<'_>, in_force: u64) -> Vec<Layout> {
         .collect()
 }
 
-/// Returns layout 1 for a node that hears of no layouts. `silent` are the addresses of other nodes that do not
-/// answer.
+/// Returns layout 1 for a node that finds no layouts. `silent` holds the addresses of other nodes
+/// that do not answer.
 fn first(found: &Found<'_>, ids: &[VolumeId], silent: Option<&String>) -> Result<Layouts, StartError> {
     if !found.directories.iter().all(Directory::is_new) {
         return Err(lost(found, silent));
@@ -153,7 +161,7 @@ fn first(found: &Found<'_>, ids: &[VolumeId], silent: Option<&String>) -> Result
     })
 }
 
-/// The error for volumes that were used before and whose layouts are not found.
+/// Returns the error for volumes that were used before and whose layouts are not found.
 fn lost(found: &Found<'_>, silent: Option<&String>) -> StartError {
     let first = match silent {
         Some(addresses) => {
@@ -169,7 +177,7 @@ fn lost(found: &Found<'_>, silent: Option<&String>) -> StartError {
     }
 }
 
-/// The layout files of the volumes that have one.
+/// Returns the layout files of the volumes that have one.
 fn layouts_files<'a>(found: &'a Found<'_>) -> impl Iterator<Item = &'a LayoutsFile> {
     found
         .directories

@@ -1,22 +1,23 @@
-//! What is looked at before a node starts: its settings, its directories, and what other nodes say.
+//! The inputs of the decision at a start: the node's settings, its directories, and the answers of
+//! other nodes.
 
 use crate::NodeSettings;
 use crate::ask_nodes::Others;
 use crate::discovery::Directory;
 
-/// What was found.
+/// The inputs of the decision.
 pub(crate) struct Found<'a> {
     pub(crate) settings: &'a NodeSettings,
     /// The directories of the volumes, in the order of the settings.
     pub(crate) directories: Vec<Directory>,
-    /// What other nodes said; `None` while they were not asked.
+    /// The answers of other nodes. `None` before they are asked.
     pub(crate) others: Option<Others>,
-    /// The salt of a placement that is made here: chance.
+    /// The random salt of a placement that is made here.
     pub(crate) seed: u64,
 }
 
 impl<'a> Found<'a> {
-    /// Looks at the directories.
+    /// Examines the directories.
     pub(crate) fn look(settings: &'a NodeSettings) -> Self {
         Self {
             settings,

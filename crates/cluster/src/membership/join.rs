@@ -1,4 +1,4 @@
-//! Looks, decides, asks the other nodes if the decision needs it, and warns.
+//! Examines, decides, asks the other nodes if the decision needs it, and warns.
 
 use super::decide::{Decision, Membership, decide};
 use super::found::Found;
@@ -13,12 +13,13 @@ const RETIRED: &str = "was retired when a layout left it out, and is not used: i
                        since. Leave it out; to use the disk again, empty the directory and give it a new name (name=NEW), then weft \
                        store layout apply";
 
-/// Finds out what a node of these settings takes part in.
+/// Determines the part in the cluster of a node with these settings.
 pub(crate) async fn join(settings: &NodeSettings) -> Result<Box<Membership>, StartError> {
     let mut found = Found::look(settings);
     let membership = loop {
         match decide(&found)? {
-            // Only now, because silent nodes cost seconds. Their answer is always decided on.
+            // Asked only now, because silent nodes cost seconds. With their answer a decision is
+            // always possible.
             Decision::AskOthers => found.ask_others().await,
             Decision::Join(membership) => break membership,
         }
@@ -27,7 +28,7 @@ pub(crate) async fn join(settings: &NodeSettings) -> Result<Box<Membership>, Sta
     Ok(membership)
 }
 
-/// Warns of volumes that were given but are in no layout, and of those in the layout that were not given.
+/// Warns of given volumes that are in no layout, and of volumes in the layout that were not given.
 fn warn(membership: &Membership) {
     let current = &membership.layouts.current;
     for volume in &membership.unplaced {

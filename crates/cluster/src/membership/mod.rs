@@ -1,8 +1,9 @@
-//! What a starting node takes part in: the names of its volumes, and the layouts that they, the other nodes or
-//! the settings give.
+//! The part of a starting node in the cluster: the names of its volumes, and the layouts that come
+//! from them, the other nodes or the settings.
 //!
-//! [`Found`] is what was looked at; [`decide`] and [`decide_recovery`] are pure functions of it, and everything
-//! that may happen at a start is in their rules; [`join`] looks, decides and warns. Nothing here writes.
+//! [`Found`] holds the inputs. [`decide`] and [`decide_recovery`] are pure functions of it, and
+//! their rules cover every case at a start. [`join`] examines, decides and warns. Nothing here
+//! writes.
 
 mod decide;
 mod found;

@@ -1,13 +1,14 @@
-//! Whether a store may be given a new layout: a pure function of what was found.
+//! Decides whether a store may be given a new layout: a pure function of the inputs.
 //!  1. Settings that are wrong whatever the volumes hold are refused.
-//!  2. If a volume keeps layouts, nothing is lost.
+//!  2. If a volume stores layouts, nothing is lost.
 //!  3. If no directory was ever used, there is no store.
 //!  4. A directory that is absent or cannot be read may know the layouts.
-//!  5. Another node may know them: it is asked.
-//!  6. Otherwise the new layout has the time in seconds since 1970 as its number. Layouts are numbered from 1, one
-//!     more at each change: no earlier one has it, and the next change counts on from it.
-//!  7. Every volume that was used before counts as being rebuilt: its "not found" means "not known", so that
-//!     reads ask everybody, until repair has moved every replica to its place.
+//!  5. Another node may know them, so it is asked.
+//!  6. Otherwise the new layout's number is the time in seconds since 1970. Layouts are numbered
+//!     from 1, one more at each change, so no earlier layout has this number, and later changes
+//!     continue from it.
+//!  7. Every volume that was used before counts as being rebuilt: its "not found" means "not
+//!     known", so reads ask all volumes, until repair has moved every replica to its place.
 
 use std::path::PathBuf;
 
@@ -21,9 +22,9 @@ use crate::ask_nodes::Others;
 use crate::discovery::{Directory, DirectoryState, told};
 use crate::start_error::StartError;
 
-/// What to do when a person says that the layouts are lost.
+/// What to do when an operator declares the layouts lost.
 pub(crate) enum Recovery {
-    /// Nothing can be decided before the other nodes were asked.
+    /// No decision is possible before the other nodes are asked.
     AskOthers,
     /// Mark the used volumes as being rebuilt, then write the layouts.
     Make {
@@ -34,10 +35,10 @@ pub(crate) enum Recovery {
     },
 }
 
-/// Decides whether a new layout is made, at this time.
+/// Decides whether a new layout is made at this time.
 ///
 /// # Errors
-/// [`StartError`] when the rules refuse it.
+/// [`StartError`] if the rules refuse it.
 pub(crate) fn decide_recovery(found: &Found<'_>, now_ms: u64) -> Result<Recovery, StartError> {
     let (settings, directories) = (found.settings, &found.directories);
     let refused = |detail: String| Err(StartError::conflict(&settings.id, detail));

@@ -1,4 +1,4 @@
-//! Who takes part, as the settings of a node say: the names of its volumes, and the roles that they ask for.
+//! The roles that a node's settings ask for, and the names of its volumes.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,11 @@ use crate::discovery::Directory;
 use crate::settings::{NodeSettings, VolumeSettings};
 use crate::start_error::StartError;
 
-/// The roles that settings ask for: those of the cluster file, or of the volumes given. A layout is planned
-/// and applied from them.
+/// Returns the roles that settings ask for: those of the cluster file, or of the given volumes. A
+/// layout is planned and applied from them.
 ///
 /// # Errors
-/// [`StartError`] when the settings are wrong or two directories claim to be the same volume.
+/// [`StartError`] if the settings are wrong or two directories claim to be the same volume.
 pub fn wanted_roles(settings: &NodeSettings) -> Result<Roles, StartError> {
     let wrong = |detail| StartError::conflict(&settings.id, detail);
     settings.check().map_err(wrong)?;
@@ -24,8 +24,8 @@ pub fn wanted_roles(settings: &NodeSettings) -> Result<Roles, StartError> {
     }
 }
 
-/// Returns the names of the volumes: the name given, else the one in the directory, else one made from its
-/// path.
+/// Returns the names of the volumes: the name given, else the one in the directory, else one made
+/// from the path.
 pub(super) fn names(settings: &NodeSettings, found: &[Directory]) -> Result<Vec<VolumeId>, StartError> {
     let node = settings.id.0.as_ref();
     let mut taken = BTreeSet::new();
@@ -67,7 +67,7 @@ pub(super) fn names(settings: &NodeSettings, found: &[Directory]) -> Result<Vec<
         .collect())
 }
 
-/// Makes a name from the last part of the path that is not in `taken`.
+/// Makes a name that is not in `taken` from the last part of the path.
 fn new_name(node: &str, volume: &VolumeSettings, taken: &mut BTreeSet<VolumeId>) -> VolumeId {
     let last = volume.path.file_name().unwrap_or_default().to_string_lossy();
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
@@ -77,16 +77,17 @@ fn new_name(node: &str, volume: &VolumeSettings, taken: &mut BTreeSet<VolumeId>)
     }
     let numbered = (2..).map(|number| volume_id(node, &format!("{name}-{number}")));
     let mut names = std::iter::once(volume_id(node, &name)).chain(numbered);
-    // The numbers do not end, so a free name is always found.
+    // The numbers are unlimited, so a free name is always found.
     names
         .find(|id| taken.insert(id.clone()))
         .unwrap_or_else(|| volume_id(node, &name))
 }
 
-/// Makes layout 1 from the settings. A cluster file has its own seed, because all nodes must make the same one.
+/// Makes layout 1 from the settings. A cluster file has its own seed, because all nodes must make
+/// the same layout.
 ///
 /// # Errors
-/// [`StartError`] when they ask for more copies than there are volumes with a weight.
+/// [`StartError`] if the settings ask for more copies than there are volumes with a weight.
 pub(super) fn first_layout(
     settings: &NodeSettings,
     ids: &[VolumeId],
@@ -111,8 +112,8 @@ fn own_roles(settings: &NodeSettings, ids: &[VolumeId]) -> Roles {
     let node = NodeRole {
         id: settings.id.clone(),
         zone: settings.id.to_string(),
-        // A free port changes at each start, so this address is never used: callers take the real one from
-        // the beacons.
+        // A free port changes at each start, so this address is never used: callers take the real
+        // one from the beacons.
         address: address.unwrap_or_else(|| "127.0.0.1:0".to_owned()),
     };
     let volumes = settings.volumes.iter().zip(ids).map(|(volume, id)| VolumeRole {
@@ -123,7 +124,7 @@ fn own_roles(settings: &NodeSettings, ids: &[VolumeId]) -> Roles {
     });
     let mut volumes: Vec<_> = volumes.collect();
     volumes.sort_by(|a, b| a.id.cmp(&b.id));
-    // A drained volume holds no new data, and so makes no second copy.
+    // A drained volume holds no new data, so it does not provide a second copy.
     let weighted = volumes.iter().filter(|volume| volume.weight > 0).count();
     Roles {
         replicas: settings.replicas.unwrap_or(if weighted > 1 { 2 } else { 1 }),

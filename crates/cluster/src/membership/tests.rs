@@ -1,4 +1,4 @@
-//! Every rule of both decisions, on values made here: no disk and no network.
+//! Tests of every rule of both decisions, on values made here: no disk and no network.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ fn id(name: &str) -> VolumeId {
     VolumeId::from(name.to_owned())
 }
 
-/// A layout of node `n` with these volumes.
+/// Returns a layout of node `n` with these volumes.
 fn layout(number: u64, seed: u64, volumes: &[&str]) -> Layout {
     let node = NodeId::from("n".to_owned());
     let volumes = volumes.iter().map(|volume| VolumeRole {
@@ -54,7 +54,7 @@ fn layouts(current: Layout) -> Layouts {
     }
 }
 
-/// Settings of node `n` with volumes in directories of these names.
+/// Returns settings of node `n` with volumes in directories of these names.
 fn settings(paths: &[&str]) -> NodeSettings {
     let volumes = paths.iter().map(|path| VolumeSettings::at(format!("/{path}")));
     NodeSettings {
@@ -80,7 +80,7 @@ fn absent(path: &str) -> Directory {
     directory(path, DirectoryState::Absent)
 }
 
-/// A directory that was used as this volume, without layouts.
+/// Returns a directory that was used as this volume, without layouts.
 fn used(path: &str, volume: &str) -> Directory {
     Directory {
         id: Some(id(volume)),
@@ -88,7 +88,7 @@ fn used(path: &str, volume: &str) -> Directory {
     }
 }
 
-/// A volume that keeps these layouts.
+/// Returns a volume that stores these layouts.
 fn keeps(path: &str, volume: &str, current: Layout, accepted: Vec<Layout>) -> Directory {
     Directory {
         file: Some(LayoutsFile::new(id(volume), layouts(current), accepted)),
@@ -113,7 +113,7 @@ fn found(settings: &NodeSettings, directories: Vec<Directory>, others: Option<Ot
     }
 }
 
-/// What the decision is in the end.
+/// Returns the final decision.
 fn joined(
     settings: &NodeSettings,
     directories: Vec<Directory>,
@@ -131,8 +131,8 @@ fn refused(settings: &NodeSettings, directories: Vec<Directory>, others: Others)
         .expect("the start is refused")
 }
 
-/// Of each volume: its name, whether it held something before, whether its directory is made, whether it
-/// becomes a volume.
+/// Returns for each volume its name, whether it held data before, whether its directory is made,
+/// and whether it becomes a volume.
 fn volumes(membership: &Membership) -> Vec<(&str, bool, bool, bool)> {
     let volumes = membership.volumes.iter();
     volumes
@@ -206,7 +206,7 @@ fn the_newest_layouts_on_the_volumes_count() {
         keeps("b", "n/b", two.clone(), vec![three.clone()]),
     ];
     let ab = settings(&["a", "b"]);
-    // Nobody is asked.
+    // No other node is asked.
     let Decision::Join(membership) = decide(&found(&ab, directories, None)).unwrap() else {
         panic!("the volumes know the layouts");
     };
@@ -243,7 +243,8 @@ fn without_layouts_on_the_volumes_the_others_are_asked_first() {
     }
 }
 
-/// A lost machine was replaced: the node may make all directories, and knows whether something was in them.
+/// A lost machine was replaced: the node may make all directories, and knows whether the volumes
+/// held data.
 #[test]
 fn layouts_of_other_nodes_are_taken_over() {
     let a = settings(&["a"]);
@@ -290,15 +291,16 @@ fn where_no_volume_may_be_made_there_is_no_store() {
     assert_eq!(error.to_string(), "there is no store: /a is empty");
 }
 
-/// Whether a volume held something before, its directory is made, and it becomes a volume.
+/// Whether a volume held data before, whether its directory is made, and whether it becomes a
+/// volume.
 type Made = (bool, bool, bool);
 
-/// By directory `b`, of a node whose volume `a` keeps the layouts: what may be made.
+/// A node whose volume `a` stores the layouts, and a directory `b`: what may be made.
 #[test]
 fn a_directory_is_made_only_if_it_cannot_be_an_unmounted_disk() {
     let placed: &[&str] = &["n/a", "n/b"];
     let cases: [(&[&str], bool, Made); 5] = [
-        // It is in the layout: its disk may only be unmounted.
+        // It is in the layout, so its disk may only be unmounted.
         (placed, true, (true, false, true)),
         (placed, false, (true, false, true)),
         // It is new, and all volumes of the node were given.

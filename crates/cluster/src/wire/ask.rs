@@ -1,11 +1,11 @@
-//! What can be asked of a node, and what a volume answers with a stream, as it travels. The other questions to
-//! a volume are [`contract::VolumeAsk`].
+//! Requests to a node, and requests to a volume that are answered with a stream, as sent on the
+//! wire. The other requests to a volume are [`contract::VolumeAsk`].
 
 use contract::{Claim, DURABLE, Finish, JOINT, Key, LONG, Manner, Meta, QUICK, UploadId, Version};
 use placement::{Layout, Layouts};
 use serde::{Deserialize, Serialize};
 
-/// Questions to a volume whose answer is a stream.
+/// Requests to a volume that are answered with a stream.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum StreamAsk {
@@ -17,15 +17,15 @@ pub(crate) enum StreamAsk {
     Read {
         key: Key,
         version: Version,
-        /// Blocks asked for.
+        /// The requested blocks.
         start: u64,
         end: u64,
-        /// Whether the answer includes the table of blocks.
+        /// Whether the response includes the block table.
         table: bool,
     },
 }
 
-/// Questions to a node.
+/// Requests to a node.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum NodeAsk {
@@ -38,7 +38,7 @@ pub(crate) enum NodeAsk {
     Status,
 }
 
-/// The head frame of `stage-whole`; the content follows.
+/// The head frame of `stage-whole`. The content follows.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct WholeHead {
     #[serde(rename = "stage")]
@@ -46,7 +46,7 @@ pub(crate) struct WholeHead {
     pub(crate) meta: Meta,
 }
 
-/// The head frame of an answer to `read`; the table (if asked for) and the blocks follow.
+/// The head frame of a response to `read`. The table (if requested) and the blocks follow.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ReadHead {
     pub(crate) meta: Meta,
@@ -54,29 +54,29 @@ pub(crate) struct ReadHead {
     pub(crate) table_bytes: u64,
 }
 
-/// The head frame of an answer to `read-staged`; the content follows.
+/// The head frame of a response to `read-staged`. The content follows.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct UploadHead {
     pub(crate) size: u64,
 }
 
-/// Raw content into an upload.
+/// Sends raw content into an upload.
 pub(crate) const RECEIVE: Manner = Manner::writes("stage", LONG);
 
-/// Small content with its description.
+/// Sends small content with its metadata.
 pub(crate) const PREPARE_WHOLE: Manner = Manner::writes("stage-whole", DURABLE);
 
-/// Content of an upload.
+/// Reads the content of an upload.
 const READ_UPLOAD: Manner = Manner::reads("read-staged", QUICK);
 
-/// Blocks of a replica.
+/// Reads blocks of a replica.
 const READ: Manner = Manner::reads("read", QUICK);
 
-/// Whether the process lives.
+/// Checks whether the process is alive.
 pub(crate) const PING: Manner = Manner::reads("ping", QUICK);
 
 impl StreamAsk {
-    /// How the wire treats it.
+    /// Returns the operation's name, idempotence and time limit.
     pub(crate) fn manner(&self) -> Manner {
         match self {
             Self::ReadUpload { .. } => READ_UPLOAD,
@@ -86,7 +86,7 @@ impl StreamAsk {
 }
 
 impl NodeAsk {
-    /// How the wire treats it.
+    /// Returns the operation's name, idempotence and time limit.
     pub(crate) fn manner(&self) -> Manner {
         match self {
             Self::Finish(_) => Manner::writes("finish", JOINT),
@@ -99,7 +99,8 @@ impl NodeAsk {
         }
     }
 
-    /// Whether it is refused under another layout than the one in force: its result depends on the layout.
+    /// Returns whether it is refused under another layout than the one in force, because its result
+    /// depends on the layout.
     pub(crate) fn needs_layout(&self) -> bool {
         matches!(self, Self::Finish(_) | Self::Promise { .. })
     }

@@ -1,10 +1,10 @@
-//! Signatures: HMAC-SHA256, under the cluster's secret, over everything in a request that decides what is
-//! done.
+//! Signatures: HMAC-SHA256, under the cluster's secret, over everything in a request that
+//! determines its effect.
 //!
-//! Signed text, each line ended by a newline: method, path with query, caller, layout number and digest, time
-//! in milliseconds, nonce, BLAKE3 of the ask. Raw content is not signed: it is compared with the digest in
-//! the signed description (`prepare`, `stage-whole`) before it becomes visible, and with the table when it is
-//! read.
+//! Signed text, each line ended by a newline: method, path with query, caller, layout number and
+//! digest, time in milliseconds, nonce, BLAKE3 of the request's JSON. Raw content is not signed: it
+//! is compared with the digest in the signed metadata (`prepare`, `stage-whole`) before it becomes
+//! visible, and with the table when it is read.
 
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, Mac as _};
@@ -15,8 +15,9 @@ use store::LayoutTag;
 use super::nonces::Nonces;
 use crate::Secret;
 
-/// Most that the clocks of two machines may differ, in milliseconds. Less would shut out machines whose
-/// clocks nobody sets; for as long as this requests are remembered, so that none is obeyed twice.
+/// Largest difference between the clocks of two machines, in milliseconds. Less would shut out
+/// machines whose clocks are not set. Requests are remembered for this long, so that none is
+/// carried out twice.
 pub(crate) const CLOCKS_APART_MS_MAX: u64 = 5 * 60 * 1000;
 
 const SIGNATURE: HeaderName = HeaderName::from_static("weft-signature");
@@ -26,18 +27,18 @@ const TIME: HeaderName = HeaderName::from_static("weft-time");
 const NONCE: HeaderName = HeaderName::from_static("weft-nonce");
 const ASK: HeaderName = HeaderName::from_static("weft-ask");
 
-/// What a signature vouches for besides the method and the path.
+/// The signed properties of a request, in addition to the method and the path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Signed {
-    /// Who asks, for logs.
+    /// The caller's name, for logs.
     pub(crate) caller: String,
-    /// The layout that it asks under.
+    /// The layout of the request.
     pub(crate) under: LayoutTag,
     /// When it was signed.
     pub(crate) time_ms: u64,
-    /// Random.
+    /// A random number.
     pub(crate) nonce: u128,
-    /// BLAKE3 of the ask (the JSON part of the body).
+    /// BLAKE3 of the JSON part of the body.
     pub(crate) ask: [u8; 32],
 }
 
@@ -49,7 +50,7 @@ pub(crate) struct Gate {
 }
 
 impl Signed {
-    /// Fills in the current time and a random nonce.
+    /// Returns the properties of a request signed now, with a random nonce.
     pub(crate) fn now(caller: &str, under: LayoutTag, ask: &[u8]) -> Self {
         Self {
             caller: caller.to_owned(),
@@ -60,12 +61,12 @@ impl Signed {
         }
     }
 
-    /// The headers of a request.
+    /// Returns the headers of a request.
     pub(crate) fn headers(&self, secret: &Secret, method: &Method, path: &str) -> HeaderMap {
         let mut headers = HeaderMap::with_capacity(8);
         let mut set = |name, text: String| {
-            // All texts are ours and valid: checked names, numbers and digits. A header left out would only
-            // make the request unsigned.
+            // All these texts are valid header values: checked names, numbers and digits. Omitting
+            // a header would only make the request unsigned.
             if let Ok(value) = HeaderValue::try_from(text) {
                 headers.insert(name, value);
             }
@@ -123,7 +124,8 @@ impl Gate {
         }
     }
 
-    /// Returns what the signature covers; `None` if the request is not signed with the secret, or too old.
+    /// Returns the signed properties, or `None` if the request is not signed with the secret or too
+    /// old.
     pub(crate) fn check(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Signed> {
         let signed = Signed::of_headers(headers)?;
         let signature = HEXLOWER.decode(headers.get(SIGNATURE)?.as_bytes()).ok()?;
@@ -135,7 +137,7 @@ impl Gate {
         (signed.time_ms.abs_diff(system::wall_ms()) <= CLOCKS_APART_MS_MAX).then_some(signed)
     }
 
-    /// Whether a request that changes something arrives for the first time.
+    /// Returns whether a request that changes something arrives for the first time.
     pub(crate) fn admit(&self, signed: &Signed) -> bool {
         let oldest_ms = system::wall_ms().saturating_sub(CLOCKS_APART_MS_MAX);
         self.nonces.admit(signed.time_ms, signed.nonce, oldest_ms)

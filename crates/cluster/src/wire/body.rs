@@ -1,4 +1,4 @@
-//! Bodies of requests and answers: in memory, or as streams.
+//! Bodies of requests and responses: in memory, or as streams.
 
 use std::io;
 use std::time::Duration;
@@ -13,31 +13,32 @@ use hyper::body::Incoming;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// Any body that we send.
+/// Any body that this process sends.
 pub(crate) type Body = UnsyncBoxBody<Bytes, io::Error>;
 
-/// An empty body.
+/// Returns an empty body.
 pub(crate) fn empty() -> Body {
     Empty::new().map_err(|never| match never {}).boxed_unsync()
 }
 
-/// A body that is in memory.
+/// Returns a body that is in memory.
 pub(crate) fn full(content: impl Into<Bytes>) -> Body {
     Full::new(content.into())
         .map_err(|never| match never {})
         .boxed_unsync()
 }
 
-/// A body that sends content as it comes.
+/// Returns a body that sends content as it arrives.
 pub(crate) fn streamed(content: ByteStream) -> Body {
     StreamBody::new(content.map_ok(Frame::data)).boxed_unsync()
 }
 
-/// Returns a body that sends content as it comes, and a future that feeds it. The body goes on only while the
-/// future is polled.
+/// Returns a body that sends content as it arrives, and a future that feeds it. The body advances
+/// only while the future is polled.
 ///
-/// The connection owns the body and keeps it while the other side takes nothing. The future owns the content:
-/// a caller that stops waiting drops the future, which frees the content at once and breaks off the body.
+/// The connection owns the body and keeps it while the other side takes no data. The future owns
+/// the content: a caller that stops waiting drops the future, which frees the content at once and
+/// interrupts the body.
 pub(crate) fn handed(content: ByteStream, stall: Duration) -> (Body, impl Future<Output = io::Result<()>>) {
     let (sink, pieces) = mpsc::channel(1);
     let body = stream::try_unfold(pieces, |mut pieces: mpsc::Receiver<_>| async move {
@@ -50,7 +51,8 @@ pub(crate) fn handed(content: ByteStream, stall: Duration) -> (Body, impl Future
     (streamed(Box::pin(body)), hand(content, sink, stall))
 }
 
-/// Feeds content to the body. If the other side takes no more of it, this returns `Ok`: its answer says why.
+/// Feeds content to the body. Returns `Ok` if the other side stops reading it, because its response
+/// says why.
 async fn hand(
     mut content: ByteStream,
     sink: mpsc::Sender<io::Result<Option<Bytes>>>,
@@ -71,13 +73,13 @@ async fn hand(
     }
 }
 
-/// A body that sends `heads` first, then content as it comes.
+/// Returns a body that sends `heads` first, then content as it arrives.
 pub(crate) fn headed(heads: Vec<Bytes>, content: ByteStream) -> Body {
     streamed(Box::pin(stream::iter(heads.into_iter().map(Ok)).chain(content)))
 }
 
-/// A body that arrives, as content; a pause longer than `idle` is an error, as is an end before the declared
-/// one.
+/// Returns an arriving body as content. A pause longer than `idle` is an error, and so is an end
+/// before the declared one.
 pub(crate) fn arriving(body: Incoming, idle: Duration) -> ByteStream {
     Box::pin(stream::try_unfold(body, move |mut body| async move {
         let piece = timeout(idle, next(&mut body)).await.unwrap_or_else(|_| {
@@ -90,7 +92,7 @@ pub(crate) fn arriving(body: Incoming, idle: Duration) -> ByteStream {
     }))
 }
 
-/// The next piece; `None` at the end.
+/// Returns the next piece, or `None` at the end.
 pub(crate) async fn next(body: &mut Incoming) -> io::Result<Option<Bytes>> {
     while let Some(frame) = body.frame().await {
         // Trailers are not content, so they are skipped.
@@ -101,7 +103,7 @@ pub(crate) async fn next(body: &mut Incoming) -> io::Result<Option<Bytes>> {
     Ok(None)
 }
 
-/// A whole body of at most `max` bytes.
+/// Returns a whole body of at most `max` bytes.
 pub(crate) async fn whole(body: Incoming, max: usize, idle: Duration) -> io::Result<Bytes> {
     let declared = body.size_hint().lower();
     if declared > max as u64 {
@@ -114,7 +116,7 @@ pub(crate) async fn whole(body: Incoming, max: usize, idle: Duration) -> io::Res
     if first.len() as u64 == declared && first.len() <= max {
         return Ok(first);
     }
-    // The declared length is not reserved: it is only a claim, which costs its sender nothing.
+    // The declared length is not reserved, because declaring it costs the sender nothing.
     let mut joined = BytesMut::from(first);
     while let Some(piece) = pieces.try_next().await? {
         if joined.len() + piece.len() > max {

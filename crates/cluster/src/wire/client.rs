@@ -1,5 +1,5 @@
-//! Sends signed requests to other nodes under a layout. If the layouts differ, both sides adopt the newer
-//! ones.
+//! Sends signed requests to other nodes under a layout. If the layouts differ, both sides adopt the
+//! newer ones.
 
 use std::collections::{BTreeMap, HashMap};
 use std::marker::PhantomData;
@@ -29,15 +29,15 @@ pub(crate) struct Peers {
     caller: Caller,
     tls: Tls,
     http: Http,
-    /// Addresses that replace those of the layout: from beacons, and the own one.
+    /// Addresses that replace those of the layout: from beacons, and this node's own address.
     addresses: BTreeMap<NodeId, String>,
     links: Mutex<HashMap<(NodeId, String), Arc<Link>>>,
     layout_log: Arc<LayoutLog>,
-    /// Tables of blocks read lately.
+    /// Block tables read recently.
     pub(crate) tables: Tables,
 }
 
-/// One node, asked under one layout.
+/// A node to which requests are sent under one layout.
 #[derive(Clone)]
 pub(crate) struct Peer {
     pub(crate) peers: Arc<Peers>,
@@ -45,13 +45,13 @@ pub(crate) struct Peer {
     under: LayoutTag,
 }
 
-/// Why there is no usable answer.
+/// Why there is no usable response.
 pub(crate) enum Failure<E> {
-    /// No answer came, or it cannot be understood.
+    /// No response came, or it cannot be parsed.
     Unreachable(String),
-    /// The connection broke before an answer began.
+    /// The connection broke before a response began.
     Broken(String),
-    /// The question did not arrive: the connection was refused, or the node is known not to answer.
+    /// The request was not sent: the connection was refused, or the node is known not to answer.
     NotAsked(String),
     /// The node knows another layout, of this number.
     OtherLayout(u64),
@@ -60,7 +60,7 @@ pub(crate) enum Failure<E> {
 }
 
 impl Peers {
-    /// Makes the connections of a process of this name, whose layouts are in `log`.
+    /// Makes the connections of a process with this name, whose layouts are in `layout_log`.
     pub(crate) fn new(
         name: &str,
         trust: Trust,
@@ -82,7 +82,7 @@ impl Peers {
         })
     }
 
-    /// A node, to be asked under a layout.
+    /// Returns a handle for sending requests to a node under a layout.
     pub(crate) fn peer(self: &Arc<Self>, under: LayoutTag, node: &NodeRole) -> Peer {
         let address = self.addresses.get(&node.id).unwrap_or(&node.address).clone();
         let link = self
@@ -103,17 +103,17 @@ impl Peers {
 }
 
 impl Peer {
-    /// The node.
+    /// Returns the node.
     pub(crate) fn node(&self) -> &NodeId {
         self.link.node()
     }
 
-    /// Number of the layout asked under.
+    /// Returns the number of the layout of its requests.
     pub(crate) fn layout(&self) -> u64 {
         self.under.number
     }
 
-    /// Sends an ask as JSON and returns the JSON answer.
+    /// Sends a JSON request and returns the JSON response.
     pub(crate) async fn ask<T: DeserializeOwned, E: DeserializeOwned>(
         &self,
         manner: Manner,
@@ -124,7 +124,7 @@ impl Peer {
         self.json(answer).await
     }
 
-    /// Sends an ask as JSON and returns the answer with its body unread.
+    /// Sends a JSON request and returns the response with its body unread.
     pub(crate) async fn ask_raw<E: DeserializeOwned>(
         &self,
         manner: Manner,
@@ -141,8 +141,8 @@ impl Peer {
         }
         let first = self.send(manner, path, &ask, body::full(ask.clone())).await;
         match first {
-            // The other side may have closed an idle connection. An ask that only reads is retried once; one
-            // that writes may have been carried out.
+            // The other side may have closed an idle connection. A read is retried once; a write
+            // may have been carried out.
             Err(Failure::Broken(_) | Failure::NotAsked(_)) if !manner.writes => {
                 self.send(manner, path, &ask, body::full(ask.clone())).await
             }
@@ -150,7 +150,7 @@ impl Peer {
         }
     }
 
-    /// Sends a body that begins with this ask.
+    /// Sends a body that begins with this JSON request.
     pub(crate) async fn send<E: DeserializeOwned>(
         &self,
         manner: Manner,
@@ -180,7 +180,7 @@ impl Peer {
         }
     }
 
-    /// A JSON answer.
+    /// Parses a JSON response.
     pub(crate) async fn json<T: DeserializeOwned, E>(
         &self,
         answer: Response<Incoming>,
@@ -188,7 +188,7 @@ impl Peer {
         self.json_as(PhantomData, answer).await
     }
 
-    /// A JSON answer, of the type that `seed` says.
+    /// Parses a JSON response with `seed`.
     pub(crate) async fn json_as<T, E>(
         &self,
         seed: impl for<'de> DeserializeSeed<'de, Value = T>,
@@ -198,12 +198,12 @@ impl Peer {
         let text = text.map_err(|error| Failure::Unreachable(error.to_string()))?;
         let mut json = serde_json::Deserializer::from_slice(&text);
         let answer = seed.deserialize(&mut json);
-        // Nothing may follow the value.
+        // Fails if anything follows the value.
         let answer = answer.and_then(|answer| json.end().map(|()| answer));
         answer.map_err(|error| Failure::Unreachable(format!("unreadable answer: {error}")))
     }
 
-    /// Reads the error that the node sent instead of an answer.
+    /// Reads the error that the node sent instead of a response.
     async fn said<E: DeserializeOwned>(&self, status: StatusCode, answer: Response<Incoming>) -> Failure<E> {
         let text = match self.link.whole(answer.into_body(), ASK_BYTES_MAX).await {
             Ok(text) => text,
@@ -215,7 +215,7 @@ impl Peer {
         }
     }
 
-    /// The node knows other layouts: the newer ones win on both sides.
+    /// Handles a node that knows other layouts: the newer ones win on both sides.
     async fn meet<E>(&self, answer: Response<Incoming>) -> Failure<E> {
         let theirs: Layouts = match self.json::<_, E>(answer).await {
             Ok(theirs) => theirs,
@@ -241,7 +241,8 @@ impl Peer {
         Failure::OtherLayout(number)
     }
 
-    /// Tells the node our newer layouts. When that fails, the next request meets the same difference again.
+    /// Sends our newer layouts to the node. If that fails, the next request meets the same
+    /// difference again.
     async fn push(&self, adopt: &NodeAsk) {
         let Ok(ask) = serde_json::to_vec(adopt) else {
             return;

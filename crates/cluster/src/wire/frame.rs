@@ -1,9 +1,9 @@
-//! Head frames: a description in front of raw content.
+//! Head frames: JSON metadata in front of raw content.
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 4 | length of the description, big-endian |
-//! | n | the description, JSON |
+//! | 4 | length of the metadata, big-endian |
+//! | n | the metadata, JSON |
 //! | rest | content |
 
 use std::io;
@@ -12,10 +12,10 @@ use bytes::{Buf as _, Bytes, BytesMut};
 use contract::ByteStream;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
-/// Longest description: a key, attributes of some kilobytes, digests.
+/// Longest metadata: a key, attributes of some kilobytes, digests.
 pub(crate) const HEAD_BYTES_MAX: usize = 1 << 20;
 
-/// Makes the head frame of a description.
+/// Makes the head frame of JSON metadata.
 pub(crate) fn head(json: &[u8]) -> io::Result<Bytes> {
     let length = u32::try_from(json.len())
         .ok()
@@ -28,7 +28,7 @@ pub(crate) fn head(json: &[u8]) -> io::Result<Bytes> {
     Ok(frame.freeze())
 }
 
-/// Splits a body in memory into description and content.
+/// Splits a body in memory into metadata and content.
 pub(crate) fn split(mut whole: Bytes) -> io::Result<(Bytes, Bytes)> {
     if whole.len() < 4 {
         return Err(cut_short(4, whole.len() as u64));
@@ -41,7 +41,7 @@ pub(crate) fn split(mut whole: Bytes) -> io::Result<(Bytes, Bytes)> {
     Ok((head, whole))
 }
 
-/// Content read by exact lengths.
+/// Content read in exact lengths.
 pub(crate) struct Pieces {
     stream: ByteStream,
     /// Bytes that have arrived and were not taken yet.
@@ -57,13 +57,13 @@ impl Pieces {
         }
     }
 
-    /// The description of a head frame.
+    /// Returns the metadata of a head frame.
     pub(crate) async fn head(&mut self) -> io::Result<Bytes> {
         let length = head_length(self.take(4).await?.get_u32())?;
         self.take(length).await
     }
 
-    /// Returns the next `length` bytes; fails if the content ends before.
+    /// Returns the next `length` bytes. Fails if the content ends before.
     pub(crate) async fn take(&mut self, length: usize) -> io::Result<Bytes> {
         while self.left.is_empty() && length > 0 {
             self.left = self.more(length).await?;
@@ -80,8 +80,8 @@ impl Pieces {
         Ok(joined.freeze())
     }
 
-    /// Returns the rest of the content, which must be `length` bytes: fewer or more end the stream with an
-    /// error.
+    /// Returns the rest of the content, which must be `length` bytes. Fewer or more end the stream
+    /// with an error.
     pub(crate) fn rest(self, length: u64) -> ByteStream {
         let left = stream::iter((!self.left.is_empty()).then_some(Ok(self.left)));
         exactly(Box::pin(left.chain(self.stream)), length)
@@ -95,7 +95,7 @@ impl Pieces {
     }
 }
 
-/// The same content, with an error in the place of an end that comes before or after `length` bytes.
+/// Returns the same content, with an error if it ends before or continues after `length` bytes.
 fn exactly(content: ByteStream, length: u64) -> ByteStream {
     Box::pin(stream::try_unfold(
         (content, 0),

@@ -1,7 +1,7 @@
-//! The readers of what other nodes send, for programs that try hostile bytes on them.
+//! The parsers of messages from other nodes, for fuzzers.
 //!
-//! Each function is the code that a running node uses, without the connection below it. What was understood is
-//! returned as it would be sent, so that a caller can compare both.
+//! Each function is the code that a running node uses, without the connection below it. The parsed
+//! message is returned in the form in which it would be sent, so that a caller can compare both.
 
 use std::fmt::Debug;
 use std::io;
@@ -19,21 +19,21 @@ use super::auth::{Gate, Signed};
 use super::{frame, remote_volume, serve_volume};
 use crate::Secret;
 
-/// What a request carries as JSON.
+/// The kind of a JSON request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ask {
-    /// A question to a volume.
+    /// A request to a volume.
     Volume,
-    /// A question to a volume whose answer is a stream.
+    /// A request to a volume that is answered with a stream.
     Stream,
-    /// A question to a node.
+    /// A request to a node.
     Node,
 }
 
-/// Reads an ask and writes it again.
+/// Parses a JSON request and writes it again.
 ///
 /// # Errors
-/// If it is none.
+/// If it cannot be parsed.
 pub fn ask(kind: Ask, json: &[u8]) -> io::Result<Vec<u8>> {
     match kind {
         Ask::Volume => again::<VolumeAsk>(json),
@@ -47,38 +47,39 @@ fn again<T: DeserializeOwned + Serialize>(json: &[u8]) -> io::Result<Vec<u8>> {
     Ok(serde_json::to_vec(&value)?)
 }
 
-/// Joins a description with content, as `stage-whole` is sent.
+/// Joins metadata with content, as `stage-whole` is sent.
 ///
 /// # Errors
-/// If the description is too long.
+/// If the metadata is too long.
 pub fn join(description: &[u8], content: &[u8]) -> io::Result<Bytes> {
     Ok([&frame::head(description)?, content].concat().into())
 }
 
-/// Splits a `stage-whole` into its description, as it came and as it was understood, and its content.
+/// Splits a `stage-whole` into its metadata, as received and as parsed, and its content.
 ///
 /// # Errors
-/// If it is cut short, or its description is none.
+/// If it is cut short, or its metadata cannot be parsed.
 pub fn stage_whole(body: Bytes) -> io::Result<(Bytes, Vec<u8>, Bytes)> {
     let (description, content) = frame::split(body)?;
     let understood = again::<WholeHead>(&description)?;
     Ok((description, understood, content))
 }
 
-/// The upload that the query of a `stage` names.
+/// Returns the upload that the query of a `stage` names.
 pub fn upload_of(query: &str) -> Option<contract::UploadId> {
     serve_volume::upload_of(query)
 }
 
-/// Reads the answer to a `read` of these blocks.
+/// Parses the response to a `read` of these blocks.
 ///
 /// # Errors
-/// If it is cut short or malformed; its content fails later, if that is too short or too long.
+/// If it is cut short or malformed. If its content is too short or too long, reading the content
+/// fails later.
 pub async fn read_answer(content: ByteStream, blocks: Range<u64>) -> io::Result<ReplicaRead> {
     remote_volume::opened(content, blocks, None).await
 }
 
-/// Reads the answer to a `read-staged`.
+/// Parses the response to a `read-staged`.
 ///
 /// # Errors
 /// As [`read_answer`].
@@ -86,12 +87,12 @@ pub async fn upload_answer(content: ByteStream) -> io::Result<UploadRead> {
     remote_volume::opened_upload(content).await
 }
 
-/// The headers of a signed request.
+/// Returns the headers of a signed request.
 pub fn sign(secret: &Secret, method: &Method, path: &str, ask: &[u8]) -> HeaderMap {
     Signed::now("fuzz", LayoutTag::NONE, ask).headers(secret, method, path)
 }
 
-/// What a node takes from a request with these headers; `None` if it refuses it.
+/// Returns what a node accepts from a request with these headers, or `None` if it refuses it.
 pub fn signed(
     secret: &Secret,
     method: &Method,

@@ -1,12 +1,13 @@
-//! The connections to one node, and whether waiting for it makes sense.
+//! The connections to one node, and whether it makes sense to wait for it.
 //!
 //! Invariants:
-//!  - no request waits longer than [`PATIENCE`] plus [`PING_MAX`] for a process that does not answer pings,
-//!    however long a living one may take to answer;
-//!  - while a node is known not to answer in time, requests to it fail at once; it is pinged every
-//!    [`RETRY_EVERY`] in the background, and used again when it answers.
+//!  - no request waits longer than [`PATIENCE`] plus [`PING_MAX`] for a process that does not
+//!    answer pings, however long a living process may take to answer;
+//!  - while a node is known not to answer in time, requests to it fail at once. It is pinged every
+//!    [`RETRY_EVERY`] in the background, and used again once it answers.
 //!
-//! A refused connection does not count: another attempt costs nothing, and a restarted node is used at once.
+//! A refused connection does not count: another attempt costs nothing, and a restarted node is used
+//! at once.
 
 use std::error::Error;
 use std::io;
@@ -29,8 +30,8 @@ use super::secure::{Wire, advice};
 use super::{IDLE_MAX, PATIENCE, RETRY_EVERY};
 use crate::Secret;
 
-/// Longest time for the answer to a ping. A busy machine with hundreds of runnable threads still answers
-/// within it.
+/// Longest time for the response to a ping. A busy machine with hundreds of runnable threads still
+/// answers within it.
 const PING_MAX: Duration = Duration::from_millis(2500);
 
 /// The connections to one node.
@@ -39,43 +40,43 @@ pub(crate) struct Link {
     address: String,
     caller: Caller,
     wire: Wire,
-    /// Why the node is left alone for now; `None` while it answers.
+    /// Why the node is not used for now. `None` while it answers.
     down: watch::Sender<Option<String>>,
-    /// When it last answered anything.
+    /// When it last answered any request.
     heard: Mutex<Option<Instant>>,
     /// Held during a ping, so that all requests that wait for the node share one ping.
     pinging: tokio::sync::Mutex<()>,
 }
 
-/// Who asks.
+/// The sender of requests.
 #[derive(Clone)]
 pub(crate) struct Caller {
     pub(crate) name: Arc<str>,
     pub(crate) secret: Secret,
 }
 
-/// One request.
+/// A request to be sent.
 pub(crate) struct Sending<'a> {
     pub(crate) manner: Manner,
     pub(crate) path: &'a str,
     pub(crate) under: LayoutTag,
-    /// The JSON part of the body, which the signature vouches for.
+    /// The JSON part of the body, which is signed.
     pub(crate) ask: &'a [u8],
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Debug)]
 pub(crate) enum NoAnswer {
-    /// The connection broke: another may work.
+    /// The connection broke. Another may work.
     Broken(String),
-    /// Nothing was sent: the connection was refused, or the node is known not to answer.
+    /// The request was not sent: the connection was refused, or the node is known not to answer.
     NotAsked(String),
-    /// Waiting was given up: a limit has passed, or the node does not answer pings.
+    /// Waiting ended: a limit has passed, or the node does not answer pings.
     Waiting(String),
 }
 
 impl NoAnswer {
-    /// In words.
+    /// Returns the reason as text.
     pub(crate) fn detail(self) -> String {
         match self {
             Self::Broken(detail) | Self::NotAsked(detail) | Self::Waiting(detail) => detail,
@@ -84,7 +85,7 @@ impl NoAnswer {
 }
 
 impl Link {
-    /// Makes the link to the node at this address. Nothing is sent yet.
+    /// Makes the link to the node at this address. Sends nothing yet.
     pub(crate) fn new(node: NodeId, address: String, caller: Caller, wire: Wire) -> Arc<Self> {
         Arc::new(Self {
             node,
@@ -97,12 +98,12 @@ impl Link {
         })
     }
 
-    /// The node.
+    /// Returns the node.
     pub(crate) fn node(&self) -> &NodeId {
         &self.node
     }
 
-    /// Sends a request and waits for the head of its answer.
+    /// Sends a request and waits for the head of its response.
     pub(crate) async fn send(
         self: &Arc<Self>,
         what: &Sending<'_>,
@@ -130,14 +131,14 @@ impl Link {
         Ok(answer)
     }
 
-    /// A whole body of an answer, of at most `max` bytes.
+    /// Returns the whole body of a response, of at most `max` bytes.
     pub(crate) async fn whole(self: &Arc<Self>, body: Incoming, max: usize) -> io::Result<Bytes> {
         let work = body::whole(body, max, IDLE_MAX);
-        // No limit for the body as a whole: it may take as long as pieces keep coming.
+        // No limit for the body as a whole: it may take as long as pieces keep arriving.
         self.guard(Duration::MAX, work).await.map_err(io::Error::other)?
     }
 
-    /// The body of an answer, as content.
+    /// Returns the body of a response as content.
     pub(crate) fn content(self: Arc<Self>, body: Incoming) -> ByteStream {
         Box::pin(stream::try_unfold((self, body), |(link, mut body)| async move {
             let piece = link.guard(IDLE_MAX, body::next(&mut body)).await;
@@ -152,7 +153,7 @@ impl Link {
             return Err(reason);
         }
         tokio::select! {
-            // Work that is done wins over a limit that passes at the same moment.
+            // Finished work wins over a limit that passes at the same moment.
             biased;
             done = work => Ok(done),
             reason = self.watch_over(limit) => Err(reason),
@@ -181,10 +182,10 @@ impl Link {
         }
     }
 
-    /// Finds out whether the process answers at all. Callers at the same time share one ping.
+    /// Checks whether the process answers at all. Simultaneous callers share one ping.
     async fn alive(self: &Arc<Self>) -> Result<(), String> {
         let _one = self.pinging.lock().await;
-        // Again, because another caller may have pinged while this one waited for the lock.
+        // Checked again, because another caller may have pinged while this one waited for the lock.
         if let Some(reason) = self.down.borrow().clone() {
             return Err(reason);
         }
@@ -194,7 +195,7 @@ impl Link {
         self.ping().await
     }
 
-    /// One ping.
+    /// Sends one ping.
     async fn ping(self: &Arc<Self>) -> Result<(), String> {
         let what = Sending {
             manner: PING,
@@ -219,7 +220,7 @@ impl Link {
         }
     }
 
-    /// `http` or `https`: found out with a ping where a node may speak either.
+    /// Returns `http` or `https`. If the node may speak either, a ping determines which.
     async fn scheme(&self) -> &'static str {
         let what = Sending {
             manner: PING,
@@ -250,10 +251,11 @@ impl Link {
         Ok(request)
     }
 
-    /// What an error means, in words; a connection that could not be made in time means that the node is
-    /// away.
+    /// Returns the meaning of an error as text. A connection that could not be made in time means
+    /// that the node is away.
     fn failed(self: &Arc<Self>, error: &hyper_util::client::legacy::Error) -> String {
-        // The node may have been restarted with TLS instead of plain connections, or the other way round.
+        // The node may have been restarted with TLS instead of plain connections, or the other way
+        // round.
         self.wire.forget();
         if let Some(advice) = advice(error) {
             return format!("{}: {advice}", self.address);
@@ -273,7 +275,7 @@ impl Link {
         detail
     }
 
-    /// Leaves the node alone until it answers a ping.
+    /// Stops using the node until it answers a ping.
     fn leave_alone(self: &Arc<Self>, reason: String) -> String {
         let first = self.down.send_if_modified(|down| {
             let first = down.is_none();

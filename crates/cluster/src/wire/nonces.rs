@@ -1,13 +1,13 @@
 //! Requests seen, so that none is carried out twice.
 //!
-//! Invariant: a pair of signed time and nonce is admitted at most once. When requests are forgotten to bound
-//! memory, all requests as old as the newest one forgotten are refused from then on.
+//! Invariant: a pair of signed time and nonce is admitted at most once. When requests are forgotten
+//! to bound memory, all requests as old as the newest forgotten one are refused from then on.
 
 use std::collections::BTreeSet;
 
 use parking_lot::Mutex;
 
-/// Requests remembered: two minutes of 2,000 writes a second, in some 20 MB at the very most.
+/// Requests remembered: two minutes of 2,000 writes a second, in at most some 20 MB.
 const NONCES_MAX: usize = 1 << 18;
 
 /// Times and nonces seen within a window.
@@ -20,7 +20,7 @@ pub(crate) struct Nonces {
 #[derive(Debug, Default)]
 struct Seen {
     by_time: BTreeSet<(u64, u128)>,
-    /// Nothing signed at or before this time is admitted any more.
+    /// Requests signed at or before this time are no longer admitted.
     forgotten_ms: u64,
 }
 
@@ -38,8 +38,8 @@ impl Nonces {
         }
     }
 
-    /// Whether this request has not been seen before. Requests from before `oldest_ms` are refused by their
-    /// time alone, so they are not kept.
+    /// Returns whether this request has not been seen before. Requests from before `oldest_ms` are
+    /// refused by their time alone, so they are not kept.
     pub(crate) fn admit(&self, time_ms: u64, nonce: u128, oldest_ms: u64) -> bool {
         let mut seen = self.seen.lock();
         if time_ms <= seen.forgotten_ms || !seen.by_time.insert((time_ms, nonce)) {

@@ -1,4 +1,4 @@
-//! A node of another process.
+//! A node in another process.
 
 use async_trait::async_trait;
 use contract::{Claim, Finish, Meta, Node, NodeError, NodeId, NodeStatus};
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::ask::NodeAsk;
 use super::client::{Failure, Peer};
 
-/// A node, asked over HTTP.
+/// A node reached over HTTP.
 pub(crate) struct RemoteNode(pub(crate) Peer);
 
 impl RemoteNode {

@@ -24,19 +24,19 @@ use super::client::{Failure, Peer};
 use super::frame::{self, Pieces};
 use super::{IDLE_MAX, RECEIPT_MAX, TABLE_BYTES_MAX, WHOLE_BYTES_MAX};
 
-/// A volume, asked over HTTP.
+/// A volume reached over HTTP.
 pub(crate) struct RemoteVolume {
     id: VolumeId,
     peer: Peer,
 }
 
 impl RemoteVolume {
-    /// A volume of this node.
+    /// Returns a volume of this node.
     pub(crate) fn new(id: VolumeId, peer: Peer) -> Self {
         Self { id, peer }
     }
 
-    /// Checks that a survey has at least one partition (if any was asked for) and at most `most`.
+    /// Checks that a survey has at least one partition (if any was requested) and at most `most`.
     fn checked(&self, found: Vec<Vec<Surveyed>>, most: usize) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
         if found.len() > most || found.is_empty() != (most == 0) {
             let detail = format!("a survey of {} partitions: expected 1 to {most}", found.len());
@@ -75,7 +75,7 @@ impl RemoteVolume {
     }
 }
 
-/// The answer to a `read-staged`: head, content.
+/// Parses the response to a `read-staged`: head, content.
 pub(super) async fn opened_upload(content: ByteStream) -> io::Result<UploadRead> {
     let mut pieces = Pieces::new(content);
     let head: UploadHead = serde_json::from_slice(&pieces.head().await?)?;
@@ -85,7 +85,7 @@ pub(super) async fn opened_upload(content: ByteStream) -> io::Result<UploadRead>
     })
 }
 
-/// The answer to a `read`: head, table unless it is known, blocks.
+/// Parses the response to a `read`: head, table unless it is known, blocks.
 pub(super) async fn opened(
     content: ByteStream,
     blocks: Range<u64>,
@@ -107,7 +107,7 @@ pub(super) async fn opened(
     })
 }
 
-/// Bytes in some blocks of an object of this size.
+/// Returns the number of bytes in some blocks of an object of this size.
 fn span(blocks: &Range<u64>, size: u64) -> u64 {
     let at = |block: u64| block.saturating_mul(BLOCK_BYTES).min(size);
     at(blocks.end).saturating_sub(at(blocks.start))
@@ -118,7 +118,7 @@ fn table_of(bytes: &[u8]) -> BlockTable {
     BlockTable::from_values(values.to_vec())
 }
 
-/// Remembers a failure of the content itself, to tell it from a failure of the connection.
+/// Remembers a failure of the content itself, to distinguish it from a failure of the connection.
 #[derive(Clone, Default)]
 struct Source(Arc<Mutex<Option<String>>>);
 
@@ -170,7 +170,7 @@ impl Volume for RemoteVolume {
         let asked = match select(pin!(asking), pin!(handing)).await {
             Either::Left((asked, _)) => asked,
             Either::Right((Err(stalled), _)) => Err(Failure::Unreachable(stalled.to_string())),
-            // The whole content was sent: from now on the limit of an ordinary answer holds.
+            // The whole content was sent, so from now on the limit of an ordinary response applies.
             Either::Right((Ok(()), asking)) => timeout(RECEIPT_MAX, asking).await.unwrap_or_else(|_| {
                 let detail = format!("no answer within {} s after the content", RECEIPT_MAX.as_secs());
                 Err(Failure::Unreachable(detail))

@@ -1,9 +1,9 @@
-//! Connections with or without TLS: how they are made, and how a process finds out which the other side
-//! wants.
+//! Connections with or without TLS: how they are made, and how a process finds out which the other
+//! side expects.
 //!
-//! Where both are allowed, TLS is tried first, and the plain way is taken only with a process that does not
-//! speak TLS at all. An attacker between the two could pretend that, so use it only while a cluster changes
-//! over.
+//! If both are allowed, TLS is tried first. A plain connection is used only with a process that
+//! does not speak TLS at all. An attacker in between could fake that, so allow both only while a
+//! cluster changes over.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -28,11 +28,12 @@ pub(crate) type Http = Client<HttpsConnector<HttpConnector>, Body>;
 const SECURE: &str = "https";
 const PLAIN: &str = "http";
 
-/// How long a node that did not speak TLS is asked without it. Shorter would begin more requests with a
-/// handshake that fails; for as long as this a node that has learned TLS is still asked in the open.
+/// How long plain connections are used to a node that did not speak TLS. Shorter would begin more
+/// requests with a handshake that fails. A node that has learned TLS still gets plain requests for
+/// up to this long.
 const PLAIN_FOR: Duration = Duration::from_secs(30);
 
-/// A client with pooled connections.
+/// Returns a client with pooled connections.
 pub(crate) fn http(trust: &Trust) -> Http {
     let mut connector = HttpConnector::new();
     connector.set_connect_timeout(Some(CONNECT_MAX));
@@ -70,7 +71,7 @@ impl Wire {
         }
     }
 
-    /// The scheme to ask with. `ping` makes the request that finds it out.
+    /// Returns the scheme to use. `ping` makes the request that determines it.
     pub(crate) async fn scheme(
         &self,
         ping: impl Fn(&'static str) -> Result<Request<Body>, String>,
@@ -92,7 +93,7 @@ impl Wire {
         let found = match self.http.request(request).await {
             Ok(_) => SECURE,
             Err(error) if speaks_no_tls(&error) => PLAIN,
-            // The node is away or refuses us: the request itself returns that error.
+            // The node is away or refuses us. The request itself returns that error.
             Err(_) => return SECURE,
         };
         *self.found.lock() = Some((found, Instant::now()));
@@ -105,12 +106,12 @@ impl Wire {
     }
 }
 
-/// Whether a connection failed because what came from the other side was no TLS.
+/// Returns whether a connection failed because the other side did not send TLS.
 fn speaks_no_tls(error: &Error) -> bool {
     matches!(tls_error(error), Some(rustls::Error::InvalidMessage(_)))
 }
 
-/// What a failed handshake means, for people.
+/// Explains a failed handshake to an operator.
 pub(super) fn advice(error: &Error) -> Option<&'static str> {
     match tls_error(error)? {
         rustls::Error::InvalidMessage(_) => {
@@ -127,7 +128,8 @@ fn tls_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a rus
     if let Some(tls) = error.downcast_ref::<rustls::Error>() {
         return Some(tls);
     }
-    // `source` of an I/O error skips the error that it carries, so that one is taken with `get_ref`.
+    // `source` of an I/O error skips the error that it carries, so that error is taken with
+    // `get_ref`.
     match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
         Some(carried) => tls_error(carried),
         None => tls_error(error.source()?),

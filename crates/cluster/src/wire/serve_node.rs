@@ -1,4 +1,4 @@
-//! Answers to what is asked of a node.
+//! Answers requests to a node.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::body::Body;
 use super::server::{Admitted, Service, json, plain, read_ask, refused, unknown};
 
 impl Service {
-    /// `POST /v1/node/OPERATION`.
+    /// Answers `POST /v1/node/OPERATION`.
     pub(super) async fn answer_node(self: Arc<Self>, admitted: Admitted) -> Response<Body> {
         let ask: NodeAsk = match read_ask(admitted.body, &admitted.signed).await {
             Ok(ask) => ask,
@@ -31,7 +31,8 @@ impl Service {
             return answer;
         }
         let counted = self.node.counters.begin(manner.operation);
-        // Runs in a task of its own: a decision that was begun must be completed even if the caller has gone.
+        // Runs in a separate task: a decision that was begun must be completed even if the caller
+        // goes away.
         let done = tokio::spawn(async move { self.do_node(ask).await }.in_current_span()).await;
         let answer = done.unwrap_or_else(|error| plain(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()));
         if answer.status().is_server_error() {
@@ -64,7 +65,7 @@ fn said<T: Serialize>(result: Result<T, NodeError>) -> Response<Body> {
 fn status_of(error: &NodeError) -> StatusCode {
     match error {
         NodeError::Unreachable { .. } => StatusCode::BAD_GATEWAY,
-        // 409 is reserved for an answer that carries the layouts.
+        // 409 is reserved for a response that carries the layouts.
         NodeError::OtherLayout { .. } | NodeError::Superseded { .. } | NodeError::Undecided { .. } => {
             StatusCode::SERVICE_UNAVAILABLE
         }

@@ -1,4 +1,4 @@
-//! Answers to what is asked of a volume.
+//! Answers requests to a volume.
 
 use std::io;
 use std::pin::Pin;
@@ -23,7 +23,7 @@ use super::server::{Admitted, Service, bad, json, plain, read_ask, refused, unkn
 use super::{FAREWELL, IDLE_MAX, UPLOAD_IDLE_MAX, WHOLE_BYTES_MAX, frame};
 
 impl Service {
-    /// `POST /v1/volume/NODE/NAME/OPERATION`.
+    /// Answers `POST /v1/volume/NODE/NAME/OPERATION`.
     pub(super) async fn answer_volume(self: Arc<Self>, mut admitted: Admitted) -> Response<Body> {
         let rest = std::mem::take(&mut admitted.rest);
         let Some((id, operation)) = rest.rsplit_once('/') else {
@@ -42,7 +42,8 @@ impl Service {
         match operation {
             "stage" => self.receive(volume, admitted).await,
             "stage-whole" => self.prepare_whole(volume, admitted).await,
-            // The path must decide: serde cannot read an untagged enum that has numbers of 128 bits.
+            // The path must decide, because serde cannot read an untagged enum that has numbers of
+            // 128 bits.
             "read" | "read-staged" => self.stream(volume, operation, admitted).await,
             _ => self.ask(volume, operation, admitted).await,
         }
@@ -84,7 +85,8 @@ impl Service {
             Ok(parts) => parts,
             Err(error) => return bad(&error),
         };
-        // The content is not signed: `prepare_whole` compares it with the digest in the signed head.
+        // The content is not signed: `prepare_whole` compares it with the digest in the signed
+        // head.
         if *blake3::hash(&head).as_bytes() != admitted.signed.ask || !self.gate.admit(&admitted.signed) {
             return refused();
         }
@@ -130,7 +132,8 @@ impl Service {
         if !manner.writes {
             return answer(volume.as_ref(), ask, counted).await;
         }
-        // Runs in a task of its own: a change that was begun must be completed even if the caller has gone.
+        // Runs in a separate task: a change that was begun must be completed even if the caller
+        // goes away.
         let work = async move { answer(volume.as_ref(), ask, counted).await };
         let done = tokio::spawn(work.in_current_span()).await;
         done.unwrap_or_else(|error| plain(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))
@@ -141,7 +144,7 @@ async fn answer(volume: &dyn Volume, ask: VolumeAsk, counted: Counted) -> Respon
     failing(said(volume.call(ask).await), &counted)
 }
 
-/// Counts the answer as a failure if this node is at fault.
+/// Counts the response as a failure if this node is at fault.
 fn failing(answer: Response<Body>, counted: &Counted) -> Response<Body> {
     if answer.status().is_server_error() {
         counted.failed();
@@ -149,7 +152,7 @@ fn failing(answer: Response<Body>, counted: &Counted) -> Response<Body> {
     answer
 }
 
-/// Answers with content. Needs no task of its own: it changes nothing that must be completed.
+/// Answers with content. Needs no separate task, because it changes nothing that must be completed.
 async fn stream(volume: &dyn Volume, ask: StreamAsk, counted: Counted) -> Response<Body> {
     let failed = match ask {
         StreamAsk::ReadUpload { upload } => match volume.read_upload(upload).await {
@@ -170,7 +173,7 @@ async fn stream(volume: &dyn Volume, ask: StreamAsk, counted: Counted) -> Respon
     failing(said::<()>(Err(failed)), &counted)
 }
 
-/// Head frame, table, blocks. Counted until the last byte has gone.
+/// Sends head frame, table and blocks. The request is counted until the last byte is sent.
 fn opened(read: ReplicaRead, with_table: bool, counted: Counted) -> Response<Body> {
     let table = if with_table {
         let mut table = BytesMut::with_capacity(read.table.values().len() * 32);
@@ -189,7 +192,7 @@ fn opened(read: ReplicaRead, with_table: bool, counted: Counted) -> Response<Bod
     streamed(&head, Some(table), read.bytes, counted)
 }
 
-/// Head frame, content. Counted until the last byte has gone.
+/// Sends head frame and content. The request is counted until the last byte is sent.
 fn uploaded(read: UploadRead, counted: Counted) -> Response<Body> {
     streamed(&UploadHead { size: read.size }, None, read.bytes, counted)
 }
@@ -223,7 +226,7 @@ fn said<T: Serialize>(result: Result<T, VolumeError>) -> Response<Body> {
 fn status_of(error: &VolumeError) -> StatusCode {
     match error {
         VolumeError::Unreachable { .. } => StatusCode::BAD_GATEWAY,
-        // 409 is reserved for an answer that carries the layouts.
+        // 409 is reserved for a response that carries the layouts.
         VolumeError::Out { .. } | VolumeError::OtherLayout { .. } => StatusCode::SERVICE_UNAVAILABLE,
         VolumeError::Superseded { .. } => StatusCode::PRECONDITION_FAILED,
         VolumeError::Full { .. } => StatusCode::INSUFFICIENT_STORAGE,
@@ -234,7 +237,7 @@ fn status_of(error: &VolumeError) -> StatusCode {
     }
 }
 
-/// Whether an error is a failure of this node and not of the request.
+/// Returns whether an error is a failure of this node and not of the request.
 fn is_ours(error: &VolumeError) -> bool {
     status_of(error).is_server_error()
 }
@@ -255,13 +258,13 @@ fn counting(content: ByteStream, tell: impl Fn(u64) + Send + 'static) -> ByteStr
     }))
 }
 
-/// Content that hands back its rest when it is dropped before its end.
+/// Content that hands back its rest if it is dropped before its end.
 struct Returning {
     content: Option<ByteStream>,
     left: Left,
 }
 
-/// Where the rest of a content is found.
+/// The unread rest of the content.
 type Left = Arc<Mutex<Option<ByteStream>>>;
 
 fn keep_rest(content: ByteStream) -> (ByteStream, Left) {
@@ -294,8 +297,8 @@ impl Drop for Returning {
     }
 }
 
-/// Reads and discards the rest of a content, for some time. If an answer is sent while the other side is
-/// still sending, the connection breaks and the answer is lost.
+/// Reads and discards the rest of the content, for some time. If a response is sent while the other
+/// side is still sending, the connection breaks and the response is lost.
 fn drain_rest(left: Left) {
     if let Some(mut content) = left.lock().take() {
         let all = async move { while let Some(Ok(_)) = content.next().await {} };

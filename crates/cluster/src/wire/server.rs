@@ -2,8 +2,8 @@
 //!
 //! | status | body |
 //! |---|---|
-//! | 200 | the answer |
-//! | 400 | what is wrong with the request, as text |
+//! | 200 | the response |
+//! | 400 | the error in the request, as text |
 //! | 401 | none: the request is not signed with the secret, too old, or was seen before |
 //! | 409 | the `Layouts` that the node has in force: the request was made under another one |
 //! | other | the `VolumeError` or `NodeError` as JSON |
@@ -44,7 +44,7 @@ pub(super) struct Admitted {
     pub(super) body: Incoming,
 }
 
-/// Serves until it is stopped.
+/// A running server of a node.
 pub(crate) struct Serving {
     stop: watch::Sender<bool>,
     serving: JoinHandle<()>,
@@ -68,7 +68,7 @@ impl Serving {
             async move { Ok(service.answer(request, connection).await) }
         };
         let (stop, mut stopped) = watch::channel(false);
-        // An error means that the sender is gone, which ends the serving too.
+        // An error means that the sender was dropped, which ends the serving too.
         let stopped = async move { drop(stopped.wait_for(|stop| *stop).await) };
         Self {
             stop,
@@ -76,15 +76,15 @@ impl Serving {
         }
     }
 
-    /// Takes no new requests, and waits some time for the answers in flight.
+    /// Stops accepting requests, and waits some time for the responses in flight.
     pub(crate) async fn stop(self) {
         self.stop.send_replace(true);
-        // It fails only when the runtime ends, which ends all connections too.
+        // It fails only if the runtime ends, which ends all connections too.
         let _ = self.serving.await;
     }
 }
 
-/// Who may connect.
+/// Returns the limits on who may connect.
 pub(crate) fn door(connections: ConnectionSettings) -> Arc<Door> {
     Door::new(listen::Limits {
         connections_max: connections.max,
@@ -93,7 +93,7 @@ pub(crate) fn door(connections: ConnectionSettings) -> Arc<Door> {
     })
 }
 
-/// The limits and security of connections.
+/// Returns the limits and security of connections.
 fn terms(trust: &Trust, connections: ConnectionSettings) -> Terms {
     let server = trust.keys.server.clone();
     Terms {
@@ -105,12 +105,13 @@ fn terms(trust: &Trust, connections: ConnectionSettings) -> Terms {
         handshake_time_max: HANDSHAKE_MAX,
         head_bytes_max: HEAD_BYTES_MAX,
         head_time_max: SERVER_KEEPS,
-        // Replicas pass through: a smaller buffer would need more system calls for each.
+        // Replicas pass through: a smaller buffer would need more system calls per replica.
         buffer_bytes_max: None,
-        // The caller has proved the secret, and both sides have their own limits for content that stalls.
+        // The caller has proved the secret, and both sides have their own limits for content that
+        // stalls.
         write_idle_max: None,
-        // Every request has to be signed. One that is not is answered, but it is no reason to hold the
-        // connection.
+        // Every request must be signed. An unsigned one gets a response, but does not keep the
+        // connection open.
         patience: Patience::FirstSignature(Duration::from_secs(connections.stranger_seconds.into())),
         grace: FAREWELL,
     }
@@ -153,8 +154,8 @@ impl Service {
         plain(StatusCode::NOT_FOUND, format!("nothing is at {path}"))
     }
 
-    /// The answer to a request that was made under another layout than the one in force; `None` if it was
-    /// not.
+    /// Returns the response to a request made under another layout than the one in force, or `None`
+    /// if the layout is the same.
     pub(super) async fn other_layout(&self, signed: &Signed) -> Option<Response<Body>> {
         if signed.under == self.node.layout_log.tag() {
             return None;
@@ -164,8 +165,8 @@ impl Service {
     }
 }
 
-/// Reads the ask of a request. Returns the error answer if it cannot be read or is not the one that was
-/// signed.
+/// Reads the JSON of a request. Returns the error response if it cannot be read or is not the
+/// signed one.
 pub(super) async fn read_ask<T: DeserializeOwned>(
     content: Incoming,
     signed: &Signed,
@@ -179,22 +180,22 @@ pub(super) async fn read_ask<T: DeserializeOwned>(
     serde_json::from_slice(&text).map_err(|error| bad(&error.into()))
 }
 
-/// 404 for an operation that does not exist or does not match the ask.
+/// Returns 404 for an operation that does not exist or does not match the request.
 pub(super) fn unknown(operation: &str) -> Response<Body> {
     plain(StatusCode::NOT_FOUND, format!("no operation {operation:?}"))
 }
 
-/// 401 without a body: strangers learn nothing.
+/// Returns 401 without a body, so that strangers learn nothing.
 pub(super) fn refused() -> Response<Body> {
     plain(StatusCode::UNAUTHORIZED, String::new())
 }
 
-/// An answer with a text for people.
+/// Returns a response with a text for people.
 pub(super) fn plain(status: StatusCode, text: String) -> Response<Body> {
     with_body(status, body::full(text))
 }
 
-/// A JSON answer.
+/// Returns a JSON response.
 pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response<Body> {
     match serde_json::to_vec(value) {
         Ok(text) => with_body(status, body::full(text)),
@@ -202,7 +203,7 @@ pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response<Body>
     }
 }
 
-/// 400 with a text that says what is wrong with the request.
+/// Returns 400 with a text that describes the error in the request.
 pub(super) fn bad(error: &io::Error) -> Response<Body> {
     plain(StatusCode::BAD_REQUEST, error.to_string())
 }

@@ -1,10 +1,10 @@
-//! Tables of blocks kept by a client, so that a small range of a large object does not carry a table each
-//! time.
+//! Block tables cached by a client, so that not every request for a small range of a large object
+//! transfers its table.
 //!
 //! Invariants:
-//!  - a table is kept only if its root is the BLAKE3 of its object, so the table of a damaged replica is
-//!    never used for others;
-//!  - the tables kept are never more than [`super::TABLES_KEPT_BYTES`] together.
+//!  - a table is kept only if its root is the BLAKE3 of its object, so the table of a damaged
+//!    replica is never used for others;
+//!  - the cached tables never exceed [`super::TABLES_KEPT_BYTES`] together.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use parking_lot::Mutex;
 
 use super::TABLES_KEPT_BYTES;
 
-/// Bytes of one entry besides its values: key, version, and two places in maps.
+/// Bytes of one entry in addition to its values: key, version, and two places in maps.
 const ENTRY_BYTES: usize = 300;
 
-/// Tables by object, those used longest ago dropped first.
+/// Tables by object. The least recently used are dropped first.
 pub(crate) struct Tables {
     bytes_max: usize,
     cached: Mutex<Cached>,
@@ -26,7 +26,7 @@ pub(crate) struct Tables {
 #[derive(Default)]
 struct Cached {
     tables: HashMap<(Key, Version), (Arc<BlockTable>, u64)>,
-    /// When each was used last, by a counter.
+    /// When each table was last used, by a counter.
     by_use: BTreeMap<u64, (Key, Version)>,
     uses: u64,
     bytes: usize,
@@ -46,7 +46,7 @@ impl Tables {
         }
     }
 
-    /// The table of an object, if it is kept.
+    /// Returns the table of an object, if it is cached.
     pub(crate) fn get(&self, key: &Key, version: Version) -> Option<Arc<BlockTable>> {
         let mut cached = self.cached.lock();
         cached.uses += 1;
@@ -59,9 +59,9 @@ impl Tables {
         Some(table)
     }
 
-    /// Keeps the table of an object, if it is the right one.
+    /// Caches the table of an object, if it is the right one.
     pub(crate) fn put(&self, meta: &Meta, table: &Arc<BlockTable>) {
-        // The table of an object of one block is only its digest: keeping it saves nothing.
+        // The table of an object of one block is only its digest, so caching it saves nothing.
         if table.values().len() < 2 || table.root() != Some(meta.digests.blake3) {
             return;
         }

@@ -33,7 +33,7 @@ async fn a_command_works_through_the_owner_or_is_the_owner() {
     let through = || cluster::connect_or_begin(ConnectSettings::Volumes(volumes.clone()));
     let alone = through().await.unwrap();
     assert_eq!(alone.through(), None);
-    // Another command meanwhile finds the first.
+    // Meanwhile another command finds the first.
     let second = through().await.unwrap();
     assert!(second.through().is_some());
     second.close().await;
@@ -48,7 +48,7 @@ async fn a_command_works_through_the_owner_or_is_the_owner() {
     for volume in ours.volumes.values() {
         volume.status().await.unwrap();
     }
-    // A topology holds the volumes open.
+    // A topology keeps the volumes open.
     drop((ours, theirs));
     command.close().await;
     node.shutdown().await;
@@ -58,7 +58,7 @@ async fn a_command_works_through_the_owner_or_is_the_owner() {
     alone.close().await;
 }
 
-/// What a killed node left behind: the file is there, nobody answers, the lock is free.
+/// The leftovers of a killed node: the file exists, no process answers, the lock is free.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stale_owner_file_does_no_harm() {
     let root = tempfile::tempdir().unwrap();
@@ -93,7 +93,7 @@ async fn a_volume_has_one_owner_and_keeps_its_name() {
     assert!(matches!(second, StartError::InUse { .. }), "{second}");
     let before = seen(&node.store()).topology().layouts.clone();
     node.shutdown().await;
-    // In the other order, the names stay where they were.
+    // In the other order the volumes keep their names.
     let turned: Vec<_> = volumes.iter().rev().cloned().collect();
     let node = cluster::start(of(&turned)).await.unwrap();
     assert_eq!(seen(&node.store()).topology().layouts, before);
@@ -133,7 +133,7 @@ async fn volumes_of_two_stores_are_not_mixed() {
     assert!(matches!(error, StartError::Conflict { .. }), "{error}");
 }
 
-/// A wiped directory is the same volume begun anew: what it says not to hold is not known.
+/// A wiped directory is the same volume, empty: its "not found" means "not known".
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wiped_volume_keeps_its_place_and_is_rebuilt() {
     let root = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Streams that are cut, uploads that break off or are refused early, nodes that stand still.
+//! Streams that are cut, uploads that are interrupted or refused early, nodes that hang.
 
 use std::io;
 use std::sync::Arc;
@@ -23,13 +23,13 @@ use crate::wire::{content, meta, pieces};
 /// How a volume misbehaves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fault {
-    /// Reads end early, as if there were no more.
+    /// Reads end early, as if the content were complete.
     ShortRead,
-    /// Reads break off with an error.
+    /// Reads fail in the middle.
     BrokenRead,
-    /// Reads give more than was asked for.
+    /// Reads return more than was requested.
     LongRead,
-    /// Uploads are refused before anything of them is read.
+    /// Uploads are refused before any of their content is read.
     Full,
 }
 
@@ -83,7 +83,7 @@ fn spoil(fault: Fault, bytes: ByteStream) -> ByteStream {
     }
 }
 
-/// A node with such a volume, and the volume as another process reaches it.
+/// Starts a node with such a volume. Returns both, the volume as another process reaches it.
 async fn faulty(files: &Files, fault: Fault) -> (cluster::RunningNode, Arc<dyn Volume>) {
     let opener = opener(move |volume| Arc::new(Faulty(volume, fault)));
     let node = cluster::start_with(files.settings("n1"), opener).await.unwrap();
@@ -109,7 +109,7 @@ async fn a_cut_read_is_an_error_and_never_a_short_content() {
             .await
             .unwrap();
         remote.commit(upload, Cause::Write, "").await.unwrap();
-        // A break may overtake the head of the answer.
+        // The failure may overtake the head of the response.
         if let Ok(read) = remote.read(&meta.key, meta.version, 0..5).await {
             let read: io::Result<Vec<Bytes>> = read.bytes.try_collect().await;
             read.unwrap_err();
@@ -140,7 +140,8 @@ async fn an_upload_that_breaks_off_leaves_nothing_and_is_the_sources_fault() {
     node.shutdown().await;
 }
 
-/// The answer would be lost with the connection if the node hung up on a request that is still being sent.
+/// If the node closed the connection while the request is still being sent, the response would be
+/// lost.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_early_refusal_reaches_whoever_is_still_sending() {
     let files = Files::new(1, 1, 1);
@@ -153,8 +154,8 @@ async fn an_early_refusal_reaches_whoever_is_still_sending() {
     node.shutdown().await;
 }
 
-/// Two nodes, and the second one's volume takes no long content: "no room" is the answer, and nothing is left
-/// on the first.
+/// Two nodes, and the second one's volume takes no long content: the result is "no room", and
+/// nothing is left on the first.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_object_without_room_for_its_second_copy_leaves_nothing() {
     let files = Files::new(2, 1, 2);
@@ -166,7 +167,7 @@ async fn a_long_object_without_room_for_its_second_copy_leaves_nothing() {
     let client = files.client().await;
     let store = client.store();
     let topology = seen(&store).topology();
-    // Of some of these keys one node decides conditions, of some the other.
+    // Conditions on some of these keys are decided by one node, on the others by the other.
     for number in 0..8 {
         let key = Key::parse(&format!("b/{number}")).unwrap();
         for condition in [Condition::Always, Condition::Absent] {
@@ -192,11 +193,11 @@ async fn a_long_object_without_room_for_its_second_copy_leaves_nothing() {
     }
 }
 
-/// A process that is stopped keeps its connections and takes nothing more from them: uploads that were
-/// streaming to it go on to the others, and get their second copy somewhere else.
+/// A stopped process keeps its connections and takes no more data from them. Uploads that were
+/// streaming to it continue to the other volumes, and get their second copy on another one.
 #[tokio::test(flavor = "multi_thread")]
 async fn uploads_under_way_to_a_node_that_stands_still_are_answered_within_seconds() {
-    /// More than what waits on a connection that nobody reads from.
+    /// More than the buffers of a connection hold if the other side does not read.
     const AFTER: usize = 24;
     let files = Files::new(3, 1, 2);
     let processes: Vec<_> = files
@@ -245,8 +246,8 @@ async fn uploads_under_way_to_a_node_that_stands_still_are_answered_within_secon
     client.close().await;
 }
 
-/// A peer that takes connections and says nothing, as a stopped process does: the first request finds out,
-/// those after it do not even connect.
+/// A peer that accepts connections and never answers, like a stopped process: the first request
+/// detects it, later ones do not even connect.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_node_is_found_out_once_and_then_left_alone() {
     let files = Files::new(2, 1, 2);

@@ -1,7 +1,8 @@
-//! Histories of several clients over nodes in processes, of which one at a time is killed or stopped: a
-//! register for each key explains them all, and when everything is well again everybody reads the same.
+//! Histories of several clients over nodes in processes, one of which at a time is killed or
+//! stopped. One register per key explains each history, and once everything works again all nodes
+//! return the same.
 //!
-//! `WEFT_TEST_HISTORIES` says how many. What the processes do in parallel no seed can replay.
+//! `WEFT_TEST_HISTORIES` sets their number. No seed can replay how the processes interleave.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +25,7 @@ const NODES: usize = 3;
 const CLIENTS: usize = 4;
 const OPERATIONS: usize = 14;
 
-/// What the clients of one history have done.
+/// The operations of the clients of one history.
 struct History {
     keys: [Key; 2],
     ticks: AtomicU64,
@@ -92,7 +93,7 @@ async fn histories_over_processes_can_be_explained() {
     }
 }
 
-/// A node is killed or stopped, and comes back.
+/// Kills or stops a node, and brings it back.
 async fn misfortune(mut process: Process) -> Process {
     let pause = async || tokio::time::sleep(Duration::from_millis(rand::random_range(20..400))).await;
     pause().await;
@@ -107,7 +108,7 @@ async fn misfortune(mut process: Process) -> Process {
         .unwrap()
     } else {
         process.stop();
-        // Long enough to be given up, or not.
+        // Long enough for the node to be given up, or not.
         tokio::time::sleep(Duration::from_millis(
             *[300, 5000].get(usize::from(rand::random::<bool>())).unwrap(),
         ))

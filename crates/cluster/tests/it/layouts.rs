@@ -1,4 +1,4 @@
-//! Layouts of a running cluster: proposed, applied, learnt by those who were away.
+//! Layouts of a running cluster: proposed, applied, and learnt by nodes that were away.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ fn layouts(node: &RunningNode) -> Layouts {
     seen(&node.store()).topology().layouts.clone()
 }
 
-/// The same roles with another weight for one volume.
+/// Returns the same roles with another weight for one volume.
 fn weighted(roles: &Roles, volume: usize, weight: u32) -> Roles {
     let mut roles = roles.clone();
     roles.volumes[volume].weight = weight;
@@ -56,7 +56,7 @@ async fn a_layout_is_in_force_everywhere_and_survives_restarts() {
     assert_eq!(applied.current.number, 2);
     assert_eq!((&applied.current.roles, &applied.older), (&roles, &vec![first]));
     assert!(nodes.iter().all(|node| layouts(node) == applied));
-    // Once more changes nothing.
+    // Applying the same roles again changes nothing.
     assert_eq!(
         apply_layout(&seen(&nodes[1].store()), roles).await.unwrap(),
         applied
@@ -64,7 +64,7 @@ async fn a_layout_is_in_force_everywhere_and_survives_restarts() {
     end(nodes).await;
     let nodes = files.start_all().await;
     assert!(nodes.iter().all(|node| layouts(node) == applied));
-    // Looking into the older one ends without a new number.
+    // The older layout goes out of force without a new number.
     let done = Layouts {
         older: Vec::new(),
         ..applied
@@ -106,8 +106,8 @@ async fn who_was_away_learns_by_asking_and_by_being_asked() {
     }
 }
 
-/// A topology that was taken before a change asks under the old layout, whatever its process has learnt
-/// meanwhile.
+/// A topology that was taken before a change uses the old layout, even if its process has learnt
+/// the new one meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_old_view_is_refused_also_when_its_process_knows_better() {
     let files = Files::new(2, 1, 2);
@@ -156,8 +156,9 @@ async fn without_a_majority_nothing_changes() {
     end(nodes).await;
 }
 
-/// A layout that a majority has accepted could have been used by somebody, although nobody here has it in
-/// force: reads look into it. One that only a minority accepted, while the others have gone on, cannot.
+/// A layout that a majority has accepted may have been used by some process, although no node here
+/// has it in force, so reads look into it. One that only a minority accepted, while the others have
+/// moved on, cannot have been used.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_half_done_change_becomes_an_older_layout_if_it_can_be_in_force() {
     for holders in [1, 2] {
@@ -208,8 +209,8 @@ async fn a_volume_that_left_never_comes_back_under_its_name() {
     end(nodes).await;
 }
 
-/// Two people apply different roles at the same time, again and again. Whatever the outcome for each: nobody
-/// ever sees two layouts of one number, and in the end all nodes have the same.
+/// Two operators apply different roles at the same time, again and again. Whatever the outcome for
+/// each: no node ever sees two layouts of one number, and in the end all nodes have the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_appliers_never_make_two_layouts_of_one_number() {
     let files = Files::new(5, 1, 2);
@@ -247,7 +248,7 @@ async fn two_appliers_never_make_two_layouts_of_one_number() {
         }
         nodes.iter().for_each(|node| note(&layouts(node)));
     }
-    // Alone, one succeeds; then all agree.
+    // Once only one applies, it succeeds, and then all agree.
     let last = loop {
         let base = layouts(&nodes[4]).current.roles;
         match apply_layout(&seen(&nodes[4].store()), weighted(&base, 0, 99)).await {
@@ -275,7 +276,8 @@ async fn a_new_node_takes_over_the_layouts_of_the_others() {
     end(vec![first, second, third]).await;
 }
 
-/// Nobody tells a process that is no node that a layout change has ended: it asks when it is in doubt.
+/// A process that is not a node is not notified when a layout change has ended: it asks when it is
+/// in doubt.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_does_not_wait_for_ever_for_volumes_that_left() {
     let files = Files::new(4, 1, 2);
@@ -311,7 +313,7 @@ async fn a_client_does_not_wait_for_ever_for_volumes_that_left() {
     end(nodes).await;
 }
 
-/// A directory that is in no layout is opened, holds nothing, and is named.
+/// A directory that is in no layout is opened, holds nothing, and is reported.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_volume_in_no_layout_is_named() {
     let files = Files::new(1, 1, 1);

@@ -1,4 +1,5 @@
-//! A store of one process with volumes `a`, `b`, ..., described by a `node.toml` in a temporary directory.
+//! A store of one process with volumes `a`, `b`, ..., described by a `node.toml` in a temporary
+//! directory.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,13 +15,13 @@ use tempfile::TempDir;
 
 use crate::wire::{content, pieces};
 
-/// Objects put in by [`Lone::fill`].
+/// Number of objects written by [`Lone::fill`].
 pub(crate) const OBJECTS: usize = 30;
 
-/// Longest wait for something that must come about.
+/// Longest wait for an expected change.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The settings and volumes of such a store; they go when it is dropped.
+/// The settings and volumes of such a store, removed when dropped.
 pub(crate) struct Lone {
     dir: TempDir,
 }
@@ -38,7 +39,7 @@ impl Lone {
         Self { dir }
     }
 
-    /// A store with objects in it, and no process.
+    /// Returns a store with objects in it, and no process.
     pub(crate) async fn filled(volumes: &[&str]) -> Self {
         let lone = Self::new(volumes);
         let node = lone.start().await;
@@ -55,12 +56,12 @@ impl Lone {
         self.dir.path().join(volume)
     }
 
-    /// With background workers.
+    /// Returns settings with background workers.
     pub(crate) fn served(&self) -> NodeSettings {
         NodeSettings::read(&self.toml()).unwrap()
     }
 
-    /// Without background workers.
+    /// Returns settings without background workers.
     pub(crate) fn settings(&self) -> NodeSettings {
         NodeSettings {
             upkeep: None,
@@ -68,12 +69,12 @@ impl Lone {
         }
     }
 
-    /// A node without background workers.
+    /// Starts a node without background workers.
     pub(crate) async fn start(&self) -> RunningNode {
         cluster::start(self.settings()).await.unwrap()
     }
 
-    /// A short command.
+    /// Connects as a short command does.
     pub(crate) async fn connect(&self) -> Connection {
         cluster::connect(ConnectSettings::Node(self.toml()))
             .await
@@ -111,7 +112,7 @@ pub(crate) async fn state(store: &Store, volume: &str) -> VolumeState {
     }
 }
 
-/// Lines of the fixity log about volumes.
+/// Returns the fixity log's lines about volumes.
 pub(crate) async fn story(store: &Store) -> Vec<FixityEvent> {
     let topology = store.cluster().topology();
     let mut lines = Vec::new();
@@ -122,7 +123,7 @@ pub(crate) async fn story(store: &Store) -> Vec<FixityEvent> {
     lines
 }
 
-/// Every object reads back right.
+/// Checks that every object reads back correctly.
 pub(crate) async fn check_read(store: &Store) {
     for i in 0..OBJECTS {
         let object = store.get(&key(i), None).await.unwrap();
@@ -131,7 +132,7 @@ pub(crate) async fn check_read(store: &Store) {
     }
 }
 
-/// Every object reads back right, and all its replicas are where they belong.
+/// Checks that every object reads back correctly, and all its replicas are where they belong.
 pub(crate) async fn check_whole(store: &Store) {
     check_read(store).await;
     let census = census(&store.cluster().topology(), &|_| {}).await;
@@ -146,8 +147,8 @@ pub(crate) async fn repair(store: &Store) {
     assert_eq!(report.failures, 0, "{report:#?}");
 }
 
-/// Empties a directory, as if a new disk were mounted there. What a running node makes meanwhile goes as
-/// well.
+/// Empties a directory, as if a new disk were mounted there. Also removes files that a running node
+/// makes meanwhile.
 pub(crate) fn wipe(dir: &Path) {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();

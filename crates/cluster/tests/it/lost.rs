@@ -1,4 +1,4 @@
-//! Layouts that outlive the volumes they were written to, and layouts that are lost.
+//! Layouts that survive the volumes they were written to, and layouts that are lost.
 
 use cluster::{StartError, recover_layouts};
 use contract::{VolumeState, WorkerState};
@@ -6,9 +6,9 @@ use contract::{VolumeState, WorkerState};
 use crate::lone::{Lone, check_read, check_whole, fill, layouts, repair, state, story, until, wipe};
 use crate::process::Process;
 
-/// The story: both disks of a store are replaced while it runs, one after the other, each rebuilt before the
-/// next. Then the power fails. The layouts must have come along: without them the next start would make new
-/// ones, and look for every object in another place.
+/// Regression test: both disks of a store are replaced while it runs, one after the other, each
+/// rebuilt before the next. Then the power fails. The layouts must have been copied along: without
+/// them the next start would make new ones, and look for every object in another place.
 #[tokio::test(flavor = "multi_thread")]
 async fn volumes_replaced_one_after_another_keep_their_layouts() {
     let lone = Lone::filled(&["a", "b"]).await;
@@ -32,7 +32,7 @@ async fn volumes_replaced_one_after_another_keep_their_layouts() {
         check_whole(&client.store()).await;
     }
     client.close().await;
-    // Commands find the process by either volume.
+    // Commands find the process through either volume.
     for volume in ["a", "b"] {
         let by = cluster::VolumeSettings::at(lone.path(volume));
         let found = cluster::connect(cluster::ConnectSettings::Volumes(vec![by]))
@@ -48,7 +48,7 @@ async fn volumes_replaced_one_after_another_keep_their_layouts() {
     node.shutdown().await;
 }
 
-/// `node/` alone is deleted under a running process: it is back soon, on all volumes.
+/// Only `node/` is deleted under a running process: it is soon restored on all volumes.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_nodes_own_files_are_looked_after() {
     let lone = Lone::filled(&["a", "b"]).await;
@@ -76,8 +76,8 @@ async fn the_nodes_own_files_are_looked_after() {
     node.shutdown().await;
 }
 
-/// All `node/` directories are lost, and no process runs. A layout made up silently would find nothing of
-/// what is there.
+/// All `node/` directories are lost, and no process runs. A silently invented layout would find
+/// none of the existing objects.
 #[tokio::test(flavor = "multi_thread")]
 async fn lost_layouts_are_never_made_up_silently() {
     let lone = Lone::filled(&["a", "b", "c"]).await;
@@ -111,7 +111,8 @@ async fn lost_layouts_are_never_made_up_silently() {
     for volume in ["local/a", "local/b", "local/c"] {
         assert_eq!(state(&store, volume).await, VolumeState::Rebuilding);
     }
-    // Before anything has moved, reads find what lies elsewhere than the new layout says.
+    // Before any object has moved, reads find objects that are not where the new layout expects
+    // them.
     check_read(&store).await;
     repair(&store).await;
     check_whole(&store).await;
@@ -122,7 +123,8 @@ async fn lost_layouts_are_never_made_up_silently() {
     node.shutdown().await;
 }
 
-/// The volume that knows the layouts may only be away: while it is, nobody says that they are lost.
+/// The volume that knows the layouts may only be away. Until it returns, they are not reported as
+/// lost.
 #[tokio::test(flavor = "multi_thread")]
 async fn layouts_are_not_lost_while_a_volume_is_away() {
     let lone = Lone::filled(&["a", "b"]).await;
@@ -139,8 +141,8 @@ async fn layouts_are_not_lost_while_a_volume_is_away() {
     node.shutdown().await;
 }
 
-/// In a cluster the other nodes know: a node that lost its own files takes the layouts over from them, and
-/// says whom to start where none of them answers.
+/// In a cluster the other nodes know the layouts: a node that lost its own files takes them over.
+/// If no other node answers, the error names the nodes to start.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_lost_its_layouts_asks_the_others() {
     let files = crate::nodes::Files::new(3, 1, 2);
@@ -170,8 +172,8 @@ async fn a_node_that_lost_its_layouts_asks_the_others() {
     second.shutdown().await;
 }
 
-/// A scrub that has come to its end is not due again for weeks, also after a restart, and after the first
-/// volume, with what was written there, was replaced.
+/// A scrub that has finished is not due again for weeks, even after a restart, and even after the
+/// first volume and the files on it were replaced.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_scrub_does_not_begin_anew_after_a_restart() {
     let lone = Lone::filled(&["a", "b"]).await;

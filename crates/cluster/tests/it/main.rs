@@ -1,4 +1,5 @@
-//! Tests of the store as others see it: nodes in one process, and nodes as processes of their own.
+//! Tests of the store as other processes see it: nodes in one process, and nodes in separate
+//! processes.
 
 mod connect;
 mod faults;

@@ -10,13 +10,13 @@ use store::{Cluster, Topology};
 use tempfile::TempDir;
 use volume::{DiskSettings, DiskVolume, FixityLog};
 
-/// Files of a cluster of nodes `n1`, `n2`, ... each a zone of its own.
+/// Files of a cluster of nodes `n1`, `n2`, ..., each in a separate zone.
 pub(crate) struct Files {
     dir: TempDir,
     pub(crate) nodes: Vec<String>,
 }
 
-/// Addresses that are free now. Held together, so that none is given twice.
+/// Returns addresses that are free now. They are held together, so that none is returned twice.
 pub(crate) fn free_addresses(count: usize) -> Vec<String> {
     let held: Vec<_> = (0..count)
         .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
@@ -27,7 +27,7 @@ pub(crate) fn free_addresses(count: usize) -> Vec<String> {
 }
 
 impl Files {
-    /// `nodes` nodes of `volumes` volumes `d1`, `d2`, ... each.
+    /// Makes a cluster of `nodes` nodes with `volumes` volumes `d1`, `d2`, ... each.
     pub(crate) fn new(nodes: usize, volumes: usize, replicas: u8) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let addresses = free_addresses(nodes);
@@ -48,7 +48,7 @@ impl Files {
         Self { dir, nodes: names }
     }
 
-    /// Says how connections are protected, for those who start from now on.
+    /// Sets how connections are protected, for nodes that start from now on.
     pub(crate) fn set_tls(&self, tls: &str) {
         let path = self.path().join("cluster.toml");
         let text = std::fs::read_to_string(&path).unwrap();
@@ -56,7 +56,8 @@ impl Files {
         std::fs::write(path, format!("tls = {tls:?}\n{}\n", others.join("\n"))).unwrap();
     }
 
-    /// Has the others reach a node somewhere else than where it listens; gives where it listens.
+    /// Makes the other nodes reach a node at another address than the one it listens on. Returns
+    /// the address that it listens on.
     pub(crate) fn redirect(&self, node: usize, address: &str) -> String {
         let path = self.path().join("cluster.toml");
         let text = std::fs::read_to_string(&path).unwrap();
@@ -70,17 +71,17 @@ impl Files {
         self.dir.path()
     }
 
-    /// The `node.toml` of a node.
+    /// Returns the path of a node's `node.toml`.
     pub(crate) fn toml(&self, node: &str) -> PathBuf {
         self.path().join(format!("{node}.toml"))
     }
 
-    /// The directory of a volume.
+    /// Returns the directory of a volume.
     pub(crate) fn volume(&self, node: &str, volume: &str) -> PathBuf {
         self.path().join(format!("{node}-{volume}"))
     }
 
-    /// Settings of a node without background workers.
+    /// Returns the settings of a node without background workers.
     pub(crate) fn settings(&self, node: &str) -> NodeSettings {
         NodeSettings {
             upkeep: None,
@@ -92,7 +93,7 @@ impl Files {
         cluster::start(self.settings(node)).await.unwrap()
     }
 
-    /// All nodes, in order of their names.
+    /// Starts all nodes, in order of their names.
     pub(crate) async fn start_all(&self) -> Vec<RunningNode> {
         let mut running = Vec::new();
         for node in &self.nodes {
@@ -101,7 +102,7 @@ impl Files {
         running
     }
 
-    /// A command from anywhere.
+    /// Connects as a command from any machine does.
     pub(crate) async fn client(&self) -> Connection {
         let settings = ConnectSettings::Cluster {
             file: self.path().join("cluster.toml"),
@@ -111,17 +112,17 @@ impl Files {
     }
 }
 
-/// The cluster that a node or a command sees.
+/// Returns the cluster that a node or a command sees.
 pub(crate) fn seen(store: &store::Store) -> Arc<Cluster> {
     store.cluster().clone()
 }
 
-/// A volume as a topology reaches it.
+/// Returns a volume as a topology reaches it.
 pub(crate) fn volume(topology: &Topology, id: &str) -> Arc<dyn Volume> {
     topology.volumes[&VolumeId::from(id.to_owned())].clone()
 }
 
-/// Opens directories, and puts something in front of the volumes.
+/// Returns an opener of directories that wraps each volume.
 pub(crate) fn opener(wrap: impl Fn(Arc<dyn Volume>) -> Arc<dyn Volume> + Send + Sync + 'static) -> Opener {
     let fixity = FixityLog::new();
     Arc::new(move |volume: OpenVolume| {

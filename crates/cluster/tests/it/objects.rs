@@ -1,4 +1,4 @@
-//! Objects in a store of processes: written through any of them, read while one is away.
+//! Objects in a store of several processes: written through any of them, read while one is away.
 
 use bytes::Bytes;
 use contract::{Condition, Key, Protect, Retention, RetentionMode};
@@ -59,8 +59,9 @@ async fn what_was_written_is_read_while_one_of_three_is_killed_or_stopped() {
     processes.iter_mut().for_each(Process::shutdown);
 }
 
-/// Over the wire as within a process: a client that is no node protects, and through whichever node is left
-/// while one after the other is killed, nothing removes or replaces it.
+/// The same over the wire as within a process: a client that is not a node protects an object, and
+/// no request through the remaining nodes removes or replaces it while one node after the other is
+/// killed.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_protected_stays_while_one_of_three_is_killed() {
     let files = Files::new(3, 1, 2);

@@ -10,7 +10,7 @@ use volume::{DiskSettings, DiskVolume, FixityLog};
 use crate::lone::{Lone, check_read, check_whole, fill, key, state, story, until, wipe};
 use crate::wire::pieces;
 
-/// A way to keep a volume's directory from being opened, and to undo it.
+/// A way to make a volume's directory impossible to open, and to undo it.
 struct Trouble {
     name: &'static str,
     make: fn(&Path),
@@ -66,8 +66,8 @@ const TROUBLES: [Trouble; 5] = [
     },
 ];
 
-/// The story: one of three disks cannot be used when the node starts. It starts with the others, says why,
-/// goes on reading and writing, and takes the disk in as soon as it can be opened.
+/// One of three disks cannot be used when the node starts. The node starts with the others, reports
+/// why, continues to read and write, and takes the disk into service as soon as it can be opened.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bad_volume_does_not_keep_the_others_from_starting() {
     for Trouble {
@@ -167,7 +167,7 @@ async fn reading_makes_nothing() {
     assert!(!lone.path("b").exists() && !lone.path("typo").exists());
     assert_eq!(names(&lone.path("other")).unwrap(), 0);
 
-    // Nor does a write: the disk may be back soon.
+    // Nor does a write, because the disk may be back soon.
     let volumes = ["a", "b"].map(|name| VolumeSettings::at(lone.path(name)));
     let command = cluster::connect_or_begin(ConnectSettings::Volumes(volumes.to_vec()))
         .await
@@ -185,8 +185,8 @@ async fn reading_makes_nothing() {
     node.shutdown().await;
 }
 
-/// The making of a store of two volumes is killed when the first is made, and the layout on it: the second must not be taken for a
-/// disk that is not mounted.
+/// The process is killed while it makes a store of two volumes, after the first volume and its
+/// layout are made. The second must not be taken for an unmounted disk.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_whose_making_was_killed_is_made_to_its_end() {
     let lone = Lone::new(&["a", "b"]);

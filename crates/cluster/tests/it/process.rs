@@ -1,7 +1,7 @@
-//! Nodes as processes of their own: the test binary started again, to be killed, stopped and continued.
+//! Nodes as separate processes: the test binary started again, to be killed, stopped and continued.
 //!
-//! [`child`] is the test that the second process runs: with `WEFT_TEST_NODE` it is a node until its input
-//! ends; without, as in the test run itself, it does nothing.
+//! [`child`] is the test that the second process runs. With `WEFT_TEST_NODE` it is a node until its
+//! input ends; without it, as in the test run itself, it does nothing.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::nodes::{Files, seen, volume};
 const NODE: &str = "WEFT_TEST_NODE";
 const UPKEEP: &str = "WEFT_TEST_UPKEEP";
 
-/// A node in a process of its own. Killed when dropped.
+/// A node in a separate process. Killed when dropped.
 pub(crate) struct Process {
     toml: PathBuf,
     upkeep: bool,
@@ -48,16 +48,17 @@ impl Process {
         }
     }
 
-    /// SIGKILL: the process has no chance to do anything.
+    /// Sends SIGKILL: the process cannot clean up.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// SIGSTOP: it holds its connections and locks, and does nothing.
+    /// Sends SIGSTOP: the process keeps its connections and locks, and does nothing.
     pub(crate) fn stop(&self) {
         self.signal("STOP");
-        // The signal is on its way when `kill` returns; the process is stopped when all its threads are.
+        // The signal is still pending when `kill` returns; the process is stopped once all its
+        // threads are.
         let tasks = format!("/proc/{}/task", self.child.id());
         while std::fs::read_dir(&tasks)
             .unwrap()
@@ -67,7 +68,7 @@ impl Process {
         }
     }
 
-    /// SIGCONT.
+    /// Sends SIGCONT.
     pub(crate) fn cont(&self) {
         self.signal("CONT");
     }
@@ -77,7 +78,7 @@ impl Process {
         (self.child, self.output) = run(&self.toml, self.upkeep);
     }
 
-    /// Ends it in good order.
+    /// Ends it cleanly.
     pub(crate) fn shutdown(&mut self) {
         drop(self.child.stdin.take());
         assert!(self.child.wait().unwrap().success());
@@ -97,7 +98,8 @@ impl Drop for Process {
     }
 }
 
-/// Whether a thread is stopped, by the state after its name in `stat`. One that has ended counts.
+/// Returns whether a thread is stopped, by the state after its name in `stat`. A thread that has
+/// ended counts.
 fn is_stopped(task: &Path) -> bool {
     let stat = std::fs::read_to_string(task.join("stat")).unwrap_or_default();
     stat.rsplit_once(") ")
@@ -141,7 +143,7 @@ fn child() {
         .unwrap();
     let node = runtime.block_on(cluster::start(settings)).unwrap();
     println!("\nnode serves at {}", node.address());
-    // Until the other side lets go of us, or is gone.
+    // Until the parent closes its end of the pipe, or ends.
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
     runtime.block_on(node.shutdown());
 }

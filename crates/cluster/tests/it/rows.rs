@@ -1,8 +1,9 @@
-//! The table of docs/store.md, "What is answered when", row by row, with real processes on loopback ports.
+//! The table "What is answered when" of docs/store.md, row by row, with real processes on loopback
+//! ports.
 //!
-//! Of every row as many nodes or zones are killed as it says, and each kind of operation is done through
-//! every node that is left and through a client that is none. "waits" is answered with 503, and done when the
-//! nodes are back.
+//! For each row, as many nodes or zones are killed as it says, and each kind of operation is done
+//! through every remaining node and through a client that is not a node. "waits" means a 503
+//! response, and success once the nodes are back.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ use crate::process::Process;
 #[derive(Clone, Copy)]
 struct Row {
     copies: u8,
-    /// Nodes, by the zone of each.
+    /// The zone of each node.
     zones: &'static [&'static str],
     /// Nodes that are away.
     away: &'static [usize],
@@ -30,11 +31,11 @@ struct Row {
     writes: Said,
 }
 
-/// What the table says.
+/// The outcome in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Said {
     Answered,
-    /// What has no copy among those that are away is answered, the rest waits.
+    /// Keys without a copy on an absent node are answered, the others wait.
     Partly,
     Waits,
 }
@@ -99,7 +100,7 @@ const ROWS: [Row; 10] = [
         reads: Answered,
         writes: Answered,
     },
-    // A zone of two machines is one failure where there are zones enough.
+    // A zone of two machines is one failure if there are enough zones.
     Row {
         copies: 2,
         zones: &["a", "a", "b", "b", "c", "c"],
@@ -116,10 +117,10 @@ const ROWS: [Row; 10] = [
     },
 ];
 
-/// Objects written before anything goes away: on all partitions' deciders, more or less.
+/// Objects written before any node goes away. There are enough for most deciders to get one.
 const OBJECTS: usize = 12;
 
-/// A cluster in processes, two volumes each.
+/// A cluster of processes with two volumes each.
 struct Cluster {
     dir: TempDir,
     processes: Vec<Process>,
@@ -139,7 +140,7 @@ async fn the_table_of_docs_store_md_is_true() {
         for i in 0..OBJECTS {
             put(&store, &key("old", i), "1", Condition::Always).await.unwrap();
         }
-        // A write that is answered with 503 may come about when the nodes are back.
+        // A write answered with 503 may take effect once the nodes are back.
         put(&store, &key("doubtful", 0), "1", Condition::Always)
             .await
             .unwrap();
@@ -160,8 +161,8 @@ async fn the_table_of_docs_store_md_is_true() {
     }
 }
 
-/// One machine of the three of docs/store.md is killed while a thousand operations of every kind go on: none
-/// is refused.
+/// One of the three machines of docs/store.md is killed during a thousand operations of every kind.
+/// No operation is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_three_machines_is_killed_and_nothing_is_refused() {
     let mut cluster = Cluster::start(2, &["a", "b", "c"]);
@@ -191,7 +192,7 @@ async fn one_of_three_machines_is_killed_and_nothing_is_refused() {
     drop(cluster);
 }
 
-/// Some dozen operations on keys of their own; the clients' view of each is what it must be.
+/// Does a dozen operations on separate keys, and checks what the client sees of each.
 async fn every_kind(store: &Store, i: usize) -> Result<(), StoreError> {
     let (one, other, parts) = (key("one", i), key("other", i), key("parts", i));
     assert!(matches!(store.head(&one).await, Err(StoreError::NotFound(_))));
@@ -215,7 +216,8 @@ async fn every_kind(store: &Store, i: usize) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Some objects are read and written, some wait; what waits for one waits for the other. A listing waits.
+/// Checks that some objects can be read and written, and that for the others both reads and writes
+/// wait. A listing waits.
 async fn check_partly(store: &Store, told: &str) {
     let mut answered = 0;
     for i in 0..OBJECTS {
@@ -239,7 +241,7 @@ async fn check_partly(store: &Store, told: &str) {
     );
 }
 
-/// Every kind of operation is answered, or waits, as the row says.
+/// Checks that every kind of operation is answered or waits, as the row says.
 async fn check(store: &Store, row: Row, told: &str) {
     let said = |what: &str, said: Said, outcome: Result<(), StoreError>| match (said, outcome) {
         (Answered, Ok(())) | (Waits, Err(StoreError::Unavailable { .. })) => true,
@@ -250,7 +252,8 @@ async fn check(store: &Store, row: Row, told: &str) {
     }
     for i in 0..OBJECTS {
         let old = key("old", i);
-        // Where only some keys wait, the row speaks of all: a reader of a listing meets them all.
+        // If only some keys wait, the row describes all of them together, because a listing
+        // includes them all.
         if row.reads == Answered {
             said(
                 "read",
@@ -375,7 +378,7 @@ async fn list(store: &Store, prefix: &str) -> Result<Vec<String>, StoreError> {
         .collect())
 }
 
-/// The client's store, which does not wait long for what cannot come.
+/// Returns the client's store with short timeouts, because some operations cannot succeed.
 fn patient(client: &Connection) -> Store {
     let patience = Patience {
         decide: Duration::from_millis(500),

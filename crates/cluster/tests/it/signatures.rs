@@ -1,5 +1,5 @@
-//! Nothing is served without the secret, also where connections are not protected. Requests are made by hand
-//! here, from what `docs/format-cluster.md` says.
+//! Nothing is served without the secret, even if connections are not protected. The requests are
+//! made by hand, following `docs/format-cluster.md`.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -23,7 +23,7 @@ struct Ask<'a> {
 }
 
 impl Ask<'_> {
-    /// The whole request as it travels.
+    /// Returns the whole request as sent.
     fn text(&self) -> String {
         let layout = format!("{}-{}", self.under.number, HEXLOWER.encode(&self.under.digest));
         let ask = blake3::hash(self.body.as_bytes()).to_hex();
@@ -47,7 +47,7 @@ impl Ask<'_> {
     }
 }
 
-/// Status and body.
+/// Sends a request and returns status and body.
 fn send(address: SocketAddr, request: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
@@ -192,7 +192,7 @@ async fn nothing_is_served_without_the_secret_nor_late_nor_twice() {
     node.shutdown().await;
 }
 
-/// Whatever arrives, the node answers the next request.
+/// Whatever bytes arrive, the node answers the next request.
 #[tokio::test(flavor = "multi_thread")]
 async fn noise_does_no_harm() {
     let files = Files::new(1, 1, 1);
@@ -207,14 +207,15 @@ async fn noise_does_no_harm() {
     }
     let long = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(100_000));
     let mut stream = TcpStream::connect(node.address()).unwrap();
-    // It may hang up before everything is sent.
+    // The node may close the connection before everything is sent.
     let _ = stream.write_all(long.as_bytes());
     let client = files.client().await;
     assert!(client.through().is_some());
     node.shutdown().await;
 }
 
-/// Strangers hold connections for a moment and so many of them, while who knows the secret gets in.
+/// Clients without the secret can hold only few connections, for a short time. A client with the
+/// secret gets in meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn idle_strangers_do_not_lock_the_port() {
     let files = Files::new(1, 1, 1);
@@ -252,7 +253,7 @@ async fn idle_strangers_do_not_lock_the_port() {
         (0, 0),
         "too many of one address"
     );
-    // One that sends requests without a signature is not waited for any longer.
+    // The node does not keep waiting for a connection that sends unsigned requests.
     held[0]
         .write_all(b"GET /v1/ping HTTP/1.1\r\nhost: x\r\n\r\n")
         .unwrap();

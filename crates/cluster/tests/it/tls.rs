@@ -1,5 +1,5 @@
-//! Connections between nodes: what somebody hears who listens, who knocks, or who answers in the place of a
-//! node; and the change of a running cluster from plain connections to protected ones.
+//! Connections between nodes: what an eavesdropper, an unauthenticated caller or an impostor of a
+//! node learns, and the change of a running cluster from plain connections to protected ones.
 
 use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::nodes::Files;
 use crate::wire::{content, pieces};
 
-/// Passes connections on, and keeps every byte of both directions.
+/// Forwards connections, and records every byte of both directions.
 struct Listener {
     address: String,
     heard: Arc<Mutex<Vec<u8>>>,
@@ -74,7 +74,7 @@ async fn read(store: &Store, key: &Key) -> Vec<u8> {
     pieces.concat()
 }
 
-/// Writes and reads through one node what lies on both.
+/// Writes and reads an object through one node; its copies are on both nodes.
 async fn check_works(node: &RunningNode, name: &str) {
     let content = content(700_000, 3);
     let store = node.store();
@@ -102,7 +102,7 @@ async fn who_listens_hears_neither_names_nor_content_nor_signatures() {
         first.begin(first_listener, files.redirect(0, &first.address));
         second.begin(second_listener, files.redirect(1, &second.address));
         let nodes = files.start_all().await;
-        // From both sides, and as a stranger to both who knows the secret.
+        // From both sides, and as a client that is neither node but knows the secret.
         for (node, name) in nodes.iter().zip(["page-one", "page-two"]) {
             let stored = node.store();
             stored
@@ -128,13 +128,13 @@ async fn who_listens_hears_neither_names_nor_content_nor_signatures() {
     }
 }
 
-/// What a node says to somebody who sends this and nothing else.
+/// Returns the node's response to a client that sends only these bytes.
 fn knock(address: SocketAddr, first: &[u8]) -> Vec<u8> {
     let mut stream = std::net::TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     stream.write_all(first).unwrap();
     let mut answer = Vec::new();
-    // It may hang up before everything is read.
+    // The node may close the connection before everything is read.
     let _ = stream.read_to_end(&mut answer);
     answer
 }
@@ -165,13 +165,13 @@ async fn a_stranger_is_told_nothing() {
     node.shutdown().await;
 }
 
-/// Somebody who answers at a node's address, without the secret, is no node: nothing is sent to him.
+/// An impostor that answers at a node's address, without the secret, gets no request.
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_answers_in_the_place_of_a_node() {
     let files = Files::new(2, 1, 1);
     let impostor = Files::new(2, 1, 1);
     let (ear, listener) = Listener::new().await;
-    // The impostor has a node of the same name, and a secret of his own.
+    // The impostor has a node of the same name, and its own secret.
     let theirs = impostor.redirect(1, &ear.address);
     ear.begin(listener, theirs);
     let there = impostor.start("n2").await;
@@ -195,7 +195,8 @@ async fn nobody_answers_in_the_place_of_a_node() {
     there.shutdown().await;
 }
 
-/// The change as docs/store.md says it: at every moment some nodes are plain, some both, some protected.
+/// The change as described in docs/store.md: at every moment some nodes are plain, some both, some
+/// protected.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_running_cluster_changes_from_plain_to_protected() {
     let files = Files::new(3, 1, 2);

@@ -1,4 +1,4 @@
-//! Copies on two machines, each with damage of its own: read and made whole again over the network.
+//! Copies on two machines, each with different damage: read and made whole again over the network.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use store::{Put, Store};
 use crate::nodes::{Files, seen};
 use crate::wire::{content, pieces};
 
-/// The longest file below a directory: the one replica with some content.
+/// Returns the longest file below a directory, which is the one replica with content.
 fn longest(dir: &Path) -> (u64, PathBuf) {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let of = |path: PathBuf| match path.is_dir() {
@@ -41,7 +41,7 @@ async fn blocks_of_two_machines_make_one_object() {
     let (store, key) = (nodes[0].store(), Key::new("b", "torn").unwrap());
     let whole = content(1_000_000, 5);
     store.put(&key, pieces(&whole), Put::default()).await.unwrap();
-    // Of one machine the first and the last block, of the other the two between.
+    // The first and the last block on one machine, the two between them on the other.
     flip(&files, "n1", 7);
     flip(&files, "n1", 3 * BLOCK_BYTES);
     flip(&files, "n2", BLOCK_BYTES + 1);
@@ -57,7 +57,7 @@ async fn blocks_of_two_machines_make_one_object() {
     assert!(report.is_clean() && report.copies == 2, "{report:?}");
     let scrub = scrub_all(&seen(&store).topology(), &[], None, &|_| {}).await;
     assert!(scrub.is_clean(), "{scrub:?}");
-    // One block on both: the others are still to be had from anywhere.
+    // The same block on both: the other blocks can still be read from either.
     flip(&files, "n1", BLOCK_BYTES);
     flip(&files, "n2", BLOCK_BYTES);
     assert!(read(&client.store(), &key, None).await.is_none());

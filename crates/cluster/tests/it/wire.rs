@@ -1,4 +1,5 @@
-//! A volume asked over HTTP is the volume itself: the same questions get the same answers.
+//! A volume reached over HTTP behaves like the volume itself: the same requests get the same
+//! responses.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +36,7 @@ pub(crate) fn meta(key: &str, version: Version, content: &[u8]) -> Meta {
     }
 }
 
-/// Content in uneven pieces.
+/// Returns content in uneven pieces.
 pub(crate) fn pieces(content: &[u8]) -> contract::ByteStream {
     let pieces: Vec<_> = content
         .chunks(70_001)
@@ -44,7 +45,7 @@ pub(crate) fn pieces(content: &[u8]) -> contract::ByteStream {
     Box::pin(stream::iter(pieces))
 }
 
-/// Writes an object by all three steps.
+/// Writes an object in all three steps.
 pub(crate) async fn write(volume: &dyn Volume, meta: &Meta, content: &[u8]) {
     let upload = UploadId::random();
     let receipt = volume.receive(upload, pieces(content)).await.unwrap();
@@ -58,7 +59,7 @@ pub(crate) async fn write(volume: &dyn Volume, meta: &Meta, content: &[u8]) {
     volume.commit(upload, Cause::Write, "").await.unwrap();
 }
 
-/// What lies staged reads back.
+/// Checks that the uploaded content reads back.
 async fn check_received(volume: &dyn Volume, upload: UploadId, content: &[u8]) {
     let read = volume.read_upload(upload).await.unwrap();
     assert_eq!(read.size, content.len() as u64);
@@ -95,7 +96,7 @@ async fn a_remote_volume_answers_as_the_local_one() {
         let blocks = block_count(size as u64);
         for start in 0..blocks {
             for end in start + 1..=blocks + 1 {
-                // Twice: the second time the table is known, and does not travel.
+                // Twice: the second time the table is cached, and is not sent.
                 for _ in 0..2 {
                     let found = read(remote.as_ref(), &meta, start..end).await;
                     let till = (end * BLOCK_BYTES).min(size as u64) as usize;
@@ -154,7 +155,7 @@ async fn a_remote_volume_answers_as_the_local_one() {
         .unwrap();
     assert_eq!(local.head(key).await.unwrap().found, None);
     let (there, here) = (remote.status().await.unwrap(), local.status().await.unwrap());
-    // Others write to the same disk in between.
+    // Other processes write to the same disk in between.
     let free_bytes = here.free_bytes;
     assert_eq!(VolumeStatus { free_bytes, ..there }, here);
     remote.rebuilt().await.unwrap();
@@ -202,7 +203,7 @@ async fn an_answer_in_flight_finishes_when_its_node_is_shut_down() {
     let node = files.start("n1").await;
     let client = files.client().await;
     let remote = volume(&seen(&client.store()).topology(), "n1/d1");
-    // More than fits into the buffers on the way.
+    // More than the buffers on the way can hold.
     let content = content(40_000_000, 3);
     let meta = meta("b/x", Clock::new("test").now(), &content);
     write(remote.as_ref(), &meta, &content).await;

@@ -1,7 +1,8 @@
-//! The form of `WARC-Date`.
+//! The format of `WARC-Date`.
 
-/// Whether a date has the form that a version asks for, and is one that there is. WARC/1.0 knows `YYYY-MM-DDThh:mm:ssZ` alone,
-/// WARC/1.1 also less precise dates and up to nine digits of a fraction (W3C-DTF).
+/// Returns whether a date exists and has the format that the version requires. WARC/1.0 allows only
+/// `YYYY-MM-DDThh:mm:ssZ`. WARC/1.1 also allows less precise dates and up to nine fractional digits
+/// (W3C-DTF).
 pub(super) fn is_valid(text: &str, is_1_0: bool) -> bool {
     let Some(digits) = digits_of(text) else {
         return false;
@@ -10,7 +11,7 @@ pub(super) fn is_valid(text: &str, is_1_0: bool) -> bool {
     (is_precise || !is_1_0) && is_day(&digits)
 }
 
-/// The numbers of year, month, day, hour, minute and second, as far as they are given.
+/// Returns year, month, day, hour, minute and second, as far as the text has them.
 fn digits_of(text: &str) -> Option<Vec<u32>> {
     let (whole, fraction) = match text.strip_suffix('Z').and_then(|text| text.split_once('.')) {
         Some((whole, fraction)) => (format!("{whole}Z"), Some(fraction)),
@@ -52,7 +53,7 @@ fn is_day(numbers: &[u32]) -> bool {
         1..=12 => 31,
         _ => 0,
     };
-    // A second more in a minute is a leap second.
+    // A minute may have a 61st second, a leap second.
     (1..=days).contains(&day) && at(3, 0) < 24 && at(4, 0) < 60 && at(5, 0) <= 60
 }
 

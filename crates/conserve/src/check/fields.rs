@@ -1,4 +1,5 @@
-//! Which fields records of a type must and must not have, and the form of their values (WARC/1.1, clauses 5 and 6).
+//! Checks which fields records of a type must and must not have, and the format of their values
+//! (WARC/1.1, clauses 5 and 6).
 
 use std::net::IpAddr;
 
@@ -33,7 +34,7 @@ const ONCE: [&str; 20] = [
     "WARC-Segment-Total-Length",
 ];
 
-/// Adds what is wrong with the fields of a WARC record.
+/// Adds the violations in the fields of a WARC record.
 pub(super) fn check(record: &Record, broken: &mut Broken) {
     repeated(record, broken);
     identity(record, broken);
@@ -107,7 +108,7 @@ fn target(record: &Record, broken: &mut Broken) {
         return;
     };
     let bare = record.target().unwrap_or(written);
-    // WARC/1.0 has brackets in its grammar and none in its examples, so both are accepted there.
+    // WARC/1.0 has brackets in its grammar but not in its examples, so both are accepted there.
     if !is_uri(bare) || (bare != written && !is_1_0(record)) {
         broken.push((&rules::TARGET_URI, format!("WARC-Target-URI is {written:?}")));
     } else if bare.contains(|c: char| !c.is_ascii() || "\"<>\\^`{|}".contains(c)) {
@@ -166,7 +167,8 @@ fn forbidden(record: &Record, broken: &mut Broken) {
         tell(name, rule, kinds.contains(&record.kind));
     }
     for (name, rule, kind) in only_in {
-        // WARC/1.0 does not define these two, so there they are extensions, about which it says nothing.
+        // WARC/1.0 does not define these two fields, so they are extensions there, for which it has
+        // no rules.
         let is_extension = std::ptr::eq(rule, refers_other) && is_1_0(record);
         tell(
             name,
@@ -243,13 +245,13 @@ fn values(record: &Record, broken: &mut Broken) {
     }
 }
 
-/// Whether a text is a URI in angle brackets.
+/// Returns whether a text is a URI in angle brackets.
 fn is_id(text: &str) -> bool {
     let bare = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
     bare.is_some_and(is_uri)
 }
 
-/// Whether a text begins with a scheme (RFC 3986, 3.1) and has no blanks.
+/// Returns whether a text begins with a scheme (RFC 3986, 3.1) and has no blanks.
 fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else {
         return false;

@@ -1,8 +1,9 @@
-//! The lines of a header as stored: their ends, their characters, the names of fields (WARC/1.1, clause 4).
+//! Checks the stored lines of a header: line ends, characters and field names (WARC/1.1, clause 4).
 
 use super::rules::{self, Rule};
 
-/// Adds what is wrong with a header. Of several lines with the same fault the first is told.
+/// Adds the violations in a header. If several lines violate the same rule, only the first is
+/// reported.
 pub(super) fn check(header: &[u8], version: (u8, u8), broken: &mut Vec<(&'static Rule, String)>) {
     let mut lines = header.split_inclusive(|byte| *byte == b'\n');
     let first = lines.next().unwrap_or_default();
@@ -60,7 +61,7 @@ fn is_of_token(byte: u8) -> bool {
     byte.is_ascii_graphic() && !b"()<>@,;:\\\"/[]?={}".contains(&byte)
 }
 
-/// The beginning of a line, for messages.
+/// Quotes the beginning of a line for messages.
 fn quoted(line: &[u8]) -> String {
     format!("{:?}", String::from_utf8_lossy(&line[..line.len().min(80)]))
 }

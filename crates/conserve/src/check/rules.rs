@@ -1,21 +1,21 @@
-//! The rules that a check knows, and where each of them is written.
+//! The rules of a check, and their sources.
 
 use warc::{Format, reason};
 
 /// A rule of the standard.
 #[derive(Debug)]
 pub struct Rule {
-    /// A fixed word, which is printed and may be relied on.
+    /// A fixed word, which is printed and will not change.
     pub name: &'static str,
-    /// Where it is written.
+    /// Its source.
     pub(super) source: Source,
-    /// Whether its source recommends it only, so that it is told if asked for.
+    /// Whether the source only recommends it. Violations are then reported only on request.
     pub advice: bool,
-    /// What it demands.
+    /// What it requires.
     pub demands: &'static str,
 }
 
-/// Where a rule is written.
+/// The source of a rule.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Source {
     /// The clauses of WARC/1.0 (ISO 28500:2009) and WARC/1.1 (ISO 28500:2017).
@@ -41,7 +41,8 @@ impl Rule {
         }
     }
 
-    /// Where the rule is written, for a record of a format. What is no record is measured by the newest version.
+    /// Returns the source of the rule for a record of a format. Bytes that are not a record are
+    /// checked against the newest version.
     pub fn source(&self, format: Option<Format>) -> String {
         match (self.source, format) {
             (Source::Text(text), _) => text.to_owned(),
@@ -291,14 +292,14 @@ pub(super) static FIELD_FORBIDDEN: [Rule; 11] = {
     ]
 };
 
-/// The rule that a defect breaks.
+/// Returns the rule that a defect violates.
 pub(super) fn of_reason(reason: &str) -> &'static Rule {
     let rule = OF_REASONS.iter().find(|rule| rule.name == reason);
-    // Every reason has a rule, as a test says.
+    // Every reason has a rule; a test checks this.
     rule.unwrap_or(&OF_REASONS[14])
 }
 
-/// All rules, for the documentation.
+/// Returns all rules, for the documentation.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
     let own = [
         &EMPTY,

@@ -1,4 +1,5 @@
-//! The header of a revisit, made of that of the response that it replaces: its id, date, URL and all other fields stay.
+//! Makes the header of a revisit from that of the response it replaces. Id, date, URL and all other
+//! fields are kept.
 
 use data_encoding::BASE32;
 use sha1::{Digest as _, Sha1};
@@ -10,12 +11,13 @@ pub(super) struct Original {
     id: String,
     target: String,
     date: String,
-    /// Its payload digest as declared, or computed if it declares none.
+    /// Its declared payload digest, or a computed one if none is declared.
     pub(super) digest: String,
 }
 
 impl Original {
-    /// Returns what revisits need of a record, if it has all of it. What is no capture has no content to give.
+    /// Returns the fields of a record that revisits need, or `None` if one is missing. A record
+    /// that is not a capture cannot provide content.
     pub(super) fn of(record: &Record) -> Option<Original> {
         let text = |name: &str| record.headers.get(name).map(str::to_owned);
         let target = text("WARC-Target-URI")?;
@@ -41,7 +43,7 @@ pub(super) struct Header<'a> {
     profile: &'static str,
 }
 
-/// Fields of a response that a revisit has otherwise, or not at all.
+/// Fields of a response that a revisit has with another value, or not at all.
 const REPLACED: [&str; 4] = [
     "WARC-Type",
     "WARC-Payload-Digest",
@@ -76,7 +78,7 @@ impl<'a> Header<'a> {
         put("WARC-Refers-To-Target-URI", &original.target);
         put("WARC-Refers-To-Date", &original.date);
         put("WARC-Payload-Digest", &original.digest);
-        // Of a payload that is left out the standard asks for this (WARC/1.1, 6.7.2).
+        // The standard requires this for a payload that is left out (WARC/1.1, 6.7.2).
         put("WARC-Truncated", "length");
         if fields.iter().any(|line| is_field(line, "WARC-Block-Digest")) {
             put(
@@ -106,7 +108,7 @@ fn is_field(line: &[u8], name: &str) -> bool {
     line[..colon].trim_ascii().eq_ignore_ascii_case(name.as_bytes())
 }
 
-/// What an HTTP header says of type, transfer and content coding, in one form.
+/// Returns content type, transfer and content encoding of an HTTP header in a normalised form.
 pub(super) fn meaning(http: &[u8]) -> String {
     let mut meaning = String::new();
     for name in ["content-type", "transfer-encoding", "content-encoding"] {

@@ -1,10 +1,12 @@
-//! What other records of the inputs say of a response, because of which it stays as it is.
+//! Relations between records of the inputs because of which a response is kept.
 //!
-//! - A revisit refers to it already, by its id or by URL and date: who looks for the payload of that revisit would find another
-//!   record without it. A revisit whose URL and date name no record of the inputs is looked up by its digest, so what has that digest
-//!   stays as well.
-//! - It answers a request that is no GET. Such an answer is never the version of a page, so that a page which refers to it would
-//!   have no content. Any sign of such a request counts, wherever its record is: either names the other, or both have one URL and date.
+//! - A revisit already refers to it, by id or by URL and date. A search for the payload of that
+//!   revisit would otherwise find a record without payload. A revisit whose URL and date match no
+//!   record of the inputs is resolved by its digest, so all records with that digest are kept as
+//!   well.
+//! - It answers a request with another method than GET. Such an answer is never the version of a
+//!   page, so a page that refers to it would have no content. A request and its answer are related
+//!   if either names the other, or if they share URL and date, wherever the request is.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -16,25 +18,25 @@ use crate::error::WriteError;
 use crate::short_digest;
 use crate::source::Original;
 
-/// The beginning of a block that is read: enough for the method of a request.
+/// Bytes of a block that are read: enough for the method of a request.
 const BLOCK_BYTES: u64 = 8;
 
-/// What the records of inputs say of others.
+/// What the records of the inputs say about each other.
 #[derive(Debug, Default)]
 pub struct Relations {
     /// Ids, and URLs with dates, that revisits refer to.
     referred: HashSet<[u8; 16]>,
-    /// Digests of revisits that refer to no record of the inputs by URL and date.
+    /// Digests of revisits whose URL and date match no record of the inputs.
     digests: HashSet<DeclaredDigest>,
-    /// Ids, and URLs with dates, of requests that are no GET, and ids that these name.
+    /// Ids, and URLs with dates, of requests other than GET, and the ids that these name.
     requests: HashSet<[u8; 16]>,
 }
 
-/// Reads through inputs for the relations in them. `each` is told how much of all inputs was read, and ends it by returning
-/// false.
+/// Reads the relations of the inputs. `each` is called with the bytes of all inputs read so far,
+/// and stops the work by returning false.
 ///
 /// # Errors
-/// [`WriteError::Read`], [`WriteError::Stopped`]. Damage is no error.
+/// [`WriteError::Read`], [`WriteError::Stopped`]. Damage is not an error.
 pub fn relations(inputs: &[PathBuf], each: &mut Each<'_>) -> Result<Relations, WriteError> {
     let mut relations = Relations::default();
     let mut places = HashSet::new();
@@ -69,7 +71,7 @@ pub fn relations(inputs: &[PathBuf], each: &mut Each<'_>) -> Result<Relations, W
     Ok(relations)
 }
 
-/// The URL and date that a revisit refers to.
+/// Returns the URL and date that a revisit refers to.
 fn referred(revisit: &Record) -> Option<[u8; 16]> {
     let field = |name: &str| revisit.headers.get(name);
     Some(key(&[
@@ -99,8 +101,8 @@ impl Relations {
         }
     }
 
-    /// Whether a revisit refers to a record: by its id, by its URL and date, or by its digest, which `digest` gives where the record
-    /// declares none.
+    /// Returns whether a revisit refers to a record: by its id, by its URL and date, or by its
+    /// digest. `digest` computes the digest of a record that declares none.
     pub(super) fn is_referred(&self, record: &Record, digest: impl FnOnce() -> String) -> bool {
         let has_digest = || {
             let own = declared(record).or_else(|| DeclaredDigest::parse(&digest()));
@@ -111,7 +113,7 @@ impl Relations {
             || !self.digests.is_empty() && has_digest()
     }
 
-    /// Whether a record may answer a request that is no GET.
+    /// Returns whether a record may answer a request with another method than GET.
     pub(super) fn answers_other_method(&self, record: &Record) -> bool {
         !self.requests.is_empty()
             && [by_id(record), by_place(record)]
@@ -121,7 +123,8 @@ impl Relations {
     }
 }
 
-/// Whether the block of a request begins with GET, in whatever case. A block without a method is one: its method is not known.
+/// Returns whether the block of a request begins with GET, ignoring case. A block without a method
+/// counts as GET, because its method is unknown.
 fn is_get(block: &[u8]) -> bool {
     let end = block.iter().position(u8::is_ascii_whitespace);
     let method = &block[..end.unwrap_or(block.len())];
@@ -137,7 +140,7 @@ fn by_place(record: &Record) -> [u8; 16] {
     key(&[field("WARC-Target-URI"), field("WARC-Date")])
 }
 
-/// The records that a record names as of the same exchange.
+/// Returns the ids that a record names as part of the same exchange.
 fn concurrent(record: &Record) -> impl Iterator<Item = [u8; 16]> + '_ {
     let named = |(name, _): &(&str, &str)| name.eq_ignore_ascii_case("WARC-Concurrent-To");
     record
@@ -147,7 +150,7 @@ fn concurrent(record: &Record) -> impl Iterator<Item = [u8; 16]> + '_ {
         .map(|(_, id)| key(&[bare(id)]))
 }
 
-/// An id without blanks and angle brackets, which some writers leave out.
+/// Removes blanks and angle brackets around an id; some writers leave the brackets out.
 fn bare(id: &str) -> &str {
     id.trim().trim_start_matches('<').trim_end_matches('>')
 }

@@ -1,4 +1,4 @@
-//! A dictionary for the records of a file, trained on a part of them.
+//! Trains a compression dictionary on a sample of a file's records.
 
 use std::path::Path;
 
@@ -9,20 +9,22 @@ use crate::error::WriteError;
 use crate::proof;
 use crate::source::Source;
 
-/// Size of a dictionary, in bytes: that which zstd proposes.
+/// Size of a dictionary in bytes, as zstd recommends.
 const DICTIONARY_BYTES_MAX: usize = 110 << 10;
 
-/// Number of bytes of a record that are looked at. What records have in common is mostly at their beginning.
+/// Bytes of a record that are sampled. Records mostly resemble each other at the beginning.
 const SAMPLE_BYTES_MAX: u64 = 32 << 10;
 
-/// Bytes of samples at which every second one is left out: a hundred times the dictionary, as zstd proposes, and room.
+/// Bytes of samples above which every second one is dropped: a hundred times the dictionary, as
+/// zstd recommends, and some room.
 const SAMPLES_BYTES_MAX: usize = 24 << 20;
 
-/// Trains a dictionary on records from all of a file; large ones are kept beside `out` meanwhile. `each` is told how far the file was read, and ends it by returning
+/// Trains a dictionary on records from the whole file. Large records are kept in a temporary file
+/// next to `out`. `each` is called with the bytes read so far, and stops the work by returning
 /// false.
 ///
 /// # Errors
-/// [`WriteError::Untrained`]: zstd finds too little in common. Others as for writing.
+/// [`WriteError::Untrained`] if zstd finds too little in common. Other errors as for writing.
 pub fn train(input: &Path, out: &Path, each: &mut Each<'_>) -> Result<Vec<u8>, WriteError> {
     let mut source = Source::open(input, out)?;
     let keep = proof::keep(out);
@@ -49,11 +51,11 @@ pub fn train(input: &Path, out: &Path, each: &mut Each<'_>) -> Result<Vec<u8>, W
     })
 }
 
-/// Samples from all of a file of unknown length, at equal distances and in bounded memory.
+/// Evenly spaced samples from a file of unknown length, in bounded memory.
 struct Samples {
     kept: Vec<Vec<u8>>,
     bytes: usize,
-    /// Of so many records one is taken.
+    /// One record of this many is sampled.
     stride: u64,
     seen: u64,
 }
@@ -70,7 +72,7 @@ impl Default for Samples {
 }
 
 impl Samples {
-    /// Counts a record. Returns whether it is to be a sample.
+    /// Counts a record. Returns whether to sample it.
     fn wants_next(&mut self) -> bool {
         self.seen += 1;
         (self.seen - 1).is_multiple_of(self.stride)

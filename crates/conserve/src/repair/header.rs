@@ -1,27 +1,27 @@
-//! Changes the header of a record as stored: all else in it stays byte for byte.
+//! Changes the stored header of a record. All other bytes in it stay the same.
 
 use warc::{Entry, Format, Kind, ReadError, Reader, ReaderSettings, Record};
 
-/// What is changed.
+/// The changes to make.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Change {
-    /// The true length of the block.
+    /// The correct length of the block.
     pub(super) length: Option<u64>,
-    /// The block is cut.
+    /// Whether the block is truncated.
     pub(super) cut: bool,
 }
 
-/// Names under which digests of a block that is cut are kept.
+/// Fields that keep the digests of a truncated block.
 const OF_WHOLE: [(&str, &str); 2] = [
     ("WARC-Block-Digest", "Weft-Block-Digest-Of-Whole"),
     ("WARC-Payload-Digest", "Weft-Payload-Digest-Of-Whole"),
 ];
 
-/// Returns whether a reader finds the whole of a header that was changed, and the length in it. A line more may make of damage
-/// before it what looks like the beginning of another record.
+/// Returns whether a reader finds the whole changed header, with the new length. In a damaged
+/// header, an added line can turn the text before it into the beginning of another record.
 ///
 /// # Errors
-/// None, because memory can be read.
+/// Never fails, because the header is in memory.
 pub(super) fn says(header: &[u8], change: &Change) -> Result<bool, ReadError> {
     let mut reader = Reader::from_input(Box::new(header.to_vec()), "header", ReaderSettings::default())?;
     reader.keep_headers();
@@ -32,7 +32,7 @@ pub(super) fn says(header: &[u8], change: &Change) -> Result<bool, ReadError> {
     Ok(reader.header_bytes() == header && (change.length.is_none() || change.length.map(Ok) == length))
 }
 
-/// Returns the header of a record with a change.
+/// Returns the header of a record with the changes applied.
 pub(super) fn changed(header: &[u8], record: &Record, change: &Change) -> Vec<u8> {
     if *change == Change::default() {
         return header.to_vec();
@@ -43,7 +43,8 @@ pub(super) fn changed(header: &[u8], record: &Record, change: &Change) -> Vec<u8
     }
 }
 
-/// The length is what follows the last blank of an ARC header line. A URL in it may have carriage returns.
+/// Replaces the length, which follows the last blank of an ARC header line. A URL in it may contain
+/// carriage returns.
 fn arc(header: &[u8], length: u64) -> Vec<u8> {
     let is_of_line = |byte: &u8| !matches!(byte, b'\r' | b'\n');
     let (line, line_end) = header.split_at(header.iter().rposition(is_of_line).map_or(0, |last| last + 1));
@@ -56,7 +57,7 @@ fn arc(header: &[u8], length: u64) -> Vec<u8> {
 
 fn warc(header: &[u8], kind: Kind, change: &Change) -> Vec<u8> {
     let lines: Vec<&[u8]> = header.split_inclusive(|byte| *byte == b'\n').collect();
-    // The last line is the empty one.
+    // The last line is empty.
     let fields = lines.len().saturating_sub(1);
     let mut into = Vec::with_capacity(header.len() + 64);
     let mut length = change.length;
@@ -66,7 +67,8 @@ fn warc(header: &[u8], kind: Kind, change: &Change) -> Vec<u8> {
         if matches!(line.first(), Some(b' ' | b'\t')) && skips_continued {
             continue;
         }
-        // A line that is no field is passed over by readers, so what continues behind it is that of the field before.
+        // Readers skip a line that is not a field, so a continuation line after it belongs to the
+        // field before it.
         skips_continued &= !is_field(line);
         is_truncated |= name_is(line, "WARC-Truncated");
         if name_is(line, "Content-Length")
@@ -80,7 +82,7 @@ fn warc(header: &[u8], kind: Kind, change: &Change) -> Vec<u8> {
             .iter()
             .filter(|_| change.cut)
             .find(|(name, _)| name_is(line, name))
-            // The payload of a revisit is not in its block, so its digest stays true.
+            // The payload of a revisit is not in its block, so its digest stays valid.
             .filter(|(name, _)| kind != Kind::Revisit || *name != "WARC-Payload-Digest");
         match renamed {
             Some((name, other)) => {
@@ -102,13 +104,13 @@ fn warc(header: &[u8], kind: Kind, change: &Change) -> Vec<u8> {
     into
 }
 
-/// Whether a line has a name.
+/// Returns whether a line has a field name.
 fn is_field(line: &[u8]) -> bool {
     let colon = line.iter().position(|byte| *byte == b':');
     colon.is_some_and(|colon| !line[..colon].trim_ascii().is_empty())
 }
 
-/// Whether a line is the field of a name. Blanks before the colon belong to no name.
+/// Returns whether a line is the field with this name. Blanks before the colon are ignored.
 fn name_is(line: &[u8], name: &str) -> bool {
     line.get(..name.len())
         .is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))

@@ -1,7 +1,8 @@
-//! What is no record, put beside the records: its bytes one after the other in `OUT.quarantine`, and in `OUT.quarantine.jsonl` a
-//! line for each piece that says where it was, why it is here and where in the first file it lies.
+//! Quarantine: the bytes that are not records. `OUT.quarantine` holds them one after the other.
+//! `OUT.quarantine.jsonl` has a line for each piece, with its place in the input, the reason, and
+//! its place in the first file.
 //!
-//! Neither file is there if there is nothing to put into it.
+//! Neither file is created if it would be empty.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -17,26 +18,26 @@ use warc::Span;
 use crate::aside::{self, io_error};
 use crate::error::WriteError;
 
-/// A piece of a file that is no record, or not certain to be one.
+/// A piece of a file that is not a record, or is not certain to be one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Piece {
-    /// Where it was in the input, as stored.
+    /// Its offset in the input, in stored bytes.
     pub offset: u64,
-    /// How many bytes of the input it was in.
+    /// Number of stored bytes of the input that contain it.
     pub length: u64,
     /// One of the words in [`warc::reason`].
     pub reason: &'static str,
     /// What was found.
     pub detail: String,
-    /// Where it is in the file of pieces.
+    /// Its offset in the quarantine file.
     pub at: u64,
-    /// How many bytes it has there.
+    /// Its length in the quarantine file, in bytes.
     pub bytes: u64,
-    /// Whether it was decoded: it is a part of a compressed member.
+    /// Whether it is decoded, being a part of a compressed member.
     pub decoded: bool,
 }
 
-/// Collects pieces.
+/// Collects the pieces.
 pub(super) struct Quarantine {
     paths: [PathBuf; 2],
     input: File,
@@ -46,7 +47,7 @@ pub(super) struct Quarantine {
     written_bytes: u64,
 }
 
-/// Both files, written aside.
+/// Both files, as temporary files.
 #[derive(Debug)]
 pub(super) struct Written {
     paths: [PathBuf; 2],
@@ -64,7 +65,7 @@ pub(super) fn paths(out: &Path) -> [PathBuf; 2] {
 }
 
 impl Quarantine {
-    /// Begins a quarantine beside `out`, with bytes of `input`.
+    /// Creates a quarantine for `out` that takes bytes from `input`.
     pub(super) fn new(out: &Path, input: File) -> Result<Quarantine, WriteError> {
         Ok(Quarantine {
             paths: paths(out),
@@ -76,7 +77,7 @@ impl Quarantine {
         })
     }
 
-    /// Adds bytes of the input as stored.
+    /// Adds stored bytes of the input.
     pub(super) fn stored(
         &mut self,
         span: Span,
@@ -101,7 +102,7 @@ impl Quarantine {
         Ok(())
     }
 
-    /// Adds decoded bytes that were within `span`.
+    /// Adds decoded bytes from within `span`.
     pub(super) fn decoded(
         &mut self,
         span: Span,
@@ -150,7 +151,7 @@ impl Quarantine {
         self.written_bytes += bytes;
     }
 
-    /// Ends writing.
+    /// Finishes writing.
     pub(super) fn finish(self) -> Result<(Written, Vec<Piece>), WriteError> {
         let files = match self.file {
             Some(file) => {
@@ -184,7 +185,7 @@ fn list(pieces: &[Piece], path: &Path) -> Result<NamedTempFile, WriteError> {
 }
 
 impl Written {
-    /// Reads the bytes again, and compares them.
+    /// Reads the written bytes again and compares them.
     pub(super) fn prove(&self) -> Result<(), WriteError> {
         let Some([file, _]) = &self.files else {
             return Ok(());
@@ -211,7 +212,7 @@ impl Written {
         }
     }
 
-    /// Gives the files their names, and returns these.
+    /// Renames the files to their paths, and returns these.
     pub(super) fn put(self, replaces: bool) -> Result<Vec<PathBuf>, WriteError> {
         let mut named: Vec<PathBuf> = Vec::new();
         let Some(files) = self.files else { return Ok(named) };

@@ -1,11 +1,11 @@
-//! What records have in common that come into one part.
+//! The value by which records are assigned to parts.
 
 use warc::Record;
 
-/// Longest part of a host that is used in the name of a file, in bytes.
+/// Maximum length of a host in a file name, in bytes.
 const HOST_BYTES_MAX: usize = 150;
 
-/// By what records are parted.
+/// The property by which a file is split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
     /// The host of their URL.
@@ -17,7 +17,7 @@ pub enum By {
 }
 
 impl By {
-    /// Returns the value of a record, which is fit for the name of a file.
+    /// Returns the value of a record, which is safe as part of a file name.
     pub(super) fn key(self, record: &Record) -> String {
         match self {
             By::Host => record
@@ -35,12 +35,12 @@ fn day(record: &Record) -> Option<String> {
     warc::format_date(date.ms).get(..10).map(str::to_owned)
 }
 
-/// The host of a URL in lower case. Characters that names of files should not have become `_`.
+/// Returns the host of a URL in lower case. Characters that are unsafe in file names become `_`.
 fn host(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once(':')?;
     let authority = match rest.strip_prefix("//") {
         Some(rest) => rest.split(['/', '?', '#']).next()?,
-        // Queries of names: dns:example.com.
+        // DNS records: dns:example.com.
         None if scheme.eq_ignore_ascii_case("dns") => rest.trim_start_matches('/'),
         None => return None,
     };

@@ -1,4 +1,5 @@
-//! A part while it is written: it may be closed and opened again, because there may be more parts than a process may open.
+//! A part that is being written. It can be closed and opened again, because there may be more parts
+//! than a process can have open.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write as _};
@@ -13,7 +14,7 @@ use crate::error::WriteError;
 use crate::proof::{self, Hashed, Proof};
 use crate::source::Source;
 
-/// Number of bytes written at once.
+/// Size of the write buffer in bytes.
 const BUFFER_BYTES: usize = 128 << 10;
 
 /// A record in memory.
@@ -24,7 +25,7 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    /// Takes a small record into memory.
+    /// Reads a small record into memory.
     pub(super) fn of(source: &mut Source, record: &Record, folder: &Path) -> Result<Stored, WriteError> {
         let failed = proof::keep(folder);
         let line_ends = source.line_ends(record.format)?;
@@ -42,7 +43,7 @@ impl Stored {
         })
     }
 
-    /// Returns a copy with an id of its own and the name of the file that it is for.
+    /// Returns a copy with its own id and the name of the file it is for.
     pub(super) fn copy_for(&self, name: &str) -> Stored {
         let mut header = Vec::with_capacity(self.header.len());
         let lines: Vec<&[u8]> = self.header.split_inclusive(|byte| *byte == b'\n').collect();
@@ -70,7 +71,7 @@ impl Stored {
         }
     }
 
-    /// An id that follows from the record and the name, so that splitting again gives the same bytes.
+    /// Derives the id from the record and the name, so that splitting again gives the same bytes.
     fn id_for(&self, name: &str) -> String {
         let digest = Sha256::new()
             .chain_update(&self.header)
@@ -79,7 +80,7 @@ impl Stored {
             .finalize();
         let mut id = [0; 16];
         id.copy_from_slice(&digest[..16]);
-        // Version 8 and the variant bits (RFC 9562): a UUID by a rule of the application.
+        // Version 8 and the variant bits (RFC 9562): a UUID with an application-specific rule.
         id[6] = id[6] & 0x0f | 0x80;
         id[8] = id[8] & 0x3f | 0x80;
         let hex = HEXLOWER.encode(&id);
@@ -93,14 +94,14 @@ pub(super) struct Part {
     path: PathBuf,
     compression: Compression,
     writer: Option<Writer<BufWriter<File>>>,
-    /// Bytes written before it was closed.
+    /// Bytes written before it was last closed.
     closed_bytes: u64,
     proof: Proof,
-    /// Number of records that count for its end.
+    /// Number of records that count towards its end.
     pub(super) counted: u64,
-    /// Number of copies of descriptions.
+    /// Number of copied `warcinfo` records.
     pub(super) copies: u64,
-    /// The number of the description that stands in it last; 0 if none does.
+    /// The number of the `warcinfo` record written to it last; 0 before the first.
     pub(super) described: u64,
 }
 
@@ -121,7 +122,7 @@ impl Part {
         Ok(part)
     }
 
-    /// Its name in the folder.
+    /// Returns its name in the folder.
     pub(super) fn name(&self) -> String {
         self.path
             .file_name()
@@ -134,7 +135,7 @@ impl Part {
         self.writer.is_some()
     }
 
-    /// Bytes as stored so far.
+    /// Returns the stored bytes so far.
     pub(super) fn bytes(&self) -> u64 {
         self.closed_bytes + self.writer.as_ref().map_or(0, Writer::position)
     }
@@ -188,7 +189,7 @@ impl Part {
         Ok(())
     }
 
-    /// Ends writing. Returns the file, what it must have, and its size.
+    /// Finishes writing. Returns the file, its expected records, and its size.
     pub(super) fn finish(mut self) -> Result<(PathBuf, Proof, u64), WriteError> {
         self.close()?;
         let file = File::open(&self.path).map_err(self.failed())?;

@@ -1,4 +1,4 @@
-//! Each rule of a check: a file that breaks it, and one that does not.
+//! Tests each rule of a check with a file that violates it and one that does not.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use warc::Compression;
 
 use crate::support::{file, record, response};
 
-/// All that is found in a file, advice too.
+/// Returns all findings in a file, including advice.
 fn findings(bytes: &[u8]) -> Vec<Finding> {
     of_several(&[bytes.to_vec()])
 }
@@ -27,12 +27,12 @@ fn of_several(files: &[Vec<u8>]) -> Vec<Finding> {
     all
 }
 
-/// The names of the rules that a file breaks.
+/// Returns the names of the rules that a file violates.
 fn broken(bytes: &[u8]) -> Vec<&'static str> {
     findings(bytes).iter().map(|finding| finding.rule).collect()
 }
 
-/// A record with a line more, or with one changed.
+/// Returns a record with one part of it replaced.
 fn with(from: &str, to: &str) -> Vec<u8> {
     let record = String::from_utf8(response(1, "x")).expect("text");
     assert!(record.contains(from), "{from} is not in {record}");
@@ -74,7 +74,7 @@ fn zero_bytes_are_no_padding() {
             }
         }
     }
-    // An empty member has zero bytes, too, and a dictionary may.
+    // An empty member has zero bytes too, and a dictionary may have some.
     let empty = file(Compression::GZIP, &[Vec::new()]);
     let one = file(Compression::GZIP, &records[..1]);
     assert_eq!(broken(&[&empty, &one[..]].concat()), Vec::<&str>::new());
@@ -220,7 +220,7 @@ fn rules_of_types_are_found_broken() {
             format!("WARC-Type: conversion\n{uri}\nWARC-IP-Address: ::1\nWARC-Concurrent-To: <urn:test:2>"),
             vec!["field-forbidden", "field-forbidden"],
         ),
-        // A type that is not known is skipped (6.1).
+        // A record of unknown type is skipped (6.1).
         ("WARC-Type: screenshot\nWARC-Profile: x".to_owned(), vec![]),
     ] {
         assert_eq!(of(&lines), expected, "{lines}");
@@ -271,7 +271,7 @@ fn with_digest(digest: &str) -> Vec<u8> {
     record(&lines, "block")
 }
 
-/// The payload digest of a first segment is that of the whole record, so it cannot agree.
+/// The payload digest of a first segment is that of the whole record, so it cannot match.
 #[test]
 fn the_payload_digest_of_a_segment_is_not_compared() {
     let lines = "WARC-Type: resource\nWARC-Record-ID: <urn:test:1>\nWARC-Date: 2024-01-02T03:04:05Z\n\
@@ -304,7 +304,7 @@ fn records_that_share_a_member_are_found() {
     let all = [response(1, "a"), response(2, "b"), response(3, "c")].concat();
     let whole = file(Compression::GZIP, &[all]);
     assert_eq!(broken(&whole), ["one-member"; 3]);
-    // A member that ends in the middle of a record.
+    // A member that ends within a record.
     let record = response(1, "some text");
     let (start, end) = record.split_at(record.len() - 8);
     let cut = file(
@@ -312,7 +312,7 @@ fn records_that_share_a_member_are_found() {
         &[start.to_vec(), end.to_vec(), response(2, "b")],
     );
     assert_eq!(broken(&cut), ["one-member"]);
-    // In zstd several frames for one record are right, several records in one frame are not.
+    // In zstd, several frames for one record are valid; several records in one frame are not.
     let zstd = Compression::Zstd {
         level: 3,
         dictionary: None,
@@ -346,7 +346,7 @@ fn damage_is_found_where_it_is() {
     );
 }
 
-/// Findings never depend on how the records are compressed, but for those of members.
+/// Findings do not depend on how the records are compressed, except those about members.
 #[test]
 fn findings_do_not_depend_on_compression() {
     let Some(data) = apart::shared_data() else { return };
@@ -368,13 +368,13 @@ fn findings_do_not_depend_on_compression() {
                 .collect::<Vec<_>>()
         };
         assert_eq!(told(&bytes), told(&plain), "{name}");
-        // The detail of a repeated id has an offset, which is another one there.
+        // The detail of a repeated id contains an offset, which differs there.
         let rules = |bytes: &[u8]| told(bytes).into_iter().map(|found| found.0).collect::<Vec<_>>();
         assert_eq!(rules(&plain), rules(&in_one), "{name}");
     }
 }
 
-/// No file, however broken, makes a check fail, and all that it says are rules that are listed.
+/// No file makes a check fail, however damaged it is, and all findings name listed rules.
 #[test]
 fn real_and_broken_files_are_checked() {
     let Some(data) = apart::shared_data() else { return };

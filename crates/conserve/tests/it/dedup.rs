@@ -1,4 +1,4 @@
-//! Payloads that occur again become revisits, and nothing else changes.
+//! Repeated payloads become revisits, and all other records stay the same.
 
 use std::collections::HashMap;
 use std::fs;
@@ -32,8 +32,9 @@ fn records(path: &Path) -> Vec<Record> {
     records
 }
 
-/// Checks what must hold of every deduplication: each revisit that is new refers to a record of the output with the payload that the
-/// input had, and every other record is the same. Returns how many are new.
+/// Checks the invariants of deduplication: each new revisit refers to a record of the output with
+/// the payload that the input had, and every other record is unchanged. Returns the number of new
+/// revisits.
 fn check(inputs: &[PathBuf], out: &Path) -> u64 {
     let mut originals: HashMap<String, Record> = HashMap::new();
     let mut revisits = 0;
@@ -122,7 +123,7 @@ fn a_payload_that_occurs_again_becomes_a_revisit_also_in_another_file() {
     }
     folder_is_clean(dir.path());
     folder_is_clean(&out);
-    // What is there already is not written over.
+    // An existing output is not overwritten.
     let failed = deduplicated(&inputs, &out);
     assert!(
         matches!(failed, Err(WriteError::FolderExists { .. })),
@@ -132,7 +133,8 @@ fn a_payload_that_occurs_again_becomes_a_revisit_also_in_another_file() {
     folder_is_clean(dir.path());
 }
 
-/// The same bytes with other codings are another payload, and a declared digest that differs is believed.
+/// The same bytes with another encoding are another payload, and a declared digest that differs is
+/// trusted.
 #[test]
 fn what_may_be_another_payload_stays() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -143,7 +145,7 @@ fn what_may_be_another_payload_stays() {
         let end = length + right[length..].find('\r').expect("a line end");
         let bytes: usize = right[length..end].parse().expect("a number");
         let changed = right.replace(from, to);
-        // Changes of the WARC header do not count in its length.
+        // Changes of the WARC header do not change its length field.
         let more = if from.starts_with("Content-Type: text") {
             to.len() - from.len()
         } else {
@@ -164,11 +166,11 @@ fn what_may_be_another_payload_stays() {
     let records = [
         response(1, "5\r\nabcde\r\n0\r\n\r\n"),
         change(2, "Content-Type: text/plain", chunked),
-        // A wrong digest: neither an original nor a revisit.
+        // A record with a wrong digest is neither an original nor a revisit.
         with(3, &format!("WARC-Payload-Digest: {stored}")),
         with(4, "WARC-Truncated: time"),
         with(5, "WARC-Segment-Number: 1"),
-        // And one that is right.
+        // A record with a correct one is.
         change(6, "Content-Type: text/plain", chunked),
     ];
     fs::write(&input, records.concat()).expect("written");
@@ -189,7 +191,8 @@ fn records_of(path: &Path) -> Vec<Kind> {
     kinds
 }
 
-/// Replay that looks for the payload of a revisit by URL and date, or by id, must not find another revisit.
+/// Replay that looks up the payload of a revisit by URL and date, or by id, must not find another
+/// revisit.
 #[test]
 fn what_a_revisit_refers_to_already_stays() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -220,7 +223,7 @@ fn what_a_revisit_refers_to_already_stays() {
     assert_eq!(records_of(&out.join("a.warc"))[3], Kind::Revisit);
 }
 
-/// Of a revisit the type is that of its original, and what is no capture has nothing to give.
+/// The type of a revisit is that of its original, and a record that is not a capture cannot be one.
 #[test]
 fn originals_have_the_same_type_and_are_captures() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -252,7 +255,7 @@ fn originals_have_the_same_type_and_are_captures() {
     }
 }
 
-/// A revisit whose URL and date name no record here is looked up by its digest.
+/// A revisit whose URL and date match no record here is resolved by its digest.
 #[test]
 fn what_has_the_digest_of_a_revisit_stays() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -291,7 +294,8 @@ fn what_has_the_digest_of_a_revisit_stays() {
     }
 }
 
-/// A page that refers to the answer of a POST, to a redirect or to a part would have no content.
+/// A page that refers to the answer of a POST, to a redirect or to a partial response would have no
+/// content.
 #[test]
 fn what_is_never_a_page_is_no_original() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -306,7 +310,7 @@ fn what_is_never_a_page_is_no_original() {
     let of = |id: u32| format!("WARC-Target-URI: http://example.com/{id}\n");
     let other = |id: u32, status: &str| {
         let text = String::from_utf8(response(id, "same")).expect("text");
-        // Of the same length.
+        // The replacement has the same length.
         text.replace("200 OK", status).into_bytes()
     };
     let naming = |id: u32, named: u32| {
@@ -318,7 +322,8 @@ fn what_is_never_a_page_is_no_original() {
     let input_records = [
         other(1, "206 OK"),
         other(2, "302 OK"),
-        // Told by URL and date, by the request, and by the answer; behind it and before it.
+        // Related by URL and date, by the request, and by the answer; the request comes after or
+        // before it.
         response(3, "same"),
         request(13, "POST", &of(3)),
         request(14, "put", "WARC-Concurrent-To: urn:test:4\n"),
@@ -368,7 +373,7 @@ fn real_files_are_deduplicated() {
     let report = deduplicated(&inputs, &out).expect("deduplicated");
     assert!(report.revisits > 10, "{report:?}");
     assert_eq!(check(&inputs, &out), report.revisits);
-    // What is deduplicated has nothing more to find.
+    // A deduplicated file has no further repetitions.
     let again: Vec<PathBuf> = inputs
         .iter()
         .map(|input| out.join(input.file_name().expect("a name")))
@@ -380,7 +385,7 @@ fn real_files_are_deduplicated() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// A model: of responses with the same payload all but the first become revisits.
+    /// A model: all but the first of the responses with the same payload become revisits.
     #[test]
     fn all_but_the_first_of_equal_payloads_become_revisits(
         payloads in prop::collection::vec(0_u32..6, 1..20),
@@ -403,7 +408,7 @@ proptest! {
         let out = dir.path().join("out");
         let report = deduplicated(&inputs, &out).expect("deduplicated");
         let mut seen = std::collections::HashSet::new();
-        // An empty payload is none.
+        // An empty payload does not count.
         let expected = payloads.iter().filter(|payload| **payload > 0 && !seen.insert(**payload)).count();
         prop_assert_eq!(report.revisits, expected as u64);
         prop_assert_eq!(check(&inputs, &out), expected as u64);

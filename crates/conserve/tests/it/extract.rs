@@ -1,4 +1,4 @@
-//! Single records of files: what is extracted is the record as it was written, whatever lies around it.
+//! An extracted record is the record as written, whatever surrounds it.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn found(input: &Arc<dyn Input>, which: &Which) -> Vec<Found> {
     find(input, "memory", which, &mut |_| true).expect("searched")
 }
 
-/// Each record is found by its place, its id and its URL, and is what it was.
+/// Checks that each record is found by its offset, id and URL, and is unchanged.
 fn check(bytes: Vec<u8>, records: &[Vec<u8>]) {
     let input: Arc<dyn Input> = Arc::new(bytes);
     for (number, record) in (0u32..).zip(records) {
@@ -66,7 +66,7 @@ fn a_record_is_what_it_was_in_every_container() {
     check(file(zstd, &records), &records);
 }
 
-/// A record whose length says too much ends where the next one begins, and brings nothing of it along.
+/// A record whose length is too large ends where the next one begins, and includes no part of it.
 #[test]
 fn a_record_with_a_wrong_length_ends_before_the_next() {
     let wrong = b"WARC/1.1\r\nWARC-Type: resource\r\nWARC-Record-ID: <urn:test:wrong>\r\nContent-Length: 60\r\n\r\nshort\r\n\r\n";

@@ -1,4 +1,4 @@
-//! Files of records made by hand, and real ones, through each of the tools.
+//! Runs each of the tools on generated and real files.
 
 mod check;
 mod dedup;

@@ -1,4 +1,4 @@
-//! Files compressed anew: header and block of every record come through, whatever the containers.
+//! Recompressed files keep the header and block of every record, whatever the containers.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use warc::{Compression, Container, Decompressed, Entry, Lies, Reader, ReaderSett
 
 use crate::support::{file, folder_is_clean, record, response};
 
-/// Recompresses, proves, and puts into place.
+/// Recompresses a file, verifies the output and renames it.
 fn recompressed(
     input: &Path,
     out: &Path,
@@ -33,7 +33,7 @@ fn zstd() -> Compression {
     }
 }
 
-/// Every record of a file lies alone in a member of this container.
+/// Checks that every record of a file has its own member in this container. Returns their number.
 fn lie_alone(bytes: &[u8], container: Container) -> usize {
     let mut reader =
         Reader::from_input(Box::new(bytes.to_vec()), "memory", ReaderSettings::default()).expect("opened");
@@ -129,7 +129,7 @@ fn too_few_records_train_no_dictionary() {
     );
 }
 
-/// A record beyond what is held in memory passes through a file without a name.
+/// A record too large to be held in memory passes through an unnamed temporary file.
 #[test]
 fn a_large_record_comes_through() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -191,7 +191,7 @@ fn a_stop_while_reading_or_proving_leaves_nothing() {
     assert!(!out.exists());
 }
 
-/// Of two that write the same name one wins, and the other says so.
+/// If several writers write the same path, one succeeds and the others fail.
 #[test]
 fn a_file_that_came_meanwhile_is_not_replaced() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -247,7 +247,8 @@ fn real_files_come_through() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Any records, joined in members in any way, come back the same from any container.
+    /// Any records, joined in members in any way, are the same after recompression to any
+    /// container.
     #[test]
     fn any_records_come_through(
         blocks in prop::collection::vec(("[a-z]{0,40}", prop::collection::vec(any::<u8>(), 0..3000)), 1..12),
@@ -263,9 +264,9 @@ proptest! {
             [header.as_bytes(), block, b"\r\n\r\n"].concat()
         }).collect();
         let plain = records.concat();
-        // Random bytes may look like a record; such files are not of this test.
+        // Random bytes may look like a record. This test excludes such files.
         prop_assume!(!blocks.iter().any(|(_, block)| block.windows(5).any(|five| five.eq_ignore_ascii_case(b"WARC/"))));
-        // Members hold any number of records.
+        // Members contain any number of records.
         let mut ends: Vec<usize> = cuts.iter().map(|cut| cut.index(records.len())).collect();
         ends.sort_unstable();
         let mut members = Vec::new();

@@ -1,4 +1,4 @@
-//! Damaged files mended: what can be kept is kept, and every byte is accounted for.
+//! Repaired files: everything readable is kept, and every byte is accounted for.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ struct Outcome {
     bytes: Vec<u8>,
 }
 
-/// Mends bytes, checks what must hold of every outcome, and returns it.
+/// Repairs bytes, checks the invariants of the outcome, and returns it.
 fn mended(bytes: &[u8], compression: Compression) -> Outcome {
     let dir = tempfile::tempdir().expect("a folder");
     let (input, out) = (dir.path().join("in"), dir.path().join("out"));
@@ -65,7 +65,7 @@ fn repair(input: &Path, out: &Path, compression: Compression) -> Result<Repaired
     Ok(repaired)
 }
 
-/// The records of a file, none of which may have a wrong length.
+/// Returns the records of a file. None may have a wrong length.
 fn records(bytes: &[u8]) -> Vec<Record> {
     let mut reader =
         Reader::from_input(Box::new(bytes.to_vec()), "memory", ReaderSettings::default()).expect("opened");
@@ -80,7 +80,7 @@ fn records(bytes: &[u8]) -> Vec<Record> {
     records
 }
 
-/// The rules that a mended file breaks, but for those of its content.
+/// Returns the rules that a repaired file violates.
 fn broken(bytes: &[u8]) -> Vec<&'static str> {
     let mut checker = Checker::new(false);
     let mut file = checker.file(Box::new(bytes.to_vec()), "mended").expect("opened");
@@ -163,13 +163,14 @@ fn a_cut_tail_becomes_a_record_that_says_so() {
         outcome.records[1].headers.get("WARC-Truncated"),
         Some("unspecified")
     );
-    // What was decoded is a record, and the member lies in quarantine as it was.
+    // The decoded bytes are a record, and the stored member is in quarantine.
     let piece = outcome.repaired.quarantine.last().expect("a piece");
     assert_eq!((piece.offset + piece.length) as usize, gzip.len() - 20);
     assert_eq!(broken(&outcome.bytes), Vec::<&str>::new());
 }
 
-/// A digest proves a block, and nothing proves the header above it: the member as it was tells what was altered.
+/// A digest proves a block, but not the header before it. The stored member in quarantine shows the
+/// alteration.
 #[test]
 fn a_member_with_an_altered_header_goes_to_quarantine_as_well() {
     let lines = "WARC-Type: resource\nWARC-Record-ID: <urn:test:1>\nWARC-Date: 2024-01-02T03:04:05Z\n\
@@ -190,7 +191,7 @@ fn a_member_with_an_altered_header_goes_to_quarantine_as_well() {
     assert!(whole.quarantine.is_empty() && whole.repaired.records_mended == 0);
 }
 
-/// Opening a pipe would wait for ever.
+/// Opening a pipe would wait forever.
 #[test]
 fn what_is_no_file_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -206,7 +207,7 @@ fn what_is_no_file_is_refused() {
     }
 }
 
-/// A digest of the whole would be taken for that of the part, so it gets another name.
+/// A digest of the whole would be taken for that of the truncated block, so it gets another name.
 #[test]
 fn digests_of_a_cut_record_are_kept_under_other_names() {
     let digest = "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ";
@@ -241,7 +242,7 @@ fn garbage_between_records_goes_to_quarantine() {
         assert_eq!(outcome.quarantine, junk, "{compression:?}");
         assert_eq!(outcome.repaired.quarantine[0].offset, one.len() as u64);
     }
-    // Behind a block within its member, where it could also be a part of the block.
+    // After a block within its member, where it could also be part of the block.
     let with_junk = [&response(1, "one")[..], b"more bytes\r\n\r\n"].concat();
     let outcome = mended(
         &file(Compression::GZIP, &[with_junk, response(2, "two")]),
@@ -252,10 +253,10 @@ fn garbage_between_records_goes_to_quarantine() {
     assert!(outcome.repaired.quarantine[0].decoded);
 }
 
-/// Only a digest tells whether bytes behind the declared length belong to the block.
+/// Only a digest shows whether bytes after the declared length belong to the block.
 #[test]
 fn a_length_that_is_too_small_grows_where_a_digest_proves_it() {
-    // The SHA-1 of "a block, whole", and that of something else.
+    // The SHA-1 of "a block, whole", and that of another text.
     let digests = [
         ("sha1:G6QA7WMCGOQBQMM3LAVRY2FEG4PTW2ME", true),
         ("sha1:2CKB42G2R44BKH7YNJQ7YWPXYXHZ7SVC", false),
@@ -286,7 +287,8 @@ fn a_length_that_is_too_small_grows_where_a_digest_proves_it() {
     }
 }
 
-/// Found by the fuzz target: the length that was added behind such a line made it the beginning of a record.
+/// Found by the fuzz target: the length added after such a line turned it into the beginning of a
+/// record.
 #[test]
 fn a_header_that_would_become_two_is_given_up() {
     let damaged = "WARC/1.1\r\nWARC-Type: metadata\r\nWARC-Record-ID: <urn:test:1>\r\nno fieldWARC/1.0\r\n\r\nblock\r\n\r\n";
@@ -304,7 +306,8 @@ fn a_header_that_would_become_two_is_given_up() {
     }
 }
 
-/// Found by the fuzz target: the length of a record whose URL has a carriage return stayed wrong.
+/// Found by the fuzz target: the wrong length of a record whose URL has a carriage return was not
+/// repaired.
 #[test]
 fn the_length_of_an_arc_record_is_mended_whatever_its_url_has() {
     let header = "filedesc://x 0.0.0.0 20110804181044 text/plain 6\n1 0 x\n\n";
@@ -372,7 +375,8 @@ fn names_that_are_taken_are_left_alone() {
     }
 }
 
-/// Every broken file is mended so that it can be read without damage, and mending that changes nothing more.
+/// Every damaged file can be read without defects after a repair, and repairing it again changes
+/// nothing.
 #[test]
 fn real_broken_files_are_mended() {
     let Some(data) = apart::shared_data() else { return };
@@ -398,7 +402,7 @@ fn real_broken_files_are_mended() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Damage at random places of a file costs no record that it does not touch, and no byte.
+    /// Random damage affects no record that it does not touch, and no byte is lost.
     #[test]
     fn random_damage_is_mended(
         blocks in prop::collection::vec("[ -~]{0,400}", 2..8),

@@ -1,4 +1,5 @@
-//! Files parted: every record is in one part, and every part has the description that its records need.
+//! Split files: every record is in one part, and every part has the `warcinfo` record that its
+//! records need.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -37,7 +38,7 @@ fn records(path: &Path) -> Vec<Record> {
     records
 }
 
-/// What tells a record from others, and all of it.
+/// The header fields and the block of a record.
 type Whole = (Vec<(String, String)>, Vec<u8>);
 
 fn whole(record: &Record) -> Whole {
@@ -48,8 +49,9 @@ fn whole(record: &Record) -> Whole {
     (headers.collect(), record.body.clone())
 }
 
-/// Checks what must hold of all parts: together they have the records of the input, each once and in its order within the part, and
-/// beside them copies of descriptions alone, with ids of their own. Returns the records of each part.
+/// Checks the invariants of the parts. Together they have the records of the input, each once and
+/// in order within its part, and in addition only copies of `warcinfo` records, with their own ids.
+/// Returns the records of each part.
 fn check(input: &Path, out: &Path, report: &Split) -> BTreeMap<String, Vec<Record>> {
     let before = records(input);
     let mut places: BTreeMap<Whole, Vec<usize>> = BTreeMap::new();
@@ -69,7 +71,8 @@ fn check(input: &Path, out: &Path, report: &Split) -> BTreeMap<String, Vec<Recor
                 .get_mut(&whole(record))
                 .and_then(|places| (!places.is_empty()).then(|| places.remove(0)))
             {
-                // A description may stand before records that came earlier in other parts, so it does not count for the order.
+                // A `warcinfo` record may precede records that came earlier in other parts, so it
+                // does not count for the order.
                 Some(_) if record.kind == Kind::Warcinfo => found += 1,
                 Some(place) => {
                     assert!(last.is_none_or(|last| last < place), "the order changed");
@@ -93,7 +96,8 @@ fn check(input: &Path, out: &Path, report: &Split) -> BTreeMap<String, Vec<Recor
     parts
 }
 
-/// A part that ended between an answer and its request would leave the answer to a POST looking like the page.
+/// If a part ended between an answer and its request, the answer to a POST would look like the
+/// page.
 #[test]
 fn a_part_ends_behind_the_exchange() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -164,7 +168,7 @@ fn a_part_ends_with_the_record_with_which_it_is_full() {
     }
 }
 
-/// More parts than are open at a time.
+/// With more parts than can be open at a time.
 #[test]
 fn there_is_a_part_for_each_host_type_or_day() {
     let dir = tempfile::tempdir().expect("a folder");

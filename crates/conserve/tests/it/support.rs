@@ -1,10 +1,11 @@
-//! Files of records, made and found.
+//! Generates files of records.
 
 use std::path::Path;
 
 use warc::{Compression, Writer};
 
-/// A record of WARC/1.1 with these header lines and this block; length and line ends are right.
+/// Returns a WARC/1.1 record with these header lines and this block. Length and line ends are
+/// correct.
 pub(crate) fn record(lines: &str, block: &str) -> Vec<u8> {
     let lines: String = lines.lines().map(|line| format!("{}\r\n", line.trim())).collect();
     format!(
@@ -14,7 +15,7 @@ pub(crate) fn record(lines: &str, block: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// A response that follows every rule.
+/// Returns a response that follows every rule.
 pub(crate) fn response(id: u32, block: &str) -> Vec<u8> {
     let lines = format!(
         "WARC-Type: response\nWARC-Record-ID: <urn:test:{id}>\nWARC-Date: 2024-01-02T03:04:05Z\n\
@@ -26,7 +27,7 @@ pub(crate) fn response(id: u32, block: &str) -> Vec<u8> {
     )
 }
 
-/// The records, each in a member of its own if compressed.
+/// Returns a file of the records, each in its own member if compressed.
 pub(crate) fn file(compression: Compression, records: &[Vec<u8>]) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), compression).expect("begun");
     for record in records {
@@ -35,7 +36,7 @@ pub(crate) fn file(compression: Compression, records: &[Vec<u8>]) -> Vec<u8> {
     writer.finish().expect("finished")
 }
 
-/// Nothing that was written aside is left in a folder.
+/// Checks that no temporary file is left in a folder.
 pub(crate) fn folder_is_clean(folder: &Path) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let name = entry.expect("an entry").file_name();

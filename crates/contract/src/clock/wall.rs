@@ -1,25 +1,25 @@
 //! The wall clock of this machine, protected against sudden jumps.
 //!
-//! A person or a faulty program may set a clock wrong by years and correct it a minute later. Versions
-//! written in between would carry the wrong time for ever. So a jump of more than [`DRIFT_MS_MAX`] against
-//! the steady clock, forwards or backwards, is believed only when it has lasted that long. Until then the
-//! clock continues from the time before the jump.
+//! An operator or a faulty program may set a clock wrong by years and correct it a minute later.
+//! Versions written in between would carry the wrong time forever. So a jump of more than
+//! [`DRIFT_MS_MAX`] against the steady clock, forwards or backwards, is believed only once it has
+//! lasted that long. Until then the clock continues from the time before the jump.
 
 use std::fmt;
 
 use parking_lot::Mutex;
 
-/// How far ahead of this machine's clock a version from elsewhere may be, in milliseconds. A version further
-/// ahead is refused: one machine with a broken clock must not drag all others along. Signatures of requests
-/// allow the same difference between two clocks.
+/// How far ahead of this machine's clock a version from another node may be, in milliseconds. A
+/// version further ahead is refused, so that one machine with a broken clock does not move the
+/// others forward. Signatures of requests allow the same difference between two clocks.
 pub const DRIFT_MS_MAX: u64 = 5 * 60 * 1000;
 
 /// Both clocks of a machine at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reading {
-    /// Milliseconds since 1970, as far as the machine knows.
+    /// Milliseconds since 1970, according to the machine.
     pub(super) wall_ms: u64,
-    /// Milliseconds since some fixed moment. It never goes back and never jumps.
+    /// Milliseconds since some fixed moment. Never goes back and never jumps.
     pub(super) steady_ms: u64,
 }
 
@@ -33,12 +33,13 @@ pub(super) struct Wall {
 struct Seen {
     /// The last reading at which the wall clock was believed.
     right: Reading,
-    /// When the wall clock jumped, in milliseconds of the steady clock; `None` while it is believed.
+    /// When the wall clock jumped, in milliseconds of the steady clock; `None` while it is
+    /// believed.
     off_since_ms: Option<u64>,
 }
 
 impl Wall {
-    /// The wall clock of this machine.
+    /// Returns the wall clock of this machine.
     pub(super) fn of_machine() -> Self {
         let began = system::now();
         Self::new(move || Reading {
@@ -58,7 +59,7 @@ impl Wall {
         }
     }
 
-    /// Milliseconds since 1970, without jumps that have not lasted long enough.
+    /// Returns milliseconds since 1970, ignoring jumps that have not lasted long enough.
     pub(super) fn now_ms(&self) -> u64 {
         let now = (self.read)();
         let mut seen = self.seen.lock();

@@ -63,7 +63,8 @@ fn hold(hold: bool) -> Protect {
     }
 }
 
-/// Every current protection with every write that neither mentions protection nor has the same content.
+/// Every current protection, with every write that neither mentions protection nor has the same
+/// content.
 #[test]
 fn what_is_protected_is_neither_deleted_nor_replaced() {
     for (current, is_refused) in [
@@ -84,7 +85,7 @@ fn what_is_protected_is_neither_deleted_nor_replaced() {
             };
             assert_eq!(after, expected, "{current}");
             assert_eq!(after.is_err(), is_refused, "{current}");
-            // Words about protection do not help.
+            // A change of protection with the write does not help.
             let words = bypassing(retention(Compliance, NOW + 9));
             let after = Protection::after(Some(&meta), &write, &words, NOW);
             assert_eq!(after.is_err(), is_refused, "{current}");
@@ -141,7 +142,7 @@ fn a_retention_in_force_is_shortened_only_by_those_who_may() {
             Some(retention(Compliance, long)),
         ),
         (complied, extend(Governance, 1), Some(complied)),
-        // It has ended: anything may follow.
+        // It has ended, so any change is allowed.
         (retention(Compliance, NOW), set(None), Some(None)),
         (
             retention(Compliance, NOW),
@@ -168,7 +169,7 @@ fn a_hold_comes_and_goes_without_touching_the_retention() {
     assert!(Protect::default().is_empty() && !hold(false).is_empty());
 }
 
-/// A client's attributes never set protection, and never those of the object that a copy was made of.
+/// A client's attributes never set protection, not even those copied from a protected object.
 #[test]
 fn attributes_of_a_write_say_nothing_about_protection() {
     let claimed = protection(retention(Compliance, NOW + 9), true);
@@ -216,7 +217,7 @@ fn what_cannot_be_read_protects() {
     }
 }
 
-/// A node of before there was protection must not carry such a change out as a plain put.
+/// A node that predates protection must not carry out such a change as a plain put.
 #[test]
 fn an_older_node_refuses_a_change_of_protection() {
     #[derive(Debug, serde::Deserialize)]
@@ -314,7 +315,8 @@ proptest! {
         prop_assert_eq!(Protection::of(&attributes), protection);
     }
 
-    /// Whatever is asked, in whatever order: before its end a compliance retention only gets longer.
+    /// Whatever changes are requested, in any order: a compliance retention only gets longer before
+    /// its end.
     #[test]
     fn compliance_only_grows(
         mut protection in any_protection(),
@@ -353,7 +355,7 @@ fn a_copy_covers_what_is_protected_no_longer_and_no_more_strictly() {
     let strict = meta(1, protection(retention(Compliance, NOW + 5), false));
     let weaker = meta(1, protection(retention(Governance, NOW + 9), false));
     assert!(!Protection::is_covered_by(&strict, &weaker, NOW));
-    // What has ended needs no cover.
+    // An ended retention needs no cover.
     assert!(Protection::is_covered_by(
         &strict,
         &meta(1, Protection::default()),

@@ -1,4 +1,4 @@
-//! Files of every format, made here.
+//! Generated files of every format.
 
 use std::io::Write as _;
 
@@ -6,7 +6,8 @@ use extract::{DocumentFailure, DocumentFormat};
 
 use crate::read;
 
-/// A PDF of these objects, the first of which is the catalogue. `trailer` is more of the trailer.
+/// Returns a PDF of these objects, the first of which is the catalogue. `trailer` is added to the
+/// trailer.
 pub(crate) fn pdf_of(objects: &[Vec<u8>], trailer: &str) -> Vec<u8> {
     let mut out = b"%PDF-1.4\n".to_vec();
     let mut offsets = Vec::new();
@@ -37,7 +38,7 @@ pub(crate) fn stream(dictionary: &str, content: &[u8]) -> Vec<u8> {
     object
 }
 
-/// A page that shows `content`, with more resources and objects behind the fourth.
+/// Returns a page that shows `content`, with more resources, and more objects after the fifth.
 pub(crate) fn pdf_showing(content: Vec<u8>, resources: &str, more: Vec<Vec<u8>>, trailer: &str) -> Vec<u8> {
     let page = format!(
         "<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>{resources}>>>>"
@@ -172,7 +173,7 @@ pub(crate) fn damaged() {
     unreadable(DocumentFormat::Docx, &word[..word.len() / 2]);
     unreadable(DocumentFormat::Pptx, &word);
     unreadable(DocumentFormat::Epub, &word);
-    // What comes before the damage is text, and there may be more.
+    // The text before the damage is kept and marked as truncated.
     let cut = zip_of(&[("word/document.xml", "<w:p><w:t>begun</w:t></w:p><w:t <")]);
     let found = read(DocumentFormat::Docx, &cut).unwrap();
     assert!(found.truncated && found.text.contains("begun"), "{found:?}");

@@ -1,4 +1,4 @@
-//! Documents that end, stop or fill whoever reads them.
+//! Documents that crash, hang or exhaust their reader.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::files::{pdf_showing, small_pdf, stream, zip_of};
 use crate::workers;
 
-/// A page whose form shows itself: the parser follows it until its stack ends.
+/// A page whose form shows itself: the parser recurses until its stack overflows.
 pub(crate) fn endless() -> Vec<u8> {
     let form = stream(
         "/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X 6 0 R>>>>",
@@ -20,7 +20,7 @@ pub(crate) fn endless() -> Vec<u8> {
     pdf_showing(stream("", b"/X Do"), "/XObject<</X 6 0 R>>", vec![form], "")
 }
 
-/// Forms that show the next one ten times each: to show the last, the parser works for years.
+/// Forms that show the next one ten times each: to show the last, the parser would work for years.
 pub(crate) fn exponential() -> Vec<u8> {
     let forms = (7..30).map(|next| {
         let resources =
@@ -32,7 +32,7 @@ pub(crate) fn exponential() -> Vec<u8> {
     pdf_showing(stream("", b"/X Do"), "/XObject<</X 6 0 R>>", more, "")
 }
 
-/// A page of two GiB of blanks, in two MiB.
+/// A page of two GiB of blanks, compressed to two MiB.
 fn bomb() -> Vec<u8> {
     let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
     let blanks = vec![b' '; 1 << 20];
@@ -47,7 +47,7 @@ fn bomb() -> Vec<u8> {
     )
 }
 
-/// Whether the workers read a harmless document.
+/// Checks that the workers read a harmless document.
 #[track_caller]
 fn check_usable(workers: &Workers) {
     let read = workers.read(DocumentFormat::Pdf, &small_pdf("harmless"));
@@ -60,7 +60,7 @@ fn check_usable(workers: &Workers) {
 pub(crate) fn a_crash_costs_one_document() {
     let workers = workers(30);
     check_usable(&workers);
-    // The second time a fresh worker has the same fate.
+    // The second time, the document crashes a fresh worker.
     for _ in 0..2 {
         let read = workers.read(DocumentFormat::Pdf, &endless());
         assert!(matches!(read, Err(DocumentFailure::Crashed(_))), "{read:?}");
@@ -117,7 +117,7 @@ pub(crate) fn any_bytes_leave_the_workers_usable() {
             ("content.xml", "<p>words</p>"),
         ]),
     );
-    // Real files with some bytes changed reach further than noise.
+    // Real files with some changed bytes reach further than noise.
     let bytes = prop_oneof![
         1 => prop::collection::vec(any::<u8>(), 0..2000),
         4 => (any::<bool>(), prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..20), any::<prop::sample::Index>()).prop_map(
@@ -142,7 +142,7 @@ pub(crate) fn any_bytes_leave_the_workers_usable() {
     runner
         .run(&cases, |(format, bytes)| {
             let once = workers.read(format, &bytes);
-            // A function of the bytes, also of a worker that has read others.
+            // The result depends only on the bytes, even if the worker has read others.
             if !once.as_ref().is_err_and(DocumentFailure::is_of_the_moment) {
                 prop_assert_eq!(&once, &workers.read(format, &bytes));
             }
@@ -156,7 +156,7 @@ pub(crate) fn no_program_is_said_so() {
     let workers = Workers::new("/nowhere/weft".into(), Limits::default());
     let read = workers.read(DocumentFormat::Pdf, &small_pdf("x"));
     assert!(matches!(read, Err(DocumentFailure::NoReader(_))), "{read:?}");
-    // A program that is no worker ends, or says what it must not.
+    // A program that is no worker ends, or violates the protocol.
     let workers = Workers::new("/bin/echo".into(), Limits::default());
     let read = workers.read(DocumentFormat::Pdf, &small_pdf("x"));
     assert!(matches!(read, Err(DocumentFailure::Crashed(_))), "{read:?}");

@@ -1,4 +1,5 @@
-//! Workers, as a program has them. This program is its own worker, so it has a main function and no harness.
+//! Tests of workers as separate processes. This program is its own worker, so it has a main
+//! function and no harness.
 
 mod files;
 mod hostile;
@@ -61,7 +62,7 @@ fn main() -> ExitCode {
         processes::ask_and_wait();
         return ExitCode::SUCCESS;
     }
-    // A test fails by its panic, which ends the program.
+    // A failing test panics, which ends the program.
     for (name, test) in TESTS
         .iter()
         .filter(|(name, _)| first.starts_with('-') || name.contains(&first))
@@ -84,7 +85,7 @@ fn workers(seconds: u64) -> Workers {
     Workers::new(this_program(), limits)
 }
 
-/// Reads with a time that no test reaches by itself.
+/// Reads with a timeout that no test reaches.
 fn read(format: DocumentFormat, bytes: &[u8]) -> Result<DocumentText, DocumentFailure> {
     workers(60).read(format, bytes)
 }

@@ -1,4 +1,4 @@
-//! Which processes there are.
+//! Tests of the number of processes.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,17 +10,17 @@ use crate::files::small_pdf;
 use crate::hostile::exponential;
 use crate::{this_program, workers};
 
-/// The argument of this program that makes it ask for a document that is never read.
+/// The argument that makes this program request a document that is never finished.
 pub(crate) const ASKER: &str = "ask-and-wait";
 
-/// Asks for one document, then for one that hangs.
+/// Requests one document, then one that hangs.
 pub(crate) fn ask_and_wait() {
     let workers = workers(600);
     workers.read(DocumentFormat::Pdf, &small_pdf("x")).unwrap();
     let _ = workers.read(DocumentFormat::Pdf, &exponential());
 }
 
-/// Processes whose parent is this one, with the letter of their state.
+/// Returns the child processes of `parent`, with the letter of their state.
 fn children(parent: u32) -> Vec<(u32, char)> {
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     processes
@@ -48,14 +48,15 @@ fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Time that a worker has computed, in ticks of the system (mostly 10 ms), until it must be reading the document that never ends.
+/// CPU time of a worker, in ticks of the system (mostly 10 ms), after which it must be reading the
+/// endless document.
 const TICKS: u64 = 30;
 
-/// Time that a process has computed, in ticks.
+/// CPU time of a process, in ticks.
 fn ticks_of(process: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let after_name = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
-    // The 14th field of all, where the state is the third (proc_pid_stat(5)).
+    // The 14th field; the state is the third (proc_pid_stat(5)).
     after_name
         .split(' ')
         .nth(11)
@@ -63,7 +64,7 @@ fn ticks_of(process: u32) -> u64 {
         .unwrap_or(0)
 }
 
-/// Their processes are read from here.
+/// Returns whether there is a /proc to read processes from.
 fn has_proc() -> bool {
     let there = Path::new("/proc/self/stat").exists();
     if !there {
@@ -79,7 +80,7 @@ pub(crate) fn none_is_left_behind() {
     let workers = workers(1);
     workers.read(DocumentFormat::Pdf, &small_pdf("x")).unwrap();
     assert_eq!(own_children().len(), 1);
-    // One that is ended for its time is no zombie.
+    // A worker ended after a timeout leaves no zombie.
     workers.read(DocumentFormat::Pdf, &exponential()).unwrap_err();
     assert_eq!(own_children(), []);
     workers.read(DocumentFormat::Pdf, &small_pdf("x")).unwrap();
@@ -139,7 +140,7 @@ pub(crate) fn they_end_with_the_process_that_asks() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    // The first document is read, the second is being read: its worker works.
+    // The first document is finished and the second is being read: its worker is busy.
     let busy = || {
         children(asker.id())
             .into_iter()

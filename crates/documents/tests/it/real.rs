@@ -1,4 +1,4 @@
-//! Real files.
+//! Tests with real files.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use extract::DocumentFormat;
 
 use crate::read;
 
-/// Documents that come with packages of a system, and words of theirs.
+/// Documents from system packages, with words that they contain.
 const FILES: &[(&str, &str)] = &[
     (
         "/usr/share/doc/libtasn1-doc/libtasn1.pdf",

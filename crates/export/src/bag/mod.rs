@@ -1,9 +1,12 @@
-//! The files of a collection as a bag (BagIt 1.0, RFC 8493): byte for byte as they were loaded, with manifests.
+//! Exports the files of a collection as a bag (BagIt 1.0, RFC 8493): byte for byte as loaded, with
+//! manifests.
 //!
 //! Invariants:
-//! - a file is in the bag only if it has the digest that the ledger has of it, taken of the very bytes that were written;
-//! - no file of which anything is taken down is in the bag; what is taken down while it is made makes it fail;
-//! - a bag is whole or not there: it is made in a folder with another name by whoever asks, and gets its name at the end.
+//! - a file is in the bag only if it has the digest in the ledger, computed from the very bytes
+//!   that were written;
+//! - a file with anything taken down is not in the bag; a takedown during the export makes it fail;
+//! - a bag is complete or absent: the caller makes it in a folder with another name, and renames
+//!   that at the end.
 
 mod names;
 mod tags;
@@ -21,7 +24,7 @@ use archive::question::{InputState, Ledger, LedgerRow};
 use archive::{Archive, AskError};
 use inputs::FromStart;
 
-/// Rows of the ledger asked for at a time.
+/// Number of ledger rows requested at a time.
 const ROWS_AT_ONCE: usize = 1000;
 
 /// Bytes copied at a time.
@@ -33,12 +36,12 @@ pub enum BagError {
     /// The archive did not answer.
     #[error(transparent)]
     Ask(#[from] AskError),
-    /// There is nothing to put into it.
+    /// There is no file for the bag.
     #[error("{of} has no file that can be put into a bag{}", why(.left_out))]
     Nothing {
-        /// What was asked for.
+        /// The requested collection.
         of: String,
-        /// What there was, and why it was left out.
+        /// The files left out, and why.
         left_out: Vec<FileLeftOut>,
     },
     /// A file of the bag cannot be written.
@@ -46,18 +49,18 @@ pub enum BagError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What failed.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Something of a file was taken down while the bag was made.
+    /// Something in a file was taken down while the bag was made.
     #[error("something of {0} was taken down meanwhile; make the bag again, without it")]
     TakenDown(String),
-    /// Whoever asked has ended it.
+    /// The caller stopped the export.
     #[error("stopped; there is no bag")]
     Stopped,
 }
 
-/// Why the first file was left out, for messages.
+/// Returns why the first file was left out, for messages.
 fn why(left_out: &[FileLeftOut]) -> String {
     left_out
         .first()
@@ -65,42 +68,42 @@ fn why(left_out: &[FileLeftOut]) -> String {
         .unwrap_or_default()
 }
 
-/// What a bag has.
+/// The content of a bag.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Bagged {
-    /// Files below `data/`.
+    /// Number of files below `data/`.
     pub files: u64,
-    /// Their bytes.
+    /// Total size of these files in bytes.
     pub bytes: u64,
-    /// Files that are not in it, and why.
+    /// Files left out, and why.
     pub left_out: Vec<FileLeftOut>,
 }
 
-/// A file that is not in a bag.
+/// A file left out of a bag.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct FileLeftOut {
-    /// Its name in the ledger.
+    /// Name of the file in the ledger.
     pub name: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
 /// A file that was put into a bag.
 struct Payload {
-    /// Its path in the bag, from `data/` on.
+    /// Path in the bag, from `data/` on.
     path: String,
     sha256: String,
     sha512: String,
-    /// Its row of the ledger is found again by these.
+    /// Name and digest, with which its row in the ledger is found again.
     name: String,
     digest: String,
 }
 
-/// Makes a bag of the files of a collection, or of all, in `folder`, which must not exist. `progress` is told how many bytes were
-/// copied of how many, and gives whether to go on.
+/// Makes a bag of the files of a collection, or of all, in `folder`, which must not exist.
+/// `progress` gets the number of bytes copied and the total, and returns whether to continue.
 ///
 /// # Errors
-/// [`BagError`]; what was made until then stays for the caller to remove.
+/// [`BagError`]. The caller must remove the incomplete folder.
 pub fn write_bag(
     archive: &Archive,
     collection: Option<&str>,
@@ -155,7 +158,7 @@ pub fn write_bag(
     Ok(bagged)
 }
 
-/// Rows of the ledger, of a collection or all.
+/// Returns the ledger rows of a collection, or all rows.
 fn files_of(archive: &Archive, collection: Option<&str>) -> Result<Vec<LedgerRow>, AskError> {
     let (mut rows, mut after) = (Vec::new(), None);
     loop {
@@ -174,7 +177,7 @@ fn files_of(archive: &Archive, collection: Option<&str>) -> Result<Vec<LedgerRow
     }
 }
 
-/// Copies an input; gives its SHA-256 and SHA-512, or why it is not what was loaded.
+/// Copies an input. Returns its SHA-256 and SHA-512, or why it differs from the loaded input.
 fn copy_into_bag(
     archive: &Archive,
     row: &LedgerRow,
@@ -218,7 +221,7 @@ fn copy_into_bag(
     })
 }
 
-/// What was taken down since the ledger was read must not leave with the bag.
+/// Content taken down since the ledger was read must not leave with the bag.
 fn check_none_taken_down(
     archive: &Archive,
     collection: Option<&str>,
@@ -236,7 +239,7 @@ fn check_none_taken_down(
     Ok(())
 }
 
-/// Why an input is not put into a bag, if it is not.
+/// Returns why an input is left out of a bag, if it is.
 fn left_out(row: &LedgerRow) -> Option<String> {
     const REDACT: &str = "weft redact writes a copy without that";
     match &row.state {

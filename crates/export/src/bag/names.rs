@@ -1,4 +1,5 @@
-//! Paths of files in a bag. Names of inputs are names, paths or addresses, of whoever loaded them: nothing in them leads out of `data/`.
+//! Makes paths of files in a bag. Names of inputs are names, paths or addresses chosen by users, so
+//! they must not lead out of `data/`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,10 +8,10 @@ use std::path::Path;
 
 use archive::question::LedgerRow;
 
-/// Longest part of a path, in bytes: file systems have 255.
+/// Longest part of a path, in bytes. File systems allow 255.
 const PART_BYTES_MAX: usize = 200;
 
-/// Paths that are taken.
+/// Paths in use.
 #[derive(Default)]
 pub(super) struct Names {
     files: BTreeSet<String>,
@@ -18,7 +19,8 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The path of an input in the bag, from `data/` on. Another input of the same name is put into a folder named by its digest.
+    /// Returns the path of an input in the bag, from `data/` on. A second input with the same name
+    /// is put into a folder named by its digest.
     pub(super) fn path_of(&mut self, row: &LedgerRow) -> String {
         let name = safe(&row.input);
         let digest = row.digest.trim_start_matches("sha256:");
@@ -35,8 +37,9 @@ impl Names {
         path
     }
 
-    /// Whether there is no such file, no folder of that name, and no file where it needs a folder. Letters are alike in either case, as
-    /// they are where a bag may be copied to.
+    /// Returns whether a path is free: no such file or folder exists, and each of its folders can
+    /// be a folder. Upper and lower case are considered equal, as on some file systems to which a
+    /// bag may be copied.
     fn is_free(&self, path: &str) -> bool {
         let path = path.to_lowercase();
         let mut above = path.as_str();
@@ -50,7 +53,7 @@ impl Names {
     }
 }
 
-/// A name as a relative path that any file system can have.
+/// Converts a name to a relative path that every file system accepts.
 fn safe(name: &str) -> String {
     let parts = name
         .split(['/', '\\'])
@@ -65,14 +68,14 @@ fn safe(name: &str) -> String {
 fn safe_part(part: &str) -> String {
     let is_odd = |c: char| c.is_control() || matches!(c, ':' | '*' | '?' | '"' | '<' | '>' | '|');
     let mut safe = part.replace(is_odd, "_");
-    // The end is kept: it says what the file is.
+    // The end is kept, because it contains the extension.
     while safe.len() > PART_BYTES_MAX {
         safe.remove(0);
     }
     safe
 }
 
-/// Removes a file that does not stay in the bag, and folders that were made for it alone.
+/// Removes a file that must not stay in the bag, and folders that contain nothing else.
 pub(super) fn remove(folder: &Path, file: &Path) -> io::Result<()> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -81,7 +84,7 @@ pub(super) fn remove(folder: &Path, file: &Path) -> io::Result<()> {
     let data = folder.join("data");
     let mut parent = file.parent();
     while let Some(empty) = parent.filter(|parent| *parent != data && parent.starts_with(&data)) {
-        // It ends at the first that has something in it.
+        // Stops at the first folder that is not empty.
         if fs::remove_dir(empty).is_err() {
             break;
         }

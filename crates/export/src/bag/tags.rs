@@ -1,4 +1,5 @@
-//! What stands in a bag beside its files: the declaration, `bag-info.txt`, manifests of the files and of these (RFC 8493, 2.1 and 2.2).
+//! Writes the other files of a bag: the declaration, `bag-info.txt`, manifests of the files and of
+//! these (RFC 8493, 2.1 and 2.2).
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -12,7 +13,7 @@ use super::{BagError, Bagged, Payload, failed};
 
 const DECLARATION: &str = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n";
 
-/// What a bag is of, in words.
+/// Returns a phrase for the content of a bag.
 pub(super) fn described(collection: Option<&str>) -> String {
     match collection {
         Some(collection) => format!("the collection {collection}"),
@@ -20,7 +21,7 @@ pub(super) fn described(collection: Option<&str>) -> String {
     }
 }
 
-/// Writes everything but the files.
+/// Writes everything except the files of the collection.
 pub(super) fn write(
     folder: &Path,
     collection: Option<&str>,
@@ -70,7 +71,7 @@ fn info(collection: Option<&str>, bagged: &Bagged) -> String {
         let _ = writeln!(info, "Bag-Group-Identifier: {}", one_line(collection));
     }
     if !bagged.left_out.is_empty() {
-        // How many, and no names: what is taken down must not be told of where the bag goes.
+        // Only the number and no names: takedowns must not be revealed wherever the bag is sent.
         let _ = writeln!(info, "Weft-Files-Left-Out: {}", bagged.left_out.len());
     }
     info
@@ -80,7 +81,7 @@ fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }
 
-/// A path as manifests have it: line ends and the sign that stands for them are encoded.
+/// Returns a path as manifests have it: line ends and the percent sign are encoded.
 fn encoded(path: &str) -> String {
     path.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }

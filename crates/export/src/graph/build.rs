@@ -1,4 +1,4 @@
-//! From parts to a graph.
+//! Builds a graph from its parts.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
@@ -13,7 +13,7 @@ use crate::results::AskBy;
 use archive::AskError;
 use archive::question::GraphPart;
 
-/// A graph on its way.
+/// A graph being built.
 pub struct GraphBuilder {
     question: GraphPart,
     dir: PathBuf,
@@ -23,7 +23,8 @@ pub struct GraphBuilder {
 }
 
 impl GraphBuilder {
-    /// Of the links that `question` asks for, from its cursor on. `scratch` is a directory for temporary files, which have no names.
+    /// Builds the graph of the links that `question` selects, from its cursor on. `scratch` is a
+    /// directory for unnamed temporary files.
     pub fn new(question: GraphPart, scratch: &Path) -> GraphBuilder {
         GraphBuilder {
             question,
@@ -34,17 +35,17 @@ impl GraphBuilder {
         }
     }
 
-    /// Pages gone through so far, of the time and collection asked for.
+    /// Returns the number of pages read so far that match the time and collection.
     pub fn pages(&self) -> u64 {
         self.totals.pages
     }
 
-    /// Whether all links are in it.
+    /// Returns whether all links have been added.
     pub fn is_complete(&self) -> bool {
         self.ended
     }
 
-    /// Adds the next part; `false` where there is none.
+    /// Adds the next part. Returns `false` after the last one.
     ///
     /// # Errors
     /// [`GraphError`].
@@ -65,7 +66,7 @@ impl GraphBuilder {
         self.totals.epoch_last = answer.epoch;
         self.totals.pages += answer.body.pages;
         match answer.body.next {
-            // An answer that leads to itself would be added up for ever.
+            // A part that leads to itself would be added forever.
             Some(next) if self.question.after.as_ref() == Some(&next) => {
                 Err(AskError::internal("the parts of the graph lead to themselves again").into())
             }
@@ -80,7 +81,7 @@ impl GraphBuilder {
         }
     }
 
-    /// The graph of the parts that were added.
+    /// Returns the graph of the parts added.
     ///
     /// # Errors
     /// [`GraphError::Scratch`].
@@ -115,7 +116,7 @@ impl GraphBuilder {
     }
 }
 
-/// What an edge adds to its nodes.
+/// Returns the contributions of an edge to its nodes.
 fn ends_of(edge: &Edge) -> Vec<Node> {
     let source = Node {
         name: edge.source.clone(),
@@ -141,14 +142,14 @@ fn ends_of(edge: &Edge) -> Vec<Node> {
     ]
 }
 
-/// All nodes, and the names of the largest ones if not all are wanted.
+/// Returns all nodes, and the names of the largest ones if their number is limited.
 fn nodes(
     ends: Sorter,
     dir: &Path,
     nodes_max: Option<usize>,
 ) -> Result<(Spool, Option<HashSet<String>>), GraphError> {
     let mut nodes = SpoolWriter::new(dir);
-    // The smallest on top: it gives way to a larger one.
+    // The smallest is on top, and is replaced by a larger one.
     let mut largest: BinaryHeap<Reverse<(u64, Reverse<String>)>> = BinaryHeap::new();
     let sorted = ends.finish().map_err(scratch(dir))?;
     let mut encoded = Vec::new();

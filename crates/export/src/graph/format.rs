@@ -1,24 +1,25 @@
-//! The forms of files that a graph is written as.
+//! File formats of graphs.
 
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-/// What a graph is written as.
+/// A file format of graphs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GraphFormat {
-    /// GEXF 1.3: nodes and edges, each edge with the time from which to which its links were seen. Gephi reads it.
+    /// GEXF 1.3: nodes and edges, each edge with the time range in which its links were seen. Gephi
+    /// reads it.
     Gexf,
     /// GraphML: nodes and edges. networkx, igraph and yEd read it.
     Graphml,
     /// Edges as a Parquet file.
     Parquet,
-    /// Edges as comma-separated values with a line of names (RFC 4180).
+    /// Edges as comma-separated values with a header line (RFC 4180).
     Csv,
 }
 
 impl GraphFormat {
-    /// All of them.
+    /// All formats.
     pub const ALL: [GraphFormat; 4] = [
         GraphFormat::Gexf,
         GraphFormat::Graphml,
@@ -26,7 +27,7 @@ impl GraphFormat {
         GraphFormat::Csv,
     ];
 
-    /// Its name, which is also what names of such files end in.
+    /// Returns the name of the format, which is also the extension of such files.
     pub fn name(self) -> &'static str {
         match self {
             GraphFormat::Gexf => "gexf",
@@ -36,7 +37,7 @@ impl GraphFormat {
         }
     }
 
-    /// The format that a file's name ends in.
+    /// Returns the format for the extension of a file.
     pub fn of_path(path: &Path) -> Option<GraphFormat> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         extension.parse().ok()

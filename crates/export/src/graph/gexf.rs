@@ -1,5 +1,7 @@
-//! GEXF 1.3 (<https://gexf.net>). Edges have the days of their earliest and latest pages as `start` and `end`, so that Gephi's
-//! timeline shows them when they were there; days, because networkx reads no times in this format. Links within a node are an attribute of it: drawn as loops they would hide the others.
+//! Writes GEXF 1.3 (<https://gexf.net>). Edges have the days of their earliest and latest pages as
+//! `start` and `end`, so that Gephi's timeline shows them when they existed; days, because networkx
+//! does not read times in this format. Links within a node are an attribute of it: drawn as loops
+//! they would hide the others.
 
 use std::io::Write;
 
@@ -9,7 +11,7 @@ const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <gexf xmlns="http://gexf.net/1.3" version="1.3">
 <meta><creator>Weft</creator><description>"#;
 
-/// What is declared of the attributes of nodes and edges.
+/// Declarations of the attributes of nodes and edges.
 const ATTRIBUTES: &str = r#"</description></meta>
 <graph defaultedgetype="directed" mode="dynamic" timeformat="date">
 <attributes class="node" mode="static">
@@ -61,7 +63,7 @@ pub(super) fn write(graph: &mut Graph, out: &mut dyn Write) -> Result<(), GraphE
     writeln!(out, "</edges>\n</graph>\n</gexf>").map_err(GraphError::Output)
 }
 
-/// `2014-01-26`
+/// Returns a day such as `2014-01-26`.
 fn day(time_ms: i64) -> String {
     let time = format::date::iso(time_ms);
     time.split_once('T').map_or("", |(day, _)| day).to_owned()

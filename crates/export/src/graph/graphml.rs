@@ -1,4 +1,5 @@
-//! GraphML (<http://graphml.graphdrawing.org>). Links within a node are an attribute of it, as in GEXF.
+//! Writes GraphML (<http://graphml.graphdrawing.org>). Links within a node are an attribute of it,
+//! as in GEXF.
 
 use std::io::Write;
 

@@ -1,11 +1,13 @@
-//! The graph of links between domains or hosts: parts of it are asked for as clients do, added up, and written for other programs.
+//! The graph of links between domains or hosts. Its parts are requested as clients do, added up,
+//! and written for other programs.
 //!
 //! Invariants:
-//! - the links of all edges add up to the links of the pages that were gone through;
-//! - memory is bounded however many nodes and edges there are: they are sorted in temporary files. Where only the largest nodes are
-//!   wanted, their names are held.
+//! - the links of all edges add up to the links of the pages read;
+//! - memory is bounded for any number of nodes and edges, which are sorted in temporary files. If
+//!   only the largest nodes are requested, their names are held in memory.
 //!
-//! Each part is of the newest epoch, as each thousand of an export is: a page that is there throughout is counted once.
+//! Each part is from the newest epoch, like each batch of an export. A page that exists throughout
+//! is counted once.
 
 mod build;
 mod format;
@@ -28,37 +30,38 @@ use self::spool::Spool;
 use archive::AskError;
 use archive::question::GraphBy;
 
-/// What of a graph is wanted.
+/// The part of a graph to keep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GraphSelection {
-    /// Edges of fewer links are left out, and nodes that then have none.
+    /// Edges with fewer links are left out, and nodes that then have no edge.
     pub links_min: u64,
-    /// Only so many nodes: those with most links from and to others, then by name. Edges are those between them.
+    /// Limit of nodes. Those with the most links from and to others are kept, then by name, with
+    /// the edges between them.
     pub nodes_max: Option<usize>,
 }
 
-/// What a graph comes to.
+/// The totals of a graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct GraphTotals {
-    /// Pages and redirects with links that were gone through, of the time and collection asked for.
+    /// Number of pages and redirects with links that match the time and collection.
     pub pages: u64,
-    /// Their links, all of them.
+    /// Number of all their links.
     pub links: u64,
-    /// Nodes of the graph.
+    /// Number of nodes in the graph.
     pub nodes: u64,
-    /// Edges of the graph between different nodes.
+    /// Number of edges in the graph between different nodes.
     pub edges: u64,
-    /// Links of these edges.
+    /// Number of links of these edges.
     pub links_between: u64,
-    /// Links of nodes of the graph to themselves.
+    /// Number of links of nodes in the graph to themselves.
     pub links_within: u64,
     /// Epoch of the first part.
     pub epoch_first: u64,
-    /// Epoch of the last part: another one where something was loaded meanwhile.
+    /// Epoch of the last part. It differs from the first if something was loaded meanwhile.
     pub epoch_last: u64,
 }
 
-/// Why there is no graph.
+/// Why a graph could not be built or written.
 #[derive(Debug, thiserror::Error)]
 pub enum GraphError {
     /// The archive did not answer.
@@ -69,40 +72,40 @@ pub enum GraphError {
     Scratch {
         /// The directory for temporary files.
         dir: String,
-        /// What failed.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The output does not take more.
+    /// Writing to the output failed.
     #[error("write the graph: {0}")]
     Output(#[source] io::Error),
-    /// The edges do not become a Parquet file.
+    /// The Parquet file could not be written.
     #[error(transparent)]
     Parquet(#[from] RowStreamError),
 }
 
-/// A graph, complete.
+/// A complete graph.
 pub struct Graph {
     by: GraphBy,
     /// Nodes by name.
     nodes: Spool,
-    /// Edges by source and target; also those that `kept` leaves out.
+    /// Edges by source and target, including those left out because of `kept`.
     edges: Spool,
-    /// Names of the nodes, if not all there are belong to the graph.
+    /// Names of the nodes in the graph, if some are left out.
     kept: Option<HashSet<String>>,
     totals: GraphTotals,
 }
 
 impl Graph {
-    /// What it comes to.
+    /// Returns the totals.
     pub fn totals(&self) -> GraphTotals {
         self.totals
     }
 
-    /// Calls `each` for all nodes, by name. Their counts are over all edges that are large enough, also to nodes that do not belong to
-    /// the graph.
+    /// Calls `each` for all nodes, sorted by name. Their counts include all edges with enough
+    /// links, even to nodes left out of the graph.
     ///
     /// # Errors
-    /// [`GraphError::Scratch`], or what `each` returns.
+    /// [`GraphError::Scratch`], or the error of `each`.
     pub fn for_each_node(
         &mut self,
         each: &mut dyn FnMut(&Node) -> Result<(), GraphError>,
@@ -117,10 +120,11 @@ impl Graph {
         })
     }
 
-    /// Calls `each` for all edges, by source and target; where these are the same, the links are within the node.
+    /// Calls `each` for all edges, sorted by source and target. If the two are equal, the links are
+    /// within the node.
     ///
     /// # Errors
-    /// [`GraphError::Scratch`], or what `each` returns.
+    /// [`GraphError::Scratch`], or the error of `each`.
     pub fn for_each_edge(
         &mut self,
         each: &mut dyn FnMut(&Edge) -> Result<(), GraphError>,
@@ -136,10 +140,10 @@ impl Graph {
         })
     }
 
-    /// Writes it. The same graph gives the same bytes.
+    /// Writes the graph. The same graph gives the same bytes.
     ///
     /// # Errors
-    /// [`GraphError`]; some of it may have been written.
+    /// [`GraphError`]. The output may be incomplete.
     pub fn write(&mut self, format: GraphFormat, out: &mut dyn Write) -> Result<(), GraphError> {
         match format {
             GraphFormat::Gexf => gexf::write(self, out),
@@ -151,7 +155,8 @@ impl Graph {
     }
 }
 
-/// Text in XML: what has a meaning there is escaped, and what XML cannot have at all is replaced.
+/// Returns text for XML: special characters are escaped, and characters not allowed in XML are
+/// replaced.
 fn xml(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,5 @@
-//! Edges and nodes as rows that sort by name: names, each with a NUL behind it, then numbers of 8 bytes, big-endian.
+//! Edges and nodes as rows that sort by name: names, each followed by a NUL, then numbers of 8
+//! bytes, big-endian.
 
 use std::io;
 
@@ -7,13 +8,13 @@ use archive::question::GraphEdge;
 /// Links from one node to another, or to itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Edge {
-    /// The node that the links are on.
+    /// The node that contains the links.
     pub source: String,
-    /// The node that they lead to.
+    /// The node that the links point to.
     pub target: String,
-    /// Rows of the view `links` between the two.
+    /// Number of rows of the view `links` between the two nodes.
     pub links: u64,
-    /// Pages of the source that have such links.
+    /// Number of pages of the source with such links.
     pub pages: u64,
     /// When the earliest of these pages was captured, in milliseconds since 1970.
     pub first_ms: i64,
@@ -22,7 +23,7 @@ pub struct Edge {
 }
 
 impl Edge {
-    /// Whether the links are of a node to itself.
+    /// Returns whether the links are from a node to itself.
     pub fn is_within(&self) -> bool {
         self.source == self.target
     }
@@ -76,18 +77,18 @@ impl Edge {
 /// A domain or host with its links.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Node {
-    /// Its name.
+    /// Name of the domain or host.
     pub name: String,
-    /// Links from it to others.
+    /// Number of links from it to others.
     pub links_out: u64,
-    /// Links from others to it.
+    /// Number of links from others to it.
     pub links_in: u64,
-    /// Links from it to itself.
+    /// Number of links from it to itself.
     pub links_within: u64,
 }
 
 impl Node {
-    /// Links from and to others: what makes it large.
+    /// Returns the number of links from and to others, which is the size of the node.
     pub fn links(&self) -> u64 {
         self.links_out + self.links_in
     }
@@ -119,7 +120,7 @@ impl Node {
     }
 }
 
-/// A NUL ends a name: in a name of strangers it is replaced.
+/// A NUL ends a name. Names come from strangers, so a NUL inside one is replaced.
 fn put_name(name: &str, row: &mut Vec<u8>) {
     match name.contains('\0') {
         true => row.extend_from_slice(name.replace('\0', "\u{fffd}").as_bytes()),
@@ -134,7 +135,7 @@ fn put_numbers<const N: usize>(numbers: [u64; N], row: &mut Vec<u8>) {
     }
 }
 
-/// Names and numbers of a row, which was written here.
+/// Splits a row written by this module into names and numbers.
 fn split<const N: usize>(row: &[u8]) -> (&[u8], [u64; N]) {
     let (names, numbers) = row.split_at(row.len().saturating_sub(N * 8));
     let mut numbers = numbers
@@ -149,7 +150,7 @@ fn name(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Adds up neighbours that are of one edge or node.
+/// Merges adjacent rows of the same edge or node.
 pub(super) fn merged<R>(
     rows: impl Iterator<Item = io::Result<Vec<u8>>>,
     decode: fn(&[u8]) -> R,

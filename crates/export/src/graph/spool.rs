@@ -1,4 +1,5 @@
-//! Rows in their order, to be read several times: in memory while they are few, then in a temporary file without a name.
+//! Rows in order that can be read several times: in memory while there are few, then in an unnamed
+//! temporary file.
 
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use tempfile::SpooledTempFile;
 
 use super::GraphError;
 
-/// Rows in memory before they move into a file, in bytes.
+/// Bytes of rows in memory before they move to a file.
 const MEMORY_BYTES: usize = 4 << 20;
 
 pub(super) struct Spool {
@@ -21,7 +22,7 @@ pub(super) struct SpoolWriter {
     out: BufWriter<SpooledTempFile>,
 }
 
-/// What a failure of a temporary file is told as.
+/// Converts a failure of a temporary file.
 pub(super) fn scratch(dir: &Path) -> impl Fn(io::Error) -> GraphError + '_ {
     |source| GraphError::Scratch {
         dir: dir.display().to_string(),
@@ -37,7 +38,7 @@ impl SpoolWriter {
         }
     }
 
-    /// Adds a row behind its length (4 bytes, little-endian).
+    /// Appends a row after its length (4 bytes, little-endian).
     pub(super) fn push(&mut self, row: &[u8]) -> Result<(), GraphError> {
         let length = (row.len() as u32).to_le_bytes();
         let put = self.out.write_all(&length).and_then(|()| self.out.write_all(row));

@@ -1,4 +1,5 @@
-//! Edges as rows of a table. Those within a node have it as source and target: the sum of `links` is that of all links.
+//! Edges as rows of a table. Links within a node have it as both source and target, so the sum of
+//! `links` is that of all links.
 
 use std::io::{self, Write};
 
@@ -7,7 +8,7 @@ use facts::{Field, Kind, RowStream};
 use super::{Graph, GraphError};
 use crate::csv_text::csv_text;
 
-/// The columns, of CSV and Parquet alike.
+/// The columns, for both CSV and Parquet.
 static COLUMNS: [Field; 6] = [
     Field::new("source", Kind::Text),
     Field::new("target", Kind::Text),

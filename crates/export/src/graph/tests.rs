@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use archive::question::{Answer, Body, GraphEdge, GraphPartBody, Question};
 
-/// Parts as an archive gives them, one after the other.
+/// Builds a graph from parts as an archive returns them, one after the other.
 fn build(parts: &[Vec<GraphEdge>], selection: GraphSelection) -> Graph {
     let dir = tempfile::tempdir().unwrap();
     let asked = std::cell::Cell::new(0);
@@ -72,7 +72,7 @@ fn edge(source: &str, target: &str, links: u64) -> GraphEdge {
     }
 }
 
-/// Compares a graph with what a map makes of the same edges.
+/// Compares a graph with a map of the same edges.
 fn check(parts: &[Vec<GraphEdge>], selection: GraphSelection) {
     let mut graph = build(parts, selection);
     let mut sums: BTreeMap<(String, String), Edge> = BTreeMap::new();

@@ -1,8 +1,9 @@
-//! Which records a redacted copy leaves out.
+//! Decides which records a redacted copy leaves out.
 //!
-//! What a crawler derives from a page belongs to it: text, pictures and lists under an address that has the page's behind a scheme
-//! (`urn:text:http://...`), or that name the page in a field. The lookup of a host (`dns:`) goes with its last capture, and what
-//! tells of a crawl as a whole (`file:`) with the last capture of the file.
+//! Data that a crawler derives from a page belongs to the page: text, pictures and lists whose
+//! address is that of the page after a scheme (`urn:text:http://...`), or which name the page in a
+//! field. The lookup of a host (`dns:`) is removed with the last capture of that host, and records
+//! about the whole crawl (`file:`) with the last capture of the file.
 
 use std::collections::HashSet;
 
@@ -12,12 +13,12 @@ use warc::{Headers, Kind, Record};
 use super::{Fate, LeaveOut};
 use archive::RecordOutcome;
 
-/// Fields by which a record names others that it belongs to, by their ids.
+/// Fields in which a record names, by id, others to which it belongs.
 const NAMING: [&str; 3] = [CONCURRENT, "WARC-Refers-To", "WARC-Segment-Origin-ID"];
 
 const CONCURRENT: &str = "WARC-Concurrent-To";
 
-/// What is known of a record until all are read.
+/// The facts of a record needed until all are read.
 #[derive(Debug)]
 pub(super) struct Decided {
     pub(super) fate: Fate,
@@ -25,31 +26,31 @@ pub(super) struct Decided {
     belongs: Belongs,
     id: Option<Box<str>>,
     names: Vec<Name>,
-    /// It says that it is a copy of what goes, by its URL.
+    /// Whether it says, by URL, that it is a copy of a removed record.
     names_url: bool,
 }
 
-/// To what a record belongs beside those that it names.
+/// To what a record belongs, in addition to those that it names.
 #[derive(Debug, PartialEq, Eq)]
 enum Belongs {
     /// It is content of this host.
     Content(Box<str>),
     /// It is a lookup of this host.
     Lookup(Box<str>),
-    /// It tells of the whole file.
+    /// It describes the whole file.
     File,
-    /// Nothing else.
+    /// It belongs to nothing else.
     Nothing,
 }
 
-/// A record that another names.
+/// A reference to another record.
 #[derive(Debug)]
 struct Name {
     id: Box<str>,
     concurrent: bool,
 }
 
-/// What becomes of a record by itself.
+/// Decides about a record on its own.
 pub(super) fn decide(record: &Record, leave_out: LeaveOut<'_>) -> Decided {
     let settings = Settings {
         links: LinkScope::External,
@@ -70,7 +71,7 @@ pub(super) fn decide(record: &Record, leave_out: LeaveOut<'_>) -> Decided {
     let is_capture = capture.is_some();
     let is_content = matches!(record.kind, Kind::Response | Kind::Resource | Kind::Revisit);
     let key = capture.as_ref().map(|(key, _)| key.clone());
-    // What no load could use is content of its host, too.
+    // An unusable response is content of its host, too.
     let key = key.or_else(|| extract::named_url_key(target).filter(|_| is_content));
     let belongs = match key {
         Some(key) => Belongs::Content((*urlkey::host_of_key(&key)).into()),
@@ -79,8 +80,8 @@ pub(super) fn decide(record: &Record, leave_out: LeaveOut<'_>) -> Decided {
     let referred = headers.get("WARC-Refers-To-Target-URI");
     let referred = referred.and_then(extract::named_url_key);
     let referred = referred.map(|key| (key, time_of(headers.get("WARC-Refers-To-Date"))));
-    // A capture of another URL that refers to one which goes is a page of its own. All else is derived from what it refers to; of
-    // the same fetch, unless it says another time.
+    // A capture of another URL that refers to a removed one is a separate page. Any other record is
+    // derived from the record it refers to, and from the same fetch, unless it gives another time.
     let derived_by_field = match (&referred, is_capture) {
         (Some((key, refers_to)), false) if extract::named_url_key(target).is_none() => Some((
             key.clone(),
@@ -88,7 +89,8 @@ pub(super) fn decide(record: &Record, leave_out: LeaveOut<'_>) -> Decided {
         )),
         _ => None,
     };
-    // What a load could not use has the same bytes nevertheless, and so has the request for it: their own header counts.
+    // An unusable record contains the same bytes, and so does its request, so their own headers
+    // count.
     let named = [capture, by_header(), derived(), derived_by_field];
     let selects = |(key, time): &(String, i64)| {
         let rules = leave_out.rules;
@@ -107,7 +109,7 @@ pub(super) fn decide(record: &Record, leave_out: LeaveOut<'_>) -> Decided {
     }
 }
 
-/// To what a record of an address belongs that is no capture.
+/// Returns to what a record with this address belongs, if it is not a capture.
 fn belongs(target: &str) -> Belongs {
     let target = target.trim().trim_start_matches('<').trim_end_matches('>');
     let scheme = |name: &str| {
@@ -128,7 +130,7 @@ fn belongs(target: &str) -> Belongs {
     }
 }
 
-/// A time that no rule reaches, where there is none.
+/// Returns the time, or a time that no rule reaches.
 fn time_of(date: Option<&str>) -> i64 {
     date.and_then(warc::parse_date).map_or(i64::MAX, |date| date.ms)
 }
@@ -144,12 +146,13 @@ fn names(headers: &Headers) -> Vec<Name> {
     fields.collect()
 }
 
-/// An id without blanks and angle brackets.
+/// Returns an id without blanks and angle brackets.
 fn bare(id: &str) -> Box<str> {
     id.trim().trim_start_matches('<').trim_end_matches('>').into()
 }
 
-/// Lets records that are no captures go with those that go. Returns how many stay that refer to one that goes.
+/// Removes records other than captures together with the removed ones. Returns the number of kept
+/// records that refer to a removed one.
 pub(super) fn concerned(records: &mut [Decided]) -> u64 {
     let mut gone: HashSet<Box<str>> = HashSet::new();
     let mut named: HashSet<Box<str>> = HashSet::new();
@@ -175,7 +178,7 @@ pub(super) fn concerned(records: &mut [Decided]) -> u64 {
                 gone.extend(record.id.clone());
             }
         }
-        // What names one that went only now may stand before it.
+        // A record that names one just removed may come before it, so repeat until nothing changes.
         if gone.len() == before {
             break;
         }
@@ -186,7 +189,8 @@ pub(super) fn concerned(records: &mut [Decided]) -> u64 {
     naming.count() as u64
 }
 
-/// Lets lookups go of hosts whose captures all go, and what tells of the file when all captures go.
+/// Removes the lookups of hosts whose captures are all removed, and records about the file when all
+/// captures are removed.
 fn lookups_and_files(records: &mut [Decided]) {
     let (mut staying, mut leaving) = (HashSet::new(), HashSet::new());
     for record in &*records {

@@ -1,4 +1,4 @@
-//! What can go wrong while a redacted copy is written.
+//! Errors of writing a redacted copy.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,48 +8,48 @@ use warc::ReadError;
 /// Why there is no copy.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// A file could not be written, or the input not be read.
+    /// The copy could not be written, or the input not be read.
     #[error("{what} {}", path.display())]
     Io {
-        /// What was being done.
+        /// The attempted action.
         what: &'static str,
         /// The copy.
         path: PathBuf,
         /// The error of the system.
         source: io::Error,
     },
-    /// It was written, and is not what it has to be.
+    /// The copy was written, but is wrong.
     #[error(transparent)]
     NotTheRest(#[from] NotTheRest),
 }
 
-/// Why a copy is not what it has to be.
+/// Why a copy is wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum NotTheRest {
     /// It could not be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// It has other records than the input without those left out.
+    /// Its records differ from those of the input without the removed ones.
     #[error(
         "record {number} of those that stay (offset {offset} of the input, {length} bytes) does not come back from the copy: a \
          record that shares a compressed member with others, or is damaged, cannot be cut out; decompress the input and redact that"
     )]
     Record {
-        /// Its number among those that stay, from 1.
+        /// Number of the record among those kept, counted from 1.
         number: usize,
-        /// Where it is in the input.
+        /// Offset in the input.
         offset: u64,
-        /// How many bytes it has there.
+        /// Length in the input in bytes.
         length: u64,
     },
-    /// It has more records than stay.
+    /// It has more records than were kept.
     #[error(
         "the copy has {found} records where {expected} are to stay; decompress the input and redact that"
     )]
     More {
-        /// Records of the copy.
+        /// Number of records in the copy.
         found: usize,
-        /// Records that are to stay.
+        /// Number of records kept.
         expected: usize,
     },
 }

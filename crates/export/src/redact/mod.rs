@@ -1,10 +1,13 @@
-//! A copy of an input without the records that takedowns keep out.
+//! Copies an input without the records that takedowns keep out.
 //!
-//! - What is copied is copied byte for byte, in its order; nothing is decoded and written anew, so a record that shares a
-//!   compressed member with another cannot be cut out ([`Redaction::compare`] finds that).
-//! - A capture goes by the rules alone. Records that are no captures go with one that they name or that names them, and where
-//!   their own URL is taken down. Descriptions of the file (`warcinfo`) stay, and so do bytes that are no record.
-//! - Of each record its place is kept, and of those that may go with another the ids: memory grows with the number of records.
+//! - Records are copied byte for byte, in order. Nothing is decoded and written again, so a record
+//!   that shares a compressed member with another cannot be cut out ([`Redaction::compare`] finds
+//!   that).
+//! - Only the rules decide about a capture. Other records are removed with a record that they name
+//!   or that names them, and if their own URL is taken down. Descriptions of the file (`warcinfo`)
+//!   are kept, and so are bytes outside records.
+//! - Memory grows with the number of records: it holds the position of each record, and the ids of
+//!   those that may be removed with another.
 
 mod decide;
 mod error;
@@ -27,18 +30,18 @@ use crate::crash;
 /// Bytes copied at a time.
 const PIECE_BYTES: u64 = 1 << 20;
 
-/// What a copy is to leave out.
+/// What a copy must leave out.
 #[derive(Debug, Clone, Copy)]
 pub struct LeaveOut<'a> {
-    /// What takedowns keep out.
+    /// The rules of takedowns.
     pub rules: &'a TakedownRules,
-    /// The label that the input was, or would be, loaded with.
+    /// The label with which the input was, or would be, loaded.
     pub collection: &'a str,
-    /// The whole input is taken down: only descriptions of the file stay.
+    /// Whether the whole input is taken down, so that only descriptions of the file are kept.
     pub whole: bool,
 }
 
-/// What a copy of an input has, and what it has not.
+/// The records that a copy of an input keeps and leaves out.
 #[derive(Debug, Default)]
 pub struct Redaction {
     records: Vec<Row>,
@@ -60,32 +63,33 @@ enum Fate {
     Stays,
     /// The rules select it.
     Selected,
-    /// It concerns one that they select.
+    /// It belongs to a record that they select.
     Concerned,
 }
 
 /// Numbers of a [`Redaction`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct RedactionCounts {
-    /// Records of the copy.
+    /// Number of records in the copy.
     pub records_kept: u64,
-    /// Records that takedowns select.
+    /// Number of records that takedowns select.
     pub records_selected: u64,
-    /// Records that concern one of these: requests, metadata and continued parts.
+    /// Number of records that belong to one of these: requests, metadata and continued parts.
     pub records_concerned: u64,
-    /// Bytes of the input.
+    /// Size of the input in bytes.
     pub input_bytes: u64,
-    /// Bytes of the copy.
+    /// Size of the copy in bytes.
     pub kept_bytes: u64,
-    /// Records of the copy that refer to what left by its URL or its id.
+    /// Number of records in the copy that refer to a removed record by its URL or its id.
     pub records_naming: u64,
 }
 
 impl Redaction {
-    /// Reads an input and decides what of it a copy has. `each` is told how far it was read.
+    /// Reads an input and decides which records a copy keeps. `each` gets the offset up to which it
+    /// was read.
     ///
     /// # Errors
-    /// [`ReadError`]: the bytes cannot be read. Damaged bytes are no error.
+    /// [`ReadError`]: the bytes cannot be read. Damaged bytes are not an error.
     pub fn of(
         input: Arc<dyn Input>,
         name: &str,
@@ -122,7 +126,7 @@ impl Redaction {
         Ok(redaction)
     }
 
-    /// How much stays and how much does not.
+    /// Returns how much is kept and how much is left out.
     pub fn counts(&self) -> RedactionCounts {
         let count = |fate: Fate| self.records.iter().filter(|row| row.fate == fate).count() as u64;
         let gone: u64 = self.gone().map(|span| span.length).sum();
@@ -136,16 +140,17 @@ impl Redaction {
         }
     }
 
-    /// Bytes that are no record. They are copied.
+    /// Returns the bytes outside records. They are copied.
     pub fn damaged(&self) -> &[(Span, Defect)] {
         &self.damaged
     }
 
-    /// Writes the copy to `out`: aside and synced, read again and compared, and only then under its name. A file of that name
-    /// is replaced if that is wanted. `each` is told of bytes written, then of bytes read again.
+    /// Writes the copy to `out`: to a temporary file that is synced, read again and compared, and
+    /// only then renamed. An existing file is replaced if `replaces` is set. `each` gets the
+    /// numbers of bytes written, then of bytes read again.
     ///
     /// # Errors
-    /// [`WriteError`]; there is nothing new under the name then, or in its folder.
+    /// [`WriteError`]. Then neither the file nor its folder has changed.
     pub fn write(
         &self,
         input: &dyn Input,
@@ -164,7 +169,7 @@ impl Redaction {
             }
         };
         let mut aside = tempfile::Builder::new();
-        // As other files are made: within what the process's mask allows.
+        // The same permissions as for other files, subject to the umask of the process.
         let aside = aside
             .prefix(".weft-redact-")
             .permissions(Permissions::from_mode(0o666));
@@ -187,7 +192,7 @@ impl Redaction {
         folder.sync_all().map_err(io("sync the folder of"))
     }
 
-    /// Copies what stays.
+    /// Copies the kept ranges.
     fn copy(&self, input: &dyn Input, out: &mut impl Write, mut each: impl FnMut(u64)) -> io::Result<()> {
         let mut piece = vec![0; PIECE_BYTES as usize];
         for range in self.kept() {
@@ -208,7 +213,7 @@ impl Redaction {
         out.flush()
     }
 
-    /// Reads the copy again: it must have the records that stay, in their order, and nothing that goes.
+    /// Reads the copy again. It must contain the kept records, in order, and no removed ones.
     fn compare(
         &self,
         copy: Arc<dyn Input>,
@@ -248,7 +253,7 @@ impl Redaction {
         gone.map(|row| row.span)
     }
 
-    /// What lies between the records that go, in order.
+    /// Returns the ranges between the removed records, in order.
     fn kept(&self) -> Vec<Span> {
         let mut at = 0;
         let mut kept = Vec::new();

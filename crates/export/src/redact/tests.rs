@@ -3,7 +3,7 @@ use warc::{Compression, Draft, Kind, Writer};
 
 use super::*;
 
-/// What is fetched before this time, in milliseconds, is taken down.
+/// Captures fetched before this time, in milliseconds, are taken down.
 const BEFORE_MS: i64 = 1_000_000;
 
 fn rules() -> TakedownRules {
@@ -15,22 +15,22 @@ fn rules() -> TakedownRules {
     serde_json::from_value(written).unwrap()
 }
 
-/// A part of a made-up input.
+/// A part of a synthetic input.
 #[derive(Debug, Clone)]
 enum Piece {
     Info,
-    /// A response, whether it is old, and so taken down.
+    /// A response, and whether it is old and so taken down.
     Response(bool),
-    /// Of the response of this number among the pieces, if it is one.
+    /// The request of the piece with this number, if that is a response.
     Request(usize),
-    /// As before; of something that is no web address.
+    /// Metadata of the piece with this number, without a web address.
     Metadata(usize),
-    /// A new capture of the same content as the response of this number.
+    /// A new capture of the same content as the response with this number.
     Revisit(usize),
     /// A response that cannot be used, and whether it is old.
     Unusable(bool),
     Dns,
-    /// No record.
+    /// Bytes that are not a record.
     Damage,
 }
 
@@ -48,7 +48,7 @@ fn draft(number: usize, piece: &Piece) -> Option<Draft> {
     let draft = match piece {
         Piece::Info => Draft::warcinfo(0, &[("software", "test")]),
         Piece::Response(old) => Draft::response(&url, time_ms(*old), http("<p>text")),
-        // Written later than what they are of: their own time is not old.
+        // Written later than their responses, so their own time is not old.
         Piece::Request(of) => Draft::request(&url, BEFORE_MS, b"GET / HTTP/1.1\r\n\r\n".to_vec())
             .field("WARC-Concurrent-To", &id(*of)),
         Piece::Metadata(of) => {
@@ -65,10 +65,10 @@ fn draft(number: usize, piece: &Piece) -> Option<Draft> {
     Some(draft.field("WARC-Record-ID", &id(number)))
 }
 
-/// The plain rules, for a piece.
+/// A plain model of the rules, for one piece.
 fn goes(pieces: &[Piece], piece: &Piece) -> bool {
     let mut piece = piece;
-    // What a record belongs to may itself belong to another; some go round in a circle.
+    // The record to which a record belongs may itself belong to another, even in a cycle.
     for _ in pieces {
         match piece {
             Piece::Response(old) | Piece::Unusable(old) => return *old,
@@ -83,7 +83,7 @@ fn goes(pieces: &[Piece], piece: &Piece) -> bool {
     false
 }
 
-/// The lookup of the one host goes with its last response.
+/// The lookup of the one host is removed with its last response.
 fn lookup_goes(pieces: &[Piece]) -> bool {
     let stays = |piece: &Piece| match piece {
         Piece::Response(old) | Piece::Unusable(old) => Some(!old),
@@ -148,7 +148,7 @@ fn check(pieces: &[Piece], compression: Compression) {
         stay.iter().filter(naming).count() as u64,
         "{pieces:?}"
     );
-    // Only that file: what was written aside has its name now.
+    // Only that file: the temporary file was renamed to it.
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
@@ -232,12 +232,13 @@ fn a_request_goes_that_only_its_response_names() {
     );
 }
 
-/// Writes records of these addresses, taken down by URL or not, and gives the addresses that stay.
+/// Writes records with these addresses, some taken down by URL, and returns the addresses that are
+/// kept.
 fn staying(gone: &[&str], records: &[(Kind, &str, Option<&str>)]) -> Vec<String> {
     let key = [7; 32];
     let rule = |url: &&str| {
         let url_key = extract::named_url_key(url).unwrap();
-        // As docs/format-index.md has it.
+        // As specified in docs/format-index.md.
         let hash = blake3::Hasher::new_keyed(&key)
             .update(b"u")
             .update(url_key.as_bytes())
@@ -316,7 +317,7 @@ fn what_crawlers_derive_from_a_page_goes_with_it() {
         "metadata:",
     ] {
         for kind in [Kind::Resource, Kind::Metadata] {
-            // As crawlers write the same URL.
+            // The same URL as crawlers write it.
             records.push((
                 kind,
                 format!("{scheme}HTTP://www.A.example:80/gone?x=1#part"),
@@ -355,7 +356,7 @@ fn lookups_and_summaries_go_with_the_last_capture_that_they_are_about() {
             "file:///provenance-summary.html"
         ]
     );
-    // Nothing in the file is about that one.
+    // No record in the file is about that host.
     assert_eq!(
         staying(&[a[0], a[1], "http://b.example/"], &records),
         ["dns:c.example"]

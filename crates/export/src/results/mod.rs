@@ -1,8 +1,9 @@
-//! A whole result set, written from its beginning to its end however long it is.
+//! Exports a complete result set of any length.
 //!
-//! Results come a thousand at a time, in the order of their URL keys, so that memory is bounded and what is loaded meanwhile moves nothing:
-//! a page that is there throughout is written once. Each thousand is of the newest epoch. Results in groups come in the order of the
-//! question, because the first of each group is the one that is shown.
+//! Results are requested in batches, in the order of their URL keys. So memory is bounded, and
+//! loads in between move nothing: a page that exists throughout is written once. Each batch is from
+//! the newest epoch. Grouped results come in the order of the question, because the first result of
+//! each group is the one that is shown.
 
 mod table;
 
@@ -21,23 +22,24 @@ use archive::question::{Answer, Question, Record, RecordBody, SearchHit, SearchO
 use archive::{Archive, AskError, Interrupt, raw_record};
 use inputs::Sources;
 
-/// Results asked for at a time.
+/// Number of results requested at a time.
 const HITS_AT_ONCE: usize = 1000;
 
-/// Records up to this size are held in memory before they are written, longer ones in a temporary file.
+/// Records up to this size are held in memory before they are written, longer ones in a temporary
+/// file.
 const SPOOL_MEMORY_BYTES: usize = 8 << 20;
 
-/// That of gzip itself.
+/// The default level of gzip.
 const GZIP_LEVEL: u32 = 6;
 
-/// What results are written as.
+/// File format of exported results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
-    /// A JSON object a line, with the fields of a result.
+    /// One JSON object per line, with the fields of a result.
     Jsonl,
-    /// Comma-separated values with a line of names (RFC 4180).
+    /// Comma-separated values with a header line (RFC 4180).
     Csv,
-    /// A Parquet file with the columns of CSV, times and numbers as what they are.
+    /// A Parquet file with the columns of CSV, with times and numbers in their own types.
     Parquet,
     /// The captures, as lines of CDXJ.
     Cdxj,
@@ -46,7 +48,7 @@ pub enum ExportFormat {
 }
 
 impl ExportFormat {
-    /// All of them.
+    /// All formats.
     pub const ALL: [ExportFormat; 5] = [
         ExportFormat::Jsonl,
         ExportFormat::Csv,
@@ -55,7 +57,7 @@ impl ExportFormat {
         ExportFormat::Warc,
     ];
 
-    /// Its name on the command line and in the API.
+    /// Returns the name on the command line and in the API.
     pub fn name(self) -> &'static str {
         match self {
             ExportFormat::Jsonl => "jsonl",
@@ -66,7 +68,7 @@ impl ExportFormat {
         }
     }
 
-    /// What names of such files end in, without the dot.
+    /// Returns the file extension, without the dot.
     pub fn extension(self) -> &'static str {
         match self {
             ExportFormat::Warc => "warc.gz",
@@ -74,7 +76,7 @@ impl ExportFormat {
         }
     }
 
-    /// Its media type.
+    /// Returns the media type.
     pub fn media_type(self) -> &'static str {
         match self {
             ExportFormat::Jsonl => "application/jsonl",
@@ -85,7 +87,7 @@ impl ExportFormat {
         }
     }
 
-    /// Whether it is lines of text, which a terminal can show.
+    /// Returns whether the format is lines of text, which a terminal can show.
     pub fn is_text(self) -> bool {
         match self {
             ExportFormat::Jsonl | ExportFormat::Csv | ExportFormat::Cdxj => true,
@@ -109,70 +111,73 @@ impl FromStr for ExportFormat {
     }
 }
 
-/// Why an export ended early. What was written before is there.
+/// Why an export ended early. Output written before remains.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The archive did not answer.
     #[error(transparent)]
     Ask(#[from] AskError),
-    /// The output does not take more.
+    /// Writing to the output failed.
     #[error("write results: {0}")]
     Output(#[source] io::Error),
-    /// The results do not become a Parquet file.
+    /// The Parquet file could not be written.
     #[error(transparent)]
     Parquet(#[from] RowStreamError),
-    /// Whoever asked has ended it.
+    /// The caller stopped the export.
     #[error("stopped after {0} results")]
     Stopped(u64),
 }
 
-/// What an export came to.
+/// The result of an export.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Exported {
-    /// Results written.
+    /// Number of results written.
     pub results: u64,
-    /// Results whose captures or records could not be had, and why.
+    /// Results whose captures or records could not be read, and why.
     pub left_out: Vec<LeftOut>,
-    /// Captures left out because an index alone tells of them: their records are not loaded.
+    /// Number of captures left out because they are known only from an index: their records are not
+    /// loaded.
     pub index_only: u64,
-    /// Records of requests and metadata written beside those of captures.
+    /// Number of records of requests and metadata written in addition to those of captures.
     pub related: u64,
-    /// Inputs in which such records could not be looked for, and why; and lists of pages that could not be used.
+    /// Inputs in which such records could not be searched, and lists of pages that could not be
+    /// used, with the reasons.
     pub problems: Vec<String>,
 }
 
 /// A result that could not be written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// Its URL.
+    /// URL of the result.
     pub url: String,
     /// When it was captured (ISO 8601).
     pub fetch_time: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// How questions are asked.
+/// A function that answers questions.
 pub type AskBy<'a> = dyn Fn(Question) -> Result<Answer, AskError> + 'a;
 
-/// An export on its way.
+/// An export in progress.
 #[derive(Debug)]
 pub struct Export {
     format: ExportFormat,
     question: SearchQuestion,
     begun: bool,
     ended: bool,
-    /// The rest of a Parquet file, which is written as its row groups come to be.
+    /// The rest of a Parquet file, whose row groups are written one by one.
     parquet: Option<RowStream>,
-    /// What it came to so far.
+    /// The result so far.
     pub exported: Exported,
-    /// Results that there are to write, by the last answer.
+    /// Number of results to write, according to the last answer.
     pub total: u64,
 }
 
 impl Export {
-    /// Of all results of a search in the order of their URL keys. Of the question the query counts, and whether all versions are
-    /// searched. Where it groups results, those are written that it shows, in its order.
+    /// Begins an export of all results of a search in the order of their URL keys. Only the query
+    /// and `all_versions` of the question are used. If the question groups results, only the
+    /// results shown are written, in the order of the question.
     pub fn new(question: &SearchQuestion, format: ExportFormat) -> Export {
         let is_grouped = question.per_site > 0 || question.distinct || question.near;
         Export {
@@ -198,12 +203,13 @@ impl Export {
         }
     }
 
-    /// Results that were gone through.
+    /// Returns the number of results processed.
     pub fn done(&self) -> u64 {
         self.exported.results + self.exported.left_out.len() as u64
     }
 
-    /// Goes on with the next thousand; `false` at the end. What of it can be written is: of a Parquet file, whole row groups.
+    /// Writes the next batch. Returns `false` at the end. Only completed row groups of a Parquet
+    /// file are written.
     ///
     /// # Errors
     /// [`ExportError`].
@@ -236,7 +242,7 @@ impl Export {
             exporter.put(hit)?;
         }
         match found.next {
-            // An answer that leads to itself would be written for ever.
+            // An answer that leads to itself would be written forever.
             Some(next) if self.question.after.as_ref() == Some(&next) => {
                 return Err(AskError::internal("the results lead to themselves again").into());
             }
@@ -247,7 +253,7 @@ impl Export {
         Ok(true)
     }
 
-    /// Writes what has come to be of a Parquet file, if it is to be one.
+    /// Writes the completed row groups of a Parquet file, if that is the format.
     fn put_parquet(&mut self, out: &mut dyn Write) -> Result<(), ExportError> {
         let piece = match (self.ended, self.parquet.take()) {
             (_, None) => return Ok(()),
@@ -262,7 +268,8 @@ impl Export {
     }
 }
 
-/// Writes all results of a search ([`Export::new`]). `progress` is told how many are written of how many, and gives whether to go on.
+/// Writes all results of a search ([`Export::new`]). `progress` gets the number of results
+/// written and the total, and returns whether to continue.
 ///
 /// # Errors
 /// [`ExportError`].
@@ -292,7 +299,7 @@ struct Exporter<'a> {
     exported: &'a mut Exported,
 }
 
-/// What stands before all results.
+/// Writes the beginning of the file, before all results.
 fn begin(format: ExportFormat, query: &str, out: &mut dyn Write) -> io::Result<()> {
     match format {
         ExportFormat::Csv => table::csv_head(out),
@@ -301,7 +308,7 @@ fn begin(format: ExportFormat, query: &str, out: &mut dyn Write) -> io::Result<(
     }
 }
 
-/// The record at the beginning of a gzipped WARC file.
+/// Writes the record at the beginning of a gzipped WARC file.
 pub(crate) fn begin_warc(description: &str, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = Writer::new(out, Compression::Gzip { level: GZIP_LEVEL })?;
     let fields = [
@@ -351,7 +358,7 @@ impl Exporter<'_> {
         Ok(())
     }
 
-    /// Where the capture of a result is.
+    /// Returns the location of the capture of a result.
     fn record(&self, hit: &SearchHit) -> Result<RecordBody, AskError> {
         let digits: String = hit.fetch_time.chars().filter(char::is_ascii_digit).collect();
         let question = Record {
@@ -368,7 +375,7 @@ impl Exporter<'_> {
     }
 }
 
-/// Copies a record into a gzipped WARC file; `Err` says why that cannot be.
+/// Copies a record into a gzipped WARC file. The inner error says why that is impossible.
 pub(crate) fn copy_record(
     sources: &Sources,
     record: &RecordBody,
@@ -380,7 +387,7 @@ pub(crate) fn copy_record(
     }
 }
 
-/// The same of a record that is open.
+/// Copies an open record.
 pub(crate) fn copy_raw(mut raw: RawRecord, out: &mut dyn Write) -> Result<Result<(), String>, ExportError> {
     let extension = raw.extension();
     let is_member = match extension.as_str() {
@@ -392,7 +399,8 @@ pub(crate) fn copy_raw(mut raw: RawRecord, out: &mut dyn Write) -> Result<Result
             )));
         }
     };
-    // Read whole before any of it is written, so that what breaks off leaves nothing of itself.
+    // The record is read completely before any of it is written, so that a failed read writes
+    // nothing.
     let mut spool = SpooledTempFile::new(SPOOL_MEMORY_BYTES);
     if let Err(error) = io::copy(&mut raw, &mut spool).and_then(|_| spool.rewind()) {
         return Ok(Err(error.to_string()));

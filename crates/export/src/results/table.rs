@@ -1,4 +1,4 @@
-//! Results as rows of a table: the columns, and a row of each kind of file.
+//! Converts results to rows of a table: the columns, and a row for each file format.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use archive::question::SearchHit;
 
 const COLUMN_COUNT: usize = 13;
 
-/// The columns, of CSV and Parquet alike.
+/// The columns, for both CSV and Parquet.
 pub(super) static COLUMNS: [Field; COLUMN_COUNT] = [
     Field::new("url_key", Kind::Text),
     Field::new("url", Kind::Text),
@@ -28,12 +28,12 @@ pub(super) static COLUMNS: [Field; COLUMN_COUNT] = [
     Field::new("snippet", Kind::Text),
 ];
 
-/// The line of names that CSV begins with.
+/// Writes the header line of CSV.
 pub(super) fn csv_head(out: &mut dyn Write) -> io::Result<()> {
     csv_row(out, &COLUMNS.each_ref().map(|column| column.name))
 }
 
-/// A result as a line of CSV.
+/// Writes a result as a line of CSV.
 pub(super) fn csv_hit(out: &mut dyn Write, hit: &SearchHit) -> io::Result<()> {
     let number = |count: Option<u64>| count.map(|count| count.to_string()).unwrap_or_default();
     csv_row(
@@ -56,7 +56,7 @@ pub(super) fn csv_hit(out: &mut dyn Write, hit: &SearchHit) -> io::Result<()> {
     )
 }
 
-/// A line of CSV.
+/// Writes a line of CSV.
 fn csv_row(out: &mut dyn Write, values: &[&str; COLUMN_COUNT]) -> io::Result<()> {
     let mut writer = csv::WriterBuilder::new()
         .terminator(csv::Terminator::CRLF)
@@ -66,7 +66,7 @@ fn csv_row(out: &mut dyn Write, values: &[&str; COLUMN_COUNT]) -> io::Result<()>
     writer.flush()
 }
 
-/// A result as a row of a Parquet file.
+/// Adds a result as a row of a Parquet file.
 pub(super) fn parquet_hit(stream: &mut RowStream, hit: &SearchHit) -> Result<(), ExportError> {
     let time = |text: &str| {
         format::date::ms_of_iso(text).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! Captures that were chosen one by one.
+//! Captures that were selected one by one.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::results::ExportError;
 use cdx::CdxRow;
 use format::file_name::keep_base_name;
 
-/// Captures in the order of URL keys and then times, each once. All of them are in memory.
+/// Captures in the order of URL keys and then times, without duplicates. All of them are in memory.
 #[derive(Debug, Clone)]
 pub struct Chosen {
     described: String,
@@ -16,7 +16,8 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// None as yet. The files say of themselves what `described` says: "pages found by a search for …".
+    /// Makes an empty selection. `described` is written into the exported files: "pages found by a
+    /// search for …".
     pub fn new(described: impl Into<String>) -> Chosen {
         Chosen {
             described: described.into(),
@@ -24,7 +25,7 @@ impl Chosen {
         }
     }
 
-    /// Takes a capture, whose input has its whole name.
+    /// Adds a capture, which must have the whole name of its input.
     pub fn add(&mut self, row: CdxRow) {
         self.rows.insert(place(&row), row);
     }
@@ -37,7 +38,7 @@ impl Chosen {
         self.rows.contains_key(&place(row))
     }
 
-    /// As of [`Subset`](super::Subset).
+    /// See [`Subset`](super::Subset).
     pub(super) fn for_each(
         &self,
         base_names: bool,

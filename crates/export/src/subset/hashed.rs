@@ -1,4 +1,4 @@
-//! A writer that knows how many bytes it has written, and their digest.
+//! A writer that counts and digests the bytes written.
 
 use std::io::{self, Write};
 
@@ -22,7 +22,7 @@ impl<W: Write> Hashed<W> {
         }
     }
 
-    /// The writer, and the digest of all bytes written (`sha256:<hex>`).
+    /// Returns the writer, and the digest of all bytes written (`sha256:<hex>`).
     pub(super) fn finish(self) -> (W, String) {
         (self.out, digest_text(&self.hasher.finalize()))
     }

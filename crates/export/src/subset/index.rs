@@ -1,4 +1,4 @@
-//! Captures as an index of another tool.
+//! Exports captures as an index for other tools.
 
 use std::io::Write;
 
@@ -8,20 +8,20 @@ use crate::results::{ExportError, Exported};
 use archive::Archive;
 use cdx::{Column, Dialect, Form, Writer};
 
-/// Columns of an index with nine of them.
+/// The nine columns of a CDX index.
 const CDX9: &str = "urlkey,timestamp,url,mime,status,digest,redirect,offset,filename";
 
-/// The name of the file that [`Archive::export_zipnum`] makes members in.
+/// The name of the file for the members written by [`Archive::export_zipnum`].
 pub(super) const PART: &str = "cdx-00000.gz";
 
-/// What an index is written as.
+/// Format of an exported index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexForm {
-    /// `urlkey timestamp {json}` a line.
+    /// One `urlkey timestamp {json}` per line.
     Cdxj,
-    /// Nine columns, with a line of their letters first.
+    /// Nine columns, with a header line of their letters.
     Cdx9,
-    /// Eleven columns, with a line of their letters first.
+    /// Eleven columns, with a header line of their letters.
     Cdx11,
 }
 
@@ -43,8 +43,8 @@ impl IndexForm {
     }
 }
 
-/// Writes an index of captures, sorted, inputs by the last part of their names. `progress` is told how many captures
-/// are written, and gives whether to go on.
+/// Writes a sorted index of captures, with inputs by the last part of their names. `progress`
+/// gets the number of captures written so far, and returns whether to continue.
 ///
 /// # Errors
 /// [`ExportError`].
@@ -68,8 +68,8 @@ pub fn write_index(
     Ok(exported)
 }
 
-/// Writes captures as a ZipNum cluster, as pywb reads it: `members` is its file `cdx-00000.gz`, `second` its
-/// `cluster.idx`, `places` its `cluster.loc`.
+/// Writes captures as a ZipNum cluster in pywb's format: `members` is its file `cdx-00000.gz`,
+/// `second` its `cluster.idx`, `places` its `cluster.loc`.
 ///
 /// # Errors
 /// [`ExportError`].

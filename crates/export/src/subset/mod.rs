@@ -1,8 +1,8 @@
-//! A part of an archive, or all of it, written for other tools: as an index (CDXJ, CDX, ZipNum), as a WARC file, as a
-//! package (WACZ).
+//! Exports an archive, or a part of it, for other tools: as an index (CDXJ, CDX, ZipNum), as a WARC
+//! file, or as a package (WACZ).
 //!
-//! Captures come a thousand at a time, in the order of URL keys and then times, as whoever asks may see them. Memory is
-//! bounded by the captures of one URL, or by those that were chosen one by one.
+//! Captures are read in batches, in the order of URL keys and then times, as visible to the client.
+//! Memory is bounded by the captures of one URL, or by those that were selected one by one.
 
 mod chosen;
 mod hashed;
@@ -25,25 +25,25 @@ pub use index::{IndexForm, write_index, write_zipnum};
 pub use wacz::write_wacz;
 pub use warc_file::write_warc;
 
-/// Captures asked for at a time.
+/// Number of captures requested at a time.
 const ROWS_AT_ONCE: usize = 1000;
 
-/// Which captures are written.
+/// The captures to export.
 #[derive(Debug, Clone)]
 pub enum Subset {
-    /// Those of some URLs and inputs.
+    /// Captures of some URLs and inputs.
     Part {
-        /// Those of URLs that begin so; of all if absent.
+        /// Only captures of URLs with this prefix; of all URLs if absent.
         url_prefix: Option<String>,
-        /// Those of inputs with this label; of all if absent.
+        /// Only captures of inputs with this label; of all inputs if absent.
         collection: Option<String>,
     },
-    /// Those that were chosen one by one.
+    /// Captures that were selected one by one.
     Chosen(Chosen),
 }
 
 impl Subset {
-    /// In words, for people who find the file.
+    /// Returns a description for people who find the file.
     fn described(&self) -> String {
         let (url_prefix, collection) = match self {
             Subset::Chosen(chosen) => return chosen.described().to_owned(),
@@ -62,7 +62,8 @@ impl Subset {
         }
     }
 
-    /// Whether the record that a revisit repeats may not come by itself, so that the revisit has to bring it.
+    /// Returns whether the subset may lack the record that a revisit repeats, so that it must be
+    /// written with the revisit.
     fn leaves_out(&self, original: &RecordBody, revisit: &CdxRow) -> bool {
         let original = &original.capture;
         match self {
@@ -78,8 +79,8 @@ impl Subset {
         }
     }
 
-    /// Calls `each` for every capture with a record; gives how many others there are. `progress` is told how many there were, and
-    /// gives whether to go on.
+    /// Calls `each` for every capture with a record. Returns the number of captures without one.
+    /// `progress` gets the number of captures so far, and returns whether to continue.
     fn for_each(
         &self,
         ask: &AskBy<'_>,

@@ -1,5 +1,5 @@
-//! The lists of pages of a package that is written: what the packages list that captures come from, and of captures from elsewhere all
-//! that are HTML and succeeded.
+//! Writes the lists of pages of an exported package: the pages that the source packages list, and
+//! for captures from elsewhere all HTML pages that succeeded.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,26 +13,26 @@ use archive::question::{ListedPages, ListedPagesProblem};
 use cdx::CdxRow;
 use inputs::{MAIN_LIST, package_of};
 
-/// Pages asked for at a time.
+/// Number of pages requested at a time.
 const PAGES_AT_ONCE: usize = 1000;
 
-/// Divides the parts of a row; none of them has it.
+/// Separates the parts of a row. It does not occur in them.
 const DIVIDER: u8 = 0;
 
-/// What a row is about, in the order in which those of one capture come.
+/// Kind of a row, in the order in which the rows of one capture sort.
 const CAPTURE: u8 = b'c';
 const LISTED: u8 = b'm';
 const LISTED_EXTRA: u8 = b'x';
 
-/// Captures that were written, and what is listed of them.
+/// The captures written, and the pages listed for them.
 #[derive(Default)]
 pub(super) struct Pages {
-    /// Packages that captures come from, with whether they list pages of captures.
+    /// Source packages of the captures, and whether they list pages with captures.
     packages: Vec<Package>,
     numbers: BTreeMap<String, u32>,
     rows: SortedRows,
     has_text: bool,
-    /// Whether captures stay in the list that are HTML, but are not listed by their package.
+    /// Whether HTML captures are listed although their package does not list them.
     keeps_unlisted: bool,
 }
 
@@ -44,12 +44,13 @@ struct Package {
 /// The lists, as files.
 pub(super) struct PageFiles {
     pub(super) main: BufWriter<File>,
-    /// Pages that lists beside `pages.jsonl` have.
+    /// Pages of lists other than `pages.jsonl`.
     pub(super) extra: Option<BufWriter<File>>,
 }
 
 impl Pages {
-    /// None as yet. `keeps_unlisted` says whether captures that are HTML are listed even if their package lists others.
+    /// Makes an empty collection. `keeps_unlisted` says whether HTML captures are listed even if
+    /// their package lists others.
     pub(super) fn new(keeps_unlisted: bool) -> Pages {
         Pages {
             keeps_unlisted,
@@ -57,7 +58,8 @@ impl Pages {
         }
     }
 
-    /// Takes a capture that was written, from this location, and what is to be listed of it where no package lists pages.
+    /// Adds a capture that was written, with its source location and the line to use if its package
+    /// lists no pages.
     pub(super) fn push(
         &mut self,
         row: &CdxRow,
@@ -86,7 +88,7 @@ impl Pages {
         Ok(number)
     }
 
-    /// Reads what the packages list. Gives what cannot be used of it.
+    /// Reads the lists of the source packages. Returns their problems.
     pub(super) fn read_lists(
         &mut self,
         ask: &AskBy<'_>,
@@ -162,7 +164,7 @@ impl Pages {
                     of_capture.is_written = true;
                     of_capture.unlisted = if is_left { Vec::new() } else { page.to_vec() };
                 }
-                // Of several lists, or lines, the first counts.
+                // If a capture is in several lists or lines, the first counts.
                 _ if of_capture.listed.is_none() => of_capture.listed = Some((kind, rest.to_vec())),
                 _ => {}
             }
@@ -172,11 +174,11 @@ impl Pages {
     }
 }
 
-/// What the rows of one capture say.
+/// The rows of one capture.
 #[derive(Default)]
 struct OfCapture {
     place: Vec<u8>,
-    /// Listed pages may be of captures that are not among those written.
+    /// Whether the capture was written. A listed page may belong to one that was not.
     is_written: bool,
     unlisted: Vec<u8>,
     listed: Option<(u8, Vec<u8>)>,
@@ -228,7 +230,7 @@ fn joined(place: [&str; 3], kind: u8, rest: &[&[u8]]) -> Vec<u8> {
     row
 }
 
-/// Place, kind and the rest of a row.
+/// Splits a row into place, kind and the rest.
 fn divided(row: &[u8]) -> Option<(&[u8], u8, &[u8])> {
     let dividers = row.iter().enumerate().filter(|(_, byte)| **byte == DIVIDER);
     let (end, _) = dividers.take(3).last()?;

@@ -1,12 +1,15 @@
-//! Records of requests and metadata that belong to captures which were copied (`WARC-Concurrent-To`, `WARC-Refers-To`).
+//! Copies records of requests and metadata that belong to the captures copied
+//! (`WARC-Concurrent-To`, `WARC-Refers-To`).
 //!
-//! No index has them, so the files that the captures are in are read once more, in order. Writers put such records beside their captures,
-//! some before and some behind; an export has all of them behind all captures.
+//! No index has their positions, so the files of the captures are read again, in order. Writers put
+//! such records next to their captures, some before and some after; an export has them after all
+//! captures.
 //!
 //! Invariants:
-//! - a record is copied only if it is of the URL of a capture that was copied: what is hidden or taken down brings none;
-//! - memory is bounded by [`WINDOW`] records that wait for their capture, by eight bytes for each id of a capture in the file at hand, and
-//!   by the rows of [`SortedRows`].
+//! - a record is copied only if it has the URL of a copied capture, so that nothing hidden or taken
+//!   down is copied;
+//! - memory is bounded by [`WINDOW`] records that wait for their capture, by eight bytes for each
+//!   id of a capture in the current file, and by the rows of [`SortedRows`].
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -18,7 +21,7 @@ use super::sorted_rows::{Rows, SortedRows};
 use crate::results::{ExportError, copy_raw};
 use inputs::Sources;
 
-/// Most records between a record and the capture behind it that it belongs to.
+/// Limit of records between a record and a later capture to which it belongs.
 const WINDOW: usize = 64;
 
 /// Captures that were copied.
@@ -28,11 +31,11 @@ pub(super) struct Copied {
     locations: Vec<String>,
     numbers: HashMap<String, u32>,
     places: SortedRows,
-    /// Requests that were copied with their captures, by input and offset.
+    /// Requests already copied with their captures, by input and offset.
     there: HashSet<(String, u64)>,
 }
 
-/// What the records that belong to captures came to.
+/// The result of copying related records.
 #[derive(Debug, Default)]
 pub(super) struct Related {
     pub(super) records: u64,
@@ -41,7 +44,7 @@ pub(super) struct Related {
 }
 
 impl Copied {
-    /// Takes the place of a capture.
+    /// Adds the position of a capture.
     pub(super) fn push(&mut self, location: &str, offset: u64) -> io::Result<()> {
         let number = match self.numbers.get(location) {
             Some(number) => *number,
@@ -55,12 +58,13 @@ impl Copied {
         self.places.push(row(number, offset))
     }
 
-    /// Takes note of a request that is copied already.
+    /// Notes that a request is already copied.
     pub(super) fn has(&mut self, location: &str, offset: u64) {
         self.there.insert((location.to_owned(), offset));
     }
 
-    /// Copies the records that belong to them. `goes_on` is asked between records.
+    /// Copies the records that belong to the captures. Calls `goes_on` between records, and stops
+    /// if it returns `false`.
     pub(super) fn write(
         self,
         sources: &Sources,
@@ -80,7 +84,7 @@ impl Copied {
                 related: &mut related,
             };
             let read = of_input.copy(out, goes_on)?;
-            // Those behind the place where reading ended.
+            // Skip the captures after the position where reading ended.
             while of_input.next_offset().is_some() {
                 of_input.places.pop().map_err(ExportError::Output)?;
             }
@@ -93,7 +97,7 @@ impl Copied {
     }
 }
 
-/// A row that sorts by input, then offset.
+/// Encodes a row that sorts by input, then offset.
 fn row(number: u32, offset: u64) -> Vec<u8> {
     [&number.to_be_bytes()[..], &offset.to_be_bytes()[..]].concat()
 }
@@ -110,7 +114,7 @@ struct OfInput<'a> {
 }
 
 impl OfInput<'_> {
-    /// Copies records; the inner error says why the input cannot be read.
+    /// Copies records. The inner error says why the input cannot be read.
     fn copy(
         &mut self,
         out: &mut dyn Write,
@@ -158,14 +162,14 @@ impl OfInput<'_> {
         Ok(Ok(()))
     }
 
-    /// Offset of the next capture of this input.
+    /// Returns the offset of the next capture of this input.
     fn next_offset(&self) -> Option<u64> {
         let (number, offset) = self.places.peek()?.split_first_chunk::<4>()?;
         let offset = offset.try_into().map_or(0, u64::from_be_bytes);
         (u32::from_be_bytes(*number) == self.number).then_some(offset)
     }
 
-    /// Whether a capture that was copied begins here. Those before it are passed over.
+    /// Returns whether a copied capture begins here. Skips those before it.
     fn take_place(&mut self, offset: u64) -> Result<bool, ExportError> {
         let mut is_capture = false;
         while self.next_offset().is_some_and(|next| next <= offset) {
@@ -176,24 +180,24 @@ impl OfInput<'_> {
     }
 }
 
-/// The last records that were read.
+/// The records read most recently.
 #[derive(Default)]
 struct Window {
-    /// Ids of captures that were copied, and of what belongs to them, each with its URL, as hashes.
+    /// Hashes of the ids of copied captures and their related records, each with its URL.
     known: HashSet<u64>,
-    /// Records of requests and metadata that belong to none of those.
+    /// Records of requests and metadata that do not yet belong to a capture.
     waiting: VecDeque<Waiting>,
 }
 
 struct Waiting {
     offset: u64,
     url: String,
-    /// Its own id, and those that it refers to.
+    /// Its own id, and those to which it refers.
     ids: Vec<String>,
 }
 
 impl Window {
-    /// Takes the next record. Gives the offsets of the records that are known now to belong to captures.
+    /// Adds the next record. Returns the offsets of the records now known to belong to captures.
     fn take(&mut self, record: &Record, is_capture: bool) -> Vec<u64> {
         let Some(url) = record.target() else {
             return Vec::new();
@@ -218,7 +222,7 @@ impl Window {
         offsets
     }
 
-    /// Takes out what belongs to captures, and what belongs to that.
+    /// Removes the records that belong to captures, directly or through another record.
     fn take_known(&mut self) -> Vec<u64> {
         let mut offsets = Vec::new();
         loop {
@@ -241,17 +245,18 @@ impl Window {
     }
 }
 
-/// An id and a URL in eight bytes. Of a million ids, two are taken for the same with a chance of one in forty million.
+/// Hashes an id and a URL to eight bytes. Among a million ids, the chance of a collision is one in
+/// forty million.
 fn hash(id: &str, url: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     (id, url).hash(&mut hasher);
     hasher.finish()
 }
 
-/// The id of a record, and those that it names as concurrent or refers to.
+/// Returns the id of a record, and those that it names as concurrent or refers to.
 fn ids(record: &Record) -> Vec<String> {
     let fields = ["WARC-Record-ID", "WARC-Concurrent-To", "WARC-Refers-To"];
-    // A revisit refers to the record that it repeats, which is another capture's.
+    // A revisit refers to the record that it repeats, which belongs to another capture.
     let fields = &fields[..if record.kind == Kind::Metadata { 3 } else { 2 }];
     let named = |name: &str| fields.iter().any(|field| field.eq_ignore_ascii_case(name));
     let values = record.headers.iter().filter(|(name, _)| named(name));

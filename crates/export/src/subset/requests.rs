@@ -1,7 +1,7 @@
-//! Where the requests of captures are that answer another method than GET.
+//! Finds the requests of captures whose method is not GET.
 //!
-//! No index has them, so an input that has such captures is read once, when the first of them is copied. Memory is bounded by the
-//! number of such captures.
+//! No index has their positions, so an input with such captures is read when the first of them is
+//! copied. Memory is bounded by the number of such captures.
 
 use std::collections::HashMap;
 
@@ -10,17 +10,17 @@ use warc::{Entry, RawRecord, Reader, ReaderSettings};
 use inputs::Exchanges;
 use inputs::Sources;
 
-/// Enough of a block to know what request it is, also of WAT.
+/// Bytes of a block that suffice to recognise the request, also in WAT.
 const REQUEST_BYTES: u64 = 1 << 16;
 
 #[derive(Default)]
 pub(super) struct Requests {
-    /// Of each input offsets of requests by offsets of answers, or why it cannot be read.
+    /// For each input, offsets of requests by offsets of responses, or why it cannot be read.
     of_inputs: HashMap<String, Result<HashMap<u64, u64>, String>>,
 }
 
 impl Requests {
-    /// The offset of the request of a capture; an error in words.
+    /// Returns the offset of the request of a capture. The error is a text for people.
     pub(super) fn of(&mut self, sources: &Sources, location: &str, offset: u64) -> Result<u64, String> {
         if !self.of_inputs.contains_key(location) {
             self.of_inputs
@@ -36,7 +36,7 @@ impl Requests {
         }
     }
 
-    /// The record of a request, and its offset again.
+    /// Opens the record of a request. Returns its offset too.
     pub(super) fn open(
         &self,
         sources: &Sources,

@@ -1,7 +1,7 @@
-//! Lines of an index in order, although some come out of it.
+//! Sorts the lines of an index that are almost in order.
 //!
-//! Captures come in order, but a revisit brings the record that it repeats from wherever that is. Invariant: the lines of the
-//! file are in order, and those that came too late for that are in memory; there are few of them.
+//! Captures come in order, but a revisit adds the record that it repeats from anywhere. Invariant:
+//! the lines of the file are in order, and the few that came too late are in memory.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, BufWriter, Seek, Write};
@@ -10,7 +10,7 @@ use std::vec::IntoIter;
 
 use super::zipnum::place_of;
 
-/// Takes lines of CDXJ, and gives them sorted by key and time.
+/// Collects lines of CDXJ, and returns them sorted by key and time.
 pub(super) struct SortedLines {
     file: BufWriter<File>,
     /// Key and time of the last line of the file.
@@ -19,7 +19,7 @@ pub(super) struct SortedLines {
 }
 
 impl SortedLines {
-    /// `file` is empty.
+    /// `file` must be empty.
     pub(super) fn new(file: BufWriter<File>) -> SortedLines {
         SortedLines {
             file,
@@ -28,7 +28,7 @@ impl SortedLines {
         }
     }
 
-    /// Takes a line with its end.
+    /// Adds a line with its end.
     pub(super) fn push(&mut self, line: String) -> io::Result<()> {
         let place = place_of(&line);
         if place < &*self.last {
@@ -39,7 +39,7 @@ impl SortedLines {
         self.file.write_all(line.as_bytes())
     }
 
-    /// Gives all lines in order.
+    /// Calls `each` for all lines in order.
     pub(super) fn finish(mut self, each: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<()> {
         self.late.sort_by(|a, b| place_of(a).cmp(place_of(b)));
         let mut late = self.late.into_iter().peekable();
@@ -56,7 +56,7 @@ impl SortedLines {
     }
 }
 
-/// Gives the lines before a place; all if there is none.
+/// Calls `each` for the late lines before a place, or for all if it is `None`.
 fn give_before(
     late: &mut Peekable<IntoIter<String>>,
     place: Option<&str>,

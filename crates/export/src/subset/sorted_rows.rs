@@ -1,17 +1,17 @@
-//! Rows of bytes, sorted, however many there are: sorted runs in temporary files, which are merged.
+//! Sorts any number of rows of bytes: sorted runs in temporary files are merged.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
 
-/// Bytes of rows that are sorted in memory at a time.
+/// Bytes of rows sorted in memory at a time.
 const RUN_BYTES: usize = 32 << 20;
 
-/// What a row takes beside its bytes.
+/// Memory of a row in addition to its bytes.
 const ROW_BYTES: usize = size_of::<Vec<u8>>() + 16;
 
-/// Takes rows in any order.
+/// Collects rows in any order.
 pub(super) struct SortedRows {
     run: Vec<Vec<u8>>,
     run_bytes: usize,
@@ -44,7 +44,7 @@ impl SortedRows {
         }
     }
 
-    /// Writes the run behind the lengths of its rows (4 bytes, little-endian).
+    /// Writes the run, each row after its length (4 bytes, little-endian).
     fn end_run(&mut self) -> io::Result<()> {
         self.run.sort_unstable();
         let mut file = BufWriter::new(tempfile::tempfile()?);
@@ -60,7 +60,7 @@ impl SortedRows {
         Ok(())
     }
 
-    /// All of them in order.
+    /// Returns all rows in order.
     pub(super) fn finish(mut self) -> io::Result<Rows> {
         self.end_run()?;
         let mut rows = Rows {
@@ -74,7 +74,7 @@ impl SortedRows {
     }
 }
 
-/// Rows in order. Memory is one row of each run.
+/// Rows in order. One row of each run is in memory.
 pub(super) struct Rows {
     runs: Vec<BufReader<File>>,
     /// The next row of each run that has one.
@@ -82,12 +82,12 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// The next row, which stays.
+    /// Returns the next row without removing it.
     pub(super) fn peek(&self) -> Option<&[u8]> {
         self.heads.peek().map(|Reverse((row, _))| row.as_slice())
     }
 
-    /// Takes the next row.
+    /// Removes and returns the next row.
     pub(super) fn pop(&mut self) -> io::Result<Option<Vec<u8>>> {
         let Some(Reverse((row, run))) = self.heads.pop() else {
             return Ok(None);

@@ -1,7 +1,7 @@
-//! Captures as a package: WACZ 1.1.1, with records, index and pages, each with its digest.
+//! Exports captures as a package: WACZ 1.1.1, with records, index and pages, each with its digest.
 //!
-//! Records go straight into the package. The index and the lists of pages are made beside it, in files without names,
-//! and follow.
+//! Records are written directly into the package. The index and the lists of pages are built in
+//! unnamed files, and follow.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Seek, Write};
@@ -31,8 +31,9 @@ const WACZ_VERSION: &str = "1.1.1";
 
 const SOFTWARE: &str = concat!("weft/", env!("CARGO_PKG_VERSION"));
 
-/// Writes captures into a package (WACZ), `with_requests` the records of requests and metadata that belong to them, too. `progress` is
-/// told how many captures were gone through, and gives whether to go on.
+/// Writes captures into a package (WACZ); if `with_requests`, also their records of requests
+/// and metadata. `progress` gets the number of captures read so far, and returns whether to
+/// continue.
 ///
 /// # Errors
 /// [`ExportError`].
@@ -72,20 +73,20 @@ pub fn write_wacz(
     Ok(exported)
 }
 
-/// What comes after the records.
+/// The parts that follow the records.
 struct Beside {
     index: SortedLines,
     pages: Pages,
-    /// The URL key whose captures come now; the index has them in the order of time.
+    /// The current URL key. The index has its captures in the order of time.
     key: String,
     of_key: Vec<CdxRow>,
-    /// What is known of that URL.
+    /// The page of that URL, if known.
     page: Option<PageBody>,
 }
 
 impl Beside {
     fn begin(subset: &Subset) -> io::Result<Beside> {
-        // What a search finds is meant as a page, whatever the crawl was for.
+        // A search result counts as a page even if its package does not list it.
         let pages = Pages::new(matches!(subset, Subset::Chosen(_)));
         Ok(Beside {
             index: SortedLines::new(BufWriter::new(tempfile::tempfile()?)),
@@ -167,14 +168,14 @@ fn index_line(block: &Block) -> String {
     format!("{place} {object}\n")
 }
 
-/// Whether a player is to list the capture.
+/// Returns whether players should list the capture as a page.
 fn is_page(row: &CdxRow) -> bool {
     row.status == 200
         && matches!(&*row.mime, "text/html" | "application/xhtml+xml")
         && matches!(&*row.method, "" | "GET")
 }
 
-/// The title that the page had at the time of a capture, as far as it is known.
+/// Returns the title of the page at the time of a capture, if known.
 fn title_of<'p>(page: &'p PageBody, row: &CdxRow) -> &'p str {
     let is_current = page
         .current
@@ -190,7 +191,7 @@ fn title_of<'p>(page: &'p PageBody, row: &CdxRow) -> &'p str {
     }
 }
 
-/// A package, being written.
+/// A package being written.
 struct Package {
     zip: ZipWriter<BufWriter<File>>,
     resources: Vec<serde_json::Value>,
@@ -204,7 +205,7 @@ impl Package {
         })
     }
 
-    /// Begins a member, which is stored as it is, so that it can be read by ranges.
+    /// Begins a member. It is stored uncompressed, so that it can be read by ranges.
     fn start(&mut self, name: &str) -> io::Result<()> {
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Stored)
@@ -212,9 +213,9 @@ impl Package {
         self.zip.start_file(name, options).map_err(io::Error::from)
     }
 
-    /// Lists a member with its digest.
+    /// Adds a member with its digest to the description.
     fn listed(&mut self, path: &str, bytes: u64, hash: String) {
-        // A name is in lower case (Data Package, "name"), whatever the path is.
+        // Names are in lower case (Data Package, "name"), unlike paths.
         let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
         self.resources
             .push(json!({"name": name, "path": path, "hash": hash, "bytes": bytes}));

@@ -1,6 +1,6 @@
-//! Captures as records of one gzipped WARC file: each record as it is stored, byte for byte, what a revisit repeats, and the request
-//! of an answer to another method than GET; if asked for, the other records of requests and metadata that belong to them, behind all
-//! captures.
+//! Exports captures as records of one gzipped WARC file. Each record is copied byte for byte as it
+//! is stored. Records that revisits repeat are included, and requests with a method other than GET.
+//! On request the other related records of requests and metadata follow after all captures.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -15,27 +15,27 @@ use archive::question::{Record, RecordBody};
 use cdx::CdxRow;
 use inputs::Sources;
 
-/// The records of a subset, being written.
+/// The records of a subset being written.
 pub(super) struct WarcFile<'a, W> {
     ask: &'a AskBy<'a>,
     sources: &'a Sources,
     subset: &'a Subset,
     pub(super) out: Hashed<W>,
-    /// The URL key whose captures come now, and those of them that a revisit brought before their turn.
+    /// The current URL key, and those of its captures that a revisit added ahead of their turn.
     key: String,
     brought: HashSet<String>,
-    /// Where the captures were, if the records that belong to them are to come along.
+    /// Positions of the captures, if their related records are requested.
     copied: Option<Copied>,
-    /// Where the requests of captures are that answer another method than GET.
+    /// Positions of the requests with a method other than GET.
     requests: Requests,
     pub(super) exported: Exported,
 }
 
 /// A capture that was written.
 pub(super) struct Written {
-    /// The capture, where its record is now.
+    /// The capture with the new position of its record.
     pub(super) row: CdxRow,
-    /// Its name, and the location of its input, where it was.
+    /// Its name, and the location of its input, in the archive.
     pub(super) name: String,
     pub(super) location: String,
 }
@@ -64,8 +64,8 @@ impl<'a, W: Write> WarcFile<'a, W> {
         })
     }
 
-    /// Writes the record of a capture, and before a revisit that of its original if it is not in the subset. Gives the
-    /// captures written, with where their records are now.
+    /// Writes the record of a capture, and before a revisit that of its original if it is not in
+    /// the subset. Returns the captures written, with the new positions of their records.
     pub(super) fn put(&mut self, row: &CdxRow) -> Result<Vec<Written>, ExportError> {
         let mut written = Vec::new();
         if self.key != row.url_key {
@@ -120,8 +120,8 @@ impl<'a, W: Write> WarcFile<'a, W> {
         Ok(())
     }
 
-    /// Writes the request behind an answer to another method than GET. Without it, whoever loads the file would take the answer
-    /// for the page.
+    /// Writes the request after a response to a method other than GET. Without it, a program that
+    /// loads the file would take the response for the page.
     fn put_request(&mut self, record: &RecordBody) -> Result<(), ExportError> {
         if matches!(record.capture.method.as_str(), "" | "GET") {
             return Ok(());
@@ -150,7 +150,8 @@ impl<'a, W: Write> WarcFile<'a, W> {
         Ok(())
     }
 
-    /// Writes what belongs to the captures that were written. `goes_on` is asked meanwhile.
+    /// Writes the records related to the captures written. Calls `goes_on` meanwhile, and stops if
+    /// it returns `false`.
     pub(super) fn put_related(&mut self, goes_on: &mut dyn FnMut() -> bool) -> Result<(), ExportError> {
         if let Some(copied) = self.copied.take() {
             let related = copied.write(self.sources, &mut self.out, goes_on)?;
@@ -169,8 +170,9 @@ impl<'a, W: Write> WarcFile<'a, W> {
     }
 }
 
-/// Writes the records of captures into a gzipped WARC file, `with_requests` those of requests and metadata that belong to them, too.
-/// `progress` is told how many captures were gone through, and gives whether to go on.
+/// Writes the records of captures into a gzipped WARC file; if `with_requests`, also their
+/// records of requests and metadata. `progress` gets the number of captures read so far, and
+/// returns whether to continue.
 ///
 /// # Errors
 /// [`ExportError`].

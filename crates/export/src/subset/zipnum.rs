@@ -1,4 +1,5 @@
-//! ZipNum: a sorted index in gzip members of so many lines, and a second index of the members.
+//! Writes ZipNum: a sorted index in gzip members with a fixed number of lines, and a second index
+//! of the members.
 
 use std::io::{self, Write};
 
@@ -10,10 +11,10 @@ use super::hashed::Hashed;
 use cdx::{CdxRow, cdxj_line};
 use inputs::digest_text;
 
-/// Lines of a member, as in the indexes of Common Crawl and in those that other tools write.
+/// Lines per member, as in the indexes of Common Crawl and of other tools.
 const LINES: usize = 3000;
 
-/// Where a member lies.
+/// Position of a member.
 pub(super) struct Block {
     /// Counted from 1.
     pub(super) number: u64,
@@ -25,7 +26,7 @@ pub(super) struct Block {
     pub(super) digest: String,
 }
 
-/// Writes members to `out`, and what `line` makes of each to `second`.
+/// Writes members to `out`, and the result of `line` for each to `second`.
 pub(super) struct ZipNum<W, S> {
     out: Hashed<W>,
     second: S,
@@ -49,12 +50,12 @@ impl<W: Write, S: Write> ZipNum<W, S> {
         }
     }
 
-    /// Takes the next capture. Captures come in order.
+    /// Adds the next capture. Captures must come in order.
     pub(super) fn push(&mut self, row: &CdxRow) -> io::Result<()> {
         self.push_line(&cdxj_line(row))
     }
 
-    /// Takes the line of the next capture, with its end.
+    /// Adds the line of the next capture, with its end.
     pub(super) fn push_line(&mut self, line: &str) -> io::Result<()> {
         if self.lines == 0 {
             place_of(line).clone_into(&mut self.place);
@@ -101,7 +102,7 @@ impl<W: Write, S: Write> ZipNum<W, S> {
     }
 }
 
-/// Key and time of a line: what is before its object.
+/// Returns key and time of a line: the part before its object.
 pub(super) fn place_of(line: &str) -> &str {
     line.split_once(" {").map_or(line, |(place, _)| place)
 }

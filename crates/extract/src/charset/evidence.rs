@@ -1,37 +1,38 @@
-//! What the bytes of a document say against its declared charset.
+//! Evidence in the bytes of a document against its declared charset.
 //!
-//! A declaration is right until the bytes plainly contradict it. All thresholds are chosen so that text in the
-//! declared charset does not reach them: a contradiction that is missed leaves a text as it was, one that is
-//! imagined spoils it.
+//! A declaration is right until the bytes plainly contradict it. All thresholds are chosen so that
+//! text in the declared charset does not reach them: a missed contradiction leaves a text
+//! unchanged, but a false one spoils it.
 
 use encoding_rs::{Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use super::{declared_inside, detect_legacy};
 
-/// Number of bytes in which UTF-16 is looked for. They hold the markup or the first words.
+/// Number of bytes searched for UTF-16. They hold the markup or the first words.
 const UTF16_BYTES: usize = 512;
 
-/// Text in UTF-16 of fewer bytes can consist of ASCII bytes by chance.
+/// A UTF-16 text of fewer bytes can consist of ASCII bytes by chance.
 const UTF16_BYTES_MIN: usize = 32;
 
-/// Different characters are counted up to here.
+/// Distinct characters are counted up to this number.
 const DISTINCT_MAX: usize = 8;
 
-/// Different characters that a text in a single-byte charset does not form in UTF-8 by chance. Of Windows-1252,
-/// where most bytes above 0x7F stand alone between ASCII letters, two are enough.
+/// Number of distinct characters that a text in a single-byte charset does not form in UTF-8 by
+/// chance. For Windows-1252 two are enough, because most of its bytes above 0x7F are single ones
+/// between ASCII letters.
 const DISTINCT_SINGLE_BYTE: usize = 3;
 
-/// Of a charset of East Asia, one character in seven is well-formed UTF-8 by chance.
+/// The same for East Asian charsets, where one character in seven is well-formed UTF-8 by chance.
 const DISTINCT_MULTI_BYTE: usize = DISTINCT_MAX;
 
-/// Malformed sequences below this are damage, or a word that was pasted from elsewhere.
+/// Fewer malformed sequences are damage, or a word pasted from elsewhere.
 const MALFORMED_MIN: usize = 4;
 
-/// Bytes above 0x7F that the detector needs for a result that counts against a declaration.
+/// Bytes above 0x7F that the detector needs for a result that outweighs a declaration.
 const HIGH_BYTES_MIN: usize = 16;
 
-/// Returns the byte order of a text in UTF-16 that has no byte order mark: most of its code units have a high byte of
-/// zero, and a low byte that is a character of text.
+/// Returns the byte order of a UTF-16 text without a byte order mark: most of its code units have a
+/// high byte of zero and a low byte that is a text character.
 pub(super) fn unmarked_utf16(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = &bytes[..bytes.len().min(UTF16_BYTES)];
     if head.len() < UTF16_BYTES_MIN || memchr::memchr(0, head).is_none() {
@@ -57,8 +58,8 @@ pub(super) fn unmarked_utf16(bytes: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// Returns the encoding that `bytes` are plainly in, where it is not the `declared` one. `is_of_header` says that
-/// the declaration is not the document's own.
+/// Returns the encoding that `bytes` are plainly in, if it is not `declared`. `is_of_header` says
+/// that the declaration is not the document's own.
 pub(super) fn against(
     declared: &'static Encoding,
     is_of_header: bool,
@@ -66,11 +67,11 @@ pub(super) fn against(
     top_level: Option<&str>,
 ) -> Option<&'static Encoding> {
     if declared == UTF_16LE || declared == UTF_16BE {
-        // In UTF-16 white space and markup have bytes of zero.
+        // In UTF-16, white space and markup have zero bytes.
         let is_bytes = bytes.len() >= UTF16_BYTES_MIN && memchr::memchr(0, bytes).is_none();
         return (is_bytes && Utf8::of(bytes).malformed == 0).then_some(UTF_8);
     }
-    // Most pages: nothing is counted of them.
+    // Most pages end here, without counting.
     if bytes.is_ascii() || declared == UTF_8 && std::str::from_utf8(bytes).is_ok() {
         return None;
     }
@@ -88,7 +89,8 @@ pub(super) fn against(
             false => return None,
         }
     } else {
-        // Servers name one charset for all that they send. The document's own declaration counts if the bytes agree.
+        // Some servers declare one charset for all documents. The document's own declaration wins
+        // if the bytes agree.
         let inside = declared_inside(bytes).filter(|inside| is_of_header && *inside != declared)?;
         let high = bytes.iter().filter(|byte| !byte.is_ascii()).take(HIGH_BYTES_MIN);
         match high.count() == HIGH_BYTES_MIN && detect_legacy(bytes, top_level) == inside {
@@ -100,12 +102,12 @@ pub(super) fn against(
     (is_text && other != declared && replaced(other, bytes) <= 1).then_some(other)
 }
 
-/// Whether the byte stands in no text. Escape does (ISO-2022-JP).
+/// Returns whether the byte does not occur in text. Escape does (ISO-2022-JP).
 fn is_control(byte: u8) -> bool {
     matches!(byte, 0..=8 | 0x0e..=0x1a | 0x1c..=0x1f)
 }
 
-/// Number of places where `bytes` are not in `encoding`.
+/// Returns the number of places where `bytes` are not valid in `encoding`.
 fn replaced(encoding: &'static Encoding, bytes: &[u8]) -> usize {
     let (text, has_errors) = encoding.decode_without_bom_handling(bytes);
     match has_errors {
@@ -114,7 +116,7 @@ fn replaced(encoding: &'static Encoding, bytes: &[u8]) -> usize {
     }
 }
 
-/// Whether a text cannot be in the charset of several bytes for each character that it is said to be in.
+/// Returns whether a text cannot be in its declared multi-byte charset.
 fn is_plainly_malformed(declared: &'static Encoding, bytes: &[u8]) -> bool {
     let (text, has_errors) = declared.decode_without_bom_handling(bytes);
     if !has_errors {
@@ -125,11 +127,11 @@ fn is_plainly_malformed(declared: &'static Encoding, bytes: &[u8]) -> bool {
     malformed >= MALFORMED_MIN && malformed * 8 >= others
 }
 
-/// What a text looks like as UTF-8.
+/// Statistics of a text read as UTF-8.
 struct Utf8 {
     /// Well-formed sequences of several bytes.
     sequences: usize,
-    /// Different characters among them, at most [`DISTINCT_MAX`].
+    /// Distinct characters among them, at most [`DISTINCT_MAX`].
     distinct: Vec<char>,
     malformed: usize,
 }
@@ -162,16 +164,17 @@ impl Utf8 {
         self.malformed >= MALFORMED_MIN && self.malformed > self.sequences * 2
     }
 
-    /// Whether the text is plainly UTF-8, though `declared` in another charset.
+    /// Returns whether the text is plainly UTF-8, although another charset is `declared`.
     fn is_plain_beside(&self, declared: &'static Encoding, bytes: &[u8]) -> bool {
         let distinct = self.distinct.len();
         if self.malformed > 0 {
-            // A page that was put together from several sources. What is malformed is a small part of it.
+            // A page assembled from several sources. Its malformed part is small.
             let is_mostly = distinct >= DISTINCT_MAX && self.malformed * 50 <= self.sequences;
             return is_mostly && (declared.is_single_byte() || replaced(declared, bytes) > self.malformed);
         }
         if declared == WINDOWS_1252 {
-            // One character alone must be one that such pages have: `Ã©` and `â€™` stand for nothing else.
+            // A single character must be one that is typical of such pages: `Ã©` and `â€™` have no
+            // other meaning.
             let is_western =
                 |c: &char| matches!(*c, '\u{a0}'..='\u{ff}' | '\u{2010}'..='\u{203a}' | '€' | '™');
             return distinct >= 2 || self.distinct.first().is_some_and(is_western);

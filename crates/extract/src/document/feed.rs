@@ -1,7 +1,8 @@
-//! Feeds in XML: RSS 0.9 to 2.0, RSS 1.0 (RDF), Atom.
+//! XML feeds: RSS 0.9 to 2.0, RSS 1.0 (RDF), Atom.
 //!
-//! Their title is that of the feed; their text the titles and texts of feed and entries, one behind the other. Texts of entries are
-//! HTML as a rule, and are read like it. A feed that is not well-formed, or cut, is read up to that point.
+//! The title is that of the feed. The text is the titles and texts of feed and entries, one after
+//! another. Texts of entries are usually HTML, and are read like it. A feed that is malformed or
+//! truncated is read up to that point.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesRef, BytesStart, Event};
@@ -13,10 +14,12 @@ use crate::language;
 use crate::mime::Markup;
 use crate::text::Collapser;
 
-/// Bytes at the beginning that must have the first element: declarations, comments and style sheets stand before it.
+/// Number of bytes that must contain the first element: declarations, comments and style sheets may
+/// come before it.
 const HEAD_BYTES: usize = 4096;
 
-/// Returns whether a payload begins like a feed and not like other XML. Feeds in UTF-16 are not recognised.
+/// Returns whether a payload begins like a feed and not like other XML. Feeds in UTF-16 are not
+/// recognised.
 pub(super) fn begins(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(HEAD_BYTES)];
     let head = String::from_utf8_lossy(head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head));
@@ -71,7 +74,7 @@ pub(super) fn read(xml: &str) -> Option<Page> {
     Some(walk.found.finish())
 }
 
-/// What an element of a feed is to its reader.
+/// The meaning of an element of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     /// `channel` of RSS, or `feed`.
@@ -106,17 +109,17 @@ impl Part {
     }
 }
 
-/// A feed on its way.
+/// A feed being read.
 #[derive(Default)]
 struct Walk {
-    /// Elements that are open.
+    /// Open elements.
     open: Vec<Part>,
-    /// How many of them are entries. Counted, because searching `open` at each element takes quadratic time where a document
-    /// nests deeply.
+    /// Number of open entries. Counting avoids a search of `open` at each element, which takes
+    /// quadratic time in a deeply nested document.
     entries: usize,
-    /// How many of them are inside the one whose text is gathered, that one included; 0 outside.
+    /// Depth within the element whose text is gathered, which itself counts as 1; 0 outside.
     depth: usize,
-    /// Text of that one so far.
+    /// Gathered text of that element.
     gathered: String,
     found: Collected,
 }
@@ -124,7 +127,7 @@ struct Walk {
 impl Walk {
     fn open(&mut self, element: &BytesStart<'_>) {
         let part = Part::of(element.local_name().as_ref());
-        // Elements in a text are markup of it (`type="xhtml"`).
+        // Elements within a text are its markup (`type="xhtml"`).
         if self.depth > 0 {
             self.depth += 1;
             self.gather_tag("<", element.local_name().as_ref());
@@ -136,7 +139,7 @@ impl Walk {
         self.entries += usize::from(part == Part::Entry);
     }
 
-    /// An element without content: all that counts of it is its language.
+    /// Handles an element without content, of which only the language counts.
     fn empty(&mut self, element: &BytesStart<'_>) {
         if self.depth > 0 || self.entries > 0 {
             return;
@@ -162,7 +165,7 @@ impl Walk {
         }
     }
 
-    /// At the end of what can be read.
+    /// Closes all elements at the end of the readable part.
     fn close_all(&mut self) {
         while !self.open.is_empty() {
             self.close(b"");
@@ -174,7 +177,7 @@ impl Walk {
         let owner = self.open.last();
         match part {
             Part::Language if owner == Some(&Part::Feed) => self.found.language(&gathered),
-            // The title of an image or a text box is of less interest, and not that of the feed.
+            // Only the feed's own title counts, not that of an image or a text box.
             Part::Title if owner == Some(&Part::Feed) && !self.found.has_title() => {
                 self.found.title(&text_of_html(&gathered));
             }
@@ -189,7 +192,7 @@ impl Walk {
         match self.depth {
             0 => {}
             1 => self.gather(text),
-            // Between tags of this text, which are kept: it is no markup itself.
+            // Tags of this text are kept, so text between them must not look like markup.
             _ => self.gather(&quick_xml::escape::partial_escape(text)),
         }
     }
@@ -200,7 +203,7 @@ impl Walk {
         self.gather(">");
     }
 
-    /// `&amp;`, `&#233;`; names of HTML are left to its reader.
+    /// Resolves `&amp;` or `&#233;`. Named entities of HTML are left to its reader.
     fn reference(&mut self, reference: &BytesRef<'_>) {
         if self.depth == 0 {
             return;
@@ -216,7 +219,7 @@ impl Walk {
         }
     }
 
-    /// The text that is kept ends at [`TEXT_BYTES_MAX`]; markup may be several times as long as its text.
+    /// The kept text ends at [`TEXT_BYTES_MAX`]; markup may be several times as long as its text.
     fn gather(&mut self, text: &str) {
         if self.gathered.len() <= 8 * TEXT_BYTES_MAX {
             self.gathered.push_str(text);
@@ -224,7 +227,7 @@ impl Walk {
     }
 }
 
-/// Title and text of a feed on their way.
+/// Title and text of a feed being read.
 pub(super) struct Collected {
     title: String,
     language: String,
@@ -250,7 +253,7 @@ impl Collected {
         !self.title.is_empty()
     }
 
-    /// The first language counts.
+    /// Sets the language, if none is set yet.
     pub(super) fn language(&mut self, declared: &str) {
         if self.language.is_empty() {
             self.language = language::declared(declared).unwrap_or_default();
@@ -268,7 +271,7 @@ impl Collected {
         self.add_plain(&text_of_html(html));
     }
 
-    /// Whether more would be cut off.
+    /// Returns whether more text would be cut off.
     fn is_full(&self) -> bool {
         self.text.len() >= TEXT_BYTES_MAX
     }

@@ -1,4 +1,5 @@
-//! Which format a document is of: its declared type decides, and the beginning of its bytes where the type leaves it open.
+//! The format of a document: decided by its declared type, and by the beginning of its bytes if the
+//! type leaves it open.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +26,7 @@ pub enum DocumentFormat {
 }
 
 impl DocumentFormat {
-    /// Returns the word for it in messages.
+    /// Returns its name in messages.
     pub fn name(self) -> &'static str {
         match self {
             DocumentFormat::Pdf => "PDF",
@@ -63,13 +64,14 @@ pub(super) enum Format {
     Apart(DocumentFormat),
 }
 
-/// Bytes that no text has, but files of other formats that are served as text (WHATWG MIME Sniffing, section 7.2, "binary
-/// data byte").
+/// Returns whether a byte occurs in no text, but in files of other formats that are served as text
+/// (WHATWG MIME Sniffing, section 7.2, "binary data byte").
 fn is_binary(byte: u8) -> bool {
     matches!(byte, 0x00..=0x08 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f)
 }
 
-/// Bytes that decide whether a payload is text: the "resource header" of the same standard.
+/// Number of bytes that decide whether a payload is text: the "resource header" of the same
+/// standard.
 const HEADER_BYTES: usize = 1445;
 
 impl Format {
@@ -97,7 +99,7 @@ impl Format {
     }
 }
 
-/// Types that feeds are served as, among other XML.
+/// Returns whether feeds are served as this type, among other XML.
 fn is_xml(mime: &str) -> bool {
     matches!(
         mime,

@@ -5,10 +5,10 @@ use serde::Deserialize;
 use super::feed::Collected;
 use crate::Page;
 
-/// Every version of the format begins so.
+/// Prefix of every version of the format.
 const VERSION: &str = "https://jsonfeed.org/version/";
 
-/// Bytes at the beginning that must name the version: writers put it first.
+/// Number of bytes that must contain the version: writers put it first.
 const HEAD_BYTES: usize = 4096;
 
 #[derive(Deserialize)]
@@ -45,7 +45,7 @@ pub(super) fn begins(bytes: &[u8]) -> bool {
         .any(|version| memchr::memmem::find(head, version).is_some())
 }
 
-/// Reads a feed; `None` if it is other JSON, or cut.
+/// Reads a feed; `None` if it is other JSON, or truncated.
 pub(super) fn read(json: &str) -> Option<Page> {
     let feed: Feed = serde_json::from_str(json.trim_start_matches('\u{feff}')).ok()?;
     if !feed.version.starts_with(VERSION) && !feed.version.starts_with("http://jsonfeed.org/version/") {

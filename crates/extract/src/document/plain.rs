@@ -1,4 +1,5 @@
-//! Plain text. It has no title: a first line is a title in some files, a licence or a row of numbers in others.
+//! Plain text. It has no title: the first line is a title in some files, and a licence or a row of
+//! numbers in others.
 
 use super::lines;
 use crate::Page;

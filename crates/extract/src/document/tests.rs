@@ -79,7 +79,7 @@ fn plain_text_is_decoded_and_keeps_its_lines() {
     check("text/plain", b"", Some(("", "", "")));
     let english = "The quick brown fox jumps over the lazy dog, and then it goes home again to sleep.";
     check("TEXT/plain", english.as_bytes(), Some(("", english, "en")));
-    // What servers call text without looking.
+    // Types that servers declare as text without looking.
     check("text/plain", b"\x89PNG\x00\x01", None);
     check("text/css", b"a { b: c }", None);
     check("text/html", b"<p>page", None);
@@ -101,7 +101,7 @@ fn rss_has_its_title_and_the_texts_of_its_items() {
     ));
     check("application/rss+xml", rss.as_bytes(), expected);
     check("text/xml; charset=utf-8", rss.as_bytes(), expected);
-    // Cut off: what is there counts.
+    // Truncated: the existing part counts.
     let cut = &rss[..rss.find("<content:encoded>").unwrap_or_default()];
     check(
         "text/xml",
@@ -230,7 +230,7 @@ fn deep_and_long_feeds_cost_no_more_than_their_length() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
-    /// Whatever the bytes are, they have one meaning, and pages are what they are without documents.
+    /// Any bytes are read the same way each time, and documents do not change pages.
     #[test]
     fn any_bytes(
         mime in proptest::sample::select(vec![

@@ -1,4 +1,4 @@
-//! Collects the few attributes that matter of the tag being read.
+//! Collects the attributes of a tag that are needed.
 
 use std::borrow::Cow;
 
@@ -35,8 +35,9 @@ impl Attribute {
 
 /// The values of one tag. The buffers are reused for all tags of a document.
 ///
-/// Of a repeated attribute the first counts (HTML standard, 13.2.5.33). Values are kept completely: none is
-/// longer than the document, and a reference that was cut would be another reference.
+/// If an attribute is repeated, the first one counts (HTML standard, 13.2.5.33). Values are kept
+/// completely: each is shorter than the document, and a truncated reference would be a different
+/// one.
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
     values: [Vec<u8>; COUNT],
@@ -72,7 +73,7 @@ impl Attributes {
     }
 
     pub(super) fn push_name(&mut self, part: &[u8]) {
-        // No attribute that is used has such a long name.
+        // The names of all used attributes are shorter.
         if self.name.len() <= 32 {
             self.name.extend_from_slice(part);
         }
@@ -111,13 +112,13 @@ impl Attributes {
         self.get(attribute).map(lossy)
     }
 
-    /// Whether the value is `word`, ignoring case and blanks around it.
+    /// Returns whether the value is `word`, ignoring case and surrounding blanks.
     pub(super) fn is(&self, attribute: Attribute, word: &[u8]) -> bool {
         self.get(attribute)
             .is_some_and(|value| value.trim_ascii().eq_ignore_ascii_case(word))
     }
 
-    /// Whether one of the words of the value is `word`, ignoring case.
+    /// Returns whether one of the words of the value is `word`, ignoring case.
     pub(super) fn has_word(&self, attribute: Attribute, word: &[u8]) -> bool {
         self.get(attribute).is_some_and(|value| {
             value

@@ -15,7 +15,7 @@ pub const TEXT_BYTES_MAX: usize = 1 << 20;
 /// Largest title kept, in characters: a `title` that is not closed contains the whole page.
 pub(crate) const TITLE_CHARS_MAX: usize = 1024;
 
-/// What is known of a document: links, text and a few declarations.
+/// Links, text and a few declarations of a document.
 #[derive(Debug)]
 pub(crate) struct Document {
     /// The first title, with collapsed white space.
@@ -40,17 +40,17 @@ pub(crate) struct Document {
     raw: Raw,
     /// Number of open `svg` and `math` elements.
     foreign_depth: u32,
-    /// Inside a note (tooltip, description) of a drawing.
+    /// Whether the current place is inside a note (tooltip, description) of a drawing.
     in_foreign_note: bool,
     /// The open `a` elements of a drawing.
     foreign_anchors: Vec<AnchorId>,
-    /// The open element whose content is no part of the page.
+    /// The open element whose content is skipped.
     skipped: Option<Skipped>,
     /// Whether the document is read as XML.
     is_xml: bool,
 }
 
-/// An element whose content is skipped. Elements of its name are counted, because they nest.
+/// An element whose content is skipped. Nested elements with its name are counted.
 #[derive(Debug, Clone, Copy)]
 struct Skipped {
     name: u32,
@@ -98,7 +98,7 @@ impl Document {
         self.links.count()
     }
 
-    /// Whether the current place is inside `svg` or `math`.
+    /// Returns whether the current place is inside `svg` or `math`.
     pub(super) fn is_foreign(&self) -> bool {
         self.foreign_depth > 0
     }
@@ -125,8 +125,8 @@ impl Document {
         self.links.text(text);
     }
 
-    /// Whether the document is read as XML: every element may close itself, and only `script` and `style` are
-    /// raw.
+    /// Returns whether the document is read as XML: every element may close itself, and only
+    /// `script` and `style` are raw.
     pub(super) fn is_xml(&self) -> bool {
         self.is_xml
     }
@@ -138,7 +138,7 @@ impl Document {
             skipped.depth += u32::from(tag.name == skipped.name && !closes_itself);
             return;
         }
-        // Inside drawings other rules decide, which follow XML anyway.
+        // Drawings have other rules, which follow XML anyway.
         let closes_itself = self_closing && self.is_xml && !self.is_foreign() && tag.kind != Kind::Foreign;
         self.open_element(tag, attributes, self_closing);
         if closes_itself {
@@ -297,7 +297,7 @@ impl Document {
     }
 }
 
-/// Stores the attribute in `slot`, unless an earlier one is there.
+/// Stores the attribute in `slot`, unless it already has one.
 fn keep_first(slot: &mut Option<String>, attributes: &Attributes, attribute: Attribute) {
     if slot.is_none() {
         *slot = attributes.text(attribute).map(std::borrow::Cow::into_owned);

@@ -1,26 +1,29 @@
-//! Tracks the open elements, like a tree builder without a tree that only knows where an `a` begins and ends.
+//! Tracks the open elements to find where an `a` begins and ends, without building a tree.
 //!
-//! It follows the HTML standard (13.2.6, scripting off) as far as that decides which text an `a` contains:
-//! implied end tags, scopes, table structure, the list of active formatting elements with its markers, the
-//! adoption agency. The standard opens an `a` that a block closes again for the text behind it: such an `a`
-//! is suspended here, and ends when it leaves the list of active formatting elements.
+//! It follows the HTML standard (13.2.6, scripting off) as far as needed to decide which text an
+//! `a` contains: implied end tags, scopes, table structure, the list of active formatting elements
+//! with its markers, the adoption agency. If a block closes an `a`, the standard opens it again for
+//! the text after the block. Here such an `a` is suspended, and ends when it leaves the list of
+//! active formatting elements.
 //!
 //! Invariants:
-//! - every element in `stack` that has a number is in `formatting`, as open;
-//! - each tag costs at most [`WALK_MAX`] steps besides the elements that it closes, so time is linear.
+//! - Every element in `stack` that has a number is in `formatting`, as open.
+//! - Each tag costs at most [`WALK_MAX`] steps besides the elements that it closes, so time is
+//!   linear.
 //!
-//! Not implemented: rules on which no link depends (framesets, foster parents, quirks by name of a document
-//! type), and the order of clones if formatting elements overlap blocks.
+//! Not implemented: rules that affect no link (framesets, foster parents, quirks by name of a
+//! document type), and the order of clones if formatting elements overlap blocks.
 
 use super::attributes::Attributes;
 use super::raw_links::{AnchorEnd, AnchorId, Closing, Mark, RawLinks};
 use super::tag::{self, Role, Tag};
 
-/// Largest number of open elements searched for one. Real pages nest less deeply; in a hostile page each tag
-/// may cost this many steps.
+/// Maximum number of open elements searched for one. Real pages nest less deeply; in a hostile page
+/// each tag may cost this many steps.
 const WALK_MAX: usize = 256;
 
-/// Largest number of equal formatting elements that are opened again after a block ("Noah's Ark clause").
+/// Maximum number of equal formatting elements that are opened again after a block ("Noah's Ark
+/// clause").
 const EQUAL_FORMATTING_MAX: usize = 3;
 
 /// An open element.
@@ -32,7 +35,7 @@ struct Element {
     number: u32,
     /// Set for an `a` with a reference.
     anchor: Option<AnchorId>,
-    /// How far the `a` around it had come when the element began.
+    /// The text position in the surrounding `a` when the element began.
     mark: Mark,
 }
 
@@ -57,14 +60,14 @@ pub(super) struct OpenElements {
     numbered: u32,
     has_form: bool,
     noscript_depth: u32,
-    /// Number of open paragraphs: usually 0, and then there is none to search.
+    /// Number of open paragraphs. It is usually 0, which saves a search.
     paragraphs: u32,
     /// Whether a document type was declared.
     pub(super) has_doctype: bool,
 }
 
 impl OpenElements {
-    /// Whether the current place is inside a `noscript`.
+    /// Returns whether the current place is inside a `noscript`.
     pub(super) fn in_noscript(&self) -> bool {
         self.noscript_depth > 0
     }
@@ -74,7 +77,7 @@ impl OpenElements {
         self.stack.len()
     }
 
-    /// Prepares for text: opens again what a block had closed.
+    /// Prepares for text: opens the elements again that a block had closed.
     pub(super) fn before_text(&mut self, text: &[u8], links: &mut RawLinks) {
         let in_table = self
             .stack
@@ -176,7 +179,8 @@ impl OpenElements {
         }
     }
 
-    /// Returns the position in the stack of the innermost wanted element, if no `boundary` is above it.
+    /// Returns the position in the stack of the innermost wanted element, if no `boundary` is above
+    /// it.
     fn find(&self, wanted: impl Fn(&Element) -> bool, boundary: impl Fn(Role) -> bool) -> Option<usize> {
         for (place, element) in self.stack.iter().enumerate().rev().take(WALK_MAX) {
             if wanted(element) {
@@ -248,7 +252,8 @@ impl OpenElements {
         (self.formatting.len() - count..self.formatting.len()).rev()
     }
 
-    /// Removes a formatting element from the list. If it stays open, it is an ordinary element from now on.
+    /// Removes a formatting element from the list. If it stays open, it becomes an ordinary
+    /// element.
     fn forget(&mut self, place: usize) {
         if let Formatting::Element { element, is_open } = self.formatting.remove(place)
             && is_open
@@ -357,7 +362,7 @@ impl OpenElements {
         found.is_some()
     }
 
-    /// Handles `li`, `dd`, `dt`: ends the item before it in the same list.
+    /// Handles `li`, `dd`, `dt`: ends the previous item of the same list.
     fn start_item(&mut self, tag: Tag, links: &mut RawLinks) {
         let boundary = |role: Role| role.is_special() && !matches!(role, Role::WeakBlock | Role::Paragraph);
         if let Some(found) = self.find(|e| e.role == tag.role, boundary) {
@@ -376,14 +381,14 @@ impl OpenElements {
             .stack
             .last()
             .is_some_and(|top| matches!(top.role, Role::Table | Role::RowGroup | Role::Row));
-        // A form between the parts of a table contains nothing.
+        // A form directly inside the structure of a table contains nothing.
         if !in_table {
             self.close_paragraph(links);
             self.push(tag, links);
         }
     }
 
-    /// Handles the end tag of a form: it closes only the form, not the elements that are open in it.
+    /// Handles the end tag of a form: closes only the form, not the elements that are open in it.
     fn end_form(&mut self, links: &mut RawLinks) {
         self.has_form = false;
         if let Some(found) = self.find(|e| e.role == Role::Form, Role::ends_scope) {
@@ -403,7 +408,7 @@ impl OpenElements {
     fn start_table(&mut self, tag: Tag, links: &mut RawLinks) {
         let in_table = |top: &Element| matches!(top.role, Role::Table | Role::RowGroup | Role::Row);
         if self.stack.last().is_some_and(in_table) {
-            // A table between the parts of another ends it.
+            // A table directly inside the structure of another one ends it.
             self.end(tag, links);
         }
         if self.has_doctype {
@@ -412,8 +417,8 @@ impl OpenElements {
         self.push(tag, links);
     }
 
-    /// Handles `caption`, `col`, `tbody`, `tr`, `td` and the like: they end what is open in the table as far
-    /// as necessary, and open the elements that they need.
+    /// Handles `caption`, `col`, `tbody`, `tr`, `td` and the like: closes the open elements of the
+    /// table as far as necessary, and opens the required parents.
     fn start_table_part(&mut self, tag: Tag, links: &mut RawLinks) {
         let Some(table) = self.find(|e| e.role == Role::Table, |_| false) else {
             return;
@@ -444,7 +449,7 @@ impl OpenElements {
         }
     }
 
-    /// Ends the open `a` at the same level when a new one begins: they do not nest.
+    /// Ends the open `a` at the same level when a new one begins, because they do not nest.
     fn end_open_anchor(&mut self, tag: Tag, links: &mut RawLinks) {
         let number_of = |open: &OpenElements, place: usize| match &open.formatting[place] {
             Formatting::Element { element, .. } if element.role == Role::Anchor => Some(element.number),
@@ -454,7 +459,8 @@ impl OpenElements {
             return;
         };
         self.end_formatting(tag.name, AnchorEnd::Implied, links);
-        // The element is removed even if the adoption agency did not, because it was out of scope.
+        // The element is removed even if the adoption agency did not remove it, because it was out
+        // of scope.
         if let Some(place) = self
             .active()
             .find(|&place| number_of(self, place) == Some(number))
@@ -476,7 +482,8 @@ impl OpenElements {
         self.popped(element, links);
     }
 
-    /// Removes an element from the list of active formatting elements, so that it is not opened again.
+    /// Removes an element from the list of active formatting elements, so that it is not opened
+    /// again.
     fn end_listed(&mut self, place: usize, end: AnchorEnd, links: &mut RawLinks) {
         if let Formatting::Element { element, .. } = self.formatting.remove(place)
             && let Some(anchor) = element.anchor
@@ -505,8 +512,8 @@ impl OpenElements {
             };
             let is_special = |e: &Element| e.role.is_special();
             let inside = &self.stack[at + 1..];
-            // The standard clones the element into each block, so its first part ends at the first block
-            // after words.
+            // The standard clones the element into each block, so its first part ends at the first
+            // block after words.
             let blocks = inside.iter().filter(|e| is_special(e));
             let cut = blocks.map(|e| e.mark).find(|mark| *mark != Mark::default());
             match inside.iter().rposition(is_special) {

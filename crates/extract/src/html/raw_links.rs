@@ -1,5 +1,5 @@
-//! Collects links as written in the document. They cannot be resolved before the end, because a `base` may
-//! come after them.
+//! Collects links as written in the document. They can be resolved only at the end, because a
+//! `base` may come after them.
 
 use super::attributes::{Attribute, Attributes};
 use crate::LinkKind;
@@ -7,8 +7,8 @@ use crate::links::{ANCHOR_CHARS_MAX, Occurrence, is_nofollow};
 use crate::text::Collapser;
 use std::ops::Range;
 
-/// Largest number of links that collect text at the same time: in table cells an `a` may be inside another.
-/// If there are more, the outermost end with the text they have, which bounds the cost of text.
+/// Maximum number of links that collect text at the same time: in table cells an `a` may be inside
+/// another. Beyond it, the outermost link ends with its text so far, which bounds the cost of text.
 const OPEN_MAX: usize = 16;
 
 /// All occurrences. Their texts are in one buffer.
@@ -36,14 +36,14 @@ pub(super) struct AnchorId(u32);
 /// How an `a` ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AnchorEnd {
-    /// By its end tag: its words go on behind a block that began in its paragraph, but not beyond the element
-    /// that it began in.
+    /// By its end tag. Its words continue after a block that began in its paragraph, but not beyond
+    /// the element that it began in.
     Tag,
-    /// Without an end tag: only the words up to where it was closed first count.
+    /// Without an end tag. Only the words up to its first closing count.
     Implied,
 }
 
-/// The reason why an `a` is closed that may be opened again.
+/// Why an `a` is closed that may be opened again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Closing {
     /// A block begins in its paragraph.
@@ -55,16 +55,17 @@ pub(super) enum Closing {
 #[derive(Debug)]
 struct OpenAnchor {
     id: AnchorId,
-    /// Whether text belongs to it now: not after a block closed it, until it is opened again.
+    /// Whether text belongs to it now. False after a block closed it, until it is opened again.
     is_collecting: bool,
     text: Collapser,
     /// The alternative texts of its images.
     alt: Collapser,
     /// The number of open elements around it.
     depth: usize,
-    /// Where it was closed first after it had words.
+    /// Position of its first closing after it had words.
     first_part: Option<Mark>,
-    /// The same, but ignoring blocks that began in its paragraph, and elements that began inside it.
+    /// The same, but ignoring blocks that began in its paragraph, and elements that began inside
+    /// it.
     own_part: Option<Mark>,
     /// The words of the last image, and whether it is in a `noscript`.
     image: (Vec<u8>, bool),
@@ -176,8 +177,8 @@ impl RawLinks {
         self.open.last().map_or(Mark::default(), OpenAnchor::mark)
     }
 
-    /// Records that a block is removed from an `a`. The block began at `mark`, after words, so the text
-    /// behind `mark` is not in its first part.
+    /// Records that a block is removed from an `a`. The block began at `mark`, after words, so the
+    /// text after `mark` is not in its first part.
     pub(super) fn cut_anchor(&mut self, id: AnchorId, mark: Mark) {
         if let Some(anchor) = self.open.iter_mut().rfind(|open| open.id == id) {
             anchor.first_part.get_or_insert(mark);
@@ -233,8 +234,8 @@ impl RawLinks {
         }
     }
 
-    /// Adds an image. An image in a `noscript` may replace the one beside it that only a script would load,
-    /// so the same words of both count once.
+    /// Adds an image. An image in a `noscript` may replace the adjacent one that only a script
+    /// would load, so equal words of both count once.
     pub(super) fn image(&mut self, attributes: &Attributes, in_noscript: bool) {
         let Some(alt) = attributes.get(Attribute::Alt) else {
             return;

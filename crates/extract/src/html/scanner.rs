@@ -1,8 +1,8 @@
-//! The emitter behind the tokenizer: passes tokens to the document.
+//! The emitter for the tokenizer: passes tokens to the document.
 //!
-//! The tokenizer (html5gum) follows the state machine of the HTML standard. What a tree builder would tell
-//! the tokenizer is decided here from the tags alone: when raw text begins, and whether the place is inside
-//! `svg` or `math`.
+//! The tokenizer (html5gum) follows the state machine of the HTML standard. It needs two facts from
+//! a tree builder, which are derived here from the tags alone: when raw text begins, and whether
+//! the place is inside `svg` or `math`.
 
 use super::attributes::Attributes;
 use super::document::Document;
@@ -11,7 +11,8 @@ use html5gum::emitters::Emitter;
 use html5gum::{Error, State};
 use std::convert::Infallible;
 
-/// No element that is treated by name has a longer one; of longer names only this many bytes are kept.
+/// Maximum number of bytes kept of a name. The names of all elements with special treatment are
+/// shorter.
 const NAME_BYTES_MAX: usize = 32;
 
 pub(super) struct Scanner<'d> {

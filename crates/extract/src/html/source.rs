@@ -1,10 +1,10 @@
-//! The document as the tokenizer reads it.
+//! The tokenizer's reader of a document.
 
 use html5gum::{Readable, Reader};
 use std::convert::Infallible;
 
-/// What is not read yet of a document. It gives what html5gum's own reader of strings gives, but finds the end of
-/// scripts and styles with vector instructions: they are most of many pages.
+/// The unread rest of a document. It behaves like html5gum's own reader of strings, but finds the
+/// end of scripts and styles with vector instructions, because they make up most of many pages.
 pub(super) struct Source<'h> {
     rest: &'h [u8],
 }
@@ -48,10 +48,11 @@ impl Reader for Source<'_> {
         char_buf: &'b mut [u8; 4],
     ) -> Result<Option<&'b [u8]>, Infallible> {
         let length = match *needle {
-            // `<`, NUL and CR: where the tokenizer stops in raw text. In other places it stops at more bytes, and soon.
+            // `<`, NUL and CR: the bytes where the tokenizer stops in raw text. In other states it
+            // stops at more bytes, and soon.
             [a, b, c] if !self.rest.is_empty() => {
                 let found = memchr::memchr3(a, b, c, self.rest);
-                // A byte that is searched comes alone.
+                // A byte that is searched for is returned alone.
                 found.map_or(self.rest.len(), |at| at.max(1))
             }
             _ => match self.rest.to_reader().read_until(needle, char_buf)? {
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The chunks up to the end, each with a byte read behind it.
+    /// Returns the chunks up to the end, each with the next byte.
     fn chunks(
         mut reader: impl Reader<Error = Infallible>,
         needle: &[u8],

@@ -10,13 +10,13 @@ pub(super) enum Kind {
     Image,
     Link,
     Meta,
-    /// Everything after it is text.
+    /// Everything after it is plain text.
     Plaintext,
     /// `title` of the page, or the tooltip of a drawing.
     Title,
-    /// `script`: text up to its end tag that nobody sees.
+    /// `script`: hidden text up to its end tag.
     Script,
-    /// `style`, `iframe`, `noembed`, `noframes`: the same without the escapes of `script`.
+    /// `style`, `iframe`, `noembed`, `noframes`: like `script`, without its escapes.
     HiddenRaw,
     /// `textarea`: text that the reader of the page may change.
     Textarea,
@@ -38,24 +38,24 @@ pub(super) enum Gap {
     Line,
 }
 
-/// What the tree builder of the HTML standard does with an element.
+/// The treatment of an element by the tree builder of the HTML standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Never among the open elements and without effect on them: declarations, raw text, tags that a body
-    /// ignores.
+    /// Never among the open elements and without effect on them: declarations, raw text, tags that
+    /// a body ignores.
     Unseen,
     /// Empty, but part of the text: `img`.
     Void,
     /// Ends a paragraph and contains no elements: `hr`, raw text in a block.
     Rule,
-    /// Any element without rules of its own.
+    /// Any element without special rules.
     Inline,
     Noscript,
     /// `b` and the like: opened again after a block that closed them.
     Formatting,
     Anchor,
     Block,
-    /// A block in which a list item still ends the one before: `div`, `address`.
+    /// A block in which a list item still ends the previous one: `div`, `address`.
     WeakBlock,
     /// `ol`, `ul`: an `li` inside ends no `li` outside.
     List,
@@ -81,12 +81,14 @@ pub(super) enum Role {
 }
 
 impl Role {
-    /// Whether end tags outside cannot close elements inside (the "in scope" of the standard).
+    /// Returns whether end tags outside cannot close elements inside (the "in scope" of the
+    /// standard).
     pub(super) fn ends_scope(self) -> bool {
         matches!(self, Role::Embedded | Role::Table | Role::Caption | Role::Cell)
     }
 
-    /// Whether it stops the end tag of an ordinary or formatting element (the "special" of the standard).
+    /// Returns whether it stops the end tag of an ordinary or formatting element (the "special" of
+    /// the standard).
     pub(super) fn is_special(self) -> bool {
         !matches!(
             self,
@@ -106,8 +108,8 @@ pub(super) struct Tag {
     pub(super) name: u32,
 }
 
-/// Returns a number (FNV-1a) for a name. Two names with the same number would close each other; only a page
-/// that invents such names is harmed.
+/// Returns a number (FNV-1a) for a name. Two names with the same number would close each other,
+/// which harms only a page that invents such names.
 pub(super) const fn name_of(name: &[u8]) -> u32 {
     let mut hash = 0x811c_9dc5_u32;
     let mut at = 0;
@@ -131,13 +133,13 @@ impl Tag {
         }
     }
 
-    /// Whether its content is raw text up to its end tag even in XML: real documents do not escape the
-    /// content of `script` and `style`.
+    /// Returns whether its content is raw text up to its end tag even in XML: real documents do not
+    /// escape the content of `script` and `style`.
     pub(super) fn is_raw_in_xml(self) -> bool {
         self.name == name_of(b"script") || self.name == name_of(b"style")
     }
 
-    /// Whether its attributes are used.
+    /// Returns whether its attributes are used.
     pub(super) fn has_wanted_attributes(self) -> bool {
         matches!(
             self.kind,

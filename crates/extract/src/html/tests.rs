@@ -51,7 +51,7 @@ fn anchors() {
     );
 }
 
-/// Without scripts: what is in a `noscript` is there, what is in a `template` is not.
+/// Without scripts, the content of a `noscript` counts and that of a `template` does not.
 #[test]
 fn noscript_has_content_and_template_has_none() {
     check_links("<noscript><a href=x>y</a></noscript>", &[("x", "y")]);
@@ -60,7 +60,7 @@ fn noscript_has_content_and_template_has_none() {
         "<noscript><meta http-equiv=refresh content='0;url=plain.html'></noscript>",
         &[("plain.html", "")],
     );
-    // The picture that a script would load, and the same one for readers without scripts.
+    // The image that a script would load, and the same one for readers without scripts.
     check_links(
         "<a href=x><img src=data: alt=Kiwix><noscript><img src=k.png alt=' Kiwix'></noscript></a>",
         &[("x", "Kiwix")],
@@ -86,7 +86,7 @@ fn noscript_has_content_and_template_has_none() {
     check_title("<template><title>no</title></template><title>yes</title>", "yes");
 }
 
-/// An `a` that nobody closed contains what the tree that browsers build has in it.
+/// An unclosed `a` contains the same text as in the tree that browsers build.
 #[test]
 fn an_open_anchor_ends_where_html_ends_it() {
     check_links(
@@ -118,13 +118,13 @@ fn an_open_anchor_ends_where_html_ends_it() {
         &[("x", "one"), ("y", "three")],
     );
     check_links("<form><a href=x>one</form> two</a> three", &[("x", "one two")]);
-    // Without words so far, it goes on behind the block that closed it.
+    // Without words so far, it continues after the block that closed it.
     check_links("<div><a href=x></div><p>two</p>", &[("x", "two")]);
     check_links(
         "<table><tr><a href=x><td>cell</td></tr></table>after",
         &[("x", "after")],
     );
-    // Closed by its end tag at last, it keeps its words behind a block that began in its paragraph.
+    // With an end tag at the end, it keeps its words after a block that began in its paragraph.
     check_links(
         "<p><a href=x>one<ul><li>two</ul> three</a> four",
         &[("x", "one two three")],
@@ -136,7 +136,7 @@ fn an_open_anchor_ends_where_html_ends_it() {
     check_links("<ul><li><a href=x>one</li><li>two</a></ul>", &[("x", "one")]);
     check_links("<ul><li><a href=x>one<li>two</a></ul>", &[("x", "one")]);
     check_links("<span><a href=x>one</span>two</a>", &[("x", "one")]);
-    // Closed by an end tag before, it does not go on.
+    // After an earlier end tag, it does not continue.
     check_links("<div><a href=x></a></div>two", &[("x", "")]);
 }
 
@@ -252,7 +252,7 @@ fn visible_text() {
     check_text("<noscript>one<body>two", "one\ntwo");
 }
 
-/// Title, text and links of a document that declares to be XHTML.
+/// Title, text and links of a document declared as XHTML.
 #[track_caller]
 fn check_xml(xml: &str, title: &str, text: &str, expected: &[(&str, &str)]) {
     let document = super::read(xml, Markup::Xml, true);
@@ -263,7 +263,7 @@ fn check_xml(xml: &str, title: &str, text: &str, expected: &[(&str, &str)]) {
     assert_eq!(document.text.finish().0, text, "{xml}");
 }
 
-/// As HTML, most of these would swallow what follows, and the link with it.
+/// As HTML, most of these would swallow the rest, including the link.
 #[test]
 fn in_xhtml_every_element_may_close_itself() {
     for element in [
@@ -309,7 +309,7 @@ fn xhtml_has_cdata_and_no_raw_text() {
     );
 }
 
-/// What declares to be XHTML and is none loses nothing that it has as HTML.
+/// A document that is declared as XHTML but malformed loses nothing that it has as HTML.
 #[test]
 fn what_is_not_well_formed_is_read_leniently() {
     check_xml(
@@ -458,7 +458,7 @@ proptest! {
         let found: Vec<_> = document.links().collect();
         prop_assert!(found.len() <= html.len());
         super::read(&html, Markup::Xml, true);
-        // The same tokens with text unwanted give the same links.
+        // The same tokens without text have the same links.
         prop_assert_eq!(links(&html).len(), read(&html, false).links().count());
     }
 }

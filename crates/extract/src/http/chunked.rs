@@ -1,8 +1,8 @@
 //! Decodes the chunked transfer coding (RFC 9112, 7.1).
 //!
-//! A payload that is wrongly declared as chunked (by crawlers that decode it and keep the header) is returned
-//! unchanged. If a chunked payload becomes invalid, the chunks before are kept and the rest follows
-//! unchanged, so that nothing is lost.
+//! A payload that is wrongly declared as chunked (by crawlers that decode it and keep the header)
+//! is returned unchanged. If a chunked payload becomes invalid, the chunks before are kept and the
+//! rest follows unchanged, so nothing is lost.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ pub(crate) fn decode(body: &[u8]) -> Cow<'_, [u8]> {
     let mut rest = rest;
     loop {
         match split_chunk(rest) {
-            // The last chunk (trailers follow it), or the end of a cut payload.
+            // The last chunk (trailers follow it), or the end of a truncated payload.
             Some(([], _)) => return payload,
             Some((chunk, tail)) => {
                 append(&mut payload, chunk);
@@ -37,8 +37,8 @@ fn append<'a>(payload: &mut Cow<'a, [u8]>, more: &'a [u8]) {
     }
 }
 
-/// Splits off one chunk. A chunk cut by the end of the body is shorter than its declared size. Returns `None`
-/// if there is no chunk line.
+/// Splits off one chunk. A chunk truncated by the end of the body is shorter than its declared
+/// size. Returns `None` if there is no chunk line.
 fn split_chunk(body: &[u8]) -> Option<(&[u8], &[u8])> {
     if body.is_empty() {
         return Some((body, body));
@@ -52,8 +52,8 @@ fn split_chunk(body: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((chunk, rest))
 }
 
-/// Reads a line such as `1a3f` or `1A3F ; name=value`, with at most 16 hexadecimal digits. Returns the size
-/// and the rest.
+/// Reads a line such as `1a3f` or `1A3F ; name=value`, with at most 16 hexadecimal digits. Returns
+/// the size and the rest.
 fn split_size_line(body: &[u8]) -> Option<(usize, &[u8])> {
     const LINE_BYTES_MAX: usize = 4096;
     let end = memchr::memchr(b'\n', &body[..body.len().min(LINE_BYTES_MAX)])?;

@@ -1,8 +1,9 @@
-//! Decodes the codings of content and transfer: gzip, deflate (with and without the zlib wrapper), br, zstd.
+//! Decodes the codings of content and transfer: gzip, deflate (with and without the zlib wrapper),
+//! br, zstd.
 //!
-//! Servers and crawlers make wrong statements about codings in both directions, so a claim is believed only
-//! as far as the bytes confirm it: a payload that does not decode stays unchanged. Of a payload that decodes
-//! partly, that part is used. The decoded size is bounded.
+//! Servers and crawlers declare codings wrongly in both directions, so a claim is believed only as
+//! far as the bytes confirm it: a payload that does not decode stays unchanged. If a payload
+//! decodes partly, that part is used. The decoded size is bounded.
 
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use std::borrow::Cow;
@@ -19,7 +20,7 @@ pub(crate) struct Decoded<'a> {
     pub(crate) truncated: bool,
 }
 
-/// Returns whether a coding of this name can be decoded, or means that there is none.
+/// Returns whether a coding with this name can be decoded, or means no coding.
 pub(crate) fn is_known(coding: &str) -> bool {
     matches!(
         coding,
@@ -27,7 +28,8 @@ pub(crate) fn is_known(coding: &str) -> bool {
     )
 }
 
-/// Decodes `codings` (the head keeps only a few), the last applied first. `bytes_max` bounds every step.
+/// Decodes `codings` (the head keeps only a few), the last applied first. `bytes_max` bounds every
+/// step.
 pub(crate) fn decode<'a>(payload: Cow<'a, [u8]>, codings: &[String], bytes_max: usize) -> Decoded<'a> {
     let mut decoded = Decoded {
         bytes: payload,
@@ -49,8 +51,8 @@ pub(crate) fn decode<'a>(payload: Cow<'a, [u8]>, codings: &[String], bytes_max: 
     decoded
 }
 
-/// Returns at most one byte more than `bytes_max`, which shows that there is more; `None` if the claim is
-/// false or the coding unknown.
+/// Decodes one coding. Returns at most one byte beyond `bytes_max`, which shows that the output
+/// continues; `None` if the claim is false or the coding unknown.
 fn decode_one(payload: &[u8], coding: &str, bytes_max: usize) -> Option<Vec<u8>> {
     match coding {
         "gzip" | "x-gzip" => payload
@@ -80,7 +82,8 @@ pub(crate) enum Proven {
     Zstd,
 }
 
-/// Returns the coding if `start`, the beginning of a payload (or all of a short one), is coded as claimed.
+/// Returns the coding if `start`, the beginning of a payload (or all of a short one), is encoded as
+/// claimed.
 pub(crate) fn prove(start: &[u8], coding: &str) -> Option<Proven> {
     let bears_out = |decoder: Option<Vec<u8>>| decoder.is_some();
     let zlib = || bears_out(read_leniently(ZlibDecoder::new(start), TRIAL_DECODED_BYTES));
@@ -122,21 +125,22 @@ impl Proven {
     }
 }
 
-/// RFC 1950: method 8, window at most 32 KiB, and a check that makes the first two bytes divisible by 31.
+/// Checks the header of RFC 1950: method 8, window at most 32 KiB, and a check value that makes the
+/// first two bytes divisible by 31.
 fn looks_like_zlib(payload: &[u8]) -> bool {
     matches!(payload, [cmf, flg, ..]
         if cmf & 0x0f == 8 && cmf >> 4 <= 7 && (u16::from(*cmf) * 256 + u16::from(*flg)).is_multiple_of(31))
 }
 
-/// Returns the bytes before the first error; `None` if there are none.
+/// Returns the bytes before the first error; `None` if decoding fails before the first byte.
 fn read_leniently(decoder: impl Read, bytes_max: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let outcome = decoder.take(bytes_max as u64 + 1).read_to_end(&mut bytes);
     (outcome.is_ok() || !bytes.is_empty()).then_some(bytes)
 }
 
-/// Brotli has no magic number, and its decoder does not distinguish a cut stream from a wrong one. A wrong
-/// one fails early, so the decoded part is kept only if it is not small.
+/// Decodes brotli. It has no magic number, and its decoder does not distinguish a truncated stream
+/// from a wrong one. A wrong one fails early, so the decoded part is kept only if it is not small.
 fn read_brotli(payload: &[u8], bytes_max: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let decoder = brotli_decompressor::Decompressor::new(payload, BROTLI_BUFFER_BYTES);
@@ -146,7 +150,7 @@ fn read_brotli(payload: &[u8], bytes_max: usize) -> Option<Vec<u8>> {
     }
 }
 
-/// HTTP allows windows up to 8 MiB (RFC 9659), which bounds the memory that a frame can ask for.
+/// HTTP allows windows up to 8 MiB (RFC 9659), which bounds the memory of a frame.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
 /// Number of encoded bytes that the brotli decoder reads at once.
@@ -193,7 +197,8 @@ pub(crate) mod tests {
 
     /// A brotli stream of uncompressed meta-blocks (RFC 7932, 9.2), at most 65,536 bytes each.
     fn uncompressed_brotli(plain: &[u8]) -> Vec<u8> {
-        // WBITS = 16 is the single bit 0; then ISLAST 0, MNIBBLES 00, MLEN-1 in 16 bits, ISUNCOMPRESSED 1.
+        // WBITS = 16 is the single bit 0; then ISLAST 0, MNIBBLES 00, MLEN-1 in 16 bits,
+        // ISUNCOMPRESSED 1.
         let mut out = Vec::new();
         let mut first = true;
         for chunk in plain.chunks(65_536) {

@@ -1,4 +1,5 @@
-//! The set against a model that keeps every occurrence and applies the definition to the list.
+//! Compares the set with a model that keeps every occurrence and applies the definition to the
+//! list.
 
 use super::*;
 use proptest::prelude::*;
@@ -23,7 +24,7 @@ fn run(page: &str, base: Option<&str>, scope: LinkScope, rows: &[Row]) -> (Vec<L
     set.finish()
 }
 
-/// The definition, word for word.
+/// Implements the definition literally.
 fn model(page: &str, base: Option<&str>, scope: LinkScope, rows: &[Row]) -> Vec<Link> {
     let page_url = Url::parse(page).unwrap();
     let page_key = urlkey::url_key(page).unwrap();
@@ -128,7 +129,7 @@ fn external_scope_compares_registered_domains() {
             "http://10.0.0.1/"
         ]
     );
-    // With a base elsewhere, relative references lead out of the domain.
+    // With another site as base, relative references lead out of the domain.
     assert_eq!(urls(Some("http://elsewhere.org/"))[0], "http://elsewhere.org/in");
 }
 
@@ -149,7 +150,7 @@ fn long_references_are_counted_once_each() {
     let rows = [one.as_str(), &other, &one, &script, "/short"].map(|r| (r, "", false));
     let (links, dropped) = run(PAGE, None, LinkScope::All, &rows);
     assert_eq!((links.len(), dropped), (1, 2));
-    // One byte less is a link, for the index to judge.
+    // A reference shorter by one byte is a link, which the index may still refuse.
     let (links, dropped) = run(
         PAGE,
         None,
@@ -159,7 +160,7 @@ fn long_references_are_counted_once_each() {
     assert_eq!((links.len(), dropped), (1, 0));
 }
 
-/// 100 KB of markup that would ask for 1.3 GB of links.
+/// 100 KB of markup that would produce 1.3 GB of links.
 #[test]
 fn a_long_base_does_not_multiply() {
     let base = format!("http://example.co.uk/{}/", "b".repeat(REFERENCE_BYTES_MAX));
@@ -173,14 +174,14 @@ fn a_long_base_does_not_multiply() {
 
 #[test]
 fn a_long_base_is_read_for_a_few_links_only() {
-    // The last segment of the base is read for each reference, and is part of no result.
+    // The last segment of the base is read for each reference, but is not part of any result.
     let base = format!("http://h.example/{}", "x".repeat(1 << 20));
     let references: Vec<String> = (0..1000).map(|n| format!("r{n}")).collect();
     let rows: Vec<Row> = references.iter().map(|r| (r.as_str(), "", false)).collect();
     let (links, dropped) = run(PAGE, Some(&base), LinkScope::All, &rows);
     assert!((50..=64).contains(&links.len()), "{}", links.len());
     assert_eq!(links.len() + dropped as usize, rows.len());
-    // References that have their own host do not read it.
+    // References with a host do not read it.
     let absolute: Vec<String> = references
         .iter()
         .map(|r| format!("http://h.example/{r}"))

@@ -1,11 +1,11 @@
-//! Payloads as they come from a record, true and false, whole and cut, and bombs.
+//! Payloads from a record: valid and invalid codings, complete and truncated, and bombs.
 
 use super::*;
 use crate::http::coding::tests::{encode, name};
 
 const MANY: u64 = 64 << 20;
 
-/// Bytes given in small pieces, and how many were taken.
+/// Returns bytes in small pieces, and counts how many were taken.
 struct Counted {
     bytes: Cursor<Vec<u8>>,
     taken: Arc<std::sync::atomic::AtomicUsize>,
@@ -24,7 +24,8 @@ fn response(fields: &str, payload: &[u8]) -> Vec<u8> {
     [format!("HTTP/1.1 200 OK\r\n{fields}\r\n").as_bytes(), payload].concat()
 }
 
-/// What comes out, whether it was cut, and how much of the block was read for it.
+/// Returns the decoded bytes, whether they were truncated, and how much of the block was read for
+/// them.
 fn read(block: Vec<u8>, bytes_max: u64) -> (Vec<u8>, bool, usize) {
     let taken = Arc::default();
     let counted = Counted {
@@ -127,14 +128,14 @@ fn bombs_are_cut_and_no_more_is_decoded_than_is_given() {
         let (bytes, cut, _) = read(response(&fields, &bomb), 1 << 20);
         assert_eq!((bytes.len(), cut), (1 << 20, true), "{coding}");
     }
-    // Incompressible, so that what is read says what was decoded.
+    // Incompressible, so that the number of bytes read shows how much was decoded.
     let fields = "Content-Encoding: gzip\r\n";
     let (bytes, cut, taken) = read(response(fields, &encode("gzip", &noise(2 << 20))), 1 << 20);
     assert_eq!((bytes.len(), cut), (1 << 20, true));
     assert!(taken < 2 << 20, "{taken} bytes were read");
 }
 
-/// Empty blocks: an inner coding that takes in without end and gives nothing.
+/// Empty blocks: an inner coding that consumes input without end and returns nothing.
 #[test]
 fn a_coding_that_gives_nothing_ends_all_the_same() {
     let first = [0, 2, 0, 0xfd, 0xff, b'h', b'i'];

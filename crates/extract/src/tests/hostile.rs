@@ -1,4 +1,4 @@
-//! Payloads that are made to be slow to read.
+//! Payloads that are designed to be slow to read.
 
 use super::*;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// Length of each payload.
 const PAYLOAD_BYTES: usize = 2 << 20;
 
-/// The slowest payload here takes a second on a busy machine. What is quadratic takes minutes.
+/// The slowest payload here takes a second on a busy machine. A quadratic one would take minutes.
 const TIME_MAX: Duration = Duration::from_secs(10);
 
 const HTML: &str = "text/html";
@@ -17,7 +17,7 @@ const PLAIN: &str = "text/plain";
 
 const FORMATTING: &str = "<b><i><u><s><tt><em><big><font><code><small><strong><strike><nobr>";
 
-/// Reads a payload that is `start`, and then `piece` again and again.
+/// Reads a payload that is `start`, followed by many repetitions of `piece`.
 #[track_caller]
 fn check(content_type: &str, start: &str, piece: &str) {
     let payload = piece.repeat((PAYLOAD_BYTES - start.len()) / piece.len());
@@ -34,7 +34,7 @@ fn check(content_type: &str, start: &str, piece: &str) {
     assert!(took < TIME_MAX, "{took:?} for {content_type} of {shown}");
 }
 
-/// `count` different attributes.
+/// Returns `count` different attributes.
 fn attributes(prefix: &str, count: usize) -> String {
     (0..count).map(|n| format!(" {prefix}{n}='x'")).collect()
 }

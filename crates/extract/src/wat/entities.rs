@@ -1,4 +1,4 @@
-//! Decodes the character references of HTML in WAT, which older files contain.
+//! Decodes the character references of HTML, which older WAT files contain.
 
 use super::json::Text;
 use std::borrow::Cow;
@@ -6,14 +6,14 @@ use std::borrow::Cow;
 /// How to treat character references.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum References {
-    /// The writer decoded them: text that looks like one is text.
+    /// The writer decoded them: a text that looks like a reference is plain text.
     Keep,
     /// The writer did not decode them.
     Decode,
 }
 
 impl References {
-    /// Returns a string of the JSON as it was in the page.
+    /// Returns the original text in the page for a string of the JSON.
     pub(super) fn text(self, text: Text<'_>) -> Cow<'_, str> {
         let text = text.decode();
         if self == References::Keep || !text.contains('&') {
@@ -23,8 +23,8 @@ impl References {
     }
 }
 
-/// Decodes text like the value of an attribute: a reference without its semicolon is not decoded if the text
-/// after it may belong to a query (HTML standard, 13.2.5.73).
+/// Decodes text like the value of an attribute: a reference without its semicolon is not decoded if
+/// the text after it may belong to a query (HTML standard, 13.2.5.73).
 fn decode(text: &str) -> String {
     let html = format!("<a x=\"{}\">", text.replace('"', "&quot;"));
     for token in html5gum::Tokenizer::new(html.as_str()).flatten() {

@@ -1,4 +1,4 @@
-//! The fields of the JSON of WAT that are needed, as they are in the record.
+//! The needed fields of the JSON of WAT, undecoded.
 
 use super::json::{Json, Name, Result, Text};
 use crate::LinkKind;
@@ -18,7 +18,7 @@ pub(super) struct Envelope<'a> {
     /// Method of a request.
     pub(super) method: Option<Text<'a>>,
     status: Option<Text<'a>>,
-    /// Bytes of the payload, as the writer of WAT counted them.
+    /// Length of the payload, as counted by the writer of WAT.
     entity_length: Option<Text<'a>>,
     pub(super) content_range: Option<Text<'a>>,
     pub(super) content_type: Option<Text<'a>>,
@@ -82,13 +82,13 @@ impl<'a> Envelope<'a> {
             .is_some_and(|word| word.raw.eq_ignore_ascii_case(b"request"))
     }
 
-    /// Whether the payload has no bytes, as far as WAT says.
+    /// Returns whether the payload is empty, as far as WAT shows.
     pub(super) fn is_empty(&self) -> bool {
         self.entity_length
             .is_some_and(|length| length.decode().trim() == "0")
     }
 
-    /// Returns the HTTP status, or 0 if there is none.
+    /// Returns the HTTP status, or 0 if it is missing.
     pub(super) fn status(&self) -> u16 {
         let status = self
             .status
@@ -243,7 +243,7 @@ const TITLE: Name = Name::of(b"title");
 const ALT: Name = Name::of(b"alt");
 const REL: Name = Name::of(b"rel");
 
-/// Reads an entry of `Links`, and adds it to `links` if it is one of an `a` or `area`.
+/// Reads an entry of `Links`, and adds it to `links` if it describes an `a` or `area`.
 fn read_link<'a>(json: &mut Json<'a>, links: &mut Vec<LinkEntry<'a>>) -> Result<()> {
     let mut link = LinkEntry::default();
     let (mut is_wanted, mut has_reference) = (false, false);
@@ -309,17 +309,17 @@ fn read_link_of_any_form<'a>(json: &mut Json<'a>, links: &mut Vec<LinkEntry<'a>>
     Ok(())
 }
 
-/// Whether a path is that of an `a` or `area`. Slashes may be escaped, as in all JSON.
+/// Returns whether a path is that of an `a` or `area`. Slashes may be escaped, as in all JSON.
 fn is_path_of_link(path: Text<'_>) -> bool {
     match path.raw.len() {
-        // Compared as an array, because that is no call.
+        // Compared as an array, which compiles without a call.
         7 => path.raw.first_chunk() == Some(b"A@/href"),
         8 | 10 | 11 => matches!(path.raw, b"A@\\/href" | b"AREA@/href" | b"AREA@\\/href"),
         _ => false,
     }
 }
 
-/// Whether a path of a link is that of an `area`.
+/// Returns whether the path of a link is that of an `area`.
 fn is_path_of_area(path: Text<'_>) -> bool {
     path.raw.len() >= 10
 }
@@ -328,7 +328,8 @@ fn is_path_of_area(path: Text<'_>) -> bool {
 mod tests {
     use super::*;
 
-    /// Checks that an entry is read alike in its usual form and, with a blank in front, in any form.
+    /// Checks that an entry is read the same in its usual form and, with a blank at the beginning,
+    /// in any form.
     fn check(entry: &str, reference: Option<&str>) {
         let read = |input: &str| {
             let mut json = Json::new(input.as_bytes());

@@ -1,13 +1,15 @@
 //! A JSON reader for input that is read once and mostly skipped.
 //!
-//! WAT records are the largest part of what Weft must read fast: 30 to 45 KB of JSON a page, of which a few
-//! strings are needed. This reader returns strings as they are in the input and decodes only those that are
-//! used. In skipped parts it looks only for quotes and brackets and checks nothing else. Measured on one
-//! thread over 306 records made of real pages (10.7 KB in the mean), with the same fields: this reader 1,140
-//! MB/s; sonic-rs, simd-json and serde_json into typed structs that borrow 335, 325 and 310 MB/s. On records
-//! of Common Crawl of 2015 (20 KB in the mean): 1,302 against 407, 349 and 356.
+//! WAT records are the largest part of the input that Weft must read fast: 30 to 45 KB of JSON per
+//! page, of which a few strings are needed. This reader returns strings undecoded, and its callers
+//! decode only those that they use. In skipped parts it looks only for quotes and brackets and
+//! checks nothing else. Measured on one thread over 306 records made of real pages (10.7 KB on
+//! average), with the same fields: this reader 1,140 MB/s; sonic-rs, simd-json and serde_json into
+//! typed structs that borrow 335, 325 and 310 MB/s. On records of Common Crawl of 2015 (20 KB on
+//! average): 1,302 against 407, 349 and 356.
 //!
-//! Invariant: nothing here recurses, so nested input needs no stack; every call either advances or fails.
+//! Invariant: nothing here recurses, so nested input needs no stack; every call either advances or
+//! fails.
 
 mod flat;
 
@@ -15,7 +17,7 @@ use std::borrow::Cow;
 
 pub(super) use flat::Name;
 
-/// The input is not JSON, or not what the caller expects at this place.
+/// The input is not JSON, or not what the caller expects at this position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Malformed {
     /// Offset in the input, in bytes.
@@ -24,7 +26,7 @@ pub(super) struct Malformed {
 
 pub(super) type Result<T> = std::result::Result<T, Malformed>;
 
-/// A string as it is in the input, without its quotes.
+/// A string of the input, undecoded and without its quotes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Text<'a> {
     pub(super) raw: &'a [u8],
@@ -42,7 +44,7 @@ impl<'a> Json<'a> {
         Json { input, at: 0 }
     }
 
-    /// The first byte of the next value or punctuation, without taking it.
+    /// Returns the first byte of the next value or punctuation without consuming it.
     pub(super) fn peek(&mut self) -> Option<u8> {
         while let Some(byte) = self.input.get(self.at) {
             if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
@@ -65,8 +67,8 @@ impl<'a> Json<'a> {
         Err(Malformed { at: self.at })
     }
 
-    /// Reads an object: `field` is called with each name as it is in the input, and must read the value. A
-    /// value that is no object is skipped.
+    /// Reads an object: calls `field` with each name, undecoded, which must read the value. A value
+    /// that is no object is skipped.
     pub(super) fn object(&mut self, mut field: impl FnMut(&mut Self, &'a [u8]) -> Result<()>) -> Result<()> {
         if self.peek() != Some(b'{') {
             return self.skip();
@@ -86,8 +88,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Reads an array: `item` is called for each item and must read it. A value that is no array counts as an
-    /// array of one, because some writers use an array only for repeated headers.
+    /// Reads an array: calls `item` for each item, which must read it. A value that is no array
+    /// counts as an array of one, because some writers use an array only for repeated headers.
     pub(super) fn array(&mut self, mut item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
         if self.peek() != Some(b'[') {
             return item(self);
@@ -105,7 +107,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Reads what follows a field or an item: a comma (true), or the end (false).
+    /// Reads the byte after a field or an item: a comma (true), or the end (false).
     fn has_more(&mut self, end: u8) -> Result<bool> {
         match self.peek() {
             Some(b',') => {
@@ -135,8 +137,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the string whose first byte is at `start`, behind its quote, and where the byte after its
-    /// closing quote is. `None` if it has no end.
+    /// Returns the string whose first byte, after its quote, is at `start`, and the position after
+    /// its closing quote. `None` if it has no end.
     fn text_from(&self, start: usize) -> Option<(Text<'a>, usize)> {
         let mut has_escapes = false;
         let mut from = start;
@@ -152,7 +154,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// A string or a number, as text; of an array the first; `None` for other values, which are skipped.
+    /// Returns a string or a number as text, or the first string of an array; `None` for other
+    /// values, which are skipped.
     pub(super) fn scalar(&mut self) -> Result<Option<Text<'a>>> {
         match self.peek() {
             Some(b'"') => Ok(Some(self.text()?)),
@@ -198,8 +201,8 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// Skips the rest of the innermost object or array that is being read, up to its closing bracket, which
-    /// the reader of that object then finds.
+    /// Skips the rest of the innermost object or array, up to its closing bracket, which the caller
+    /// that reads it then finds.
     pub(super) fn skip_fields(&mut self) -> Result<()> {
         let mut depth = 0_usize;
         while let Some(byte) = self.input.get(self.at) {
@@ -298,7 +301,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// All strings and numbers of the input in order, by walking everything.
+    /// Returns all strings and numbers of the input in order, by walking everything.
     fn walk(json: &mut Json, out: &mut Vec<String>) -> Result<()> {
         match json.peek() {
             Some(b'{') => json.object(|json, name| {

@@ -128,7 +128,7 @@ fn redirects() {
     );
     assert_eq!((capture.mime.as_str(), capture.page), ("unk", None));
     assert!(!capture.redirects_to_itself);
-    // The same page by another way: its key is the same.
+    // Another address of the same page, with the same key.
     let http = r#""Headers":{"location":"http://example.org/dir/page"},"Response-Message":{"Status":"301"}"#;
     let capture = extract_one(&record("2024-05-18T01:58:10Z", http), LinkScope::External);
     assert!(capture.redirects_to_itself && capture.redirect.is_none());

@@ -1,4 +1,4 @@
-//! Character sets of real pages: what was read right before declarations were doubted is read as it was.
+//! Character sets of real pages: correct declarations are still followed.
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use extract::{LinkScope, PayloadReader, document_encoding};
@@ -8,7 +8,7 @@ use crate::data;
 /// Pages of real crawls that are plainly in another character set than they declare.
 const OTHERS: [(&str, &str, &str); 0] = [];
 
-/// The charset that the header declares, or else the document.
+/// The charset declared by the header, or else by the document.
 fn declared(record: &warc::Record, payload: &[u8]) -> Option<&'static Encoding> {
     let block = std::io::Cursor::new(record.body.clone());
     let reader = PayloadReader::of_block(record.kind, &record.headers, block, u64::MAX).ok()?;

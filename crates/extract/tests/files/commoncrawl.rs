@@ -3,7 +3,7 @@
 use super::data;
 use extract::{Capture, CaptureKind, Page};
 
-/// The page at `url` of a file; `None` where the data is missing.
+/// Returns the page at `url` of a file; `None` if the data is missing.
 fn page(file: &str, url: &str) -> Option<Page> {
     data::file(file)?;
     let captures = data::captures(&format!("commoncrawl/{file}"));
@@ -168,7 +168,7 @@ fn wat_of_2015() {
     };
     assert!(captures.iter().all(|c| c.kind == CaptureKind::Wat));
     assert_eq!(captures.len(), 5);
-    // Character references were not decoded by the writer of that time.
+    // The writer of that time did not decode character references.
     let page = wiki.page.as_ref().expect("a page");
     assert_eq!(
         page.title,

@@ -1,11 +1,11 @@
-//! The folder of real archive files, and what is extracted from one of them.
+//! Access to the directory of real archive files, and extraction of one of them.
 
 use extract::{Capture, Documents, Extracted, LinkScope, PayloadReader, Settings};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use warc::{Entry, Reader, ReaderSettings, Record};
 
-/// A file of the shared data; `None`, with one visible line, where the folder is missing.
+/// Returns a file of the shared data; `None`, with one visible line, if the directory is missing.
 pub(crate) fn file(name: &str) -> Option<PathBuf> {
     let given = std::env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
     let above = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -29,7 +29,7 @@ pub(crate) fn records(path: &Path) -> Vec<Record> {
     records
 }
 
-/// The payload of a record, decoded.
+/// Returns the decoded payload of a record.
 pub(crate) fn payload(record: &Record) -> Vec<u8> {
     let block = std::io::Cursor::new(record.body.clone());
     let mut payload =
@@ -51,7 +51,7 @@ pub(crate) fn outcomes(path: &Path, links: LinkScope) -> Vec<Extracted> {
         .collect()
 }
 
-/// All captures of a file, in order; empty where the data is missing.
+/// Returns all captures of a file, in order; empty if the data is missing.
 pub(crate) fn captures(name: &str) -> Vec<Capture> {
     let Some(path) = file(name) else { return Vec::new() };
     let outcomes = outcomes(&path, LinkScope::All);

@@ -1,4 +1,4 @@
-//! Files that break readers, and what internetarchive/CDX-Writer makes of its own among them.
+//! Files that break readers. Those of internetarchive/CDX-Writer are compared with its results.
 
 use super::data;
 use extract::{Capture, CaptureKind, Extracted, LinkScope};
@@ -44,7 +44,7 @@ fn every_file_is_extracted_without_panic_and_every_loss_has_a_reason() {
     assert_eq!(losses, expected);
 }
 
-/// What holds for every capture.
+/// Checks the properties of every capture.
 fn check_capture(capture: &Capture) {
     assert_eq!(
         urlkey::url_key(&capture.url).as_deref(),
@@ -66,11 +66,12 @@ fn check_capture(capture: &Capture) {
     }
 }
 
-/// File, key, time, type, status and digest of its one capture; after CDX-Writer's tests/test_small_warcs.py
-/// but where a comment says why not.
+/// File, key, time, type, status and digest of its one capture, from CDX-Writer's
+/// tests/test_small_warcs.py. Comments explain the differences.
 #[rustfmt::skip]
 const CDX_WRITER: &[(&str, &str, &str, &str, u16, &str)] = &[
-    // The HTTP header says text/xml, the ARC header line text/html, which CDX-Writer takes (so too the next).
+    // The HTTP header says text/xml. CDX-Writer uses text/html from the ARC header line (also in
+    // the next file).
     ("10_digit_date.arc.gz", "com,facebook)/vanishing-ireland-110498185666457", "2016-02-09T00:00:00Z", "text/xml", 200, "2QHUP2CGE5UURBV5YBDCEQR6SHQ3MSOW"),
     ("14_digit_plus_text_date.arc.gz", "net,fbcdn,xx,scontent-cdg2-1)/300261_10150266886136400_4821326_n.", "2016-02-11T00:00:00Z", "text/xml", 200, "ZRNNAI6EJ7HCNZWNB4ZNHQSXBWTEXZQ7"),
     // CDX-Writer keeps the day 00.
@@ -85,7 +86,7 @@ const CDX_WRITER: &[(&str, &str, &str, &str, u16, &str)] = &[
     ("bad_mime_type.arc.gz", "net,naver,cafethumb)/20101223_84/qkrgns3_129303386816936xuq_jpg/imag0030_qkrgns3.jpg", "2012-04-07T15:24:47Z", "unk", 200, "OUK52MTLKPEA6STHTFFPFI2JP7G4QBUZ"),
     ("carriage_return_in_url.arc.gz", "org,cheapchicks)/cgi-bin/count/slcnt.cgi?c=3", "2007-02-16T13:41:17Z", "text/html", 200, "DRN2R2KFMNP6SQ6MYXFGSW366YL2IDOA"),
     ("empty_payload_header_ending_with_lf.arc.gz", "1,120,179,210)/test", "2003-08-01T00:45:48Z", "unk", 200, "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"),
-    // The head ends with CR CR LF CR LF, of which CDX-Writer takes the last two bytes for the payload.
+    // The head ends with CR CR LF CR LF. CDX-Writer counts the last two bytes as payload.
     ("empty_record.arc.gz", "com,bfast,service)/bfast/serve?bfmid=1821322&bfpage=page_d_accueil&siteid=18015626", "2012-03-12T16:36:04Z", "unk", 410, "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"),
     ("giant_html.warc.gz", "com,guide-fleurs)/site/partenaires.htm", "2012-01-21T17:35:11Z", "text/html", 200, "BGA6K3VEQVACI7KVTAGRNMBAPIYIGELF"),
     ("meta_tag_FI.arc.gz", "ru,peskomment)/img/yandex.png", "2012-03-12T16:15:55Z", "text/html", 404, "GPQYK2UWAU4ZOITDYRRE2DJ67NX74QN6"),

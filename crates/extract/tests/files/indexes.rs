@@ -1,7 +1,7 @@
-//! Captures against indexes that pywb made of the same files: every line, in both directions.
+//! Compares captures with indexes that pywb made of the same files: every line, in both directions.
 //!
-//! pywb leaves the status of revisits out, though their records hold the HTTP head of the answer; Weft
-//! has it. There are no other differences.
+//! pywb omits the status of revisits, although their records hold the HTTP head of the response;
+//! Weft has it. There are no other differences.
 
 use super::data;
 use extract::{Capture, CaptureKind};
@@ -15,7 +15,7 @@ struct Line {
     time: String,
     url: String,
     mime: String,
-    /// Empty where the index has none.
+    /// Empty if the index has none.
     status: String,
     digest: String,
     length: String,

@@ -1,4 +1,5 @@
-//! Real files: the cases of other projects, and indexes that other projects made of the same files.
+//! Tests with real files: cases of other projects, and indexes that other projects made of the same
+//! files.
 
 mod charsets;
 mod commoncrawl;

@@ -1,4 +1,4 @@
-//! Files that show faults found by trial, a test each.
+//! Regression tests with files that showed faults.
 
 use super::data;
 use extract::Capture;
@@ -18,7 +18,7 @@ fn a_link_above_64_kib_is_counted() {
         return;
     };
     let page = captures[0].page.as_ref().unwrap();
-    // The short one beside it is kept.
+    // The short link next to it is kept.
     assert_eq!((page.links.len(), page.links_dropped), (1, 1));
 }
 
@@ -43,7 +43,7 @@ fn a_redirect_to_the_own_key_is_marked() {
     assert_eq!(marked, [false, false, true]);
 }
 
-/// Which words a link has, as a browser without scripts has them.
+/// The words of links, as in a browser without scripts.
 #[test]
 fn anchors_are_those_of_the_tree() {
     let Some(captures) = captures("anchors.warc") else {

@@ -1,8 +1,8 @@
 //! One page of 2024, as WARC, as WET, and as WAT.
 //!
-//! The WAT file that comes with it holds only the request's record, so the response's is written here
-//! after the rules of its writer (ia-web-commons), from html5gum's ready-made tokens, which share
-//! nothing with the extractor but the tokenizer.
+//! The WAT file that comes with it has only the request's record. So the test builds the response's
+//! WAT by the rules of its writer (ia-web-commons), from html5gum's ready-made tokens, which share
+//! only the tokenizer with the extractor.
 
 use super::data;
 use extract::{Capture, CaptureKind, Documents, Extracted, LinkScope, Settings};
@@ -109,7 +109,7 @@ fn capture(record: &warc::Record, settings: &Settings) -> Capture {
     }
 }
 
-/// The WAT record of a response.
+/// Returns the WAT record of a response.
 fn wat_of(response: &warc::Record) -> warc::Record {
     let html = String::from_utf8(data::payload(response)).expect("the page is UTF-8");
     let head = String::from_utf8_lossy(&response.body[..response.body.len() - html.len()]).into_owned();

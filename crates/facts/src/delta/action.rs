@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What engines must know to read these tables.
+/// Reader version of the protocol that engines need for these tables.
 pub(crate) const READER_VERSION: i64 = 1;
 
-/// What engines must know to write these tables.
+/// Writer version of the protocol that engines need for these tables.
 pub(crate) const WRITER_VERSION: i64 = 2;
 
-/// One line of a commit. Others than these (`cdc`, `domainMetadata`, ...) change nothing of what is read here.
+/// One line of a commit. Other kinds (`cdc`, `domainMetadata`, ...) do not affect the state read
+/// here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Action {
@@ -57,7 +58,7 @@ pub(crate) struct Add {
     pub(crate) size: i64,
     pub(crate) modification_time: i64,
     pub(crate) data_change: bool,
-    /// JSON in JSON: number of records, least and greatest values.
+    /// JSON within JSON: number of records, least and greatest values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stats: Option<String>,
 }
@@ -89,7 +90,7 @@ pub(crate) struct Txn {
 }
 
 impl Action {
-    /// Whether it is one that is read here, but in a form that is not known.
+    /// Returns whether it is a known kind of action in an unknown form.
     pub(crate) fn is_malformed(&self) -> bool {
         let known = ["protocol", "metaData", "add", "remove", "txn", "commitInfo"];
         matches!(self, Action::Other(fields) if fields.keys().any(|name| known.contains(&name.as_str())))
@@ -97,7 +98,7 @@ impl Action {
 }
 
 impl Remove {
-    /// Removes a file that was added.
+    /// Returns the action that removes an added file.
     pub(crate) fn of(add: &Add, now_ms: i64) -> Remove {
         Remove {
             path: add.path.clone(),
@@ -111,7 +112,7 @@ impl Remove {
 }
 
 impl Add {
-    /// Rows of the file, if the log says so.
+    /// Number of rows of the file, if the log has it.
     pub(crate) fn records(&self) -> Option<u64> {
         let stats: Value = serde_json::from_str(self.stats.as_deref()?).ok()?;
         stats.get("numRecords")?.as_u64()

@@ -1,6 +1,7 @@
-//! Checkpoints: the state of a table at one version, as other engines write them (section "Checkpoints").
+//! Checkpoints: the state of a table at one version, as written by other engines (section
+//! "Checkpoints").
 //!
-//! Only those of the classic kinds are read, whole or in parts; nothing here writes one.
+//! Only the classic kinds are read, single-part or multi-part. Nothing here writes a checkpoint.
 
 use bytes::Bytes;
 use parquet::errors::ParquetError;
@@ -10,14 +11,14 @@ use serde_json::{Map, Value};
 use super::action::Action;
 use crate::data_file::guarded;
 
-/// A checkpoint: its version, and the files that it consists of.
+/// A checkpoint: its version and its files.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Checkpoint {
     pub(crate) version: i64,
     pub(crate) names: Vec<String>,
 }
 
-/// The newest complete checkpoint among the files of a log.
+/// Returns the newest complete checkpoint among the files of a log.
 pub(crate) fn newest(names: &[String]) -> Option<Checkpoint> {
     let mut newest: Option<Checkpoint> = None;
     for name in names {
@@ -50,7 +51,7 @@ pub(crate) fn newest(names: &[String]) -> Option<Checkpoint> {
     newest
 }
 
-/// The actions of a checkpoint's file.
+/// Reads the actions of a checkpoint's file.
 pub(crate) fn read(bytes: Bytes) -> Result<Vec<Action>, ParquetError> {
     guarded(|| read_actions(bytes))
 }
@@ -59,7 +60,7 @@ fn read_actions(bytes: Bytes) -> Result<Vec<Action>, ParquetError> {
     let reader = SerializedFileReader::new(bytes)?;
     let mut actions = Vec::new();
     for row in reader.get_row_iter(None)? {
-        // One column for each kind of action, all but one of them null.
+        // One column for each kind of action; all except one are null.
         let Value::Object(columns) = row?.to_json_value() else {
             continue;
         };

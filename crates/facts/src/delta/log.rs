@@ -1,4 +1,4 @@
-//! The log of one table: reading it, and adding a commit.
+//! The log of one table: reading it, and adding commits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,39 +12,39 @@ use crate::error::FactsError;
 use crate::field::{Field, delta_schema};
 use crate::place::Place;
 
-/// Identifies our commits that give an input another name (`txn.appId`).
+/// Identifies this program's commits that rename an input (`txn.appId`).
 const NAMES_APP_ID: &str = "weft-names";
 
-/// Identifies our commits among those of other writers of a table (`txn.appId`).
+/// Identifies this program's commits among those of other writers of a table (`txn.appId`).
 const APP_ID: &str = "weft";
 
-/// Key in a table's configuration: which archive it belongs to.
+/// Key in a table's configuration: the archive that it belongs to.
 const ARCHIVE_KEY: &str = "weft.archive";
 
 /// Length of a commit's name: its version in 20 digits, and `.json`.
 const COMMIT_NAME_BYTES: usize = 25;
 
-/// Writers that may come between before a commit gives up.
+/// Maximum number of attempts to commit while other writers commit first.
 const ATTEMPTS_MAX: usize = 100;
 
-/// Commits asked for at once when a log is opened. Each is a few KiB.
+/// Number of commits requested at once when a log is opened. Each is a few KiB.
 const COMMITS_AT_ONCE: usize = 256;
 
-/// What of ours a table has.
+/// This program's steps in a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Done {
     /// The last epoch.
     pub(crate) epoch: u64,
-    /// How many inputs got another name.
+    /// Number of renames of inputs.
     pub(crate) names: u64,
 }
 
-/// What a commit of ours brings the table to.
+/// The step that a commit adds to the table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Step {
     /// This epoch.
     Epoch(u64),
-    /// So many other names.
+    /// This number of renames.
     Names(u64),
 }
 
@@ -59,7 +59,7 @@ impl Done {
     fn take(&mut self, txn: &Txn) {
         let version = txn.version.max(0) as u64;
         match txn.app_id.as_str() {
-            // What the table was put back to has a smaller one than the commit before.
+            // After a roll-back, the epoch is smaller than in the previous commit.
             APP_ID => self.epoch = version,
             NAMES_APP_ID => self.names = self.names.max(version),
             _ => {}
@@ -67,28 +67,28 @@ impl Done {
     }
 }
 
-/// What a commit changes.
+/// The changes of a commit.
 #[derive(Debug, Default)]
 pub(crate) struct Change {
     pub(crate) adds: Vec<Add>,
     pub(crate) removes: Vec<Remove>,
 }
 
-/// The newest state of a table, as far as it was read.
+/// The newest state of a table that was read.
 pub(crate) struct Log {
     place: Arc<dyn Place>,
-    /// Folder of the table.
+    /// Directory of the table.
     table: &'static str,
-    /// Of the last commit that was read.
+    /// Version of the last commit that was read.
     version: i64,
-    /// Files that count, by path.
+    /// Live files, by path.
     files: BTreeMap<String, Add>,
     done: Done,
     metadata: Option<MetaData>,
 }
 
 impl Log {
-    /// Reads the log, or begins it. `archive` must be that of a log that is there.
+    /// Reads the log, or creates it. An existing log must belong to `archive`.
     pub(crate) fn open(
         place: Arc<dyn Place>,
         table: &'static str,
@@ -104,7 +104,7 @@ impl Log {
         Ok(log)
     }
 
-    /// Reads the log of a table, whosever it is.
+    /// Reads the log of a table, whichever archive it belongs to.
     pub(crate) fn read(place: Arc<dyn Place>, table: &'static str) -> Result<Log, FactsError> {
         let mut log = Log {
             place,
@@ -121,12 +121,12 @@ impl Log {
         Ok(log)
     }
 
-    /// Whether a table has a log.
+    /// Returns whether a table has a log.
     pub(crate) fn is_there(place: &dyn Place, table: &str) -> Result<bool, FactsError> {
         Ok(!list(place, &log_folder(table))?.is_empty())
     }
 
-    /// Whether the newest commit is of this step, or a later one; reads no other.
+    /// Returns whether the newest commit has this step or a later one. Reads no other commit.
     pub(crate) fn newest_has(place: &dyn Place, table: &str, step: Step) -> Result<bool, FactsError> {
         let folder = log_folder(table);
         let names = list(place, &folder)?;
@@ -136,7 +136,7 @@ impl Log {
         let bytes = get(place, &format!("{folder}/{newest}"))?;
         let actions = serde_json::Deserializer::from_slice(bytes.as_deref().unwrap_or_default());
         let mut done = Done::default();
-        // A damaged commit is none of ours: whoever reads the whole log says so.
+        // A damaged commit counts as another writer's. Reading the whole log reports it.
         for action in actions.into_iter::<Action>().map_while(Result::ok) {
             if let Action::Txn(txn) = action {
                 done.take(&txn);
@@ -150,22 +150,22 @@ impl Log {
         self.done.epoch
     }
 
-    /// How many inputs got another name.
+    /// Number of renames of inputs.
     pub(crate) fn names(&self) -> u64 {
         self.done.names
     }
 
-    /// Whether the table has a step.
+    /// Returns whether the table has a step.
     pub(crate) fn has(&self, step: Step) -> bool {
         self.done.has(step)
     }
 
-    /// Files that count.
+    /// Live files.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Add> {
         self.files.values()
     }
 
-    /// Files that may hold rows of some inputs.
+    /// Returns the files that may contain rows of some inputs.
     pub(crate) fn files_of_inputs(&self, input_ids: &[u32]) -> Vec<Add> {
         let may_hold = |add: &&Add| {
             let bounds = add
@@ -181,8 +181,8 @@ impl Log {
         self.files.values().filter(may_hold).cloned().collect()
     }
 
-    /// Takes out of older commits the bounds of files that count no more; gives how many commits were written anew. What they
-    /// add and remove stays as it is.
+    /// Removes the bounds of unreferenced files from older commits, and returns how many commits
+    /// were rewritten. The commits still add and remove the same files.
     pub(crate) fn drop_history(&mut self) -> Result<u64, FactsError> {
         self.read_on()?;
         let names = list(&*self.place, &log_folder(self.table))?;
@@ -215,7 +215,8 @@ impl Log {
         Ok(written)
     }
 
-    /// Takes the bounds of columns out of an action that adds a file which counts no more; says whether there were any.
+    /// Removes the bounds of columns from an action that adds a file that is no longer live.
+    /// Returns whether it had any.
     fn drop_bounds(&self, action: &mut serde_json::Value) -> bool {
         let Some(add) = action.get_mut("add").and_then(|add| add.as_object_mut()) else {
             return false;
@@ -225,13 +226,14 @@ impl Log {
         is_gone && add.remove("stats").is_some()
     }
 
-    /// Whether another engine wrote a checkpoint.
+    /// Returns whether another engine wrote a checkpoint.
     pub(crate) fn has_checkpoint(&self) -> Result<bool, FactsError> {
         let names = list(&*self.place, &log_folder(self.table))?;
         Ok(names.iter().any(|name| name.contains(".checkpoint.")))
     }
 
-    /// Names of data files of ours that count no more, or never did. Those of other engines may be about to be named.
+    /// Returns the names of this program's data files that are no longer live or were never
+    /// committed. Files of other engines are left out, because a commit may be about to name them.
     pub(crate) fn stray_files(&self) -> Result<Vec<String>, FactsError> {
         let mut names = list(&*self.place, self.table)?;
         let is_ours = |name: &str| name.starts_with("epoch-") || name.starts_with("names-");
@@ -239,13 +241,13 @@ impl Log {
         Ok(names)
     }
 
-    /// Path of a file of the table, from the place.
+    /// Path of a file of the table, relative to the place.
     pub(crate) fn path(&self, name: &str) -> String {
         format!("{}/{name}", self.table)
     }
 
-    /// Commits what `change` says of the state it is given, as a step; nothing if the table has the step. Where
-    /// another writer came between, `change` is asked again.
+    /// Commits a step with the changes that `change` returns for the current state. Does nothing if
+    /// the table already has the step. If another writer commits first, `change` is called again.
     pub(crate) fn commit(
         &mut self,
         step: Step,
@@ -253,7 +255,7 @@ impl Log {
         mut change: impl FnMut(&Log) -> Result<Change, FactsError>,
     ) -> Result<(), FactsError> {
         for _ in 0..ATTEMPTS_MAX {
-            // Files that another engine has replaced may be gone altogether.
+            // Files that another engine has replaced may have been deleted.
             self.read_on()?;
             if self.done.has(step) {
                 return Ok(());
@@ -288,7 +290,7 @@ impl Log {
         })
     }
 
-    /// Takes out the files of all epochs after `epoch`.
+    /// Removes the files of all epochs after `epoch`.
     pub(crate) fn roll_back(&mut self, epoch: u64) -> Result<(), FactsError> {
         for _ in 0..ATTEMPTS_MAX {
             self.read_on()?;
@@ -322,12 +324,12 @@ impl Log {
         })
     }
 
-    /// The files that commits after `epoch` added.
+    /// Returns the files that commits after `epoch` added.
     fn added_after(&self, epoch: u64) -> Result<Vec<Add>, FactsError> {
         let mut added = Vec::new();
         for version in (0..=self.version).rev() {
             let path = self.commit_path(version);
-            // Without the commits since, nobody knows what they took out.
+            // Without the later commits, it is unknown what they removed.
             let bytes = get(&*self.place, &path)?.ok_or_else(|| self.ahead(epoch))?;
             let (mut is_later, mut takes_out) = (true, false);
             let mut of_commit = Vec::new();
@@ -361,7 +363,7 @@ impl Log {
         }
     }
 
-    /// Writes the next commit; says whether it is ours.
+    /// Writes the next commit. Returns false if another writer was first.
     fn put(&mut self, actions: &[Action]) -> Result<bool, FactsError> {
         let path = self.commit_path(self.version + 1);
         let mut lines = Vec::new();
@@ -427,7 +429,7 @@ impl Log {
                 expected: archive.to_owned(),
             });
         }
-        // Engines may write the same schema in other words: names decide.
+        // Engines may encode the same schema differently, so only names are compared.
         let names = column_names(&metadata.schema_string).unwrap_or_default();
         let (begun, later) = fields.split_at(names.len().min(fields.len()));
         let is_alike = names
@@ -443,7 +445,8 @@ impl Log {
         Ok(())
     }
 
-    /// Gives a table that an older program began the columns that were added since: its rows have no value in them.
+    /// Adds the columns that are newer than the program that created the table. Older rows have no
+    /// value in them.
     fn add_columns(&mut self, fields: &[Field]) -> Result<(), FactsError> {
         for _ in 0..ATTEMPTS_MAX {
             let Some(metadata) = self.metadata.clone() else {
@@ -494,7 +497,7 @@ impl Log {
         Ok(())
     }
 
-    /// Reads commits that a listing of the log names, many at once.
+    /// Reads the commits in a listing of the log, many at once.
     fn read_listed(&mut self, names: &[String]) -> Result<(), FactsError> {
         let is_there: BTreeSet<&str> = names.iter().map(String::as_str).collect();
         let listed: Vec<String> = (self.version + 1..)
@@ -508,7 +511,8 @@ impl Log {
                 source,
             })?;
             for (path, bytes) in paths.iter().zip(contents) {
-                // Gone since it was listed: an engine wrote a checkpoint and cleared the log before it.
+                // Deleted since it was listed: an engine wrote a checkpoint and removed the older
+                // log.
                 let bytes = bytes.ok_or_else(|| self.damaged(path, "it is gone"))?;
                 self.take_commit(path, &bytes)?;
             }
@@ -527,7 +531,7 @@ impl Log {
         }
     }
 
-    /// Takes the next commit, all of it or nothing.
+    /// Applies the next commit, completely or not at all.
     fn take_commit(&mut self, path: &str, bytes: &[u8]) -> Result<(), FactsError> {
         let mut actions = Vec::new();
         for action in serde_json::Deserializer::from_slice(bytes).into_iter::<Action>() {

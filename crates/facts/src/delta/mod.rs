@@ -1,7 +1,8 @@
-//! Delta Lake's log: which files of a table count, as far as appending needs it.
+//! The Delta Lake log: which files of a table are live, as far as appending needs it.
 //!
-//! After the specification "Delta Transaction Log Protocol", whose sections are named where a rule comes from. Tables are of
-//! reader version 1 and writer version 2, which every engine reads: no partitions, no deletion vectors, no column mapping.
+//! Follows the specification "Delta Transaction Log Protocol", whose sections are named at the
+//! rules. Tables have reader version 1 and writer version 2, which every engine reads: no
+//! partitions, no deletion vectors, no column mapping.
 
 mod action;
 mod checkpoint;
@@ -12,7 +13,7 @@ pub(crate) use action::{Add, Remove};
 pub(crate) use log::{Change, Log, Step};
 pub(crate) use stats::{Bounds, FileStats};
 
-/// The time, in milliseconds since 1970, as the log has it.
+/// The time, in milliseconds since 1970, as in the log.
 pub(crate) fn now_ms() -> i64 {
     system::wall_ms() as i64
 }

@@ -1,4 +1,5 @@
-//! What the log says about a file, so that engines need not open it (section "Per-file Statistics").
+//! Statistics of a file in the log, so that engines need not open it (section "Per-file
+//! Statistics").
 
 use std::collections::BTreeMap;
 
@@ -7,10 +8,10 @@ use serde_json::{Map, Value, json};
 
 use crate::field::{Field, Kind};
 
-/// Characters of a text that bounds keep: what other writers of the format keep too.
+/// Maximum number of characters of a text in bounds, as in other writers of the format.
 const TEXT_CHARS_MAX: usize = 32;
 
-/// The greatest character: put behind a text that was cut, it makes an upper bound.
+/// The greatest character: appended to a truncated text, it makes an upper bound.
 const GREATEST: char = char::MAX;
 
 /// Least and greatest value of a column in a file.
@@ -20,16 +21,17 @@ pub(crate) enum Bounds {
     Number(i64, i64),
 }
 
-/// Number of rows of a file, and bounds of those columns that have them.
+/// Number of rows of a file, and bounds of the columns that have them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FileStats {
     pub(crate) records: u64,
-    /// `None` where those of some rows are not known: then there are none for the file.
+    /// `None` if the bounds of some rows are unknown; then the file has none.
     bounds: BTreeMap<&'static str, (Kind, Option<Bounds>)>,
 }
 
 impl Bounds {
-    /// Of a column of a row group. The bounds of texts may be cut, the upper one upwards.
+    /// Returns the bounds of a column of a row group. Bounds of texts may be truncated, the upper
+    /// one upwards.
     pub(crate) fn of(statistics: &Statistics) -> Option<Bounds> {
         let text = |bytes: Option<&[u8]>| std::str::from_utf8(bytes?).ok().map(str::to_owned);
         match statistics {
@@ -48,7 +50,7 @@ impl Bounds {
 }
 
 impl FileStats {
-    /// Takes in the bounds of more rows.
+    /// Includes the bounds of more rows.
     pub(crate) fn widen(&mut self, field: &'static Field, bounds: Option<Bounds>) {
         let widened = match (self.bounds.remove(field.name), bounds) {
             (None, bounds) => bounds,
@@ -63,7 +65,7 @@ impl FileStats {
         self.bounds.insert(field.name, (field.kind, widened));
     }
 
-    /// As the log has it.
+    /// Encodes the statistics for the log.
     pub(crate) fn to_json(&self) -> String {
         let (mut least, mut greatest, mut nulls) = (Map::new(), Map::new(), Map::new());
         for (name, (kind, bounds)) in &self.bounds {
@@ -89,12 +91,12 @@ impl FileStats {
     }
 }
 
-/// The beginning of a text: a lower bound of it.
+/// Returns the beginning of a text, which is a lower bound.
 fn cut(text: &str) -> String {
     text.chars().take(TEXT_CHARS_MAX).collect()
 }
 
-/// A short text that is not less than `text`, if there is one.
+/// Returns a short text that is not less than `text`, if possible.
 fn upper_bound(text: &str) -> Option<String> {
     let mut bound = cut(text);
     if bound.len() < text.len() {
@@ -107,13 +109,14 @@ fn upper_bound(text: &str) -> Option<String> {
     Some(bound)
 }
 
-/// A time in milliseconds, as the format wants it; `within_us` of the millisecond are rounded up.
+/// Formats a time in milliseconds for the log. `within_us` is added before rounding down.
 fn time(us: i64, within_us: i64) -> String {
     let ms = (us + within_us).div_euclid(1_000);
     format::date::iso(ms)
 }
 
-/// Least and greatest number of the input in a file, by what the log says about it.
+/// Returns the least and greatest value of a number column in a file, from its statistics in the
+/// log.
 pub(crate) fn numbers(stats: &str, column: &str) -> Option<(i64, i64)> {
     let stats: Value = serde_json::from_str(stats).ok()?;
     let bound = |which: &str| stats.get(which)?.get(column)?.as_i64();

@@ -1,4 +1,4 @@
-//! What is written is read back by Parquet's own reader.
+//! Files are read back by Parquet's own reader.
 
 use bytes::Bytes;
 use parquet::basic::ConvertedType;
@@ -15,7 +15,8 @@ static FIELDS: [Field; 4] = [
     Field::new("until", Kind::TimeMs).nullable(),
 ];
 
-/// Writes rows in pieces, reads them back, and gives the number of row groups and how many pieces had bytes before the last.
+/// Writes rows in pieces and reads them back. Returns the number of row groups, and how many pieces
+/// had bytes before the last one.
 #[track_caller]
 fn check(rows: &[(String, i64, i64, Option<i64>)]) -> (usize, usize) {
     let mut stream = RowStream::new(&FIELDS).unwrap();
@@ -31,7 +32,7 @@ fn check(rows: &[(String, i64, i64, Option<i64>)]) -> (usize, usize) {
         early += usize::from(!piece.is_empty());
         file.extend(piece);
     }
-    // A file that was cut off is refused.
+    // An interrupted file is invalid.
     assert!(SerializedFileReader::new(Bytes::from(file.clone())).is_err());
     file.extend(stream.finish().unwrap());
     let reader = SerializedFileReader::new(Bytes::from(file)).unwrap();
@@ -71,7 +72,7 @@ fn rows_come_back_as_they_were() {
 fn long_texts_and_many_rows_become_row_groups_on_the_way() {
     let long = "x".repeat(GROUP_TEXT_BYTES / 4);
     let rows: Vec<_> = (0..10).map(|n| (long.clone(), n, n, Some(n))).collect();
-    // Four and four, then two with the footer.
+    // Four and four rows, then two with the footer.
     assert_eq!(check(&rows), (3, 3));
     let rows: Vec<_> = (0..GROUP_ROWS as i64 + 1)
         .map(|n| (String::new(), n, n, None))

@@ -1,4 +1,4 @@
-//! A block of the index: lines `URL key, time, JSON` in one gzip member.
+//! Reads a block of the index: lines `URL key, time, JSON` in one gzip member.
 
 use std::io::Read as _;
 
@@ -10,25 +10,25 @@ use warc::Input;
 use super::cluster::{Block, shown};
 use super::{CrawlError, read_exact};
 
-/// Most bytes that a block may have, compressed and not: 3,000 lines are less than 2 MiB.
+/// Limit of the size of a block, compressed or not: 3,000 lines take less than 2 MiB.
 const BLOCK_BYTES_MAX: u64 = 64 << 20;
 
-/// A capture, as the index has it.
+/// A capture in the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     /// URL key.
     pub url_key: String,
-    /// 14 digits.
+    /// Time of the capture, 14 digits.
     pub timestamp: String,
-    /// Path of the file that has its record.
+    /// Path of the file that contains its record.
     pub path: String,
-    /// Where the record begins, in bytes.
+    /// Offset of the record in bytes.
     pub offset: u64,
-    /// Its length as stored, in bytes.
+    /// Stored length of the record in bytes.
     pub length: u64,
 }
 
-/// The JSON of a line. Numbers are texts in it.
+/// The JSON of a line, where numbers are strings.
 #[derive(Deserialize)]
 struct Fields<'a> {
     #[serde(borrow)]
@@ -53,10 +53,11 @@ impl Number {
     }
 }
 
-/// The lines of a block whose keys are in `ranges`. `input` is the file that the block is in, and `address` its address.
+/// Returns the lines of a block whose keys are in `ranges`. `input` is the file that contains the
+/// block, and `address` its address.
 ///
 /// # Errors
-/// [`CrawlError::Read`], and [`CrawlError::Index`] for what is no block or no line.
+/// [`CrawlError::Read`], and [`CrawlError::Index`] if the block or a line is invalid.
 pub fn lines(
     input: &dyn Input,
     address: &str,
@@ -106,7 +107,7 @@ fn parse(line: &[u8]) -> Option<Line> {
     let (url_key, rest) = text.split_once(' ')?;
     let (timestamp, json) = rest.split_once(' ')?;
     let fields: Fields<'_> = serde_json::from_str(json).ok()?;
-    // It becomes part of an address.
+    // The path becomes part of an address.
     let is_path = !fields.filename.split('/').any(|part| part == "..");
     is_path.then_some(())?;
     Some(Line {

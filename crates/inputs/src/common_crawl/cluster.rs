@@ -1,36 +1,38 @@
-//! `cluster.idx`: the first line of each block of the index, in order. A line has the URL key and the time, then, behind tabs, the
-//! block's file, offset and length, and its number.
+//! Searches `cluster.idx`, which has the first line of each block of the index, in order. A line
+//! has the URL key and the time, then, separated by tabs, the block's file, offset, length, and
+//! number.
 
 use urlkey::KeyRange;
 use warc::Input;
 
 use super::{CrawlError, read_exact};
 
-/// Bytes read at once while searching: some lines.
+/// Bytes per read while searching: some lines.
 const STEP_BYTES: usize = 4 << 10;
 
-/// Bytes read at once while blocks are listed one after the other.
+/// Bytes per read while listing consecutive blocks.
 const RUN_BYTES: usize = 64 << 10;
 
-/// Longest line. A URL key is about as long as its URL, and Common Crawl's URLs have 2,048 bytes at most; longer ones are met in
-/// indexes that others make.
+/// Limit of the length of a line. A URL key is about as long as its URL. Common Crawl's URLs have
+/// at most 2,048 bytes; indexes of others contain longer ones.
 const LINE_BYTES_MAX: usize = 1 << 20;
 
 /// A block of the index.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Block {
-    /// The file that it is in: `cdx-00000.gz`.
+    /// Name of the file that contains it: `cdx-00000.gz`.
     pub file: String,
-    /// Where it begins, in bytes.
+    /// Offset of the block in bytes.
     pub offset: u64,
-    /// Its length in bytes.
+    /// Length of the block in bytes.
     pub length: u64,
 }
 
-/// The blocks that may have lines with keys in `ranges`, which are ascending and disjoint. `address` is that of `input`, for errors.
+/// Returns the blocks that may contain lines with keys in `ranges`, which must be ascending and
+/// disjoint. `address` is that of `input`, for errors.
 ///
 /// # Errors
-/// [`CrawlError::Read`], and [`CrawlError::Index`] for what is no line.
+/// [`CrawlError::Read`], and [`CrawlError::Index`] if a line is invalid.
 pub fn blocks(input: &dyn Input, address: &str, ranges: &[KeyRange]) -> Result<Vec<Block>, CrawlError> {
     let lines = Lines::open(input, address)?;
     let mut blocks: Vec<Block> = Vec::new();
@@ -51,7 +53,7 @@ pub fn blocks(input: &dyn Input, address: &str, ranges: &[KeyRange]) -> Result<V
     Ok(blocks)
 }
 
-/// The lines of the file, found by their offsets.
+/// Finds lines of the file by offset.
 struct Lines<'a> {
     input: &'a dyn Input,
     address: &'a str,
@@ -68,8 +70,8 @@ impl<'a> Lines<'a> {
         Ok(Lines { input, address, size })
     }
 
-    /// The line at `at` without its end, and where the next one begins; `None` at the end of the file. `run` holds what was read
-    /// before from its own end backwards: bytes up to `at + run.len()`.
+    /// Returns the line at `at` without its end, and the offset of the next one; `None` at the end
+    /// of the file. `run` contains bytes already read, from `at` to `at + run.len()`.
     fn next(&self, at: u64, run: &mut Vec<u8>) -> Result<Option<(Vec<u8>, u64)>, CrawlError> {
         self.line(at, run, RUN_BYTES)
     }
@@ -88,7 +90,7 @@ impl<'a> Lines<'a> {
             let read_to = at + run.len() as u64;
             let left = self.size.saturating_sub(read_to);
             if left == 0 {
-                // The last line may have no end.
+                // The last line need not have a line end.
                 let line = std::mem::take(run);
                 return Ok((!line.is_empty()).then_some((line, self.size)));
             }
@@ -100,13 +102,15 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Where the last line begins whose key is before `key`; 0 if there is none. What has `key` is behind it, or in its block.
+    /// Returns the offset of the last line whose key is before `key`, or 0. Captures with `key` are
+    /// in its block or after it.
     fn last_before(&self, key: &str) -> Result<u64, CrawlError> {
-        // Invariant: the line at `low` is before `key`, or the first one; no line that begins at or behind `high` is before it.
+        // Invariant: the line at `low` is before `key`, or the first one; every line that begins at
+        // or after `high` is not before `key`.
         let (mut low, mut high) = (0, self.size);
         while high > low + 1 {
             let middle = low + (high - low) / 2;
-            // The first line that begins behind `middle - 1`.
+            // The first line that begins after `middle - 1`.
             let mut run = Vec::new();
             let begins = self.line(middle - 1, &mut run, STEP_BYTES)?.map(|(_, next)| next);
             let line = match begins {
@@ -152,7 +156,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// The beginning of a line, for an error.
+/// Returns the beginning of a line, for an error.
 pub(crate) fn shown(line: &[u8]) -> String {
     String::from_utf8_lossy(line).chars().take(120).collect()
 }
@@ -182,7 +186,8 @@ mod tests {
         lines.collect::<String>().into_bytes()
     }
 
-    /// Which blocks may have keys of the range: from the last that begins before it to the last that begins in it.
+    /// Returns the blocks that may have keys of the range: from the last that begins before it to
+    /// the last that begins in it.
     fn model(keys: &[String], range: &KeyRange) -> Vec<u64> {
         let first = keys.iter().rposition(|key| *key < range.start).unwrap_or(0);
         let blocks = (first..keys.len()).take_while(|n| keys[*n] < range.end);

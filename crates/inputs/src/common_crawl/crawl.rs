@@ -1,15 +1,15 @@
-//! Where the files of a crawl are.
+//! The addresses of the files of a crawl.
 
 use std::fmt;
 
-/// A crawl, by its name and the server that has it.
+/// A crawl, identified by its name and its server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Crawl {
     base: String,
     name: String,
 }
 
-/// Why a text is no name of a crawl.
+/// Why a text is not the name of a crawl.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{found:?} is no name of a crawl: one as CC-MAIN-2026-43 is expected (https://index.commoncrawl.org lists them)"
@@ -18,14 +18,14 @@ pub struct CrawlNameError {
     found: String,
 }
 
-/// What of a capture is wanted.
+/// The form in which captures are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// The capture itself.
+    /// The captures themselves.
     Warc,
-    /// Its metadata and links, as JSON.
+    /// Their metadata and links, as JSON.
     Wat,
-    /// Its text.
+    /// Their texts.
     Wet,
 }
 
@@ -40,10 +40,11 @@ impl fmt::Display for Kind {
 }
 
 impl Crawl {
-    /// A crawl of this name on the server at `base` (`https://data.commoncrawl.org`).
+    /// Makes the crawl with this name on the server at `base` (`https://data.commoncrawl.org`).
     ///
     /// # Errors
-    /// [`CrawlNameError`] if `name` has other characters than letters, digits and hyphens: it becomes part of addresses and paths.
+    /// [`CrawlNameError`] if `name` contains characters other than letters, digits and hyphens: it
+    /// becomes part of addresses and paths.
     pub fn new(base: &str, name: &str) -> Result<Crawl, CrawlNameError> {
         let is_name = !name.is_empty()
             && name
@@ -60,30 +61,32 @@ impl Crawl {
         }
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Address of the index of its index's blocks.
+    /// Returns the address of `cluster.idx`.
     pub fn cluster(&self) -> String {
         self.in_indexes("cluster.idx")
     }
 
-    /// Address of a file of the index.
+    /// Returns the address of a file of the index.
     pub fn in_indexes(&self, file: &str) -> String {
         format!("{}/cc-index/collections/{}/indexes/{file}", self.base, self.name)
     }
 
-    /// Address of a file of the crawl, by the path that the index gives.
+    /// Returns the address of a file of the crawl, from its path in the index.
     pub fn file(&self, path: &str) -> String {
         format!("{}/{}", self.base, path.trim_start_matches('/'))
     }
 }
 
-/// The path of the file that has the same captures in another form; `None` if the path is not one of a file of captures.
+/// Returns the path of the file with the same captures in another form; `None` if `path` is not
+/// that of a file of captures.
 ///
-/// `crawl-data/CC-MAIN-2026-43/segments/1.1/warc/x.warc.gz` stands beside `.../wat/x.warc.wat.gz` and `.../wet/x.warc.wet.gz`.
+/// `crawl-data/CC-MAIN-2026-43/segments/1.1/warc/x.warc.gz` corresponds to `.../wat/x.warc.wat.gz`
+/// and `.../wet/x.warc.wet.gz`.
 pub(crate) fn beside(path: &str, kind: Kind) -> Option<String> {
     if kind == Kind::Warc {
         return Some(path.to_owned());

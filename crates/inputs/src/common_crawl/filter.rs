@@ -1,4 +1,5 @@
-//! WAT and WET files, of which the index does not say where their records are: they are read whole, and what is wanted is kept.
+//! Filters WAT and WET files. The index does not have the positions of their records, so the files
+//! are read completely.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -11,18 +12,19 @@ use super::block::Line;
 use super::crawl::{Kind, beside};
 use super::{CrawlError, read_exact};
 
-/// What a file came to.
+/// The result of filtering a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Filtered {
-    /// Records of the file.
+    /// Number of records in the file.
     pub read: u64,
-    /// Records that were kept.
+    /// Number of records kept.
     pub records: u64,
-    /// Their bytes.
+    /// Bytes of the kept records.
     pub bytes: u64,
 }
 
-/// Writes the records of a file whose URLs have keys in `ranges`. `goes_on` is asked after each record of the file.
+/// Writes the records of a file whose URLs have keys in `ranges`. Calls `goes_on` after each record
+/// of the file, and stops if it returns `false`.
 ///
 /// # Errors
 /// [`CrawlError`]; some records may have been written already.
@@ -57,8 +59,8 @@ pub fn filter(
 }
 
 impl Kind {
-    /// The paths of the files in which records of this kind are, for captures; those without such a file (robots.txt, failures)
-    /// are left out.
+    /// Returns the paths of the files with records of this kind for captures. Captures without such
+    /// a file (robots.txt, failures) are left out.
     pub fn paths(self, lines: &[Line]) -> BTreeSet<String> {
         lines.iter().filter_map(|line| beside(&line.path, self)).collect()
     }

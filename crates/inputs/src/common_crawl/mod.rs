@@ -1,15 +1,17 @@
-//! Parts of Common Crawl's crawls: which records of a crawl have URLs that are wanted, by its URL index, and the records themselves.
+//! Fetches parts of Common Crawl's crawls: finds the records with requested URLs in the URL index,
+//! and reads the records.
 //!
-//! A crawl is some hundred thousand files of a gigabyte or so on a web server. Its index (ZipNum) has one line a capture in the order
-//! of URL keys, in compressed blocks of 3,000 lines, and an index of the first line of each block. All of it is read by ranges: a
-//! binary search in the latter, the blocks that may have what is wanted, then each record by itself.
+//! A crawl is some hundred thousand files of about a gigabyte on a web server. Its index (ZipNum)
+//! has one line per capture in the order of URL keys, in compressed blocks of 3,000 lines, and an
+//! index of the first line of each block. All are read by ranges: a binary search in the latter,
+//! the blocks that may contain requested URLs, then each record.
 //!
-//! Files are opened by a function of the caller, so that nothing here knows of connections.
+//! Files are opened by a function of the caller, so this crate does not know about connections.
 //!
 //! Invariants:
-//! - records are passed on byte for byte as they are stored;
-//! - memory is bounded by a block and by the records read at once, whatever the files hold;
-//! - what is read is not trusted: a line or record that cannot be one is an error that names where it stands.
+//! - records are copied byte for byte in their stored form;
+//! - memory is bounded by a block and by the records read at once;
+//! - data is not trusted: an invalid line or record is an error that names its position.
 
 mod block;
 mod cluster;
@@ -31,54 +33,54 @@ pub use records::{Fetched, fetch};
 /// Opens the file at an address.
 pub type Open<'a> = dyn Fn(&str) -> io::Result<Arc<dyn Input>> + Sync + 'a;
 
-/// Why a part of a crawl cannot be had.
+/// Why a part of a crawl could not be fetched.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CrawlError {
     /// A file cannot be read.
     #[error("read {address} at {offset}: {source}")]
     Read {
-        /// Its address.
+        /// Address of the file.
         address: String,
-        /// Where in it, in bytes.
+        /// Offset in bytes.
         offset: u64,
         /// The error of the source, which says what to do next.
         source: io::Error,
     },
-    /// A file of the index does not hold what an index holds.
+    /// A file of the index has invalid content.
     #[error("{address} at {offset}: {found}, and {expected} was expected; is it the index of a crawl?")]
     Index {
-        /// Its address.
+        /// Address of the file.
         address: String,
-        /// Where in it, in bytes.
+        /// Offset in bytes.
         offset: u64,
-        /// What stands there.
+        /// The content found.
         found: String,
-        /// What should stand there.
+        /// The expected content.
         expected: &'static str,
     },
-    /// There is no record where the index says that there is one.
+    /// There is no record at the position in the index.
     #[error("{address} at {offset}: no gzip member of {length} bytes begins there, as the index says")]
     NoRecord {
-        /// The file's address.
+        /// Address of the file.
         address: String,
-        /// Where, in bytes.
+        /// Offset in bytes.
         offset: u64,
-        /// How long the index says that it is, in bytes.
+        /// Length in the index in bytes.
         length: u64,
     },
-    /// A file of records cannot be understood.
+    /// A file of records cannot be read.
     #[error(transparent)]
     Records(#[from] warc::ReadError),
-    /// What was fetched cannot be written.
+    /// The output cannot be written.
     #[error("write what was fetched: {0}")]
     Output(#[source] io::Error),
-    /// The caller asked to stop.
+    /// The caller stopped the operation.
     #[error("stopped")]
     Stopped,
 }
 
-/// Reads bytes that must be there.
+/// Reads exactly `length` bytes.
 fn read_exact(input: &dyn Input, address: &str, offset: u64, length: usize) -> Result<Vec<u8>, CrawlError> {
     let failed = |source| CrawlError::Read {
         address: address.to_owned(),

@@ -1,4 +1,4 @@
-//! Records, each by its place in a file of the crawl.
+//! Fetches records by their positions in the files of a crawl.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -7,24 +7,26 @@ use super::block::Line;
 use super::crawl::Crawl;
 use super::{CrawlError, Open, read_exact};
 
-/// Records of a file with less than this between them are read at once: one request more takes longer.
+/// Records of a file with less than this between them are read at once, because one more request
+/// takes longer.
 const GAP_BYTES: u64 = 64 << 10;
 
-/// Most bytes read at once, unless a single record is longer.
+/// Limit of bytes read at once, unless a single record is longer.
 const RUN_BYTES_MAX: u64 = 8 << 20;
 
-/// Longest record. Common Crawl cuts captures at 1 MiB (5 MiB since 2025); others keep films.
+/// Limit of the length of a record. Common Crawl cuts captures at 1 MiB (5 MiB since 2025); other
+/// crawls keep films.
 const RECORD_BYTES_MAX: u64 = 1 << 30;
 
-/// What gzip members begin with (RFC 1952, section 2.3.1).
+/// The first bytes of a gzip member (RFC 1952, section 2.3.1).
 const GZIP: [u8; 2] = [0x1F, 0x8B];
 
-/// What was fetched.
+/// The result of fetching records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fetched {
-    /// Records written.
+    /// Number of records written.
     pub records: u64,
-    /// Their bytes.
+    /// Bytes of these records.
     pub bytes: u64,
 }
 
@@ -37,8 +39,9 @@ struct Run {
     records: Vec<(u64, u64)>,
 }
 
-/// Writes the records of `lines` to `out`, in the order of files and offsets. At most `connections` files are read at a time;
-/// `goes_on` is asked before each round of them, and told what was written.
+/// Writes the records of `lines` to `out`, in the order of files and offsets. At most `connections`
+/// ranges are read at a time. Before each round of them, `goes_on` gets the counts so far and
+/// returns whether to continue.
 ///
 /// # Errors
 /// [`CrawlError`]; some records may have been written already.
@@ -78,7 +81,7 @@ pub fn fetch(
     Ok(fetched)
 }
 
-/// Which bytes to read, each once.
+/// Returns the ranges to read, without duplicates.
 fn runs(crawl: &Crawl, lines: &[Line]) -> Result<Vec<Run>, CrawlError> {
     let mut by_file: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
     for line in lines {
@@ -132,7 +135,7 @@ fn read_run(run: &Run, open: &Open<'_>) -> Result<Vec<u8>, CrawlError> {
     read_exact(&*input, &run.address, run.offset, length)
 }
 
-/// The bytes of a record of a run.
+/// Returns the bytes of a record in a run.
 fn record<'a>(bytes: &'a [u8], run: &Run, offset: u64, length: u64) -> Result<&'a [u8], CrawlError> {
     let begin = usize::try_from(offset - run.offset).unwrap_or(usize::MAX);
     let end = begin.saturating_add(usize::try_from(length).unwrap_or(usize::MAX));

@@ -6,7 +6,7 @@ use super::{Exchanges, RECORDS};
 /// A record of an exchange; ids are numbers.
 #[derive(Debug, Clone)]
 struct Written {
-    /// `None` of an answer.
+    /// `None` for a response.
     method: Option<&'static str>,
     names: Option<u8>,
     url: u8,
@@ -35,8 +35,8 @@ fn file(records: &[Written]) -> Vec<u8> {
     file
 }
 
-/// Methods of the answers by offset, read on from `position` with what is known to be needed before it. Ends after `pause`
-/// entries were given on, as if killed there; gives where to go on.
+/// Reads the methods of the responses by offset, from `position` with the context needed before it.
+/// Ends after `pause` entries, as if killed there. Returns where to continue.
 fn read(
     file: &[u8],
     (position, context_from): (u64, u64),
@@ -98,7 +98,7 @@ fn written() -> impl Strategy<Value = Written> {
 }
 
 proptest! {
-    /// Wherever reading pauses and goes on, the methods are those of one pass.
+    /// Wherever reading pauses and continues, the methods are those of one pass.
     #[test]
     fn pauses_change_nothing(records in prop::collection::vec(written(), 0..60), pause in 1..9usize) {
         let file = file(&records);
@@ -134,7 +134,7 @@ fn request(method: &'static str, names: Option<u8>, url: u8) -> Written {
 
 #[test]
 fn requests_are_found_before_and_behind() {
-    // By name, in either direction, also of another time, but not of another URL.
+    // By name, in either direction, also at another time, but not for another URL.
     let later = |names, url| Written {
         second: 1,
         ..request("POST", names, url)
@@ -146,7 +146,8 @@ fn requests_are_found_before_and_behind() {
     // By URL and time.
     assert_eq!(methods(&[answer(None, 0), request("POST", None, 0)]), ["POST"]);
     assert_eq!(methods(&[request("PUT", None, 0), answer(None, 0)]), ["PUT"]);
-    // A named one goes before one that is alike, and that of another answer is not taken.
+    // A linked request takes precedence over a similar one, and a request linked to another
+    // response is not used.
     let both = [
         request("POST", None, 0),
         answer(None, 0),

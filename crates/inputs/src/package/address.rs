@@ -1,30 +1,31 @@
-//! Addresses of members of packages: `wacz://` before the absolute path of a package, or `wacz+` before its address,
-//! then `#` and the name of the member, and once more for a package in a package. In all parts `%` and `#` are written
-//! as `%25` and `%23`, so that every `#` divides.
+//! Addresses of members of packages: `wacz://` before the absolute path of a package, or `wacz+`
+//! before its address, then `#` and the name of the member, repeated for a package in a package. In
+//! all parts `%` and `#` are written as `%25` and `%23`, so that every `#` is a separator.
 
-/// Begins addresses of members of packages that are files.
+/// Prefix of addresses of members of packages that are local files.
 const FILE_SCHEME: &str = "wacz://";
 
-/// Begins addresses of members of packages at other addresses.
+/// Prefix of addresses of members of packages at other addresses.
 const ADDRESS_MARK: &str = "wacz+";
 
-/// Whether an address is one of a member of a package.
+/// Returns whether an address is that of a member of a package.
 pub(crate) fn is_member(address: &str) -> bool {
     (address.starts_with(FILE_SCHEME) || address.starts_with(ADDRESS_MARK)) && address.contains('#')
 }
 
-/// Whether an address is one of a member of a package (WACZ) that is a file of this machine.
+/// Returns whether an address is that of a member of a package (WACZ) in a local file.
 pub fn is_local_member(address: &str) -> bool {
     is_member(address) && address.starts_with(FILE_SCHEME)
 }
 
-/// Whether a file is a package by its name.
+/// Returns whether a file is a package by its name.
 pub(crate) fn is_package_name(name: &[u8]) -> bool {
     let extension = name.len().checked_sub(5).map(|at| &name[at..]);
     extension.is_some_and(|extension| extension.eq_ignore_ascii_case(b".wacz"))
 }
 
-/// The address of a member of a package. The package is the text of an absolute path, an address, or itself a member.
+/// Returns the address of a member of a package. The package is the text of an absolute path, an
+/// address, or itself a member.
 pub(in super::super) fn of_member(package: &str, member: &str) -> String {
     let package = match package {
         package if is_member(package) => package.to_owned(),
@@ -34,7 +35,8 @@ pub(in super::super) fn of_member(package: &str, member: &str) -> String {
     format!("{package}#{}", escaped(member))
 }
 
-/// The package that a member is in, in the form that [`of_member`] takes, and the member's name.
+/// Splits the address of a member into its package, in the form that [`of_member`] accepts, and the
+/// member's name.
 pub(super) fn parts(address: &str) -> Option<(String, String)> {
     let (package, member) = address.rsplit_once('#')?;
     let package = match package
@@ -47,12 +49,13 @@ pub(super) fn parts(address: &str) -> Option<(String, String)> {
     Some((package, unescaped(member)))
 }
 
-/// The package and the name of a member by its address; `None` of other addresses.
+/// Returns the package and the name of a member; `None` if the address is not one of a member.
 pub(in super::super) fn member_parts(address: &str) -> Option<(String, String)> {
     is_member(address).then(|| parts(address)).flatten()
 }
 
-/// The package that holds all others in which a package or a member lies: an address, or the text of a path.
+/// Returns the outermost package that contains a package or a member: an address, or the text of a
+/// path.
 pub(in super::super) fn outermost(package: &str) -> String {
     let mut package = package.to_owned();
     while let Some((outer, _)) = member_parts(&package) {
@@ -61,7 +64,8 @@ pub(in super::super) fn outermost(package: &str) -> String {
     package
 }
 
-/// An address without user name, password and signature; that of a member without those of its package.
+/// Returns an address without user name, password and signature. For a member, those of its package
+/// are removed.
 pub fn without_secrets(address: &str) -> String {
     match member_parts(address) {
         Some((package, member)) => of_member(&without_secrets(&package), &member),
@@ -69,7 +73,7 @@ pub fn without_secrets(address: &str) -> String {
     }
 }
 
-/// The name that a member has in the ledger.
+/// Returns the name of a member in the ledger.
 pub(super) fn name_of_member(package: &str, member: &str) -> String {
     format!("{package}#{}", format::file_name::name_text(member.as_bytes()))
 }

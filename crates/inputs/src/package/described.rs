@@ -1,4 +1,5 @@
-//! What a description of a package, or a list of packages, says: a profile, and resources with their digests.
+//! Parses the description of a package or of a list of packages: a profile, and resources with
+//! their digests.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,13 +9,13 @@ use super::super::without_bom;
 /// Profile of a description whose resources are packages.
 const OF_PACKAGES: &str = "multi-wacz-package";
 
-/// A description as it is written.
+/// A parsed description.
 #[derive(Debug, Default)]
 pub(super) struct Described {
-    /// What it is a description of; older tools leave it out.
+    /// Kind of the description; older tools omit it.
     pub(super) profile: Option<String>,
     pub(super) resources: Vec<Resource>,
-    /// Resources that cannot be used: their numbers, from 1 on, and why.
+    /// Numbers of the resources that cannot be used, counted from 1, and why.
     pub(super) wrong: Vec<(usize, String)>,
 }
 
@@ -25,13 +26,13 @@ struct Written {
     resources: Vec<Value>,
 }
 
-/// A file that a description lists.
+/// A file listed in a description.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Resource {
-    /// Which one of the description it is, from 1 on.
+    /// Number of the resource in the description, counted from 1.
     #[serde(skip)]
     pub(super) number: usize,
-    /// Where it is: within the package, beside the list, or an address.
+    /// Path within the package or relative to the list, or an address.
     #[serde(default)]
     path: String,
     /// The same in older descriptions.
@@ -44,16 +45,16 @@ pub(super) struct Resource {
     /// Size in bytes.
     #[serde(default)]
     bytes: Option<u64>,
-    /// The same where services write lists.
+    /// The same in lists written by services.
     #[serde(default)]
     size: Option<u64>,
 }
 
 impl Described {
-    /// Reads a description.
+    /// Parses a description.
     ///
     /// # Errors
-    /// It is no JSON of this form.
+    /// The text is not JSON of this form.
     pub(super) fn read(bytes: &[u8]) -> Result<Described, serde_json::Error> {
         let written: Written = serde_json::from_slice(without_bom(bytes))?;
         let mut described = Described {
@@ -69,14 +70,14 @@ impl Described {
         Ok(described)
     }
 
-    /// Whether its resources are packages.
+    /// Returns whether the resources are packages.
     pub(super) fn is_of_packages(&self) -> bool {
         self.profile.as_deref() == Some(OF_PACKAGES)
     }
 }
 
 impl Resource {
-    /// Its path or address; its name where it has no other place.
+    /// Returns the path or address, or the name if there is neither.
     pub(super) fn place(&self) -> &str {
         let places = [&self.path, &self.url, &self.name];
         places
@@ -85,17 +86,18 @@ impl Resource {
             .map_or("", String::as_str)
     }
 
-    /// Its size.
+    /// Returns the size in bytes.
     pub(super) fn size_bytes(&self) -> Option<u64> {
         self.bytes.or(self.size)
     }
 
-    /// Its name, if it has one beside the path.
+    /// Returns the name, if there is one in addition to the path.
     pub(super) fn name(&self) -> Option<&str> {
         (!self.name.is_empty()).then_some(&*self.name)
     }
 
-    /// Its digest with the label of the algorithm: digits alone are taken for SHA-256 if there are as many as that has.
+    /// Returns the digest with the label of its algorithm. A digest without label is taken as
+    /// SHA-256 if it has the right number of digits.
     pub(super) fn hash(&self) -> Option<String> {
         let hash = self.hash.as_ref()?;
         let is_bare = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -1,8 +1,8 @@
 //! Expands a package to its members.
 //!
-//! Every member with the name of an archive file is an input, and so are those of packages within. What a package
-//! lists and does not have, and a description that is missing or wrong, are entries with a problem: they fail visibly,
-//! and the rest is loaded.
+//! Every member with the name of an archive file is an input, and so are those of packages within.
+//! A listed member that is missing, and a description that is missing or wrong, become entries with
+//! a problem: they fail visibly, and the rest is loaded.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,8 @@ use super::page_lines::is_page_list;
 use super::zip_file::ZipFile;
 
 impl Discovery<'_> {
-    /// Takes what is in a package: the text of an absolute path, an address, or the address of a member.
+    /// Takes the contents of a package: the text of an absolute path, an address, or the address of
+    /// a member.
     pub(crate) fn package(&mut self, name: &str, package: &str) {
         let (mut zip, validator) = match self.sources.packages().package(package) {
             Ok(opened) => opened,
@@ -108,7 +109,7 @@ impl Discovery<'_> {
         }
     }
 
-    /// Tells what is not as it is declared, and can be used all the same.
+    /// Reports a wrong declaration about content that can be used nevertheless.
     pub(super) fn warn(&mut self, name: String, detail: String) {
         self.warnings.push(Warning { name, detail });
     }
@@ -126,7 +127,7 @@ impl Discovery<'_> {
         }
     }
 
-    /// Takes a member of a package that is named by its address, as a load that is tried again does.
+    /// Takes a member of a package named by its address, as when a load is repeated.
     pub(crate) fn member_address(&mut self, name: &str, address: &str) {
         if is_package_name(address.as_bytes()) {
             return self.package(name, address);

@@ -1,7 +1,9 @@
-//! Which packages a list may lead to: those beside it, and those of places that whoever loads has named.
+//! Decides which packages a list may lead to: those at the list's own place, and those at places
+//! that the user of the load has named.
 //!
-//! Invariant: whoever writes a list can make a load read what lies at the list's own origin, and nothing else. Lists come from
-//! strangers, while the process that loads reaches private networks, buckets and folders.
+//! Invariant: the author of a list can make a load read only from the list's own origin, unless the
+//! user allows other places. Lists come from strangers, while the loading process can reach private
+//! networks, buckets and folders.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,21 +14,21 @@ use super::super::path::path_of;
 use super::super::source::{is_address, split};
 use super::address::outermost;
 
-/// Places that lists may lead to beside their own, as they were given: `HOST`, `HOST:PORT`, `https://HOST`, `s3://BUCKET`,
-/// `store://BUCKET`, or the absolute path of a folder.
+/// Places that lists may lead to besides their own, as given: `HOST`, `HOST:PORT`, `https://HOST`,
+/// `s3://BUCKET`, `store://BUCKET`, or the absolute path of a folder.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Elsewhere(Vec<String>);
 
-/// What a place of a list or of a package has in common with those that it may lead to.
+/// The origin of a list or package. A list may lead to packages of the same origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Origin {
     /// Scheme, host and port.
     Web(url::Origin),
     /// Scheme and bucket.
     Bucket(String),
-    /// A folder, all links resolved.
+    /// A folder, with all links resolved.
     Folder(PathBuf),
-    /// What cannot be compared with anything.
+    /// An origin that equals no other.
     Unknown,
 }
 
@@ -35,12 +37,13 @@ impl Elsewhere {
         Elsewhere(allowed.to_vec())
     }
 
-    /// Why a list may not lead to a package, where it may not. Both are addresses, or the texts of absolute paths.
+    /// Returns why a list must not lead to a package, or `None` if it may. Both are addresses, or
+    /// the texts of absolute paths.
     pub(super) fn refusal(&self, list: &str, package: &str) -> Option<String> {
         let (list, package) = (outermost(list), outermost(package));
         let own = match is_address(&list) {
             true => Origin::of_address(&list),
-            // Entries are beside the list as it was named, wherever a link leads.
+            // Entries are relative to the path given for the list, even if that is a link.
             false => Origin::Folder(real(path_of(&list).parent().unwrap_or(Path::new("/")))),
         };
         let is_own = match (&own, is_address(&package)) {
@@ -63,14 +66,14 @@ impl Elsewhere {
     }
 }
 
-/// A path without links. Of one that is not there, the folders that are there count.
+/// Resolves the links in a path. If the path does not exist, resolves its existing folders.
 fn real(path: &Path) -> PathBuf {
     if let Ok(real) = fs::canonicalize(path) {
         return real;
     }
     match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => real(parent).join(name),
-        // `..` behind a folder that is not there leads nowhere.
+        // `..` after a folder that does not exist leads nowhere.
         _ => PathBuf::from("/"),
     }
 }
@@ -90,7 +93,7 @@ impl Origin {
     }
 }
 
-/// Whether what was given as a place that lists may lead to is the one of a package.
+/// Returns whether a place given by the user is that of a package.
 fn allows(allowed: &str, package: &str) -> bool {
     if !is_address(package) {
         return allowed.starts_with('/') && real(&path_of(package)).starts_with(real(&path_of(allowed)));
@@ -99,7 +102,7 @@ fn allows(allowed: &str, package: &str) -> bool {
         origin @ (Origin::Web(_) | Origin::Bucket(_)) if is_address(allowed) => {
             origin == Origin::of_address(allowed)
         }
-        // A host alone is that of https:// and http:// at their own ports.
+        // A host alone means https:// and http:// at their default ports.
         Origin::Web(origin) => ["https", "http"].iter().any(|scheme| {
             let url = Url::parse(&format!("{scheme}://{allowed}"));
             url.is_ok_and(|url| url.origin() == origin)
@@ -108,7 +111,7 @@ fn allows(allowed: &str, package: &str) -> bool {
     }
 }
 
-/// What has to be given for a package.
+/// Returns the place that the user must give to allow a package.
 fn to_allow(package: &str) -> String {
     if !is_address(package) {
         let path = real(&path_of(package));
@@ -153,7 +156,7 @@ mod tests {
         check(&[], "s3://b/l.json", "S3://b2/x.wacz", Some("S3://b2"));
         check(&[], "store://b/l.json", "s3://b/x.wacz", Some("s3://b"));
         check(&[], "/nowhere/l.json", "posted://x", Some("posted://x"));
-        // A member of a package is where its package is.
+        // A member of a package is at the place of its package.
         check(&[], web, "wacz:///etc/x.wacz#archive/x.warc", Some("/etc"));
         check(&[], web, "wacz+https://h.example/x.wacz#inner.wacz", None);
         check(

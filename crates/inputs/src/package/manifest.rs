@@ -1,4 +1,5 @@
-//! `datapackage.json` of a package: what is in it, with digests. `datapackage-digest.json` has that of the former.
+//! Reads `datapackage.json`, which lists the content of a package with digests, and
+//! `datapackage-digest.json`, which has the digest of the former.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,28 +17,29 @@ use super::zip_file::ZipFile;
 /// Name of the description in a package.
 pub(super) const MANIFEST: &str = "datapackage.json";
 
-/// Name of the file with its digest.
+/// Name of the file with the digest of the description.
 const MANIFEST_DIGEST: &str = "datapackage-digest.json";
 
-/// Longest description that is read, in bytes. Those of packages with thousands of members take some hundred KiB.
+/// Limit of the size of a description in bytes. Those of packages with thousands of members take
+/// some hundred KiB.
 pub(super) const MANIFEST_BYTES_MAX: u64 = 16 << 20;
 
-/// The description does not list a member whose records are used.
+/// Defect: the description does not list a member whose records are used.
 const UNLISTED: &str = "package-unlisted";
 
-/// Several members have the name of one whose records are used.
+/// Defect: several members have the same name as one whose records are used.
 const SAME_NAME: &str = "package-same-name";
 
-/// What a package says of itself, and what is wrong with that.
+/// The description of a package, and its errors.
 #[derive(Debug, Default)]
 pub(super) struct Manifest {
-    /// What it lists, by the names of members; `None` if the description cannot be used.
+    /// Listed resources by the names of members; `None` if the description cannot be used.
     listed: Option<BTreeMap<String, Resource>>,
-    /// Packages at addresses that it lists.
+    /// Listed packages at addresses.
     pub(super) elsewhere: Vec<Resource>,
     /// Descriptions that cannot be used, by name, and why.
     pub(super) problems: BTreeMap<&'static str, Vec<String>>,
-    /// What they say of one another that is not so.
+    /// A contradiction between the descriptions.
     pub(super) warning: Option<(&'static str, String)>,
 }
 
@@ -47,7 +49,7 @@ struct DataPackageDigest {
 }
 
 impl Manifest {
-    /// Reads the descriptions of a package. Without them its members can be read all the same.
+    /// Reads the descriptions of a package. The members can be read even without them.
     pub(super) fn of(zip: &mut ZipFile) -> Manifest {
         let mut manifest = Manifest::default();
         for file in [MANIFEST, MANIFEST_DIGEST] {
@@ -84,7 +86,8 @@ impl Manifest {
         }
         let mut listed = BTreeMap::new();
         for resource in described.resources {
-            // Services put the address that a package was copied from beside the name that it has here.
+            // Services give the address from which a package was copied as well as its name in this
+            // package.
             let named = resource.name().filter(|name| is_of_packages && zip.has(name));
             let place = named.unwrap_or(resource.place());
             if is_of_packages && is_address(place) {
@@ -100,17 +103,17 @@ impl Manifest {
         self.problems.entry(file).or_default().push(why);
     }
 
-    /// Names of the members that it lists.
+    /// Returns the names of the listed members.
     pub(super) fn names(&self) -> impl Iterator<Item = &String> {
         self.listed.iter().flat_map(BTreeMap::keys)
     }
 
-    /// What it lists under a name.
+    /// Returns the resource listed under a name.
     pub(super) fn resource(&self, member: &str) -> Option<&Resource> {
         self.listed.as_ref()?.get(member)
     }
 
-    /// What it says of a member that holds records.
+    /// Returns the declarations about a member that contains records.
     pub(super) fn declared(&self, member: &str, zip: &ZipFile) -> Declared {
         Declared {
             digest: self.resource(member).and_then(Resource::hash),
@@ -118,7 +121,7 @@ impl Manifest {
         }
     }
 
-    /// What is wrong with a member before it is read.
+    /// Returns the defects of a member known before it is read.
     pub(super) fn defects(&self, member: &str, zip: &ZipFile) -> Vec<Defect> {
         let mut defects = Vec::new();
         if self
@@ -136,7 +139,7 @@ impl Manifest {
         defects
     }
 
-    /// Compares the description with the digest beside it, if there is one.
+    /// Compares the description with the digest in the other file, if there is one.
     fn compare(&mut self, zip: &mut ZipFile, found: &str) {
         let declared = match content(zip, MANIFEST_DIGEST) {
             Ok(None) => return,

@@ -1,12 +1,14 @@
-//! Packages: ZIP files of WACZ 1.1.1, whose members are inputs of their own.
+//! Packages: ZIP files of WACZ 1.1.1, whose members are separate inputs.
 //!
-//! A package is read by ranges: its directory, its small descriptions, and the members that are asked for. A stored
-//! member is a range of the package, so that a record of it is one, too; a deflated member is unpacked into a file
-//! without a name. A package may lie in a package.
+//! A package is read by ranges: its directory, its small descriptions, and the requested members. A
+//! stored member is a range of the package, so each of its records is one, too. A deflated member
+//! is unpacked into an unnamed file. A package may contain packages.
 //!
 //! Invariants:
-//! - what is read of a member belongs to the version of the package that was found, as far as its validator tells;
-//! - memory is bounded by [`DIRECTORY_BYTES_MAX`](zip_file) and the descriptions' limit, whatever a package claims.
+//! - all bytes read from a member belong to the version of the package that was found, as far as
+//!   its validator can tell;
+//! - memory is bounded by [`DIRECTORY_BYTES_MAX`](zip_file) and the limit of descriptions, whatever
+//!   sizes a package declares.
 
 mod address;
 mod described;
@@ -36,13 +38,14 @@ pub use source::Packages;
 
 use super::path::address_of;
 
-/// The package that a member is in, and the member's name, by the location that the ledger has; `None` of other locations.
+/// Returns the package and the name of a member from its location in the ledger; `None` for other
+/// locations.
 pub fn package_of(location: &str) -> Option<(String, String)> {
     member_parts(&address_of(location)?)
 }
 
-/// Whether a file of this machine is a package by its name, and its directory, which comes last, cannot be read: it is still written,
-/// or damaged.
+/// Returns whether a local file is a package by its name, but its directory cannot be read. The
+/// directory comes last, so the package is still being written, or damaged.
 pub fn is_unfinished_package(path: &Path) -> bool {
     if !is_package_name(path.as_os_str().as_bytes()) {
         return false;

@@ -1,5 +1,5 @@
-//! Lists of packages: a JSON file of the profile `multi-wacz-package`, and a package whose description has that profile and names
-//! others at addresses.
+//! Lists of packages: a JSON file of the profile `multi-wacz-package`, or a package whose
+//! description has that profile and names others by address.
 
 use std::fs;
 use std::io::{BufReader, ErrorKind, Read};
@@ -15,24 +15,26 @@ use super::address::without_secrets;
 use super::described::{Described, Resource};
 use super::manifest::MANIFEST_BYTES_MAX;
 
-/// Most descriptions that name one another, one after the other.
+/// Limit of the nesting of lists.
 const DEPTH_MAX: usize = 4;
 
-/// Whether a file is a list of packages by its name, or by its address without what follows a question mark.
+/// Returns whether a file is a list of packages by its name, or by its address without the query
+/// string.
 pub(crate) fn is_package_list_name(name: &[u8]) -> bool {
     let name = name.split(|byte| *byte == b'?').next().unwrap_or_default();
     let extension = name.len().checked_sub(5).map(|at| &name[at..]);
     extension.is_some_and(|extension| extension.eq_ignore_ascii_case(b".json"))
 }
 
-/// A package that is listed, where it is.
+/// A listed package and its place.
 enum Listed {
     File { name: String, path: PathBuf },
     Address(String),
 }
 
 impl Discovery<'_> {
-    /// Takes the packages that a JSON file lists. `false` if it holds records, whatever its name says.
+    /// Takes the packages that a JSON file lists. Returns `false` if the file contains records
+    /// despite its name.
     pub(crate) fn package_list(&mut self, name: &str, place: &Place) -> bool {
         let described = match self.read_package_list(place) {
             Ok(Some(described)) => described,
@@ -95,14 +97,14 @@ impl Discovery<'_> {
         }
     }
 
-    /// Tells which entries of a list cannot be used.
+    /// Reports the entries of a list that cannot be used.
     fn wrong_resources(&mut self, list: &str, wrong: &[(usize, String)]) {
         for (number, why) in wrong {
             self.not_followed(list, *number, format!("it cannot be used: {why}"));
         }
     }
 
-    /// Takes packages at addresses that the description of a package lists.
+    /// Takes packages at addresses listed in the description of a package.
     pub(super) fn packages_elsewhere(&mut self, (name, package): (&str, &str), resources: Vec<Resource>) {
         if !resources.is_empty() {
             self.listed_packages((name, package), resources, |entry| {
@@ -111,7 +113,8 @@ impl Discovery<'_> {
         }
     }
 
-    /// Takes the packages of a list, which has a name and a location. `place` says where they are.
+    /// Takes the packages of a list, which has a name and a location. `place` returns the place of
+    /// an entry.
     fn listed_packages(
         &mut self,
         (list, location): (&str, &str),
@@ -136,7 +139,8 @@ impl Discovery<'_> {
                 self.not_followed(list, number, why);
                 continue;
             }
-            // Before anything is asked for: a question to a server is already what a stranger must not bring about.
+            // Check before sending any request: a stranger's list must not even cause a request to
+            // a server.
             if let Some(place) = self.allowed((list, location), number, place) {
                 listed.push((place, resource));
             }
@@ -150,7 +154,8 @@ impl Discovery<'_> {
         for (place, resource) in &listed {
             match place {
                 Listed::File { name, path } => self.listed_file(list, name, path, resource),
-                // A second line with the same address finds nothing, because the first one has taken the answer.
+                // A second line with the same address is skipped, because the first one has removed
+                // the status.
                 Listed::Address(address) => match looked.remove(address.as_str()) {
                     Some(Ok(Some(stat))) => self.listed_object(list, address, &stat, resource),
                     Some(Ok(None)) => self.no_object(address, format!("no such package; {list} lists it")),
@@ -162,7 +167,8 @@ impl Discovery<'_> {
         self.lists_deep -= 1;
     }
 
-    /// Where a package of a list is, without secrets; `None` if the list may not lead there, which is told.
+    /// Returns the place of a listed package without secrets. If the list must not lead there,
+    /// reports it and returns `None`.
     fn allowed(&mut self, (list, location): (&str, &str), number: usize, place: Listed) -> Option<Listed> {
         let to = match &place {
             Listed::File { path, .. } => path_text(path),
@@ -179,7 +185,8 @@ impl Discovery<'_> {
         }
     }
 
-    /// Tells why an entry of a list is not followed. Its row has no location that another load would take for an input.
+    /// Reports why an entry of a list is not followed. The row's location cannot be mistaken for an
+    /// input by a later load.
     fn not_followed(&mut self, list: &str, number: usize, why: String) {
         self.no_object(&format!("{list} (resource {number})"), why);
     }
@@ -230,7 +237,7 @@ impl Discovery<'_> {
         }
     }
 
-    /// Compares a package with what its list declares, as far as that is known without reading it.
+    /// Compares a package with the declarations of its list, as far as possible without reading it.
     pub(super) fn compare_package(
         &mut self,
         list: &str,
@@ -256,7 +263,7 @@ impl Discovery<'_> {
         }
     }
 
-    /// Tells what is wrong with a file or an address.
+    /// Reports a problem with a file or an address.
     pub(super) fn wrong(&mut self, name: &str, place: Place, problem: String) {
         self.found.push(Found {
             name: name.to_owned(),
@@ -268,7 +275,7 @@ impl Discovery<'_> {
     }
 }
 
-/// The address of an entry of a list at an address.
+/// Returns the address of an entry of a list at an address.
 fn joined(list: &str, entry: &str) -> Option<String> {
     if !list.starts_with("http") {
         return Some(resolve(list, entry));

@@ -1,4 +1,5 @@
-//! Reads the lists of pages of a package through when it is loaded: digests are compared, and lines that cannot be used told.
+//! Reads the lists of pages of a package when it is loaded. Compares their digests, and reports
+//! lines that cannot be used.
 
 use std::io::{self, BufReader, Read};
 
@@ -9,18 +10,18 @@ use super::manifest::Manifest;
 use super::page_lines::PageLines;
 use super::zip_file::{Member, ZipFile};
 
-/// What a list of pages came to.
+/// The result of reading a list of pages.
 #[derive(Debug, Default)]
 struct Checked {
     digest: String,
-    /// Lines that cannot be used.
+    /// Number of lines that cannot be used.
     damaged: u64,
-    /// Place of the first of them, and why.
+    /// Position of the first of them, and why.
     first: Option<String>,
 }
 
 impl Discovery<'_> {
-    /// Tells what is wrong with a list of pages.
+    /// Reports the problems of a list of pages.
     pub(super) fn page_list(
         &mut self,
         (name, package): (&str, &str),

@@ -1,8 +1,10 @@
-//! Lists of pages of a package (`pages/pages.jsonl`, `pages/extraPages.jsonl` and others of that form): a JSON object a line.
+//! Reads the lists of pages of a package (`pages/pages.jsonl`, `pages/extraPages.jsonl` and others
+//! of that form): one JSON object per line.
 //!
 //! Invariants:
-//! - memory is bounded by one line of [`LINE_BYTES_MAX`], however long lines are;
-//! - a line that cannot be used is given with its place and why, and reading goes on behind it.
+//! - memory is bounded by one line of [`LINE_BYTES_MAX`], even if lines are longer;
+//! - a line that cannot be used is returned with its position and the reason, and reading continues
+//!   after it.
 
 use std::io::{self, BufRead, Read};
 
@@ -10,61 +12,57 @@ use serde_json::{Map, Value};
 
 use super::super::without_bom;
 
-/// Longest line that is read, in bytes. The text of a page may be in it.
+/// Limit of the length of a line in bytes. It may contain the text of a page.
 const LINE_BYTES_MAX: u64 = 4 << 20;
 
-/// The list of the pages that a crawl was for.
+/// The list of the pages for which a crawl was made.
 pub const MAIN_LIST: &str = "pages/pages.jsonl";
 
-/// Whether a member of a package is a list of pages by its name.
+/// Returns whether a member of a package is a list of pages by its name.
 pub(crate) fn is_page_list(member: &str) -> bool {
     let name = member.strip_prefix("pages/");
     name.is_some_and(|name| name.ends_with(".jsonl") && !name.contains('/'))
 }
 
-/// A page as it is listed.
+/// A page in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedPage {
-    /// As listed.
     pub url: String,
-    /// Its key.
     pub url_key: String,
-    /// Milliseconds since 1970.
     pub fetch_time_ms: i64,
-    /// The whole JSON object.
+    /// The complete object.
     pub object: Map<String, Value>,
 }
 
 impl ListedPage {
-    /// A field that is text.
+    /// Returns a field with a string value.
     pub fn text(&self, field: &str) -> Option<&str> {
         self.object.get(field).and_then(Value::as_str)
     }
 }
 
-/// A line, and where it stands in the list, unpacked.
+/// A line with its position in the unpacked list.
 #[derive(Debug)]
 pub struct PageLine {
     /// Counted from 1.
     pub number: u64,
-    /// First byte of the line.
     pub offset: u64,
-    /// The page, or why it cannot be used; `None` of an empty line, and of the one that says what the list is.
+    /// The page, or why it cannot be used; `None` for an empty line and for the header line.
     pub page: Result<Option<ListedPage>, String>,
 }
 
 /// The lines of a list, in order.
 pub struct PageLines<R> {
     reader: R,
-    /// Lines that were read.
+    /// Number of lines read.
     number: u64,
-    /// Where the next line begins.
+    /// Offset of the next line.
     offset: u64,
     buffer: Vec<u8>,
 }
 
 impl<R: BufRead> PageLines<R> {
-    /// Reads on from where `number` lines end, `offset` bytes behind the beginning of the list.
+    /// Continues after `number` lines, `offset` bytes from the beginning of the list.
     pub(crate) fn at(reader: R, offset: u64, number: u64) -> PageLines<R> {
         PageLines {
             reader,
@@ -74,17 +72,17 @@ impl<R: BufRead> PageLines<R> {
         }
     }
 
-    /// Where the next line begins, and how many were read.
+    /// Returns the offset of the next line, and the number of lines read.
     pub fn position(&self) -> (u64, u64) {
         (self.offset, self.number)
     }
 
-    /// What it is read from.
+    /// Returns the underlying reader.
     pub(super) fn into_reader(self) -> R {
         self.reader
     }
 
-    /// The next line; `None` at the end.
+    /// Returns the next line; `None` at the end.
     ///
     /// # Errors
     /// The list cannot be read.
@@ -114,7 +112,7 @@ impl<R: BufRead> PageLines<R> {
         }))
     }
 
-    /// Passes over the rest of a line; gives its bytes.
+    /// Skips the rest of a line, and returns its length in bytes.
     fn pass_line(&mut self) -> io::Result<u64> {
         let mut passed = 0;
         loop {
@@ -130,7 +128,7 @@ impl<R: BufRead> PageLines<R> {
     }
 }
 
-/// The page of a line; `None` if it is none of a page.
+/// Parses the page in a line; `None` if the line is not that of a page.
 fn page_of(line: &[u8]) -> Result<Option<ListedPage>, String> {
     let line = line.trim_ascii();
     if line.is_empty() {
@@ -163,7 +161,7 @@ fn page_of(line: &[u8]) -> Result<Option<ListedPage>, String> {
     }))
 }
 
-/// A time (RFC 3339, or 14 digits); old tools wrote milliseconds since 1970.
+/// Parses a time (RFC 3339, or 14 digits). Old tools wrote milliseconds since 1970.
 fn ms_of(ts: &Value) -> Option<i64> {
     match ts {
         Value::String(text) => warc::parse_date(text).map(|date| date.ms),
@@ -176,7 +174,7 @@ fn ms_of(ts: &Value) -> Option<i64> {
 mod tests {
     use super::*;
 
-    /// `(number, offset, url or beginning of the reason)` of each line.
+    /// Expects `(number, offset, url or prefix of the reason)` for each line.
     #[track_caller]
     fn check(text: &[u8], expected: &[(u64, u64, &str)]) {
         let mut lines = PageLines::at(text, 0, 0);
@@ -249,7 +247,8 @@ mod tests {
         assert_eq!((second.number, second.offset), (2, offset));
     }
 
-    /// All lines as `(number, offset, page or reason)`, and the places behind each of them.
+    /// Returns all lines as `(number, offset, page or reason)`, and the position after each of
+    /// them.
     fn all_lines(text: &[u8], offset: u64, number: u64) -> (Vec<String>, Vec<(u64, u64)>) {
         let mut lines = PageLines::at(text, offset, number);
         let (mut told, mut places) = (Vec::new(), vec![lines.position()]);

@@ -1,4 +1,4 @@
-//! A package part by part, for programs that look into files without an archive.
+//! Lists the parts of a package, for programs that read files without an archive.
 
 use std::io;
 
@@ -7,26 +7,26 @@ use super::super::source::{FromStart, Sources};
 use super::super::{digest, is_address, path_of};
 use super::address::is_package_name;
 
-/// A member of a package that holds records, or something that is wrong with the package.
+/// A member of a package that contains records, or a problem of the package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackagePart {
-    /// The package's name, `#`, that of the member.
+    /// The name of the package, `#`, and the name of the member.
     pub name: String,
-    /// The member's address, as [`Sources::open`] takes it.
+    /// The address of the member, as [`Sources::open`] accepts it.
     pub location: String,
-    /// Its digest as `datapackage.json` declares it (`sha256:<hex>`).
+    /// The digest declared in `datapackage.json` (`sha256:<hex>`).
     pub declared: Option<String>,
-    /// What is not as it is declared, and can be used all the same.
+    /// Wrong declarations about content that can be used nevertheless.
     pub warnings: Vec<String>,
-    /// Why it cannot be used.
+    /// Why the member cannot be used.
     pub problem: Option<String>,
 }
 
 impl PackagePart {
-    /// The digest of the content, if the declared one is another.
+    /// Returns the digest of the content if it differs from the declared one.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The member cannot be read.
     pub fn digest_if_other(&self, sources: &Sources) -> io::Result<Option<String>> {
         let Some(declared) = self
             .declared
@@ -40,7 +40,7 @@ impl PackagePart {
     }
 }
 
-/// Whether a file or an object is a package (WACZ) by its name.
+/// Returns whether a file or an object is a package (WACZ) by its name.
 pub fn is_package(location: &str) -> bool {
     let path = match is_address(location) {
         true => location
@@ -54,8 +54,8 @@ pub fn is_package(location: &str) -> bool {
     is_package_name(&path)
 }
 
-/// What is in the package at a location, also in packages within it; and what is wrong with it. Packages elsewhere that it names are
-/// not looked for.
+/// Returns the members of the package at a location, including those of packages within it, and its
+/// problems. Packages at other addresses that it names are not read.
 pub fn package_parts(location: &str, sources: &Sources) -> Vec<PackagePart> {
     let mut discovery = discover(&[], &[], sources);
     discovery.package(location, location);

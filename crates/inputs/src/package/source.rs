@@ -1,4 +1,4 @@
-//! Members of packages as a source of inputs.
+//! A source of inputs that are members of packages.
 
 use std::io::{self, BufReader, ErrorKind};
 use std::sync::Arc;
@@ -15,19 +15,21 @@ use super::manifest::Manifest;
 use super::page_lines::{PageLines, is_page_list};
 use super::zip_file::{Member, ZipFile};
 
-/// Most packages that lie in one another.
+/// Limit of the nesting of packages.
 const DEPTH_MAX: usize = 4;
 
-/// Bytes of a list of pages asked for at a time.
+/// Bytes of a list of pages read at a time.
 const LINE_BUFFER_BYTES: usize = 256 << 10;
 
 /// Reads members of packages, which are files or objects of another source.
 #[derive(Clone, Default)]
 pub struct Packages {
     beyond: Option<Arc<dyn InputSource>>,
-    /// The package that was opened last: its members are asked for one after the other, and its directory is read once.
+    /// The package opened last. Members are requested one after the other, so its directory is read
+    /// once.
     opened: Arc<Mutex<Option<Opened>>>,
-    /// The member that was unpacked last, by address and validator: single records are asked for one after the other.
+    /// The member unpacked last, by address and validator. Single records are requested one after
+    /// the other.
     unpacked: Arc<Mutex<Option<Unpacked>>>,
 }
 
@@ -45,7 +47,7 @@ struct Unpacked {
 }
 
 impl Packages {
-    /// Packages that are files, or that `beyond` reaches.
+    /// Returns a source for packages in files and in objects that `beyond` reaches.
     pub(crate) fn with(beyond: Arc<dyn InputSource>) -> Packages {
         Packages {
             beyond: Some(beyond),
@@ -53,11 +55,11 @@ impl Packages {
         }
     }
 
-    /// Opens a package: the text of an absolute path, an address, or the address of a member. Gives what tells its
-    /// version from others, too.
+    /// Opens a package: the text of an absolute path, an address, or the address of a member. Also
+    /// returns a validator of its version.
     ///
     /// # Errors
-    /// The error of reading it; [`ErrorKind::InvalidData`] if it is no ZIP file.
+    /// The error of reading it; [`ErrorKind::InvalidData`] if it is not a ZIP file.
     pub(super) fn package(&self, package: &str) -> io::Result<(ZipFile, Option<String>)> {
         if package.matches('#').count() > DEPTH_MAX && is_member(package) {
             let what = format!("more than {DEPTH_MAX} packages lie in one another");
@@ -65,7 +67,7 @@ impl Packages {
         }
         let (input, validator) = self.version_of(package)?;
         let size = input.size()?;
-        // Without anything that tells versions apart, what was read before may be of another one.
+        // Without a validator the directory read before may belong to another version.
         let Some(version) = validator.clone() else {
             return Ok((ZipFile::open(input)?, None));
         };
@@ -140,7 +142,7 @@ impl Packages {
         Ok(input)
     }
 
-    /// Names of the lists of pages in a package, in the order of its directory.
+    /// Returns the names of the lists of pages in a package, in the order of its directory.
     ///
     /// # Errors
     /// The package cannot be read.
@@ -151,7 +153,7 @@ impl Packages {
         Ok(names)
     }
 
-    /// The lines of a list of pages from a place on: so many bytes and lines behind its beginning.
+    /// Returns the lines of a list of pages after the first `offset` bytes and `lines` lines.
     ///
     /// # Errors
     /// The list cannot be read.
@@ -174,7 +176,7 @@ impl Packages {
         ))
     }
 
-    /// What a package says of a member.
+    /// Returns the declarations of a package about a member.
     pub(crate) fn declared(&self, address: &str) -> Declared {
         let opened = parts(address).and_then(|(package, name)| Some((self.package(&package).ok()?.0, name)));
         let Some((mut zip, name)) = opened else {

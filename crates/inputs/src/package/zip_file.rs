@@ -1,4 +1,4 @@
-//! A ZIP file, read by ranges: its directory, and where its members lie.
+//! A ZIP file that is read by ranges: its directory, and the positions of its members.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom};
@@ -11,14 +11,14 @@ use zip::{CompressionMethod, ZipArchive};
 use super::super::source::Stat;
 use super::super::spool::{Spool, SpoolRoom};
 
-/// Most bytes read to learn the directory of a package: about two million members.
+/// Limit of bytes read to learn the directory of a package: about two million members.
 const DIRECTORY_BYTES_MAX: u64 = 256 << 20;
 
-/// Bytes asked for at a time: directories and descriptions of most packages are smaller.
+/// Bytes read at a time. Directories and descriptions of most packages are smaller.
 const READ_BYTES: usize = 16 << 10;
 
-/// What begins an entry of the directory (APPNOTE 4.3.12), and the bytes from there to its name: at 24 of them lie the lengths of
-/// name, extra field and comment.
+/// The signature of a directory entry (APPNOTE 4.3.12), and the number of bytes from there to its
+/// name. At byte 24 are the lengths of name, extra field and comment.
 const ENTRY_MARK: [u8; 4] = *b"PK\x01\x02";
 const ENTRY_HEAD_BYTES: usize = 42;
 
@@ -27,7 +27,8 @@ const ENTRY_HEAD_BYTES: usize = 42;
 pub(super) struct ZipFile {
     input: Arc<dyn Input>,
     zip: ZipArchive<Buffered>,
-    /// How many members have a name, of names that several have. Only the last of them can be read.
+    /// Number of members for each name that several members share. Only the last of them can be
+    /// read.
     same_names: Arc<BTreeMap<String, u64>>,
 }
 
@@ -35,7 +36,7 @@ pub(super) struct ZipFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Member {
     index: usize,
-    /// Bytes unpacked.
+    /// Size in bytes when unpacked.
     size: u64,
     crc32: u32,
     stored_size: u64,
@@ -45,7 +46,7 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// What is known of it as an input, if the package has this validator.
+    /// Returns the status of the member as an input of a package with this validator.
     pub(super) fn stat(&self, package: Option<&str>) -> Stat {
         Stat {
             size: self.size,
@@ -54,7 +55,7 @@ impl Member {
         }
     }
 
-    /// Whether reading it means to unpack it.
+    /// Returns whether the member has to be unpacked to be read.
     pub(super) fn is_deflated(&self) -> bool {
         self.method == CompressionMethod::Deflated
     }
@@ -64,7 +65,7 @@ impl ZipFile {
     /// Reads the directory of a package.
     ///
     /// # Errors
-    /// The error of reading; [`ErrorKind::InvalidData`] if it is no ZIP file.
+    /// The error of reading; [`ErrorKind::InvalidData`] if it is not a ZIP file.
     pub(super) fn open(input: Arc<dyn Input>) -> io::Result<ZipFile> {
         let left = Arc::new(AtomicU64::new(DIRECTORY_BYTES_MAX));
         let ranges = Ranges {
@@ -86,7 +87,8 @@ impl ZipFile {
         })
     }
 
-    /// The same package opened once more: its members are read from `input`, with what that fetches ahead.
+    /// Reopens the same package: its members are read from `input`, which may have its own
+    /// read-ahead.
     pub(super) fn over(&self, input: Arc<dyn Input>) -> ZipFile {
         ZipFile {
             input,
@@ -94,28 +96,28 @@ impl ZipFile {
         }
     }
 
-    /// Whether there is a member of this name.
+    /// Returns whether there is a member with this name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.zip.index_for_name(name).is_some()
     }
 
-    /// How many members have this name.
+    /// Returns the number of members with this name.
     pub(super) fn count_of(&self, name: &str) -> u64 {
         let several = self.same_names.get(name).copied();
         several.unwrap_or_else(|| u64::from(self.has(name)))
     }
 
-    /// Names of all members that are files, in the order of the directory.
+    /// Returns the names of all members that are files, in the order of the directory.
     pub(super) fn names(&self) -> Vec<String> {
         let names = self.zip.file_names().filter_map(Result::ok);
         let files = names.filter(|name| !name.ends_with('/'));
         files.map(|name| name.into_owned()).collect()
     }
 
-    /// The member of this name; `None` if there is none.
+    /// Returns the member with this name, if any.
     ///
     /// # Errors
-    /// The error of reading; [`ErrorKind::InvalidData`] if the member does not lie in the package.
+    /// The error of reading; [`ErrorKind::InvalidData`] if the member extends beyond the package.
     pub(super) fn member(&mut self, name: &str) -> io::Result<Option<Member>> {
         let Some(index) = self.zip.index_for_name(name) else {
             return Ok(None);
@@ -144,10 +146,11 @@ impl ZipFile {
         }))
     }
 
-    /// The whole of a small member.
+    /// Returns the content of a small member.
     ///
     /// # Errors
-    /// As [`ZipFile::input`]; [`ErrorKind::InvalidData`] also if it is longer than `most` bytes.
+    /// The errors of [`ZipFile::input`]; [`ErrorKind::InvalidData`] also if it is longer than
+    /// `most` bytes.
     pub(super) fn content(&mut self, member: Member, most: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let file = self.zip.by_index(member.index).map_err(io::Error::from)?;
@@ -161,19 +164,21 @@ impl ZipFile {
         }
     }
 
-    /// A member from its beginning. At its end reading fails if its checksum is another.
+    /// Returns a reader of a member from its beginning. At the end it fails if the checksum does
+    /// not match.
     ///
     /// # Errors
-    /// The error of reading; the member is encrypted, or compressed in a way that is not known.
+    /// The error of reading; also if the member is encrypted or its compression is unknown.
     pub(super) fn read(&mut self, member: Member) -> io::Result<impl Read + '_> {
         self.zip.by_index(member.index).map_err(io::Error::from)
     }
 
-    /// A member for reading at any position. A deflated one is unpacked into a file of the folder for temporary files.
+    /// Opens a member for reading at any position. A deflated one is unpacked into a file in the
+    /// folder for temporary files.
     ///
     /// # Errors
-    /// The error of reading; [`ErrorKind::Unsupported`] if it is encrypted or compressed in another way;
-    /// [`ErrorKind::StorageFull`] if there is no room to unpack it.
+    /// The error of reading; [`ErrorKind::Unsupported`] if it is encrypted or compressed in another
+    /// way; [`ErrorKind::StorageFull`] if there is no space to unpack it.
     pub(super) fn input(mut self, member: Member) -> io::Result<Arc<dyn Input>> {
         if member.encrypted {
             return Err(io::Error::new(ErrorKind::Unsupported, "the member is encrypted"));
@@ -212,7 +217,7 @@ impl ZipFile {
             io::Error::new(ErrorKind::StorageFull, what)
         })?;
         let file = self.zip.by_index(member.index).map_err(io::Error::from)?;
-        // More than was declared has no room.
+        // Space is reserved only for the declared size.
         let mut file = file.take(member.size.saturating_add(1));
         let (mut piece, mut bytes) = (vec![0; 256 << 10], 0);
         loop {
@@ -233,7 +238,8 @@ impl ZipFile {
     }
 }
 
-/// Names in a directory that occur several times, with how often. The directory was read before, so its size is bounded.
+/// Returns the names that occur several times in a directory, with their counts. The directory was
+/// read before, so its size is bounded.
 fn same_names(input: &Arc<dyn Input>, start: u64) -> io::Result<BTreeMap<String, u64>> {
     let ranges = Ranges {
         size: input.size()?,
@@ -285,7 +291,7 @@ impl Input for Range {
     }
 }
 
-/// A reader of a package. A clone stands at the same place, with a buffer of its own.
+/// A reader of a package. A clone has the same position and its own buffer.
 struct Buffered(BufReader<Ranges>);
 
 impl Buffered {
@@ -314,7 +320,7 @@ impl Seek for Buffered {
     }
 }
 
-/// An input with a position, of which so many bytes may be read.
+/// An input with a position, of which only `left` more bytes may be read.
 #[derive(Clone)]
 struct Ranges {
     input: Arc<dyn Input>,

@@ -1,35 +1,37 @@
-//! Counts open connections by network. These are plain values, without clocks or sockets.
+//! Counts open connections by network. The types are plain values, without clocks or sockets.
 //!
 //! Invariants:
-//! - `strangers` is the sum of all counts in `by_network`, none of which is 0;
-//! - a connection is a stranger from its entry until it is trusted or leaves, never both, never twice;
+//! - `strangers` is the sum of all counts in `by_network`, all of which are above 0.
+//! - A connection is a stranger from its entry until it is trusted or leaves. It cannot become one
+//!   again.
 //! - `known` has at most [`KNOWN_MAX`] networks without an open connection.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
-/// How long a network is known after its last trusted connection ended.
+/// Time that a network is known after its last trusted connection ended.
 const KNOWN_FOR: Duration = Duration::from_secs(600);
 
-/// Most networks remembered that have no trusted connection open.
+/// Maximum number of remembered networks without an open trusted connection.
 const KNOWN_MAX: usize = 4096;
 
-/// How many connections a port may have open.
+/// Limits on the open connections of a port.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Most connections at a time. Further ones wait in the system's queue.
+    /// Maximum number of open connections. Further ones wait in the system's queue.
     pub connections_max: usize,
-    /// Most connections of one address that are not trusted (all of them, where no connection is ever
-    /// trusted). Further ones are closed at once. An address is an IPv4 address or an IPv6 network of 64
-    /// bits, because a client with one address of such a network usually has all of them.
+    /// Maximum number of connections of one address that are not trusted (all of them, if no
+    /// connection is ever trusted). Further ones are closed at once. An address is an IPv4 address
+    /// or an IPv6 network of 64 bits, because a client with one address of such a network usually
+    /// has all of them.
     pub per_address_max: usize,
-    /// How many of `connections_max` are kept for networks that were trusted lately; 0 where no connection is
-    /// ever trusted.
+    /// Number of `connections_max` that are reserved for recently trusted networks; 0 if no
+    /// connection is ever trusted.
     pub reserve: usize,
 }
 
-/// All addresses that one client can choose from at will.
+/// All addresses that a client can choose freely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Network(IpAddr);
 
@@ -46,23 +48,23 @@ impl Network {
     }
 }
 
-/// Why a connection is closed as soon as it comes.
+/// Reason why a connection is closed on arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// Its address has as many connections as it may have.
+    /// Its address has reached its limit of connections.
     Address,
-    /// Only the reserve is free, and its network was not trusted lately.
+    /// Only the reserve is free, and its network was not trusted recently.
     Reserve,
 }
 
-/// Whether a client has proved who it is.
+/// Whether a client has proved its identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
     Stranger,
     Trusted,
 }
 
-/// Open connections and the networks that were trusted lately.
+/// Open connections and recently trusted networks.
 #[derive(Debug)]
 pub(crate) struct Book {
     limits: Limits,
@@ -96,7 +98,7 @@ impl Book {
         if held >= self.limits.per_address_max.max(1) {
             return Err(Refusal::Address);
         }
-        // At least one stranger must get in, or no network could ever become known.
+        // At least one stranger must be admitted, or no network could ever become known.
         let strangers_max = self
             .limits
             .connections_max
@@ -111,7 +113,8 @@ impl Book {
         Ok(())
     }
 
-    /// Notes that a stranger has proved who it is. Its connection no longer counts against its address.
+    /// Notes that a stranger has proved its identity. Its connection no longer counts against its
+    /// address.
     pub(crate) fn trust(&mut self, network: Network, now: Instant) {
         self.drop_stranger(network);
         self.make_room(now);
@@ -143,7 +146,7 @@ impl Book {
             return;
         };
         *held -= 1;
-        // Without this the map would keep an entry for every address that ever came.
+        // Without this the map would keep an entry for every past address.
         if *held == 0 {
             self.by_network.remove(&network);
         }
@@ -151,7 +154,7 @@ impl Book {
         self.check();
     }
 
-    /// Strangers are counted once for all and once for their network.
+    /// Checks the invariant: strangers are counted once in total and once for their network.
     fn check(&self) {
         debug_assert!(
             self.strangers == self.by_network.values().sum()
@@ -162,8 +165,8 @@ impl Book {
         );
     }
 
-    /// Forgets networks that are no longer known. If that is not enough, forgets the one that left longest
-    /// ago.
+    /// Forgets networks that are no longer known. If that is not enough, forgets the one that left
+    /// longest ago.
     fn make_room(&mut self, now: Instant) {
         if self.known.len() < KNOWN_MAX {
             return;

@@ -1,6 +1,7 @@
 //! Accepts connections within limits, and closes those that ask for nothing.
 //!
-//! An accept loop asks [`Door::accept`] for the next connection and gives its [`Pass`] to the task that serves it:
+//! An accept loop asks [`Door::accept`] for the next connection and gives its [`Pass`] to the task
+//! that serves it:
 //!
 //! ```no_run
 //! # use std::{sync::Arc, time::Duration};
@@ -32,8 +33,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::book::{Book, Limits, Network, Standing};
 use super::patience::{Activity, Patience};
 
-/// Pause after the system refused to accept a connection, for example because file descriptors ran out.
-/// Without it the accept loop would spin.
+/// Pause after the system refused to accept a connection, for example because file descriptors ran
+/// out. Without it the accept loop would spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Admits the connections of one port.
@@ -45,7 +46,7 @@ pub struct Door {
 }
 
 impl Door {
-    /// A door without any connection yet.
+    /// Creates a door without connections.
     pub fn new(limits: Limits) -> Arc<Door> {
         Arc::new(Door {
             places: Arc::new(Semaphore::new(limits.connections_max.max(1))),
@@ -55,13 +56,13 @@ impl Door {
         })
     }
 
-    /// Returns the next connection that may come in. Connections that may not are closed.
+    /// Returns the next admitted connection. Connections that are not admitted are closed.
     ///
-    /// The future may be dropped at any time: no place is lost then, and no admitted connection.
+    /// The future may be dropped at any time without losing a permit or an admitted connection.
     pub async fn accept(self: &Arc<Self>, listener: &TcpListener) -> (TcpStream, SocketAddr, Pass) {
         loop {
-            // Take a place before accepting: connections that do not fit then stay in the system's queue. The
-            // semaphore is never closed, so this cannot fail.
+            // Acquire a permit before accepting: connections beyond the limit then stay in the
+            // system's queue. The semaphore is never closed, so this cannot fail.
             let place = Arc::clone(&self.places).acquire_owned().await.ok();
             match listener.accept().await {
                 Ok((stream, peer)) => {
@@ -77,12 +78,12 @@ impl Door {
         }
     }
 
-    /// Number of connections that are open now.
+    /// Returns the number of open connections.
     pub fn open(&self) -> u64 {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// Number of connections that were closed as soon as they came, since the start.
+    /// Returns the number of connections closed on arrival since the start.
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
@@ -104,7 +105,7 @@ impl Door {
     }
 }
 
-/// The right of one connection to stay open. Its place becomes free when the last clone is dropped.
+/// The right of one connection to stay open. Its permit is released when the last clone is dropped.
 #[derive(Clone)]
 pub struct Pass(Arc<Inside>);
 
@@ -115,25 +116,25 @@ struct Inside {
     _place: Option<OwnedSemaphorePermit>,
 }
 
-/// A request under way, until it is dropped.
+/// A request in progress, until it is dropped.
 pub struct UnderWay(Pass);
 
 impl Pass {
-    /// Notes that a whole request has arrived.
+    /// Notes that a complete request has arrived.
     pub fn heard(&self) {
         self.0.activity.lock().heard = true;
     }
 
-    /// Notes that a request begins. It is under way until the result is dropped.
+    /// Notes that a request begins. It is in progress until the result is dropped.
     pub fn begin(&self) -> UnderWay {
         self.0.activity.lock().under_way += 1;
         UnderWay(self.clone())
     }
 
-    /// Notes that a request had a valid signature. The connection no longer counts against its address, and
-    /// its network may use the reserve for some minutes.
+    /// Notes that a request had a valid signature. The connection no longer counts against its
+    /// address, and its network may use the reserve for some minutes.
     pub fn trust(&self) {
-        // Lock order: `activity`, then `book`. Keeping `activity` locked makes sure that a connection is
+        // Lock order: `activity`, then `book`. Holding `activity` makes sure that a connection is
         // trusted only once.
         let mut activity = self.0.activity.lock();
         if activity.standing == Standing::Stranger {
@@ -142,8 +143,8 @@ impl Pass {
         }
     }
 
-    /// Returns once the connection has asked for nothing for longer than `patience` allows, counted from now
-    /// on. It never returns once the client has done what `patience` waits for.
+    /// Returns once the connection has been idle for longer than `patience` allows, counted from
+    /// now on. It never returns once the client has done what `patience` waits for.
     pub async fn outstayed(&self, patience: Patience) {
         self.0.activity.lock().set_usable(system::now());
         loop {
@@ -151,8 +152,8 @@ impl Pass {
             match left {
                 None => pending::<()>().await,
                 Some(Duration::ZERO) => return,
-                // What happens meanwhile is noticed at the end of the sleep. So no connection is closed too
-                // early, and no request has to wake this task.
+                // Changes are noticed at the end of the sleep. So no connection is closed too
+                // early, and requests need not wake this task.
                 Some(left) => tokio::time::sleep(left).await,
             }
         }

@@ -1,21 +1,22 @@
-//! Decides which connections are closed because they ask for nothing. These are plain values without sockets.
+//! Decides which idle connections are closed. The types are plain values without sockets.
 
 use std::time::{Duration, Instant};
 
 use super::book::Standing;
 
-/// When to close a connection that breaks no other rule. The time begins when the connection can be used,
-/// after its handshake.
+/// When to close a connection that breaks no other rule. The time begins when the connection is
+/// usable, after its handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Patience {
-    /// Close it if no whole request has come within this time. After the first request only the limits of the
-    /// HTTP server apply.
+    /// Close it if no complete request has arrived within this time. After the first request only
+    /// the limits of the HTTP server apply.
     FirstRequest(Duration),
-    /// Close it if no request with a valid signature has come within this time, whatever else was asked.
-    /// Where every request has to be signed, other requests give no right to keep a connection.
+    /// Close it if no request with a valid signature has arrived within this time, even if others
+    /// have. For servers where every request must be signed.
     FirstSignature(Duration),
-    /// Close it if no valid signature ever came and no request was under way for this time. Where strangers
-    /// may ask, long answers must not be cut off, but an idle connection should not keep its place.
+    /// Close it if it never had a valid signature and no request was in progress for this time. For
+    /// servers that also serve strangers: long responses must not be cut off, but an idle
+    /// connection should not keep its permit.
     IdleStranger(Duration),
 }
 
@@ -23,18 +24,18 @@ pub enum Patience {
 #[derive(Debug)]
 pub(crate) struct Activity {
     pub(crate) standing: Standing,
-    /// Whether a whole request has come.
+    /// Whether a complete request has arrived.
     pub(crate) heard: bool,
-    /// Number of requests under way.
+    /// Number of requests in progress.
     pub(crate) under_way: usize,
-    /// When the handshake was done.
+    /// When the handshake ended.
     usable: Instant,
-    /// When the last request ended, if one did.
+    /// When the last request ended, if any.
     ended: Option<Instant>,
 }
 
 impl Activity {
-    /// State of a connection that has just come.
+    /// Returns the state of a new connection.
     pub(crate) fn new(now: Instant) -> Activity {
         Activity {
             standing: Standing::Stranger,
@@ -57,7 +58,8 @@ impl Activity {
         self.ended = Some(now);
     }
 
-    /// How much longer the connection may stay open if nothing changes. Zero: close it now. `None`: no limit.
+    /// Returns how much longer the connection may stay open if nothing changes. Zero: close it now.
+    /// `None`: no limit.
     pub(crate) fn left(&self, patience: Patience, now: Instant) -> Option<Duration> {
         if self.standing == Standing::Trusted {
             return None;

@@ -1,8 +1,8 @@
-//! A limited number of places, shared among addresses.
+//! A limited number of permits, shared among addresses.
 //!
-//! Invariants: the places held are never more than there are, nor more than one address may have. Waiters get
-//! places in the order of asking, first among those of their address, then among all. An address is forgotten
-//! when its last place is dropped.
+//! Invariants: the permits held never exceed the total, nor the limit of one address. Waiters get
+//! permits in order of request, first among those of their address, then among all. An address is
+//! forgotten when its last permit is dropped.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -13,7 +13,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::book::Network;
 
-/// Places with a limit for all and a limit for each address (see [`crate::Limits`] for what an address is).
+/// Permits with a total limit and a limit per address (see [`crate::Limits`] for the definition of
+/// an address).
 #[derive(Debug)]
 pub struct Places {
     all: Arc<Semaphore>,
@@ -21,7 +22,7 @@ pub struct Places {
     by_address: Mutex<HashMap<Network, Arc<Semaphore>>>,
 }
 
-/// A place. Dropping it frees it.
+/// A permit. Dropping it releases it.
 #[derive(Debug)]
 pub struct Place {
     _of_all: Option<OwnedSemaphorePermit>,
@@ -29,7 +30,7 @@ pub struct Place {
 }
 
 impl Places {
-    /// `max` places in all, of which one address may hold `per_address_max`. Both are at least 1.
+    /// Creates `max` permits, of which one address may hold `per_address_max`. Both are at least 1.
     pub fn new(max: usize, per_address_max: usize) -> Places {
         Places {
             all: Arc::new(Semaphore::new(max.max(1))),
@@ -38,7 +39,7 @@ impl Places {
         }
     }
 
-    /// Takes a place for this server's own use, if one is free now.
+    /// Takes a permit for this server's own use, if one is free now.
     pub fn try_take(&self) -> Option<Place> {
         let of_all = Arc::clone(&self.all).try_acquire_owned().ok()?;
         Some(Place {
@@ -47,18 +48,19 @@ impl Places {
         })
     }
 
-    /// Waits for a place for `address`.
+    /// Waits for a permit for `address`.
     pub async fn take(&self, address: IpAddr) -> Place {
         let own = {
             let mut by_address = self.by_address.lock();
-            // Everyone who holds or waits for a place has a clone of the semaphore. A count of 1 is the map's
-            // own.
+            // Every holder of a permit and every waiter has a clone of the semaphore. A count of 1
+            // means that only the map has it.
             by_address.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);
             let own = by_address.entry(Network::of(address));
             Arc::clone(own.or_insert_with(|| Arc::new(Semaphore::new(self.per_address_max))))
         };
-        // First the address's own limit, then the common one: an address that waits for its own limit must
-        // not keep a common place from others. The semaphores are never closed, so this cannot fail.
+        // First the address's own limit, then the common one: an address that waits for its own
+        // limit must not hold a common permit. The semaphores are never closed, so this cannot
+        // fail.
         let of_address = own.acquire_owned().await.ok();
         let of_all = Arc::clone(&self.all).acquire_owned().await.ok();
         Place {

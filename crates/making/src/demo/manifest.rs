@@ -1,13 +1,14 @@
-//! Reads the files that Cargo writes: `Cargo.lock`, and the `Cargo.toml` of a published crate.
+//! Parses files written by Cargo: `Cargo.lock`, and the `Cargo.toml` of a published crate.
 //!
-//! Both are TOML in the form of one serializer: each line begins with a table head or `key = value`, and
-//! values are basic strings, multi-line basic strings, or arrays of basic strings. Other values are skipped.
-//! This is not a TOML reader: anything else is ignored and never an error.
+//! Both are TOML in the form of one serializer: each line begins with a table head or `key =
+//! value`, and values are basic strings, multi-line basic strings, or arrays of basic strings. This
+//! is not a TOML parser: everything else is skipped and never an error.
 
-/// One value and its place.
+/// A value and its position.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Item<'a> {
-    /// The table head without brackets, `package` or `dependencies.serde`; also for `[[package]]`.
+    /// The table head without brackets, such as `package` or `dependencies.serde`; also for
+    /// `[[package]]`.
     pub(super) table: &'a str,
     /// The number of the table in the file, which distinguishes `[[package]]` tables.
     pub(super) table_number: usize,
@@ -17,7 +18,7 @@ pub(super) struct Item<'a> {
     pub(super) values: Vec<String>,
 }
 
-/// Returns all strings of a file, in its order.
+/// Returns all strings of a file, in file order.
 pub(super) fn items(text: &str) -> Vec<Item<'_>> {
     let mut items = Vec::new();
     let (mut table, mut table_number) = ("", 0);
@@ -39,7 +40,7 @@ pub(super) fn items(text: &str) -> Vec<Item<'_>> {
                 key,
                 values,
             });
-            // Continue after the value; a multi-line one may have several lines.
+            // Continue after the value, which may span several lines.
             rest = rest[from + used..]
                 .split_once('\n')
                 .map_or("", |(_, after)| after);
@@ -50,7 +51,7 @@ pub(super) fn items(text: &str) -> Vec<Item<'_>> {
     items
 }
 
-/// Returns the strings of the value at the beginning of `text`, and its length in bytes.
+/// Parses the strings of the value at the beginning of `text`. Also returns its length in bytes.
 fn strings(text: &str) -> (Vec<String>, usize) {
     if !text.starts_with('[') {
         return match string(text) {
@@ -75,7 +76,7 @@ fn strings(text: &str) -> (Vec<String>, usize) {
     }
 }
 
-/// Returns the basic string at the beginning of `text`, and its length in bytes.
+/// Parses the basic string at the beginning of `text`. Also returns its length in bytes.
 fn string(text: &str) -> Option<(String, usize)> {
     let quote = if text.starts_with("\"\"\"") {
         "\"\"\""
@@ -103,7 +104,8 @@ fn string(text: &str) -> Option<(String, usize)> {
     None
 }
 
-/// Escapes that occur in descriptions; a code point escape is left as its letter.
+/// Returns the character for an escape that occurs in descriptions; the letter itself for other
+/// escapes.
 fn escaped(c: char) -> char {
     match c {
         'n' => '\n',

@@ -1,8 +1,8 @@
-//! Makes the content of `weft demo`: the crates that Weft itself was built from, as a small web.
+//! Creates the content of `weft demo`: the crates that Weft was built from, as a small web.
 //!
-//! Every crate whose source Cargo left on this machine becomes a page: the data of its manifest, its
-//! dependencies as links, its README. The pages are written as a WARC by the usual writer. The file has the
-//! same bytes every time, so a second demo adds nothing to the archive of the first.
+//! Every crate whose source Cargo left on this machine becomes a page: the data of its manifest,
+//! its dependencies as links, its README. The normal writer writes the pages as a WARC. The file
+//! has the same bytes every time, so a second demo adds nothing to the archive of the first.
 
 mod manifest;
 mod page;
@@ -19,7 +19,7 @@ use sources::Crate;
 
 use crate::synth;
 
-/// Why the WARC could not be made.
+/// Why the WARC could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The WARC cannot be written.
@@ -27,7 +27,7 @@ pub enum Error {
     Write {
         /// The file.
         path: String,
-        /// What the system said.
+        /// The I/O error.
         source: io::Error,
     },
     /// The generated web cannot be written.
@@ -36,12 +36,12 @@ pub enum Error {
     /// The generated web cannot be read back.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The generated web has no page to ask for.
+    /// The generated web has no page to query.
     #[error("{0} holds no page")]
     NoPage(String),
 }
 
-/// A WARC that was written, and questions that its archive must answer.
+/// A written WARC, and questions that its archive must answer.
 #[derive(Debug)]
 pub struct Web {
     /// Number of pages in it.
@@ -50,14 +50,14 @@ pub struct Web {
     pub url: String,
     /// Number of pages that certainly link there.
     pub inlinks_min: u64,
-    /// A query that must find it.
+    /// A query that must find this page.
     pub query: String,
 }
 
 /// Writes the pages of the crates to `path`. Returns `None` if no sources are found.
 ///
 /// # Errors
-/// When `path` cannot be written. A crate whose source cannot be read is left out.
+/// If `path` cannot be written. A crate whose source cannot be read is left out.
 pub fn write_crates(path: &Path) -> Result<Option<Web>, Error> {
     let crates = sources::find();
     let Some((name, dependents)) = most_used(&crates) else {
@@ -79,7 +79,7 @@ const SYNTH_PAGES: u64 = 500;
 /// Writes a generated web to `path`, for machines without sources.
 ///
 /// # Errors
-/// When `path` cannot be written and read back.
+/// If `path` cannot be written and read back.
 pub fn write_synth(path: &Path) -> Result<Web, Error> {
     let settings = synth::Settings {
         pages: SYNTH_PAGES,
@@ -92,10 +92,10 @@ pub fn write_synth(path: &Path) -> Result<Web, Error> {
     let report = synth::write(&settings, path, &mut |_| {})?;
     let (url, query) = synth_example(path)?;
     Ok(Web {
-        // A re-crawl visits a page again, so it adds no page.
+        // A re-crawl visits a known page, so it adds no page.
         pages: report.pages - report.recrawls,
         url,
-        // Nothing in the generated web certainly links to the example.
+        // The generated web does not guarantee any links to the example.
         inlinks_min: 0,
         query,
     })
@@ -121,7 +121,8 @@ fn synth_example(path: &Path) -> Result<(String, String), Error> {
     Err(Error::NoPage(path.display().to_string()))
 }
 
-/// Returns the crate on which most others depend, by name, and the number of pages that link to it.
+/// Returns the name of the crate on which most others depend, and the number of pages that link to
+/// it.
 fn most_used(crates: &[Crate]) -> Option<(&str, u64)> {
     let mut dependents: BTreeMap<&str, u64> = BTreeMap::new();
     for dependency in crates.iter().flat_map(|of| &of.dependencies) {
@@ -136,7 +137,7 @@ fn most_used(crates: &[Crate]) -> Option<(&str, u64)> {
 /// The head of every response, up to its media type.
 const HTTP_HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: ";
 
-/// A response as a server sends it.
+/// Returns a response as a server sends it.
 fn response(media: &str, content: &str) -> Vec<u8> {
     format!(
         "{HTTP_HEAD}{media}\r\nContent-Length: {}\r\n\r\n{content}",
@@ -155,7 +156,7 @@ fn write(path: &Path, crates: &[Crate]) -> Result<(), Error> {
         ("software", concat!("weft/", env!("CARGO_PKG_VERSION"))),
         ("format", "WARC File Format 1.1"),
     ];
-    // The clock must not be used: the same sources must give the same bytes.
+    // The clock is not used, because the same sources must give the same bytes.
     let newest_ms = crates.iter().map(|of| of.fetched_ms).max().unwrap_or_default();
     writer
         .write(&Draft::warcinfo(newest_ms, &about))
@@ -165,7 +166,7 @@ fn write(path: &Path, crates: &[Crate]) -> Result<(), Error> {
         let draft = Draft::response(&page::url(of), of.fetched_ms, block);
         writer.write(&draft).map_err(failed)?;
     }
-    // What makes the pages look like themselves when they are shown as they were.
+    // The style and the picture of the pages, for replay.
     for (url, media, content) in [
         (page::STYLE_URL, "text/css", page::STYLE),
         (page::PICTURE_URL, "image/svg+xml", page::PICTURE),

@@ -1,13 +1,14 @@
-//! Makes a web page of a crate: the data of its manifest, its dependencies as links, its README.
+//! Creates the web page of a crate: the data of its manifest, its dependencies as links, its
+//! README.
 
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, html};
 
 use super::sources::Crate;
 
-/// Address of the style of all pages.
+/// URL of the style of all pages.
 pub(super) const STYLE_URL: &str = "https://crates.io/demo/page.css";
 
-/// Address of the picture on all pages.
+/// URL of the picture on all pages.
 pub(super) const PICTURE_URL: &str = "https://crates.io/demo/crate.svg";
 
 /// The style of all pages.
@@ -21,12 +22,12 @@ pub(super) const PICTURE: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" view
     fill=\"#d9a566\" stroke=\"#8a3b12\" stroke-width=\"3\"/><path d=\"M6 27h52M6 41h52M18 14v40M46 14v40\" stroke=\"#8a3b12\" \
     stroke-width=\"3\" fill=\"none\"/></svg>";
 
-/// Returns the address of the page of a crate.
+/// Returns the URL of the page of a crate.
 pub(super) fn url_of(name: &str) -> String {
     format!("https://crates.io/crates/{name}")
 }
 
-/// Returns the address of the page of this version: that of the crate, unless a newer version has it.
+/// Returns the URL of the page of this version: the crate's URL, unless a newer version uses that.
 pub(super) fn url(of: &Crate) -> String {
     if of.superseded {
         format!("{}/{}", url_of(&of.name), of.version)
@@ -119,7 +120,8 @@ fn push_readme(of: &Crate, page: &mut String) {
     }
 }
 
-/// A link within the README (`#usage`) must stay within the page, whatever the base.
+/// Keeps links within the README (`#usage`) on the page, because the base URL would lead them
+/// elsewhere.
 fn own_anchors<'a>(event: Event<'a>, own: &str) -> Event<'a> {
     match event {
         Event::Start(Tag::Link {

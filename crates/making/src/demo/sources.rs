@@ -1,4 +1,4 @@
-//! Finds the crates that Weft was built from, as Cargo left them on this machine.
+//! Finds the crates that Weft was built from, among the sources that Cargo left on this machine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,10 +7,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::manifest::{Item, items};
 
-/// The lock file of Weft: it lists the crates and their versions.
+/// The lock file of Weft, which lists the crates and their versions.
 const LOCK: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock"));
 
-/// Cargo leaves this file in each unpacked source. Its time is when the crate was fetched.
+/// Cargo leaves this file in each unpacked source. Its modification time is when the crate was
+/// fetched.
 const FETCHED_MARK: &str = ".cargo-ok";
 
 /// A crate and the data in its source.
@@ -20,16 +21,16 @@ pub(super) struct Crate {
     pub(super) version: String,
     pub(super) description: String,
     pub(super) license: String,
-    /// Labels and addresses: repository, documentation, home page.
+    /// Labels and URLs: repository, documentation, home page.
     pub(super) addresses: Vec<(&'static str, String)>,
     pub(super) keywords: Vec<String>,
     pub(super) categories: Vec<String>,
     pub(super) dependencies: Vec<Dependency>,
     /// The text of the README, and whether it is Markdown.
     pub(super) readme: Option<(String, bool)>,
-    /// When the source came to this machine, in milliseconds since 1970.
+    /// When the source was fetched to this machine, in milliseconds since 1970.
     pub(super) fetched_ms: i64,
-    /// Whether the lock file also has a newer version of it.
+    /// Whether the lock file also has a newer version of this crate.
     pub(super) superseded: bool,
 }
 
@@ -42,7 +43,8 @@ pub(super) struct Dependency {
     pub(super) requirement: String,
 }
 
-/// Returns all crates of the lock file whose sources are here, in the order of their names and versions.
+/// Returns all crates of the lock file whose sources are on this machine, sorted by name and
+/// version.
 pub(super) fn find() -> Vec<Crate> {
     let roots = source_roots();
     let locked = locked();
@@ -153,8 +155,8 @@ fn take_package_item(found: &mut Crate, item: Item<'_>) {
     }
 }
 
-/// Returns `x` for `dependencies.x`, `build-dependencies.x` and `target.….dependencies.x`. Dev-dependencies
-/// are left out, because a crate is not built from them.
+/// Returns `x` for `dependencies.x`, `build-dependencies.x` and `target.….dependencies.x`. Skips
+/// dev-dependencies, because a crate is not built from them.
 fn dependency_name(table: &str) -> Option<&str> {
     let (before, name) = table.rsplit_once("dependencies.")?;
     let kind = before.rsplit('.').next().unwrap_or_default();

@@ -32,7 +32,8 @@ const TYPES: [(&str, &str); 24] = [
     ("zip", "application/zip"),
 ];
 
-/// Returns the content type and body of a file. Markdown becomes HTML, so that its links are found.
+/// Returns the content type and body of a file. Markdown is converted to HTML, so that its links
+/// are found.
 pub(super) fn of(path: &Path, bytes: Vec<u8>) -> (&'static str, Vec<u8>) {
     let extension = path
         .extension()
@@ -46,7 +47,7 @@ pub(super) fn of(path: &Path, bytes: Vec<u8>) -> (&'static str, Vec<u8>) {
             ("text/html; charset=utf-8", page.into_bytes())
         }
         "txt" | "text" if std::str::from_utf8(&bytes).is_ok() => ("text/plain; charset=utf-8", bytes),
-        // The encoding is not known here, so no charset is declared.
+        // The encoding is unknown, so no charset is declared.
         "txt" | "text" => ("text/plain", bytes),
         _ => {
             let known = TYPES.iter().find(|(known, _)| *known == extension);
@@ -58,7 +59,7 @@ pub(super) fn of(path: &Path, bytes: Vec<u8>) -> (&'static str, Vec<u8>) {
     }
 }
 
-/// Returns Markdown as a page, titled by its first heading or, if it has none, by the name of its file.
+/// Converts Markdown to a page, titled by its first heading or else by the name of its file.
 fn page(markdown: &str, name: &str) -> String {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_STRIKETHROUGH
@@ -74,7 +75,7 @@ fn page(markdown: &str, name: &str) -> String {
     page
 }
 
-/// Returns the text of the first heading that is not empty.
+/// Returns the text of the first non-empty heading.
 fn title(markdown: &str, options: Options) -> Option<String> {
     let mut title = String::new();
     let mut within = false;

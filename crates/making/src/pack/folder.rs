@@ -1,4 +1,4 @@
-//! The files of a folder and their paths in URLs.
+//! The files of a folder, and their paths in URLs.
 
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
@@ -13,7 +13,7 @@ use serde::Serialize;
 pub struct Skipped {
     /// The file.
     pub path: PathBuf,
-    /// What the system said.
+    /// The I/O error.
     pub reason: String,
 }
 
@@ -21,20 +21,21 @@ pub struct Skipped {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct File {
     pub path: PathBuf,
-    /// Path below the URL of the folder, escaped. An index file has the path of its folder.
+    /// Path below the URL of the folder, percent-encoded. An index file has the path of its folder.
     pub url_path: String,
-    /// When the file was last changed, in milliseconds since 1970, cut to whole seconds.
+    /// Modification time in milliseconds since 1970, truncated to seconds.
     pub changed_ms: i64,
 }
 
 /// Names of index files, whose URL is that of their folder.
 const INDEX_NAMES: [&str; 3] = ["index.html", "index.htm", "index.md"];
 
-/// Returns all files below `folder` that are not hidden, in the order of their URLs. Links to files are
+/// Returns all files below `folder` that are not hidden, sorted by URL. Links to files are
 /// followed; links to folders are not, because they may lead in circles.
 ///
 /// # Errors
-/// The error of `folder` itself if it cannot be read. What cannot be read below it is added to `skipped`.
+/// The error of `folder` itself if it cannot be read. Unreadable files and folders below it are
+/// added to `skipped`.
 pub(super) fn files(folder: &Path, skipped: &mut Vec<Skipped>) -> io::Result<Vec<File>> {
     let mut files = Vec::new();
     let mut open = vec![(folder.to_path_buf(), String::new())];
@@ -67,7 +68,7 @@ pub(super) fn files(folder: &Path, skipped: &mut Vec<Skipped>) -> io::Result<Vec
             }
         }
     }
-    // The system lists folders in any order; the same folder must give the same bytes.
+    // The system lists folders in any order, but the same folder must give the same bytes.
     files.sort_by(|a, b| (&a.url_path, &a.path).cmp(&(&b.url_path, &b.path)));
     skipped.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
@@ -116,8 +117,8 @@ fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
-/// Returns a name as a path segment. Characters with a meaning in URLs, and those not allowed there, are
-/// escaped.
+/// Returns a name as a path segment. Percent-encodes characters that are special or not allowed in
+/// URLs.
 fn escaped(name: &OsStr) -> String {
     let mut segment = String::with_capacity(name.len());
     for &byte in name.as_encoded_bytes() {

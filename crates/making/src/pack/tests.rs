@@ -1,4 +1,4 @@
-//! Folders packed and read back.
+//! Tests that pack folders and read them back.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use super::*;
 
 const DATE_MS: i64 = 1_700_000_000_000;
 
-/// A folder of files with these names and contents.
+/// Returns a folder of files with these names and contents.
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, content) in files {

@@ -1,4 +1,5 @@
-//! Tests that both forms, read and extracted like any other file, give the pages that were made up.
+//! Tests that files in both formats, read and extracted like any other file, contain the generated
+//! pages.
 
 use ::warc::{Entry, Reader, ReaderSettings};
 use extract::{Capture, Documents, Extracted, LinkScope};
@@ -10,8 +11,8 @@ const PAGES: u64 = 200;
 const SEED: u64 = 11;
 const RECRAWLS_PERMILLE: u64 = 100;
 
-/// Returns the captures of a made-up web, read back with digests verified. The reader must find no defect in
-/// the file.
+/// Returns the captures of a generated web, read back with digests verified. The file must have no
+/// defects.
 fn captures(format: Format, links: LinkScope) -> Vec<Capture> {
     let settings = Settings {
         pages: PAGES,
@@ -52,7 +53,7 @@ fn captures(format: Format, links: LinkScope) -> Vec<Capture> {
     captures
 }
 
-/// Target key, target, anchor and nofollow of each link of a capture.
+/// Returns target key, target, anchor and nofollow of each link of a capture.
 fn links(capture: &Capture) -> Vec<(&str, &str, &str, bool)> {
     let page = capture.page.as_ref().expect("a page");
     assert_eq!(page.links_dropped, 0);

@@ -1,7 +1,8 @@
-//! The content of pages besides links and text: images, scripts, styles. Readers skip it, but must read it;
-//! without it records would be far smaller than those of real crawls.
+//! Page content besides links and text: images, scripts, styles. Readers skip it but must read it;
+//! without it, records would be far smaller than those of real crawls.
 //!
-//! None of it is a link by the definition of Weft, so the links of a page do not depend on its ballast.
+//! By Weft's definition this content contains no links, so the links of a page do not depend on its
+//! ballast.
 
 use std::fmt::Write;
 
@@ -18,19 +19,19 @@ const WAT_ENTRIES: u64 = 36;
 /// Number of statements in one piece of an HTML script: about 2 KB compressed.
 const SCRIPT_STATEMENTS: u64 = 60;
 
-/// Ready pieces of one form.
+/// Precomputed pieces in one format.
 #[derive(Debug)]
 pub(super) struct Ballasts {
     pieces: Vec<Ballast>,
 }
 
 impl Ballasts {
-    /// Pieces of a WAT `Links` array, each entry with its comma before it.
+    /// Returns pieces of a WAT `Links` array, each entry preceded by its comma.
     pub(super) fn of_wat(web: &Web) -> Ballasts {
         Ballasts::new(web, 1, append_wat_entries)
     }
 
-    /// Script and style elements.
+    /// Returns script and style elements.
     pub(super) fn of_html(web: &Web) -> Ballasts {
         Ballasts::new(web, 2, append_script)
     }
@@ -52,7 +53,8 @@ impl Ballasts {
     }
 }
 
-/// Makes a gallery: images from one folder under a few names, and sometimes a link that leads nowhere.
+/// Appends a gallery: images from one folder under a few names, and sometimes a link without a
+/// target.
 fn append_wat_entries(web: &Web, random: &mut Random, out: &mut String) {
     let mut folder = String::from("https://cdn.");
     web.words.append_plain(random, &mut folder);

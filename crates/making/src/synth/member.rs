@@ -1,8 +1,9 @@
-//! Gzip members put together from text that is compressed now and ballast that was compressed before.
+//! Gzip members assembled from text that is compressed now and ballast that was compressed before.
 //!
-//! This works because a deflate stream is a row of blocks, and a full flush ends a block at a byte and makes
-//! the next one refer to nothing before it. Ballast is compressed as such a stretch of blocks, so its bytes
-//! can be put into any stream at such a place. Readers see an ordinary member.
+//! This works because a deflate stream is a sequence of blocks. A full flush ends a block at a byte
+//! boundary, and the following block does not refer to earlier content. Ballast is compressed as
+//! such a run of blocks, so its bytes can be inserted in any stream at such a boundary. Readers see
+//! an ordinary member.
 
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 
@@ -18,7 +19,7 @@ pub(super) struct Ballast {
 }
 
 impl Ballast {
-    /// Compresses `plain` as web archives do, at the default level.
+    /// Compresses `plain` at the default level, as web archives do.
     pub(super) fn new(plain: String) -> Ballast {
         let mut compress = Compress::new(Compression::default(), false);
         let mut blocks = Vec::new();
@@ -29,7 +30,7 @@ impl Ballast {
     }
 }
 
-/// A stretch of a member.
+/// A part of a member.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part<'a> {
     Text(&'a [u8]),
@@ -49,7 +50,7 @@ impl Members {
         }
     }
 
-    /// Appends one member that holds `parts`.
+    /// Appends a member with `parts` as its content.
     pub(super) fn append(&mut self, parts: &[Part<'_>], out: &mut Vec<u8>) {
         let mut crc = Crc::new();
         self.compress.reset();
@@ -58,8 +59,8 @@ impl Members {
             match part {
                 Part::Text(text) => {
                     crc.update(text);
-                    // Ballast must follow a full flush, at a byte; between texts a flush would only cost
-                    // bytes.
+                    // Ballast must follow a full flush, at a byte boundary. Between texts, a flush
+                    // would only add bytes.
                     let flush = match parts.get(i + 1) {
                         Some(Part::Ballast(_)) => FlushCompress::Full,
                         _ => FlushCompress::None,
@@ -75,14 +76,15 @@ impl Members {
         }
         // Ballast has no final block, so the stream always ends here.
         append_deflated(&mut self.compress, &[], FlushCompress::Finish, out);
-        // A gzip member ends with the CRC-32 and the length of its content (RFC 1952, section 2.3.1).
+        // A gzip member ends with the CRC-32 and the length of its content (RFC 1952, section
+        // 2.3.1).
         out.extend_from_slice(&crc.sum().to_le_bytes());
         out.extend_from_slice(&crc.amount().to_le_bytes());
     }
 }
 
-/// Appends the deflated `text`. Deflating to memory does not fail: it stops only for lack of room, and the
-/// loop adds room.
+/// Appends the deflated `text`. Deflating to memory stops only for lack of room, and the loop adds
+/// room.
 fn append_deflated(compress: &mut Compress, text: &[u8], flush: FlushCompress, out: &mut Vec<u8>) {
     let begin = compress.total_in();
     loop {

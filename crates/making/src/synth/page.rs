@@ -1,4 +1,4 @@
-//! One crawl of one page: its title, text and links, before they take the form of a record.
+//! A crawl of a page: its title, text and links, independent of the record format.
 
 use super::random::Random;
 use super::web::{Place, Web};
@@ -9,22 +9,22 @@ const EXTERNAL_COUNTS: [u64; 13] = [0, 2, 4, 6, 8, 9, 10, 12, 14, 16, 20, 26, 42
 /// Number of sections that every page of a site links to.
 const SECTIONS: u64 = 8;
 
-/// Number of links within the site: at least this many, and up to `INTERNAL_SPREAD` more.
+/// Number of links within the site: at least this many, and fewer than `INTERNAL_SPREAD` more.
 const INTERNAL_MIN: u64 = 12;
 const INTERNAL_SPREAD: u64 = 44;
 
-/// Number of link slots per thousand that change when a page is crawled again.
+/// Number of links per thousand that change when a page is crawled again.
 const CHANGED_PERMILLE: u64 = 200;
 
-/// Target ranks reach to this many times the number of pages: most linked URLs are captured nowhere.
+/// Base-2 logarithm of the number of target ranks per page: most linked URLs are never captured.
 const TARGETS_PER_PAGE_LOG2: u32 = 3;
 
-/// A link as the page writes it.
+/// A link as written in the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Link {
-    /// As in the `href` attribute: a path, or an absolute URL.
+    /// The value of the `href` attribute: a path, or an absolute URL.
     pub href: String,
-    /// Absolute.
+    /// The absolute URL.
     pub url: String,
     /// Anchor text; may be empty.
     pub anchor: String,
@@ -33,7 +33,7 @@ pub(super) struct Link {
     pub external: bool,
 }
 
-/// Which crawl of which page.
+/// A visit of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Visit {
     /// Number of the record group, and the seconds between the first visit and this one.
@@ -43,7 +43,7 @@ pub(super) struct Visit {
     pub again: bool,
 }
 
-/// One crawl of one page.
+/// The content of a page at one visit.
 #[derive(Debug, Default)]
 pub(super) struct Page {
     pub url: String,
@@ -51,7 +51,7 @@ pub(super) struct Page {
     pub origin: String,
     pub title: String,
     pub description: String,
-    /// Paragraphs.
+    /// The paragraphs.
     pub text: Vec<String>,
     pub links: Vec<Link>,
 }
@@ -64,7 +64,7 @@ pub(super) struct Crawl {
 }
 
 impl Crawl {
-    /// Returns the plan of a crawl of `visits` visits.
+    /// Returns the plan of a crawl with `visits` visits.
     pub(super) fn new(seed: u64, visits: u64, recrawls_permille: u64) -> Crawl {
         // Re-crawls add no pages: only the other visits find new ones.
         let recrawls = visits * recrawls_permille / 1000;
@@ -74,8 +74,9 @@ impl Crawl {
         }
     }
 
-    /// Returns the `index`th visit. A visit is a re-crawl where the share of re-crawls rises to the next
-    /// whole number; it visits a page that was first crawled in the first half of what came before.
+    /// Returns the `index`th visit. It is a re-crawl if the accumulated share of re-crawls reaches
+    /// the next whole number. A re-crawl visits a page from the first half of the pages crawled so
+    /// far.
     pub(super) fn visit(&self, index: u64) -> Visit {
         let before = index * self.recrawls_permille / 1000;
         let again = (index + 1) * self.recrawls_permille / 1000 > before;
@@ -92,7 +93,7 @@ impl Crawl {
         }
     }
 
-    /// Returns the page at that visit; `text` may be left out if it is not needed.
+    /// Returns the page at that visit, without text if it is not needed.
     pub(super) fn page(&self, visit: Visit, with_text: bool) -> Page {
         let (web, place) = (&self.web, Place::Page(visit.page));
         let mut page = Page::default();
@@ -124,7 +125,7 @@ impl Crawl {
             .collect()
     }
 
-    /// Returns 0 for the first visit, or else a number that no other visit has.
+    /// Returns 0 for the first visit of a page, otherwise a number that identifies the visit.
     fn version(&self, visit: Visit) -> u64 {
         if visit.again { visit.index + 1 } else { 0 }
     }
@@ -143,7 +144,7 @@ impl Crawl {
             } else {
                 self.external_target(visit.page, &mut random)
             };
-            // A target counts once per page, as the report says.
+            // A target counts once per page, as documented in the report.
             if seen.contains(&place) {
                 continue;
             }
@@ -153,8 +154,8 @@ impl Crawl {
         }
     }
 
-    /// Returns the random numbers of one link: they depend on the page alone, or for a changed slot on the
-    /// visit too.
+    /// Returns the random numbers of a link. They depend on the page alone, or also on the visit
+    /// for a changed link.
     fn slot(&self, visit: Visit, slot: u64) -> Random {
         let version = self.version(visit);
         let changed = version > 0
@@ -165,8 +166,8 @@ impl Crawl {
         )
     }
 
-    /// Returns the target of a link within the site: first its sections, then pages or articles with equal
-    /// chance.
+    /// Returns the target of a link within the site: first its sections, then pages or articles
+    /// with equal probability.
     fn internal_target(&self, page: u64, slot: u64, random: &mut Random) -> Place {
         let site = self.web.site_of(page);
         if slot < SECTIONS {
@@ -185,12 +186,12 @@ impl Crawl {
         }
     }
 
-    /// Returns the target of a link to another site: four of five by Zipf's law, half of these front pages;
-    /// the rest are articles that hardly anybody else links to.
+    /// Returns the target of a link to another site. Four of five follow Zipf's law, and half of
+    /// these are front pages; the rest are articles with hardly any other links to them.
     fn external_target(&self, page: u64, random: &mut Random) -> Place {
         let own = self.web.site_of(page).first;
         let ranks_log2 = 64 - self.web.pages.leading_zeros() + TARGETS_PER_PAGE_LOG2;
-        // A web of one site has nothing else to link to: give up after some tries.
+        // A web of one site has no other targets: give up after some attempts.
         let mut place = Place::Page(page);
         for _ in 0..16 {
             place = self.any_target(random.zipf(ranks_log2), random);

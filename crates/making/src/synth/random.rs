@@ -1,17 +1,17 @@
-//! The only source of randomness: a counter mixed by splitmix64, so that any part of the generated web can be
-//! computed alone from the seed and its numbers.
+//! The only source of randomness: a counter mixed by splitmix64, so that any part of the generated
+//! web can be computed separately from the seed and its numbers.
 
 /// Odd, and near 2^64 divided by the golden ratio: its multiples spread evenly.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Numbers that look random and depend only on the start.
+/// Pseudorandom numbers that depend only on the initial state.
 #[derive(Debug, Clone)]
 pub(super) struct Random {
     state: u64,
 }
 
 impl Random {
-    /// Starts from `seed` and the numbers that identify what is generated.
+    /// Creates a generator from `seed` and the numbers that identify the generated part.
     pub(super) fn of(seed: u64, names: &[u64]) -> Random {
         let state = names.iter().fold(mix(seed ^ STEP), |state, &name| {
             mix(state ^ name.wrapping_mul(STEP))
@@ -30,7 +30,7 @@ impl Random {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Whether a chance of `permille` in a thousand comes true.
+    /// Returns true with a probability of `permille` in a thousand.
     pub(super) fn chance(&mut self, permille: u64) -> bool {
         self.below(1000) < permille
     }
@@ -40,8 +40,8 @@ impl Random {
         &choices[self.below(choices.len() as u64) as usize]
     }
 
-    /// Returns a rank below 2^`log2` (at most 2^63) by Zipf's law with exponent 1: each octave of ranks is as
-    /// likely as any other.
+    /// Returns a rank below 2^`log2` (at most 2^63) by Zipf's law with exponent 1: all octaves of
+    /// ranks are equally likely.
     pub(super) fn zipf(&mut self, log2: u32) -> u64 {
         let octave = self.below(u64::from(log2.max(1)));
         (1 << octave) - 1 + self.below(1 << octave)
@@ -55,7 +55,7 @@ fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// A bijection on 32 bits that depends on `key`: no two numbers give the same result.
+/// A bijection on 32 bits that depends on `key`: different numbers give different results.
 pub(super) fn scatter(number: u32, key: u32) -> u32 {
     let mut x = number ^ key;
     x = (x ^ (x >> 16)).wrapping_mul(0x7feb_352d);

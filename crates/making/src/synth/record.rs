@@ -1,4 +1,4 @@
-//! The parts that the request, the response and the metadata record of a visit have in common.
+//! The common parts of the request, response and metadata records of a visit.
 
 use time::OffsetDateTime;
 
@@ -6,16 +6,16 @@ use super::ballast::push;
 use super::page::Visit;
 use super::random::Random;
 
-/// 2024-01-01T00:00:00Z, when the first visit is made; each visit takes a second.
+/// 2024-01-01T00:00:00Z, the time of the first visit; each visit takes a second.
 const FIRST_VISIT_UNIX_S: i64 = 1_704_067_200;
 
-/// Numbers and names that all records of a visit share. They depend on the seed and the visit alone, so that
-/// the WARC and the WAT form agree.
+/// Values shared by all records of a visit. They depend only on the seed and the visit, so that
+/// WARC and WAT agree.
 #[derive(Debug)]
 pub(super) struct Facts {
-    /// The date in the form of WARC headers.
+    /// The date in the format of WARC headers.
     pub date: String,
-    /// The date in the form of HTTP headers.
+    /// The date in the format of HTTP headers.
     pub http_date: String,
     pub ip: String,
     pub request_id: String,
@@ -23,7 +23,7 @@ pub(super) struct Facts {
     pub metadata_id: String,
 }
 
-/// Returns the id of the warcinfo record that heads a crawl.
+/// Returns the id of the warcinfo record at the start of a crawl.
 pub(super) fn warcinfo_id(seed: u64) -> String {
     uuid(&mut Random::of(seed, &[20]))
 }
@@ -37,7 +37,8 @@ impl Facts {
             date,
             http_date,
             ip: format!(
-                // 198.18.0.0/15 is reserved for benchmarks (RFC 2544), so no real host has these addresses.
+                // 198.18.0.0/15 is reserved for benchmarks (RFC 2544), so no real host has these
+                // addresses.
                 "198.{}.{}.{}",
                 18 + random.below(2),
                 octet(&mut random),
@@ -50,7 +51,7 @@ impl Facts {
     }
 }
 
-/// Returns the date of a visit, in the forms of WARC and of HTTP.
+/// Returns the date of a visit in the formats of WARC and HTTP.
 pub(super) fn dates(index: u64) -> (String, String) {
     let unix_s = FIRST_VISIT_UNIX_S.saturating_add_unsigned(index);
     let at = OffsetDateTime::from_unix_timestamp(unix_s).unwrap_or(OffsetDateTime::UNIX_EPOCH);

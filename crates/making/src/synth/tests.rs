@@ -1,5 +1,5 @@
-//! Tests that the made-up web is the same everywhere, looks like a real one, and has the same content in both
-//! forms.
+//! Tests that the generated web is the same everywhere, resembles a real one, and has the same
+//! content in both formats.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
@@ -22,7 +22,7 @@ fn settings(pages: u64, format: Format) -> Settings {
     }
 }
 
-/// Contents of the files, one after the other.
+/// Returns the contents of the files, one after the other.
 fn written(settings: &Settings) -> (Vec<u8>, Report) {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("web.warc.gz");
@@ -70,7 +70,8 @@ fn the_same_on_any_run_and_with_any_threads() {
     }
 }
 
-/// A change of what is made up changes every benchmark, so it must not happen by accident.
+/// A change of the generated content would change every benchmark, so it must not happen by
+/// accident.
 #[test]
 fn the_same_text_for_ever() {
     let digests =

@@ -9,11 +9,12 @@ use super::page::{Crawl, Link, Page, Visit};
 use super::random::Random;
 use super::record::{Facts, TAIL, append_head, warcinfo_id};
 
-/// Pieces of ballast in a page: as many again at most, so that a page has about 30 KB compressed.
+/// Number of pieces of ballast in a page, at least this many and fewer than `BALLAST_SPREAD` more:
+/// a page has about 30 KB compressed.
 const BALLAST_MIN: u64 = 5;
 const BALLAST_SPREAD: u64 = 12;
 
-/// Writes visits in WARC form.
+/// Writes visits as WARC.
 #[derive(Debug)]
 pub(super) struct WarcForm {
     pub ballasts: Ballasts,
@@ -142,7 +143,7 @@ fn append_metadata(page: &Page, facts: &Facts, warcinfo: &str, members: &mut Mem
     );
 }
 
-/// Appends the warcinfo record that heads a file.
+/// Appends the warcinfo record at the start of a file.
 pub(super) fn append_warcinfo(seed: u64, name: &str, members: &mut Members, out: &mut Vec<u8>) {
     let block = format!(
         "software: weft synth {}\r\nformat: WARC File Format 1.0\r\ndescription: a made-up web, seed {seed}\r\n\r\n",

@@ -1,8 +1,8 @@
-//! A visit as WAT: the metadata of its request, response and metadata records as JSON, in the layout of
-//! Common Crawl in 2024.
+//! A visit as WAT: the metadata of its request, response and metadata records as JSON, in Common
+//! Crawl's layout of 2024.
 //!
-//! Lengths, offsets and digests of the described records are made up, as those records are not written
-//! anywhere; the title, the links and the dates are those of the WARC form.
+//! Lengths, offsets and digests of the described records are invented, because those records are
+//! not written. The title, the links and the dates equal those of the WARC format.
 
 use super::ballast::{Ballasts, push};
 use super::member::Members;
@@ -11,20 +11,20 @@ use super::random::Random;
 use super::record::{Facts, append_head, made_up_digest, warcinfo_id};
 use super::warc::{append_around, plain_length, url_parts};
 
-/// Number of pieces of ballast in a page: with them a visit takes about 9.6 KB compressed.
+/// Number of pieces of ballast in a page: a visit then has about 9.6 KB compressed.
 const BALLAST_MIN: u64 = 6;
 const BALLAST_SPREAD: u64 = 14;
 
-/// Number of bytes that the records of a visit would take in the WARC file.
+/// Number of bytes that the records of a visit would have in the WARC file.
 const WARC_BYTES: u64 = 30_000;
 
-/// Writes visits in WAT form.
+/// Writes visits as WAT.
 #[derive(Debug)]
 pub(super) struct WatForm {
     pub ballasts: Ballasts,
 }
 
-/// One WAT record in the making.
+/// A WAT record being built.
 struct Maker<'a> {
     page: &'a Page,
     facts: &'a Facts,
@@ -97,7 +97,7 @@ impl Maker<'_> {
         append_around(&text, &[], &json, members, out);
     }
 
-    /// The WAT record's own head; it describes the record `id`.
+    /// Returns the header of the WAT record that describes the record `id`.
     fn head(&mut self, id: &str, length: usize) -> String {
         let own_id = format!("<urn:uuid:{:08x}{}", self.random.bits() as u32, &id[18..]);
         let fields = [
@@ -113,7 +113,7 @@ impl Maker<'_> {
         text
     }
 
-    /// JSON up to the payload's metadata.
+    /// Returns the JSON up to the payload's metadata.
     fn container(&mut self) -> String {
         let mut json = String::with_capacity(2048);
         self.offset += self.random.below(WARC_BYTES / 3);
@@ -130,7 +130,7 @@ impl Maker<'_> {
         json
     }
 
-    /// The rest of the JSON, from the end of the payload's own metadata.
+    /// Appends the rest of the JSON, from the end of the payload's metadata.
     fn append_envelope_end(
         &mut self,
         kind: &str,
@@ -169,7 +169,7 @@ impl Maker<'_> {
         json.push_str(r#""}}}"#);
     }
 
-    /// The response's JSON up to its last link.
+    /// Returns the response's JSON up to its last link.
     fn response_to_links(&mut self) -> String {
         let mut json = self.container();
         json.reserve(8 * 1024);
@@ -193,7 +193,7 @@ impl Maker<'_> {
         json
     }
 
-    /// The response's JSON behind its links.
+    /// Returns the response's JSON after its links.
     fn response_from_links(&mut self) -> String {
         let mut json = String::with_capacity(1024);
         let length = 20_000 + self.random.below(4 * WARC_BYTES);
@@ -210,7 +210,7 @@ impl Maker<'_> {
     }
 }
 
-/// URLs and words of the generated web contain nothing that JSON must escape.
+/// Appends a link. URLs and words of the generated web contain no characters that JSON must escape.
 fn append_link(link: &Link, json: &mut String) {
     json.push_str(r#"{"path":"A@/href","url":""#);
     json.push_str(&link.href);

@@ -1,42 +1,43 @@
 //! The generated web: its pages, their sites and their URLs.
 //!
-//! Pages have numbers `0..pages`. Sites are ranges of them, and a site is named by its first page. The ranges
-//! come in levels of equal weight: as many pages on sites of 4 as on sites of 4,096, so there are many small
-//! sites and few large ones. In addition there are URLs that are only linked to: sections, and articles of
-//! sites that no crawl has reached.
+//! Pages have numbers `0..pages`. A site is a range of pages, identified by its first page. Levels
+//! of site sizes have equal weight: as many pages are on sites of 4 as on sites of 4,096, so there
+//! are many small sites and few large ones. In addition there are URLs that are linked to but never
+//! captured: sections of sites, and articles.
 //!
-//! Invariants: different numbers have different URL keys; each site is a registered domain of its own.
+//! Invariants: different numbers have different URL keys; each site is a separate registered
+//! domain.
 
 use super::random::{Random, scatter};
 use super::words::{Words, append_syllables};
 
-/// Site sizes are 4 times the powers of two up to this one.
+/// Number of site sizes, which are 4 times the powers of two from 2^0 on.
 const LEVELS: u64 = 11;
 
-/// Suffixes of domains, the common ones repeated.
+/// Suffixes of domains; common ones are repeated.
 const SUFFIXES: [&str; 16] = [
     "com", "com", "com", "com", "com", "com", "org", "org", "net", "de", "de", "co.uk", "ru", "fr", "com.br",
     "co.jp",
 ];
 
-/// Hosts of a site beside its main one.
+/// Hosts of a site besides its main one.
 const SIDE_HOSTS: [&str; 4] = ["blog.", "shop.", "en.", "news."];
 
-/// The thing that a URL of this web identifies.
+/// What a URL of this web identifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Place {
-    /// A page that is captured.
+    /// A captured page.
     Page(u64),
-    /// A section of a site: linked to from all its pages, never captured.
+    /// A section of a site: all pages of the site link to it, and it is never captured.
     Section { site: u64, number: u64 },
-    /// An article of a site that no crawl has reached.
+    /// An article of a site that is never captured.
     Article { site: u64, number: u64 },
 }
 
 /// A range of pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Site {
-    /// The number of the first page, which also names the site.
+    /// The number of the first page, which identifies the site.
     pub first: u64,
     /// Number of pages, at least 1.
     pub pages: u64,
@@ -46,7 +47,7 @@ pub(super) struct Site {
 #[derive(Debug)]
 pub(super) struct Web {
     pub seed: u64,
-    /// Pages that exist; at least 1, at most 2^32.
+    /// Number of pages; at least 1, at most 2^32.
     pub pages: u64,
     pub words: Words,
 }
@@ -81,7 +82,7 @@ impl Web {
         }
     }
 
-    /// Returns the page at `rank` among the favourite targets of links: a bijection on the pages.
+    /// Returns the page at `rank` among the most popular link targets: a bijection on the pages.
     pub(super) fn favourite(&self, rank: u64) -> u64 {
         let mut page = rank;
         loop {
@@ -92,19 +93,20 @@ impl Web {
         }
     }
 
-    /// Returns the page that is the `index`th to be crawled for the first time: a bijection on the pages.
+    /// Returns the `index`th page to be crawled for the first time: a bijection on the pages.
     pub(super) fn crawled(&self, index: u64) -> u64 {
         let stride = self.stride();
         ((u128::from(index) * u128::from(stride) + u128::from(self.seed >> 33)) % u128::from(self.pages))
             as u64
     }
 
-    /// Returns another number below the next power of two: a bijection.
+    /// Maps a number to another below the next power of two: a bijection.
     fn scatter_within(&self, number: u64) -> u64 {
         let bits = 64 - (self.pages - 1).leading_zeros().min(63);
         let (half, mask) = (bits.div_ceil(2), (1u64 << bits) - 1);
         let mut x = number;
-        // Each step can be undone: multiplication by an odd number, and exclusive or with the upper bits.
+        // Each step can be undone: multiplication by an odd number, and exclusive or with the upper
+        // bits.
         for round in 0..3 {
             x = x.wrapping_mul(self.seed.rotate_left(17 * round) | 1) & mask;
             x ^= x >> half.max(1);
@@ -112,23 +114,23 @@ impl Web {
         x
     }
 
-    /// Returns a number near the golden section of the pages, without a common divisor with their number.
+    /// Returns a number near the golden section of the number of pages and coprime to it.
     fn stride(&self) -> u64 {
         let mut stride = (u128::from(self.pages) * 618_033_988 / 1_000_000_000) as u64 | 1;
-        // Without a common divisor the steps reach every page before they repeat.
+        // If coprime, the steps reach every page before they repeat.
         while gcd(stride, self.pages) != 1 {
             stride += 2;
         }
         stride
     }
 
-    /// Returns the random numbers that decide how the URLs of a site look: https or http, `www.` or not,
-    /// style of paths.
+    /// Returns the random numbers that decide the style of a site's URLs: https or http, `www.` or
+    /// not, style of paths.
     fn manners(&self, site: u64) -> Random {
         Random::of(self.seed, &[1, site])
     }
 
-    /// Appends `https://www.name.com` for a place.
+    /// Appends the origin of a place, such as `https://www.name.com`.
     pub(super) fn append_origin(&self, place: Place, out: &mut String) {
         let site = self.site_of_place(place);
         let mut random = self.manners(site);
@@ -144,11 +146,12 @@ impl Web {
         out.push_str(random.pick::<&str>(&SUFFIXES));
     }
 
-    /// Returns the host of a page that is not on the main host of its site. The front page always is.
+    /// Returns the host of a page that is not on the main host of its site. The front page always
+    /// is.
     fn side_host(&self, place: Place, site: u64) -> Option<&'static str> {
         let Place::Page(page) = place else { return None };
         let mut random = Random::of(self.seed, &[2, page]);
-        // The number of the first page is the number of the site, so `page == site` is the front page.
+        // The first page identifies the site, so `page == site` is the front page.
         (page != site && random.chance(80)).then(|| *random.pick(&SIDE_HOSTS))
     }
 

@@ -1,4 +1,4 @@
-//! A made-up language: words of syllables, the common ones short, drawn by Zipf's law.
+//! An invented language: words of syllables, with short common words, drawn by Zipf's law.
 
 use super::random::{Random, scatter};
 
@@ -6,19 +6,20 @@ const ONSETS: [&str; 16] = [
     "b", "d", "f", "g", "h", "k", "l", "m", "n", "p", "r", "s", "t", "v", "w", "z",
 ];
 
-/// A rime ends in a vowel, or in a consonant that no onset after it can be taken for: so a text of
-/// syllables can be cut in one way only, and different numbers make different names.
+/// A rime ends in a vowel, or in a consonant that cannot be confused with the onset of the next
+/// syllable. A text of syllables can therefore be split in only one way, and different numbers give
+/// different names.
 const RIMES: [&str; 16] = [
     "a", "e", "i", "o", "u", "an", "el", "in", "us", "ar", "en", "is", "on", "ur", "ia", "eo",
 ];
 
-/// The number of words is 2 to this power.
+/// Base-2 logarithm of the number of words.
 const VOCABULARY_LOG2: u32 = 15;
 
 /// One in this many rare words has a letter beyond ASCII.
 const ACCENTED_EVERY: usize = 16;
 
-/// The words of the language, commonest first.
+/// The words of the language, most common first.
 #[derive(Debug)]
 pub(super) struct Words {
     words: Vec<String>,
@@ -31,12 +32,12 @@ impl Words {
         Words { words }
     }
 
-    /// Appends a word; common ones come often.
+    /// Appends a word; common ones are more likely.
     pub(super) fn append(&self, random: &mut Random, out: &mut String) {
         out.push_str(&self.words[random.zipf(VOCABULARY_LOG2) as usize]);
     }
 
-    /// Appends a word of plain ASCII, all about equally often: for paths.
+    /// Appends a plain ASCII word for a path; all are about equally likely.
     pub(super) fn append_plain(&self, random: &mut Random, out: &mut String) {
         let rank = random.below(1 << VOCABULARY_LOG2) as usize;
         let rank = if is_accented(rank) { rank - 1 } else { rank };

@@ -1,4 +1,4 @@
-//! Random patterns and names, held against bash: `[[ name == pattern ]]` in a UTF-8 locale.
+//! Compares random patterns and names with bash: `[[ name == pattern ]]` in a UTF-8 locale.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-/// Bytes as bash reads them in `$'...'`.
+/// Quotes bytes for bash's `$'...'`.
 fn quoted(text: &[u8]) -> String {
     let mut quoted = String::from("$'");
     for byte in text {
@@ -19,7 +19,7 @@ fn quoted(text: &[u8]) -> String {
     quoted
 }
 
-/// What bash says of each pattern and name; `None` where there is no bash, or no UTF-8 locale.
+/// Returns bash's result for each pattern and name; `None` without bash or a UTF-8 locale.
 fn of_bash(pairs: &[(Vec<u8>, Vec<u8>)]) -> Option<Vec<bool>> {
     let mut script = String::from("p='?'; [[ $'\\303\\251' == $p ]] && echo y || echo n\n");
     for (pattern, name) in pairs {
@@ -46,7 +46,8 @@ fn of_bash(pairs: &[(Vec<u8>, Vec<u8>)]) -> Option<Vec<bool>> {
     utf_8.then(|| answers[..pairs.len()].to_vec())
 }
 
-/// Brackets are closed, and no range ends in a class: what bash makes of others depends on which member matches first.
+/// Brackets are closed, and no range ends in a class. Otherwise bash's result depends on which
+/// member matches first.
 fn patterns() -> impl Strategy<Value = Vec<u8>> {
     let member = prop_oneof![
         4 => prop::sample::select(vec!["a", "b", "é", "ß", "日", "-", "^", "!", "*", "\\]", "\\\\"]),
@@ -83,7 +84,8 @@ fn names() -> impl Strategy<Value = Vec<u8>> {
         9 => text.prop_map(|text| text.as_bytes().to_vec()),
         1 => prop::sample::select(vec![b"\xff".to_vec(), b"\xc3".to_vec(), b"\xa9".to_vec()]),
     ];
-    // A character that a backslash cuts is a character of its own for bash 5.2, although `[[ $'\\303' == ? ]]` compares bytes.
+    // bash 5.2 treats a character that is cut by a backslash as a separate character, although `[[
+    // $'\\303' == ? ]]` compares bytes.
     let is_cut = |name: &[u8]| name.windows(2).any(|two| two == b"\xc3\\");
     prop::collection::vec(piece, 0..5)
         .prop_map(|pieces| pieces.concat())

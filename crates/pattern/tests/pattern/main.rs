@@ -1,4 +1,4 @@
-//! Patterns, and the shell's reading of them.
+//! Compares patterns with the shell.
 
 mod bash;
 mod names;

@@ -1,4 +1,4 @@
-//! Which names a pattern matches.
+//! Tests which names a pattern matches.
 
 use pattern::Pattern;
 

@@ -72,7 +72,7 @@ fn without_zones_nodes_keep_copies_apart() {
 
 #[test]
 fn more_copies_than_zones_use_every_zone_and_node() {
-    // Four nodes in two zones: each of the four copies is on its own node.
+    // Four nodes in two zones: each of the four copies is on a different node.
     let found = copies(
         4,
         &[
@@ -124,8 +124,8 @@ fn the_greatest_weights_do_not_overflow() {
     );
 }
 
-/// Layouts arrive over the network: `check` refuses one that breaks the rules, but computing its table must
-/// not crash a node either.
+/// Layouts arrive over the network. `check` refuses one that breaks the rules, but computing its
+/// table must not crash a node either.
 #[test]
 fn broken_roles_do_not_panic() {
     let good = layout(5, roles(2, &grid(3, 2)));

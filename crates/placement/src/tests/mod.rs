@@ -57,8 +57,8 @@ fn little_moves_whatever_the_seed() {
     }
 }
 
-/// If zones are nearly full, a copy that enters a zone displaces another, so more moves than capacities alone
-/// would force. On the whole the difference stays small.
+/// If zones are nearly full, a copy that enters a zone displaces another, so more copies move than
+/// the capacities alone would force. On average the difference stays small.
 #[test]
 fn random_roles_keep_every_invariant() {
     let mut sum = 0.0;

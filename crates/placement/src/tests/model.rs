@@ -1,5 +1,5 @@
-//! Plain models beside the optimized parts: every set of volumes tried for a partition, settling without any
-//! tuning.
+//! Plain models of the optimized parts: trying every set of volumes for a partition, and settling
+//! without tuning.
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -10,7 +10,7 @@ use crate::capacity::{ALL, Tree};
 use crate::draw::{self, Draw};
 use crate::pick::Picker;
 
-/// The cheapest set of volumes within the bounds of all groups, found by trying every one.
+/// Returns the cheapest set of volumes within the bounds of all groups, found by trying every one.
 fn cheapest(tree: &Tree, draws: &[Draw], prices: &[i64]) -> Vec<u32> {
     let members = tree.members.len();
     let within = |set: u32, group: usize| -> u32 {
@@ -34,7 +34,7 @@ fn cheapest(tree: &Tree, draws: &[Draw], prices: &[i64]) -> Vec<u32> {
     (0..members as u32).filter(|i| best >> i & 1 == 1).collect()
 }
 
-/// Draws of all members for all partitions.
+/// Returns the draws of all members for all partitions.
 fn draws(tree: &Tree, seed: u64) -> Vec<Draw> {
     let columns: Vec<Vec<Draw>> = tree
         .members
@@ -46,7 +46,7 @@ fn draws(tree: &Tree, seed: u64) -> Vec<Draw> {
         .collect()
 }
 
-/// Random trees of at most `most` volumes.
+/// Returns random trees of at most `most` volumes.
 fn trees(most: usize) -> impl Iterator<Item = (u64, StdRng, Tree)> {
     let tree = |seed| {
         let mut rng = StdRng::seed_from_u64(seed);

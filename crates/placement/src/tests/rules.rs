@@ -1,9 +1,9 @@
-//! Rules of roles, and layouts following one another.
+//! Tests of the rules of roles, and of layouts that follow one another.
 
 use super::support::*;
 use crate::*;
 
-/// The error for a change of valid roles.
+/// Returns the error for a change of valid roles.
 fn refused(change: impl FnOnce(&mut Roles)) -> RolesError {
     let mut roles = roles(2, &grid(3, 2));
     assert_eq!(roles.check(), Ok(()));

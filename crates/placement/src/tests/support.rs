@@ -11,14 +11,14 @@ use crate::*;
 /// Zone, node and weight of a volume.
 pub(super) type Disk = (String, String, u32);
 
-/// Zones of equal volumes, each on its own node.
+/// Returns zones of equal volumes, each on a separate node.
 pub(super) fn grid(zones: usize, volumes: usize) -> Vec<Disk> {
     let all = (0..zones).flat_map(|zone| (0..volumes).map(move |volume| (zone, volume)));
     all.map(|(zone, volume)| (format!("z{zone}"), format!("n{zone}-{volume}"), 100))
         .collect()
 }
 
-/// Roles of these volumes, named by node and by index among its volumes.
+/// Returns roles of these volumes, named by node and by index among its volumes.
 pub(super) fn roles(replicas: u8, disks: &[Disk]) -> Roles {
     let mut nodes: BTreeMap<&str, NodeRole> = BTreeMap::new();
     let mut volumes = Vec::new();
@@ -47,7 +47,8 @@ pub(super) fn roles(replicas: u8, disks: &[Disk]) -> Roles {
     }
 }
 
-/// Random roles: 1 to 7 zones, nodes and volumes in them, weights even or far apart, some drained.
+/// Returns random roles: 1 to 7 zones, nodes and volumes in them, weights even or far apart, some
+/// drained.
 pub(super) fn random(rng: &mut StdRng) -> Roles {
     let weight: fn(&mut StdRng) -> u32 = match rng.random_range(0..3) {
         0 => |_| 100,
@@ -68,7 +69,7 @@ pub(super) fn random(rng: &mut StdRng) -> Roles {
     roles(rng.random_range(1..=4), &disks)
 }
 
-/// A change that a person might make.
+/// Returns a change that an operator might make.
 pub(super) fn changed(rng: &mut StdRng, before: &Roles) -> (&'static str, Roles) {
     let mut after = before.clone();
     let at = rng.random_range(0..after.volumes.len());
@@ -151,7 +152,8 @@ pub(super) fn check(layout: &Layout) {
     assert_eq!(decided.values().sum::<u32>(), ALL);
 }
 
-/// Fallbacks are all other volumes with a weight; other zones come first, then other nodes.
+/// Checks that fallbacks are all other volumes with a weight, first in other zones, then on other
+/// nodes.
 fn check_fallbacks(layout: &Layout, placement: &Placement) {
     let weighted: Vec<&VolumeRole> = layout.roles.volumes.iter().filter(|v| v.weight > 0).collect();
     for partition in (0..PARTITIONS).step_by(997).map(Partition) {
@@ -200,7 +202,7 @@ pub(super) fn check_plan(plan: &Plan) {
     }
 }
 
-/// How much more moves than necessary, in percentage points of all copies.
+/// Returns how much more moves than necessary, in percentage points of all copies.
 pub(super) fn points(plan: &Plan) -> f64 {
     100.0 * f64::from(plan.moved - plan.moved_least) / f64::from(plan.copies)
 }

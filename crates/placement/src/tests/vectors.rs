@@ -1,7 +1,7 @@
 //! Published test vectors of placement.
 //!
-//! They fix placement permanently: stores in use find their objects by these tables. If this test fails, undo
-//! the change that made it fail; do not change the vectors.
+//! They fix placement permanently: existing stores find their objects by these tables. If this test
+//! fails, undo the change that made it fail; do not change the vectors.
 
 use expect_test::expect_file;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Conditions: which files a policy is about.
+//! Conditions: which files a policy applies to.
 //!
 //! ```text
 //! size > 1 GiB and format == "warc" and not (last_modified < 30 d or name == "*.tmp")
@@ -15,16 +15,16 @@ use pattern::Pattern;
 
 pub use quantity::{Unit, quantity};
 
-/// Where a condition is wrong, and why.
+/// An error in a condition, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
-    /// Byte of the text at which it was noticed.
+    /// Byte offset in the text at which the error was detected.
     pub offset: usize,
-    /// What is wrong, and what was expected.
+    /// Describes the error and the expected input.
     pub message: String,
 }
 
-/// What is asked of a file.
+/// A condition that a file is tested against.
 #[derive(Debug, Clone)]
 pub struct Condition(Node);
 
@@ -33,9 +33,9 @@ enum Node {
     All(Vec<Node>),
     Any(Vec<Node>),
     Not(Box<Node>),
-    /// A number compares so with another one.
+    /// Compares a number of the file with a given one.
     Number(Number, Order, i64),
-    /// An age compares so with another one; what never happened is older than all.
+    /// Compares an age with a given one. An event that never happened is older than any age.
     Age(Age, Order, i64),
     Text(Text, Pattern),
     Owner(u32),
@@ -94,32 +94,32 @@ enum Text {
     Path,
 }
 
-/// What conditions name that the system and the rules know.
+/// Looks up the names in conditions that the system and the rules define.
 pub struct Known<'a> {
-    /// The number of a user.
+    /// Returns the number of a user.
     pub user: &'a dyn Fn(&str) -> Option<u32>,
-    /// The number of a group.
+    /// Returns the number of a group.
     pub group: &'a dyn Fn(&str) -> Option<u32>,
-    /// The condition of a class.
+    /// Returns the condition of a class.
     pub class: &'a dyn Fn(&str) -> Option<Arc<Condition>>,
 }
 
-/// A file that is asked about.
+/// A file to test.
 pub struct Subject<'a> {
     /// Its path, as bytes.
     pub path: &'a [u8],
-    /// Directories between it and its tree.
+    /// Number of directories between it and its tree.
     pub depth: usize,
-    /// What the catalogue, or the disk, says of it.
+    /// Its attributes, from the catalogue or the disk.
     pub file: &'a Attributes,
-    /// What is known of its content as it is now.
+    /// The digest of its current content, if known.
     pub digest: Option<&'a Digest>,
-    /// Now, in milliseconds since 1970.
+    /// The current time, in milliseconds since 1970.
     pub now_ms: i64,
 }
 
 impl Condition {
-    /// Reads a condition.
+    /// Parses a condition.
     ///
     /// # Errors
     /// [`Wrong`], with the place.
@@ -127,17 +127,17 @@ impl Condition {
         parse::condition(text, known).map(Condition)
     }
 
-    /// The condition that every file meets.
+    /// Returns the condition that every file meets.
     pub fn all() -> Condition {
         Condition(Node::All(Vec::new()))
     }
 
-    /// Whether the file meets it.
+    /// Returns whether the file meets the condition.
     pub fn holds(&self, subject: &Subject<'_>) -> bool {
         self.0.holds(subject)
     }
 
-    /// Whether it asks for what is known of contents, which has to be looked up.
+    /// Returns whether the condition depends on digests, which have to be looked up.
     pub fn needs_digest(&self) -> bool {
         self.0.needs_digest()
     }
@@ -215,7 +215,7 @@ impl Age {
     }
 }
 
-/// The last name of a path.
+/// Returns the last name of a path.
 pub fn name_of(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! From words to a condition: `or` binds less than `and`, `and` less than `not`.
+//! Parses conditions. `and` binds tighter than `or`, and `not` tighter than `and`.
 
 use files::{Format, Kind};
 use pattern::Pattern;
@@ -6,7 +6,7 @@ use pattern::Pattern;
 use super::token::{Token, What, tokens};
 use super::{Age, Known, Node, Number, Order, Text, Unit, Wrong};
 
-/// How deep conditions may be nested: more than people write, and far less than a stack holds.
+/// Maximum nesting depth of conditions: more than people write, and far less than a stack holds.
 const DEPTH_MAX: usize = 100;
 
 const FIELDS: &str = "name, path, type, format, size, disk_size, links, depth, owner, group, last_modified, last_changed, \

@@ -1,13 +1,14 @@
 //! Numbers with units.
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Bytes: `B`, `KB` and `KiB` up to `PB` and `PiB`; `K`, `M`, `G`, `T` alone are those of 1024.
+    /// Bytes: `B`, `KB` and `KiB` up to `PB` and `PiB`; `K`, `M`, `G`, `T` alone are multiples of
+    /// 1024.
     Bytes,
     /// Milliseconds: `s`, `min`, `h`, `d`, `w`, `y` (of 365 days).
     Time,
-    /// Things.
+    /// A count without unit.
     Count,
 }
 
@@ -56,7 +57,7 @@ impl Unit {
         }
     }
 
-    /// A number and its unit, which are apart already.
+    /// Converts a number and its unit, which have been split already.
     pub(super) fn of(self, number: &str, unit: &str) -> Result<i64, String> {
         let expected = || format!("`{number} {unit}`: expected {}", self.expected());
         let factor = self.factor(unit).ok_or_else(expected)?;
@@ -64,7 +65,8 @@ impl Unit {
         let value = match digits.parse::<u64>() {
             Ok(whole) => whole.checked_mul(factor),
             Err(_) => {
-                // Part of a unit: 1.5 GiB. Sizes and ages of this kind are far below what a float holds exactly.
+                // A fraction of a unit: 1.5 GiB. Such sizes and ages are far below the limit up to
+                // which a float is exact.
                 let value: f64 = digits.parse().map_err(|_| expected())?;
                 Some((value * factor as f64) as u64)
             }
@@ -75,10 +77,10 @@ impl Unit {
     }
 }
 
-/// Reads a number with its unit, such as `10 GiB` or `30d`.
+/// Parses a number with its unit, such as `10 GiB` or `30d`.
 ///
 /// # Errors
-/// What was expected.
+/// A description of the expected input.
 pub fn quantity(text: &str, unit: Unit) -> Result<i64, String> {
     let text = text.trim();
     let split = text

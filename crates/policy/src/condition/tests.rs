@@ -18,7 +18,7 @@ fn read(text: &str) -> Result<Condition, Wrong> {
 
 const DAY_NS: i64 = 86_400_000_000_000;
 
-/// Asks about a WARC of 2 GiB that is 40 days old.
+/// Tests a condition on a WARC file of 2 GiB that is 40 days old.
 fn holds(text: &str) -> bool {
     let file = Attributes {
         size_bytes: 2 << 30,

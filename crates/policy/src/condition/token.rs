@@ -1,8 +1,8 @@
-//! The words of a condition.
+//! Splits a condition into tokens.
 
 use super::Wrong;
 
-/// A word, and where it begins.
+/// A token, and its byte offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token<'a> {
     pub(super) offset: usize,
@@ -13,9 +13,9 @@ pub(super) struct Token<'a> {
 pub(super) enum What<'a> {
     /// Letters: a field, a unit, `and`, `or`, `not`.
     Word(&'a str),
-    /// Digits, perhaps with a point.
+    /// Digits, with an optional decimal point.
     Number(&'a str),
-    /// What is between quotation marks.
+    /// Text between quotation marks.
     Text(&'a str),
     /// `(`, `)` or a comparison.
     Mark(&'a str),

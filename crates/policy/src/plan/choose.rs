@@ -1,4 +1,4 @@
-//! Which files a policy is about, and which of them come first.
+//! Chooses the files that a policy acts on, and their order.
 
 use std::collections::BinaryHeap;
 
@@ -10,21 +10,21 @@ use crate::condition::{Subject, name_of};
 use crate::rules::{Action, Order, Policy};
 use crate::trash::{TRASH, each_in_trash};
 
-/// Lists files, and keeps those that come first.
+/// Lists files and keeps those that rank first.
 pub(super) struct Planner<'a> {
     catalogue: &'a Catalogue,
     policy: &'a Policy,
     kept: &'a [Vec<u8>],
     now_ms: i64,
-    /// Files that are not there any more, whatever the catalogue says.
+    /// Files that a policy has removed since the catalogue was last scanned.
     taken: FxHashSet<(Vec<u8>, Seen)>,
-    /// Names that are planned: directories of a scope may be within each other.
+    /// Paths planned so far. Directories of a scope may contain each other.
     seen: FxHashSet<Vec<u8>>,
     best: BinaryHeap<Ranked>,
     matched: (u64, u64),
 }
 
-/// A file with its rank: the least comes first, and the greatest goes when there are too many.
+/// A file with its rank. The lowest rank comes first; the highest is dropped if there are too many.
 struct Ranked {
     rank: i64,
     item: Planned,
@@ -69,12 +69,13 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// These files are not there any more, whatever the catalogue says.
+    /// Leaves out files that a policy has removed since the catalogue was last scanned.
     pub(super) fn leave_out(&mut self, taken: FxHashSet<(Vec<u8>, Seen)>) {
         self.taken = taken;
     }
 
-    /// The files that come first, in order, and how many the condition holds for, with their bytes.
+    /// Returns the files that rank first, in order, and the number and bytes of all files that meet
+    /// the condition.
     pub(super) fn into_items(self) -> (Vec<Planned>, (u64, u64)) {
         let sorted = self.best.into_sorted_vec().into_iter();
         (sorted.map(|ranked| ranked.item).collect(), self.matched)
@@ -131,7 +132,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// What has been in the trash of these directories for long enough.
+    /// Lists files that have been in the trash of these directories for long enough.
     pub(super) fn list_trash(
         &mut self,
         tops: &[(&Root, Found)],
@@ -165,7 +166,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// What an action can be done with.
+/// Returns whether an action applies to files of this kind.
 fn is_for(action: &Action, kind: Kind) -> bool {
     match action {
         Action::Report => true,
@@ -174,7 +175,8 @@ fn is_for(action: &Action, kind: Kind) -> bool {
     }
 }
 
-/// Whether the condition of a policy holds for a file, as the catalogue or the disk has it.
+/// Returns whether a file meets the condition of a policy, with attributes from the catalogue or
+/// the disk.
 pub(crate) fn holds(
     catalogue: &Catalogue,
     policy: &Policy,

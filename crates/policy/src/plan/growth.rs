@@ -1,11 +1,12 @@
-//! Trees that grew by more than a policy says.
+//! Finds trees that grew by more than a policy allows.
 
 use files::{Catalogue, Root};
 
 use super::{Grown, Plan, PlanError, path_of};
 use crate::rules::Policy;
 
-/// Trees that hold so much more than at the last scan before a time, or the first within it.
+/// Lists the trees that have grown by more than a percentage since the last full scan before the
+/// period, or else since the first scan.
 pub(super) fn growth(
     catalogue: &Catalogue,
     policy: &Policy,

@@ -1,4 +1,4 @@
-//! What a policy would do now, from the catalogue alone. Nothing is changed.
+//! Plans what a policy would do now, from the catalogue alone and without changing anything.
 
 use std::path::PathBuf;
 
@@ -16,61 +16,63 @@ pub(crate) use choose::holds;
 use growth::growth;
 use usage::{excess, until_free};
 
-/// What a policy would do.
+/// The outcome of planning a policy.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
-    /// Files, in the order in which they would be acted upon.
+    /// Files to act on, in this order.
     pub items: Vec<Planned>,
-    /// All files that the condition holds for, and their bytes; limits and triggers may leave some of them out of `items`.
+    /// Number and bytes of all files that meet the condition. Limits and triggers may leave some of
+    /// them out of `items`.
     pub matched: (u64, u64),
-    /// What would let it run.
+    /// Why the policy would run now.
     pub cause: String,
-    /// Trees that grew too much, for a policy about growth.
+    /// Trees that grew too much, for a policy on growth.
     pub grown: Vec<Grown>,
 }
 
 impl Plan {
-    /// Bytes of the files that would be acted upon.
+    /// Returns the total size of the files to act on.
     pub fn size_bytes(&self) -> u64 {
         self.items.iter().map(|item| item.file.size_bytes).sum()
     }
 }
 
-/// A file that would be acted upon.
+/// A file to act on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Planned {
     /// Its path, as bytes.
     pub path: Vec<u8>,
-    /// The tree that it is in.
+    /// The tree that contains it.
     pub tree: Vec<u8>,
-    /// The directory of the scope that it is in: copies and moved files keep their paths from there.
+    /// The directory of the scope that contains it. Copied and moved files keep their path relative
+    /// to it.
     pub below: Vec<u8>,
-    /// Directories between it and that.
+    /// Number of directories between the file and that directory.
     pub depth: usize,
-    /// The file as the catalogue has it.
+    /// The file's attributes in the catalogue.
     pub file: Attributes,
 }
 
-/// A tree that grew by more than a policy says.
+/// A tree that grew by more than a policy allows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grown {
     /// Path of the tree, as bytes.
     pub path: Vec<u8>,
-    /// What it held, and when, in milliseconds since 1970.
+    /// Its earlier size in bytes, and the time of that scan, in milliseconds since 1970.
     pub before: (i64, i64),
-    /// What it holds.
+    /// Its current size in bytes.
     pub size_bytes: i64,
-    /// By how much it grew, in hundredths.
+    /// Its growth in per cent.
     pub percent: f64,
 }
 
-/// Why there is no plan.
+/// Why planning failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// The catalogue failed.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
-    /// A directory of the scope is in no tree, or not there.
+    /// A directory of the scope is in no tree, or does not exist.
     #[error("policy {policy}: {} is not catalogued: `weft files scan` reads it in", path.display())]
     Unknown {
         /// The policy.
@@ -78,7 +80,7 @@ pub enum PlanError {
         /// The directory.
         path: PathBuf,
     },
-    /// The policy removes, and nobody knows the whole tree.
+    /// The policy removes files, and the tree was never scanned completely.
     #[error(
         "policy {policy}: {} was never scanned whole, and {action} is not done on a tree that is known in part: run `weft files scan {}`",
         path.display(), path.display()
@@ -91,7 +93,7 @@ pub enum PlanError {
         /// The tree.
         path: PathBuf,
     },
-    /// The policy removes, and the last whole scan is too long ago.
+    /// The policy removes files, and the last full scan is too old.
     #[error(
         "policy {policy}: the last whole scan of {} ended {age_hours} hours ago, and the policy allows {max_hours} (stale_max): \
          run `weft files scan {}`",
@@ -104,17 +106,17 @@ pub enum PlanError {
         path: PathBuf,
         /// Hours since the scan.
         age_hours: i64,
-        /// Hours that there may be.
+        /// Maximum hours that the policy allows.
         max_hours: i64,
     },
-    /// How full a file system is could not be found out.
+    /// The usage of a file system could not be determined.
     #[error("policy {policy}: how full the file system of {} is: {source}", path.display())]
     Room {
         /// The policy.
         policy: String,
         /// A directory on it.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
@@ -125,14 +127,15 @@ pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
     ))
 }
 
-/// The trees that rules are for: what they do is done with files on disks, not with objects of a store.
+/// Returns the trees that policies apply to: directories on disk, not objects in a store.
 fn trees_on_disks(catalogue: &Catalogue) -> Result<Vec<Root>, CatalogueError> {
     let mut trees = catalogue.trees()?;
     trees.retain(|tree| !files::is_address(&tree.path));
     Ok(trees)
 }
 
-/// Whether enough time has gone since the last run of a policy that ended, or enough is used. One that was stopped is due at once.
+/// Returns whether a policy is due: enough time has passed since its last completed run, or usage
+/// is high enough. A run that was stopped makes it due at once.
 ///
 /// # Errors
 /// [`PlanError`].
@@ -155,7 +158,8 @@ pub fn is_due(catalogue: &Catalogue, policy: &Policy, now_ms: i64) -> Result<boo
     })
 }
 
-/// Lists what a policy would do now. `kept` are directories in which no policy acts (those of the archive itself).
+/// Lists what a policy would do now. No policy acts in the directories `kept` (those of the archive
+/// itself).
 ///
 /// # Errors
 /// [`PlanError`].
@@ -212,7 +216,7 @@ pub fn plan(
     Ok(plan)
 }
 
-/// The directories that a policy is about, each with its tree.
+/// Returns the directories that a policy applies to, each with its tree.
 fn tops<'t>(
     catalogue: &Catalogue,
     policy: &Policy,
@@ -265,7 +269,7 @@ fn check_fresh(policy: &Policy, tree: &Root, now_ms: i64) -> Result<(), PlanErro
     Ok(())
 }
 
-/// Whether a path is that of a directory, or below it.
+/// Returns whether a path is a directory or below it.
 pub(crate) fn is_below(path: &[u8], directory: &[u8]) -> bool {
     path.strip_prefix(directory)
         .is_some_and(|rest| rest.is_empty() || rest[0] == b'/' || directory == b"/")

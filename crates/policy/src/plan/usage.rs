@@ -1,7 +1,9 @@
-//! Triggers by usage: how much is used beyond them, and which files of a plan are needed to come from above `high` to `low`.
+//! Triggers by usage: how far usage exceeds a level, and which files of a plan to act on until it
+//! has fallen from `high` to `low`.
 //!
-//! What lies in the trash still takes its room, but will be free once that is emptied; what was released, the catalogue counts until the
-//! next scan. Neither is counted, or a policy that looks again before then would take more and more.
+//! Files in the trash still use space, but will be freed when the trash is emptied. Released files
+//! are counted by the catalogue until the next scan. Neither counts as used here. Otherwise a
+//! policy that runs again before then would take more and more files.
 
 use files::{ActRow, Catalogue, Found, Place, Root};
 use rustc_hash::FxHashMap;
@@ -11,7 +13,7 @@ use crate::rules::{Action, Level, Policy, Usage, UsageOf};
 use crate::taken::taken;
 use crate::trash::{TRASH, each_in_trash};
 
-/// What is too much: by number of the file system, by owner, or for all.
+/// The excess usage, by number of the file system, by owner, or as a single entry.
 pub(super) struct Excess {
     by: FxHashMap<u64, i64>,
     cause: String,
@@ -23,10 +25,10 @@ impl Excess {
     }
 }
 
-/// What is used, by the same numbers, each with what the whole is if it has an end, and in words.
+/// Usage by the same keys: the amount, the capacity if there is one, and a description.
 type Used = FxHashMap<u64, (i64, Option<i64>, String)>;
 
-/// Finds what is used beyond the levels of a trigger.
+/// Computes by how much usage exceeds the levels of a trigger.
 pub(super) fn excess(
     catalogue: &Catalogue,
     policy: &Policy,
@@ -100,7 +102,7 @@ fn of_entries(tops: &[(&Root, Found)]) -> Used {
     Used::from_iter([(0, (entries, None, format!("there are {entries} entries")))])
 }
 
-/// Takes away what will be free without another file being taken.
+/// Subtracts the space that will be freed without acting on further files.
 fn leave_out_freed(
     catalogue: &Catalogue,
     of: UsageOf,
@@ -114,7 +116,7 @@ fn leave_out_freed(
         }
     };
     match of {
-        // The system itself knows what is free; what was released is.
+        // The system reports free space itself, so released files already count as free.
         UsageOf::Volume => each_in_trash(catalogue, |act| {
             leave_out(u64::from(act.seen.id.volume), act.seen.size_bytes);
         })?,
@@ -151,12 +153,12 @@ fn leave_out_freed(
     Ok(())
 }
 
-/// Leaves of the plan what is needed to come down to `low`.
+/// Keeps only the files of the plan that are needed to get down to `low`.
 pub(super) fn until_free(usage: &Usage, mut excess: Excess, plan: &mut Plan) {
     plan.items.retain(|item| {
         let file = &item.file;
         let (key, frees) = match usage.of {
-            // What has other names takes its room as before.
+            // A file with further hard links frees no space.
             UsageOf::Volume if file.links > 1 => (u64::from(file.id.volume), 0),
             UsageOf::Volume => (u64::from(file.id.volume), file.blocks.saturating_mul(512)),
             UsageOf::Owner => (u64::from(file.uid), file.size_bytes),

@@ -1,4 +1,4 @@
-//! The action of a policy, with the keys that belong to it and no others.
+//! Parses the action of a policy and accepts only the keys that belong to it.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub(super) fn action(
         }
     };
     let to = || table.to.as_ref().ok_or_else(|| needs("to"));
-    // Keys of another action are mistakes that would go unnoticed.
+    // Keys of another action are mistakes that would otherwise go unnoticed.
     let keys: [(&str, Option<usize>, &[&str]); 8] = [
         (
             "to",

@@ -1,4 +1,4 @@
-//! Rules: what policies say. [`Rules::read`] makes them of a file of text.
+//! Rules: the content of a rules file, parsed by [`Rules::read`].
 
 use std::path::PathBuf;
 
@@ -16,23 +16,23 @@ mod trigger;
 
 pub use read::{Names, RulesError};
 
-/// All that a file of rules says.
+/// The content of a rules file.
 #[derive(Debug, Clone)]
 pub struct Rules {
-    /// Policies, in order of the file.
+    /// Policies, in the order of the file.
     pub policies: Vec<Policy>,
 }
 
-/// Which files, what is done with them, when, and how much at a time.
+/// A policy: which files, which action, when, and how much at a time.
 #[derive(Debug, Clone)]
 pub struct Policy {
     /// Its name.
     pub name: String,
-    /// Directories that it is about; none for all trees.
+    /// Directories that it applies to; empty for all trees.
     pub scope: Vec<PathBuf>,
     /// Which files.
     pub condition: Condition,
-    /// What is done.
+    /// The action on each file.
     pub action: Action,
     /// When it is due.
     pub trigger: Trigger,
@@ -40,68 +40,68 @@ pub struct Policy {
     pub limits: Limits,
     /// Which files come first.
     pub order: Order,
-    /// How long ago the last whole scan may have ended, for an action that removes.
+    /// Maximum age of the last full scan, for an action that removes files.
     pub stale_max_ms: i64,
 }
 
-/// What is done with a file.
+/// What a policy does with a file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// Its content is read and its digest compared.
+    /// Reads the content and compares its digest.
     Verify,
-    /// It is copied into a store, and the copy verified.
+    /// Copies the file into a store and verifies the copy.
     Copy {
-        /// Where to: `store://bucket/` or with a prefix.
+        /// Destination: `store://bucket/`, optionally with a prefix.
         to: String,
-        /// Replicas that must be right.
+        /// Number of replicas that must be intact.
         replicas: u32,
     },
-    /// The file is removed after its replicas were read and are right.
+    /// Removes the file after reading its replicas and finding them intact.
     Release {
-        /// So many of them.
+        /// Number of replicas required.
         replicas: u32,
     },
-    /// It gets another place on the same file system.
+    /// Moves the file within its file system.
     Move {
-        /// A directory.
+        /// The destination directory.
         to: PathBuf,
     },
-    /// It goes into the trash.
+    /// Moves the file into the trash.
     Delete,
-    /// What has been in the trash that long is removed for good.
+    /// Permanently removes files that have been in the trash for long enough.
     EmptyTrash {
-        /// In milliseconds.
+        /// Minimum time in the trash, in milliseconds.
         older_than_ms: i64,
     },
-    /// A command is run for it.
+    /// Runs a command for the file.
     Command {
         /// The program and its arguments.
         words: Vec<String>,
-        /// What it may take.
+        /// Limits of the command.
         limits: CommandLimits,
     },
-    /// It is listed.
+    /// Lists the file.
     Report,
-    /// Trees that grew by more than a share within a time are named.
+    /// Reports trees that grew by more than a percentage within a period.
     Growth {
-        /// In hundredths.
+        /// Growth in per cent.
         more_than_percent: f64,
-        /// In milliseconds.
+        /// The period, in milliseconds.
         within_ms: i64,
     },
 }
 
-/// What a command may take for one file, before it is killed.
+/// Limits of a command for one file. A command that exceeds them is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommandLimits {
-    /// Milliseconds from its start until it and all that it started have ended.
+    /// Milliseconds from its start until it and all processes it started have ended.
     pub time_ms: u64,
     /// Bytes that it prints, on both outputs together.
     pub output_bytes: u64,
 }
 
 impl Default for CommandLimits {
-    /// An hour, and 16 MiB.
+    /// One hour and 16 MiB.
     fn default() -> Self {
         CommandLimits {
             time_ms: 3_600_000,
@@ -111,7 +111,7 @@ impl Default for CommandLimits {
 }
 
 impl Action {
-    /// Its name.
+    /// Returns the name of the action in rules.
     pub fn name(&self) -> &'static str {
         match self {
             Action::Verify => "verify",
@@ -126,7 +126,8 @@ impl Action {
         }
     }
 
-    /// Whether a file is not in its place afterwards. What a command does nobody knows.
+    /// Returns whether the file is no longer in its place afterwards. A command is assumed to
+    /// remove it.
     pub fn removes(&self) -> bool {
         matches!(
             self,
@@ -134,65 +135,65 @@ impl Action {
         )
     }
 
-    /// Whether it needs a store.
+    /// Returns whether the action needs a store.
     pub fn needs_store(&self) -> bool {
         matches!(self, Action::Copy { .. } | Action::Release { .. })
     }
 }
 
-/// When a policy is due. Without either it runs only when it is named.
+/// When a policy is due. Without either trigger it runs only if it is named.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Trigger {
-    /// That long after its last run has ended, in milliseconds.
+    /// Time after the end of its last run, in milliseconds.
     pub every_ms: Option<i64>,
-    /// When something is used up; it then acts until enough is free.
+    /// Runs when usage is too high, and acts until enough is free.
     pub usage: Option<Usage>,
 }
 
-/// Something that is used up.
+/// A trigger by usage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Usage {
-    /// Of what.
+    /// The measured resource.
     pub of: UsageOf,
-    /// From here on it acts.
+    /// The policy acts once usage reaches this level.
     pub high: Level,
-    /// Down to here.
+    /// It acts until usage has fallen to this level.
     pub low: Level,
 }
 
-/// What is used up.
+/// A resource whose usage is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UsageOf {
-    /// A file system.
+    /// The space of a file system.
     Volume,
-    /// What a user may have.
+    /// The bytes of an owner's files.
     Owner,
-    /// How many entries there may be in the scope.
+    /// The number of entries in the scope.
     Count,
 }
 
-/// A share in hundredths, or a number.
+/// A percentage or a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Level {
-    /// Of the whole.
+    /// Per cent of the capacity.
     Percent(f64),
     /// Bytes, or entries.
     Number(i64),
 }
 
-/// How much is done at a time.
+/// How much a policy does at a time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
-    /// Files of a run.
+    /// Files per run.
     pub count: u64,
-    /// Bytes of a run.
+    /// Bytes per run.
     pub size_bytes: Option<u64>,
-    /// Bytes of a second.
+    /// Bytes per second.
     pub rate_bytes: Option<u64>,
-    /// Minutes of the day (UTC) from and to which it works; the second may be less than the first.
+    /// Minutes of the day (UTC) between which it works. The end may be less than the start.
     pub window: Option<(u32, u32)>,
-    /// The run ends where more than this share of files failed, in hundredths.
+    /// The run ends if more than this percentage of the files failed.
     pub errors_percent: f64,
 }
 
@@ -200,13 +201,13 @@ pub struct Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// In order of their paths.
+    /// By path.
     #[default]
     Path,
-    /// The largest.
+    /// Largest files first.
     Largest,
-    /// Those whose content has not changed for the longest time.
+    /// Files with the oldest change of content first.
     OldestModified,
-    /// Those that nobody has read for the longest time.
+    /// Files with the oldest read first.
     OldestAccessed,
 }

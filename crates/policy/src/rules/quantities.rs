@@ -1,4 +1,4 @@
-//! Sizes, ages and shares in the file of rules.
+//! Parses sizes, ages and percentages in a rules file.
 
 use toml::Spanned;
 

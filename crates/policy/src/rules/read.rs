@@ -1,4 +1,4 @@
-//! Reading a file of rules: the first thing that is wrong is named with its place.
+//! Reads a rules file. The first error is reported with its place.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use super::trigger::{limits, trigger};
 use super::{Action, Policy, Rules, Usage, UsageOf};
 use crate::condition::{Condition, Known, Unit};
 
-/// Why a file of rules cannot be used.
+/// Why a rules file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{}:{line}:{column}: {message}", path.display())]
 pub struct RulesError {
@@ -23,30 +23,30 @@ pub struct RulesError {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What is wrong, and what was expected.
+    /// Describes the error and the expected input.
     pub message: String,
 }
 
-/// Names in rules that others know.
+/// Looks up the names in rules that are defined elsewhere.
 pub struct Names<'a> {
-    /// The number of a user.
+    /// Returns the number of a user.
     pub user: &'a dyn Fn(&str) -> Option<u32>,
-    /// The number of a group.
+    /// Returns the number of a group.
     pub group: &'a dyn Fn(&str) -> Option<u32>,
-    /// Whether a bucket may have this name; if not, why.
+    /// Checks that a name is valid for a bucket. The error says why not.
     pub bucket: &'a dyn Fn(&str) -> Result<(), String>,
 }
 
-/// A place in the text, and what is wrong there.
+/// A byte offset in the text, and the error there.
 pub(super) struct At(pub(super) usize, pub(super) String);
 
 pub(super) type Read<T> = Result<T, At>;
 
 impl Rules {
-    /// Reads a file of rules.
+    /// Parses a rules file.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its line and column.
+    /// The first error, with its line and column.
     pub fn read(path: &std::path::Path, text: &str, names: &Names<'_>) -> Result<Rules, RulesError> {
         rules(text, names).map_err(|At(offset, message)| {
             let before = text.get(..offset).unwrap_or(text);
@@ -66,7 +66,8 @@ fn rules(text: &str, names: &Names<'_>) -> Read<Rules> {
         let offset = error.span().map_or(0, |span| span.start);
         At(offset, error.message().to_owned())
     })?;
-    // In order of the file: a class knows those before it, so that none can mean itself.
+    // In the order of the file: a class can use only those before it, so that no class contains
+    // itself.
     let mut tables: Vec<_> = file.class.into_iter().collect();
     tables.sort_by_key(|(_, table)| table.span().start);
     let mut classes: BTreeMap<String, Arc<Condition>> = BTreeMap::new();
@@ -104,7 +105,7 @@ fn condition(
     Condition::parse(found.get_ref(), &known).map_err(|wrong| {
         let span = found.span();
         let raw = text.get(span.clone()).unwrap_or_default();
-        // Where nothing is escaped the text is in the file as it is.
+        // Without escapes, the file contains the text literally.
         let inside = raw
             .find(found.get_ref().as_str())
             .filter(|_| !found.get_ref().is_empty());
@@ -113,7 +114,7 @@ fn condition(
     })
 }
 
-/// How old the last whole scan may be unless a policy says otherwise: 2 days, because scans mostly run daily.
+/// Default maximum age of the last full scan: 2 days, because most scans run daily.
 const STALE_MAX_MS: i64 = 2 * 86_400_000;
 
 fn policy(

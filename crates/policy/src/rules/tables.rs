@@ -1,4 +1,4 @@
-//! The file of rules as TOML has it: every key with its place, so that errors can name it.
+//! The TOML tables of a rules file. Each key has its place, so that errors can point to it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

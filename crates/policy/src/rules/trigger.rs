@@ -1,4 +1,4 @@
-//! When a policy is due, and how much it does at a time.
+//! Parses when a policy is due, and how much it does at a time.
 
 use toml::Spanned;
 
@@ -8,7 +8,7 @@ use super::tables::{LimitsTable, TriggerTable};
 use super::{Level, Limits, Trigger, Usage, UsageOf};
 use crate::condition::Unit;
 
-/// Most files of one run: they are held in memory. The next run goes on.
+/// Maximum number of files in one run, which are held in memory. The next run continues.
 const COUNT_MAX: u64 = 1_000_000;
 
 pub(super) fn trigger(begin: usize, table: &TriggerTable) -> Read<Trigger> {

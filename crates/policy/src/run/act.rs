@@ -1,4 +1,4 @@
-//! What is done with one file: it is looked at, written down, acted upon, and written down again.
+//! Acts on one file: checks it, logs the action, performs it, and logs the outcome.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -12,10 +12,10 @@ use crate::plan::{Planned, holds};
 use crate::rules::Action;
 use crate::trash;
 
-/// An action that was done.
+/// A completed action.
 pub(super) struct Done {
     pub(super) why: String,
-    /// What was found out of the content.
+    /// The digest of the content, if the action computed it.
     pub(super) digest: Option<Digest>,
 }
 
@@ -28,7 +28,7 @@ impl Done {
     }
 }
 
-/// An action that was not done, and why.
+/// An action that was not completed, and why.
 pub(super) enum Not {
     Skipped(String),
     Failed(String),
@@ -46,7 +46,7 @@ impl Not {
     }
 }
 
-/// A file that was looked at, and is what was planned.
+/// A file that has been checked and is still the one that was planned.
 pub(super) struct Ready<'a> {
     pub(super) item: &'a Planned,
     pub(super) place: Place,
@@ -56,8 +56,9 @@ pub(super) struct Ready<'a> {
 }
 
 impl Runner<'_> {
-    /// Acts on some files, and returns what came of each, and why the run ends here, if it does. `so_far` are the files
-    /// that it has done, and those that it failed with: the share of errors is looked at before each file.
+    /// Acts on some files. Returns the outcome of each and, if the run ends here, the reason.
+    /// `so_far` counts the files of the run that are done and those that failed. The percentage of
+    /// failures is checked before each file.
     pub(super) fn chunk(
         &mut self,
         items: &[Planned],
@@ -117,7 +118,7 @@ impl Runner<'_> {
             let end = match (stop.load(Relaxed), &too_many) {
                 (true, _) => Err(Not::Skipped("stopped before it was done".to_owned())),
                 (_, Some(why)) => Err(Not::Skipped(format!("not tried: {why}"))),
-                // Files before it in the chunk may have taken long.
+                // The files before it in the chunk may have taken long.
                 _ => match self.check(ready.item) {
                     Ok((place, file)) => {
                         ready.row.seen = Seen::of(&file);
@@ -149,7 +150,8 @@ impl Runner<'_> {
         Ok((ended.into_iter().map(|(_, row)| row).collect(), too_many))
     }
 
-    /// Where a file goes: known before anything is done, so that a run that was killed can be settled.
+    /// Returns the destination of a file. It is known before the action starts, so that a killed
+    /// run can be settled.
     fn to(&self, item: &Planned, act: u64) -> Vec<u8> {
         let below = item.path.get(item.below.len()..).unwrap_or_default();
         let below = below.strip_prefix(b"/").unwrap_or(below);
@@ -171,7 +173,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Looks at the file: it must be what was planned, and the condition must hold of it as it is now.
+    /// Checks that the file is the planned one and still meets the condition.
     fn check(&self, item: &Planned) -> Result<(Place, Attributes), Not> {
         let missing = || Not::Skipped("it is not there any more".to_owned());
         let place = match Place::open(&item.path) {
@@ -206,13 +208,14 @@ impl Runner<'_> {
             Action::Delete => self.shift(ready, 0o700),
             Action::EmptyTrash { .. } => empty(ready),
             Action::Command { words, limits } => run_command(words, *limits, ready, stop),
-            // They are listed by the plan.
+            // The plan lists them.
             Action::Report | Action::Growth { .. } => Ok(Done::new("")),
         }
     }
 }
 
-/// Sets how an action ended, and returns what was found out of the content.
+/// Records the outcome of an action in its row. Returns the digest of the content, if it was
+/// computed.
 fn set(row: &mut ActRow, end: Result<Done, Not>) -> Option<Digest> {
     row.at_ms = now_ms();
     let (state, why, digest) = match end {
@@ -225,7 +228,7 @@ fn set(row: &mut ActRow, end: Result<Done, Not>) -> Option<Digest> {
     digest
 }
 
-/// Whether a path stands for a file of this identity now.
+/// Returns whether the path now refers to the file with this identity.
 pub(crate) fn is_there(catalogue: &Catalogue, path: &[u8], seen: &Seen) -> bool {
     let found = Place::open(path).and_then(|place| place.look(catalogue));
     matches!(found, Ok(Some(file)) if file.id == seen.id && file.kind != Kind::Directory)

@@ -1,7 +1,8 @@
-//! A command that is run for a file, without a shell.
+//! Runs a command for a file, without a shell.
 //!
-//! It gets a process group of its own, and has ended when its outputs are closed: so programs that it has started count,
-//! too. What takes too long, prints too much or is stopped is killed with the group.
+//! The command gets a separate process group. It has ended when its outputs are closed too, so
+//! programs that it started are waited for. If it takes too long, prints too much or is stopped,
+//! the whole group is killed.
 
 use std::io::Read;
 use std::os::unix::process::CommandExt as _;
@@ -17,13 +18,13 @@ use crate::condition::name_of;
 use crate::plan::path_of;
 use crate::rules::CommandLimits;
 
-/// The end of what a command says on its standard error, which the log has a line of.
+/// Number of bytes kept from the end of standard error. The log shows their last line.
 const TAIL_BYTES: usize = 4096;
 
-/// How often it is looked whether a command has ended, at most.
+/// Maximum interval at which to check whether a command has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// How long a command has to end after it was asked to, before it is killed.
+/// Time that a command has to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Runs a command for a file, without a shell.
@@ -57,17 +58,17 @@ pub(super) fn run_command(
     }
 }
 
-/// A command that was started.
+/// A command that has been started.
 struct Running {
     child: Child,
     printed: Arc<Printed>,
 }
 
-/// What a command has printed.
+/// The output of a command.
 #[derive(Default)]
 struct Printed {
     bytes: AtomicU64,
-    /// Outputs that are closed, of two.
+    /// Number of closed outputs, of two.
     closed: AtomicU64,
     /// The end of its standard error.
     tail: parking_lot::Mutex<Vec<u8>>,
@@ -82,7 +83,8 @@ impl Running {
         ];
         for (output, is_kept) in outputs {
             let printed = printed.clone();
-            // It is not waited for: a program that left the group may hold the output for ever.
+            // The thread is not joined, because a program that left the group may hold the output
+            // open forever.
             std::thread::spawn(move || {
                 if let Some(output) = output {
                     printed.read(output, is_kept);
@@ -93,7 +95,8 @@ impl Running {
         Running { child, printed }
     }
 
-    /// Waits for the end of it and of what it started; kills what goes beyond the limits.
+    /// Waits until the command and the processes it started have ended. Kills them if they exceed a
+    /// limit.
     fn wait(&mut self, limits: CommandLimits, stop: &AtomicBool) -> Result<ExitStatus, String> {
         let began = system::now();
         let mut pause = Duration::from_millis(1);
@@ -123,17 +126,18 @@ impl Running {
         Err(why)
     }
 
-    /// Whether the command itself has ended. It stays a zombie, so that nobody else gets its number.
+    /// Returns whether the command itself has ended. It stays a zombie, so that its process id is
+    /// not reused.
     fn has_ended(&self) -> bool {
         let Some(pid) = self.pid() else { return true };
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         !matches!(rustix::process::waitid(WaitId::Pid(pid), options), Ok(None))
     }
 
-    /// Ends the group: it is asked first.
+    /// Terminates the process group, then kills it.
     fn kill(&mut self) {
         let Some(group) = self.pid() else { return };
-        // An error says that nobody is left.
+        // An error means that no process is left.
         let _ = rustix::process::kill_process_group(group, Signal::TERM);
         let asked = system::now();
         while system::since(asked) < GRACE && !(self.has_ended() && self.printed.closed.load(Relaxed) == 2) {
@@ -170,7 +174,7 @@ impl Printed {
     }
 }
 
-/// Puts what a command is to know in the place of `{path}`, `{name}`, `{size}` and `{tree}`.
+/// Replaces `{path}`, `{name}`, `{size}` and `{tree}` in an argument.
 fn fill(argument: &str, ready: &Ready<'_>) -> std::ffi::OsString {
     let mut out = Vec::new();
     let mut rest = argument;

@@ -1,4 +1,5 @@
-//! Actions that read a file and leave it where it is: its digest is compared, or it is copied into a store.
+//! Actions that read a file and leave it in place: comparing its digest, and copying it into a
+//! store.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,7 +12,8 @@ use super::act::{Done, Not, Ready};
 use super::{CRASH_POINTS, Runner, now_ms};
 
 impl Runner<'_> {
-    /// Reads a file whole. It must be the same before and after: else it was being written, and says nothing.
+    /// Reads a whole file and returns its digest. Skips a file that changed meanwhile, because it
+    /// was being written and its digest has no meaning.
     pub(super) fn read(&self, ready: &Ready<'_>, stop: &AtomicBool) -> Result<[u8; 32], Not> {
         let file = ready
             .place
@@ -58,7 +60,7 @@ impl Runner<'_> {
                 digest: Some(digest),
             });
         }
-        // The digest that was right stays, and so does what is known of its copy: with it the file can be restored.
+        // Keep the correct digest and the record of its copy, from which the file can be restored.
         let damaged = Digest {
             damaged_ms: Some(now_ms()),
             ..known
@@ -100,7 +102,7 @@ impl Runner<'_> {
                     .map_err(|error| Not::failed("it cannot be opened", error))?;
                 let put = shelf.put(&address, file);
                 system::failpoint::pass(&CRASH_POINTS, "policy.put");
-                // A file that was written to meanwhile is no fault of the store.
+                // If the file was changed in the meantime, that is not an error of the store.
                 self.same(ready)?;
                 put.map_err(failed)?
             }
@@ -126,7 +128,7 @@ impl Runner<'_> {
             }),
         };
         if found.replicas < replicas {
-            // What is there is known all the same.
+            // Record the intact replicas even though there are too few.
             self.catalogue.note(&Notes {
                 digests: vec![digest],
                 ..Notes::default()
@@ -141,7 +143,7 @@ impl Runner<'_> {
     }
 }
 
-/// SHA-256 of a file; `None` where it was told to stop.
+/// Returns the SHA-256 of a file; `None` if it was stopped.
 pub(super) fn digest(mut file: File, stop: &AtomicBool) -> std::io::Result<Option<[u8; 32]>> {
     let mut buffer = vec![0; 1 << 20];
     let mut sha256 = Sha256::new();

@@ -1,5 +1,5 @@
-//! Actions that take a file from its place. It is renamed, and looked at once more under its new name: if another file came to the
-//! old name at the last moment, it goes back.
+//! Actions that take a file from its place. The file is renamed and then checked under its new
+//! name. If another file took the old name at the last moment, the rename is reversed.
 
 use std::sync::atomic::AtomicBool;
 
@@ -11,8 +11,9 @@ use crate::plan::{is_below, path_of};
 use crate::trash::TRASH;
 
 impl Runner<'_> {
-    /// Removes a file whose replicas are right now, and which is what was copied: it is read for that, because a file can be
-    /// damaged, or put back, with the length and times that it had.
+    /// Removes a file whose replicas are intact and whose content equals the copy. The file is
+    /// read to check that, because it may have been damaged or replaced with the same length and
+    /// times.
     pub(super) fn release(
         &self,
         ready: &mut Ready<'_>,
@@ -69,7 +70,8 @@ impl Runner<'_> {
         Ok(Done::new("the condition held"))
     }
 
-    /// Renames a file to where it goes, and looks at what has come there: if that is another file, it goes back.
+    /// Renames a file to its destination and checks the file there. If it is another one, renames
+    /// it back.
     fn stage(&self, ready: &Ready<'_>, mode: u16) -> Result<Place, Not> {
         let staged = self.rename(ready, mode);
         if staged.is_err() {
@@ -115,7 +117,7 @@ impl Runner<'_> {
     }
 }
 
-/// Removes for good what is in the trash.
+/// Permanently removes a file from the trash.
 pub(super) fn empty(ready: &Ready<'_>) -> Result<Done, Not> {
     ready
         .place
@@ -125,7 +127,8 @@ pub(super) fn empty(ready: &Ready<'_>) -> Result<Done, Not> {
     Ok(Done::new("it has been in the trash for long enough"))
 }
 
-/// Removes the directories that were made in the trash for one file; those that hold others stay.
+/// Removes the directories that were created in the trash for one file, unless they hold other
+/// files.
 pub(super) fn remove_empty(path: &[u8], tree: &[u8]) {
     let mut at = path;
     while let Some(end) = at.iter().rposition(|&byte| byte == b'/') {
@@ -134,7 +137,7 @@ pub(super) fn remove_empty(path: &[u8], tree: &[u8]) {
             && at
                 .split(|&byte| byte == b'/')
                 .any(|name| name == TRASH.as_bytes());
-        // An error says that something is in it: then it is still needed.
+        // An error means that the directory is not empty and still needed.
         if !is_in_trash || std::fs::remove_dir(path_of(at)).is_err() {
             return;
         }

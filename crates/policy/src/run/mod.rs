@@ -1,11 +1,11 @@
-//! Runs: what was planned is done, file by file.
+//! Runs: acts on the planned files, one by one.
 //!
 //! Invariants:
-//!  - a file is looked at again right before, and the condition asked again of what is there now;
-//!  - what takes a file from its place is written down before it is done, and how it ended after, so that a run that was
-//!    killed can be settled by what is on the disk;
-//!  - a file is never unlinked under its own name: it is renamed first, and what has come with the new name is looked at, so
-//!    that another file that came to the old name at the last moment is not removed.
+//! - Immediately before the action, the file is checked again, and so is the condition.
+//! - An action that takes a file from its place is logged before it starts, and its outcome
+//!   afterwards, so that a killed run can be settled from the state of the disk.
+//! - A file is never unlinked under its own name. It is renamed first and checked under the new
+//!   name, so that another file that took the old name at the last moment is not removed.
 
 mod act;
 mod command;
@@ -40,23 +40,23 @@ pub const CRASH_POINTS: [&str; 6] = [
     "policy.acted",
 ];
 
-/// What a run needs beside its policy.
+/// The parameters of a run in addition to its policy.
 pub struct RunSettings<'a> {
     /// The store, for actions that need one.
     pub shelf: Option<&'a dyn Shelf>,
-    /// Ends the run soon, when set.
+    /// Set to end the run soon.
     pub stop: &'a AtomicBool,
-    /// Called after each file, with how it ended.
+    /// Called after each file, with its outcome.
     pub each: &'a mut dyn FnMut(&ActRow),
 }
 
-/// Why a run did not take place, or broke off.
+/// Why a run did not start, or was aborted.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The catalogue failed: what was done so far is in the log as far as that could be written.
+    /// The catalogue failed. The log has the actions so far, as far as they could be written.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
-    /// The action needs a store, and none was named.
+    /// The action needs a store, and none was given.
     #[error("policy {policy}: {action} needs a store: name its volumes (--volume DIR), or set WEFT_STORE")]
     NoStore {
         /// The policy.
@@ -64,10 +64,10 @@ pub enum RunError {
         /// Its action.
         action: &'static str,
     },
-    /// There is no such run.
+    /// The run does not exist.
     #[error("there is no run {run}: `weft files policy log` lists them")]
     NoRun {
-        /// The number.
+        /// Its number.
         run: u64,
     },
 }
@@ -77,14 +77,14 @@ pub enum RunError {
 pub struct Ran {
     /// Its number.
     pub number: u64,
-    /// What it did.
+    /// Its outcome.
     pub row: RunRow,
 }
 
-/// Actions that are written down together: one wait for the disk before them, and one after.
+/// Number of actions that are logged together, with one sync before them and one after.
 const CHUNK: usize = 64;
 
-/// ...unless they are of more bytes than this: then little has to be done again after a kill.
+/// Maximum bytes of these actions, so that little has to be repeated after a kill.
 const CHUNK_BYTES: u64 = 256 << 20;
 
 fn chunk_length(items: &[Planned]) -> usize {
@@ -96,13 +96,14 @@ fn chunk_length(items: &[Planned]) -> usize {
     items.iter().take(CHUNK).take_while(fits).count().max(1)
 }
 
-/// The share of errors says something from so many files on.
+/// Number of files from which on the percentage of failures is meaningful.
 const ERRORS_FROM: u64 = 20;
 
-/// Does what was planned. A run of the same policy that was stopped is taken up again: what it did is not done twice.
+/// Acts on the planned files. Continues a stopped run of the same policy, without repeating its
+/// completed actions.
 ///
 /// # Errors
-/// [`RunError`]. What fails with single files is in the log, and counted.
+/// [`RunError`]. Failures with single files are logged and counted.
 pub fn run(
     catalogue: &Arc<Catalogue>,
     policy: &Policy,
@@ -131,7 +132,7 @@ pub fn run(
     let began = system::now();
     let mut sent_bytes = 0u64;
     let items: Vec<Planned> = match policy.action {
-        // It was listed; there is nothing to do.
+        // The plan already lists them; there is nothing to do.
         Action::Report | Action::Growth { .. } => Vec::new(),
         _ => plan
             .items
@@ -173,7 +174,7 @@ pub fn run(
     }
     row.ended_ms = now_ms();
     row.state = match (is_stopped, row.failed) {
-        // Left as begun: the next run goes on with it.
+        // Keep the state: the next run continues this one.
         (true, _) => ActState::Begun,
         (false, 0) => ActState::Done,
         (false, _) => ActState::Failed,
@@ -191,7 +192,8 @@ pub fn run(
 
 type Begun = (u64, RunRow, FxHashSet<(Vec<u8>, Seen)>, u64);
 
-/// The number of the run, its row, what it has done already, and the number of its next action.
+/// Returns the number of the run, its row, the files already done, and the number of its next
+/// action.
 fn begin(catalogue: &Catalogue, policy: &Policy, plan: &Plan) -> Result<Begun, CatalogueError> {
     let runs = catalogue.runs()?;
     let last = runs.iter().rev().find(|(_, run)| run.policy == policy.name);
@@ -209,7 +211,7 @@ fn begin(catalogue: &Catalogue, policy: &Policy, plan: &Plan) -> Result<Begun, C
         };
         catalogue.each_act(Some(*number), |_, act, found| {
             next = act + 1;
-            // What was skipped or failed is tried again.
+            // Skipped and failed files are tried again.
             if found.state == ActState::Done {
                 row.done = (row.done.0 + 1, row.done.1 + found.seen.size_bytes);
                 done.insert((found.path, found.seen));
@@ -237,7 +239,7 @@ fn begin(catalogue: &Catalogue, policy: &Policy, plan: &Plan) -> Result<Begun, C
     Ok((number, row, FxHashSet::default(), 0))
 }
 
-/// Why a run ends before all is done.
+/// Returns why a run ends before all files are done.
 fn ends_early(policy: &Policy, row: &RunRow, stop: &AtomicBool) -> Option<String> {
     if stop.load(Relaxed) {
         return Some("stopped; run it again to go on".to_owned());
@@ -254,7 +256,7 @@ fn ends_early(policy: &Policy, row: &RunRow, stop: &AtomicBool) -> Option<String
     (!is_in).then(|| "it is outside the policy's window of the day (UTC)".to_owned())
 }
 
-/// Why a run ends that has done so many files, and failed with others.
+/// Returns why a run ends, if too many of its files failed.
 fn too_many_errors(policy: &Policy, done: u64, failed: u64) -> Option<String> {
     let tried = done + failed;
     let share = failed as f64 * 100.0 / tried.max(1) as f64;
@@ -263,7 +265,7 @@ fn too_many_errors(policy: &Policy, done: u64, failed: u64) -> Option<String> {
         .then(|| format!("{share:.0}% failed, and the policy allows {most}%"))
 }
 
-/// Waits until so many bytes may have been handled since the run began.
+/// Waits until the rate allows this many bytes since the start of the run.
 fn hold_to(rate: u64, bytes: u64, began: std::time::Instant, stop: &AtomicBool) {
     let due = Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64);
     while system::since(began) < due && !stop.load(Relaxed) {

@@ -1,4 +1,4 @@
-//! After a kill: what was begun is settled by what is on the disk.
+//! Settles actions after a kill, from the state of the disk.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use super::now_ms;
 use super::undo::{UNDOING, after_undo};
 use crate::trash;
 
-/// Settles actions that were begun by a process that is gone, and returns how many there were.
+/// Settles actions that a killed process had started, and returns their number.
 ///
-/// The catalogue is open in one process at a time: whoever calls this knows that nobody is acting.
+/// Only one process at a time has the catalogue open, so no action is running when this is called.
 ///
 /// # Errors
 /// A row could not be read or written.
@@ -28,7 +28,7 @@ pub fn settle(catalogue: &Arc<Catalogue>) -> Result<usize, CatalogueError> {
             if row.state == ActState::Begun {
                 let to = row.to.clone();
                 (row.state, row.why) = outcome(catalogue, &mut row);
-                // Directories of the trash that were made for it, if nothing came into them.
+                // Remove the directories that were created for it in the trash, if they are empty.
                 remove_empty(&to, b"/");
                 row.at_ms = now_ms();
                 notes.acts.push((run, act, row));
@@ -45,7 +45,7 @@ pub fn settle(catalogue: &Arc<Catalogue>) -> Result<usize, CatalogueError> {
     Ok(settled)
 }
 
-/// Writes down what an undo had taken back when its process ended.
+/// Logs the actions that an undo had reversed when its process ended.
 fn settle_undo(catalogue: &Arc<Catalogue>, run: u64, row: &RunRow) -> Result<(), CatalogueError> {
     let mut notes = Notes::default();
     catalogue.each_act(Some(run), |run, act, mut row| {
@@ -66,10 +66,10 @@ fn settle_undo(catalogue: &Arc<Catalogue>, run: u64, row: &RunRow) -> Result<(),
     })
 }
 
-/// Whether a file that an action took away is in its place again.
+/// Returns whether a file that an action took away is in its place again.
 fn is_back(catalogue: &Catalogue, row: &ActRow) -> bool {
     match &*row.action {
-        // It has come from a store, and is another file with the same content and times.
+        // A file restored from a store is another file with the same content and times.
         "release" => {
             let found = Place::open(&row.path).and_then(|place| place.look(catalogue));
             matches!(found, Ok(Some(file))
@@ -95,7 +95,7 @@ fn outcome(catalogue: &Catalogue, row: &mut ActRow) -> (ActState, String) {
                 format!("{ended} before it; the file is in the trash and cannot be put back: {error}"),
             ),
         },
-        // It was in the trash for a moment, and its replicas were right then.
+        // It was in the trash for a moment, after its replicas were found intact.
         ("release", false, false) => {
             let digest = catalogue.digest(row.seen.id).ok().flatten();
             if let Some(copy) = digest.and_then(|digest| digest.copy) {

@@ -1,4 +1,4 @@
-//! Takes back what a run did.
+//! Reverses the actions of a run.
 
 use std::sync::Arc;
 
@@ -15,22 +15,23 @@ use crate::shelf::Shelf;
 /// Points at which a test ends the process.
 pub const UNDO_CRASH_POINTS: [&str; 1] = ["policy.taken_back"];
 
-/// What became of one action that was to be taken back.
+/// The outcome of undoing one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undone {
     /// Number of the action in its run.
     pub act: u64,
     /// Path of the file.
     pub path: Vec<u8>,
-    /// Why it could not be taken back; `None` if it was.
+    /// Why it could not be undone; `None` if it was.
     pub error: Option<String>,
 }
 
-/// Takes back what a run did, the last first: files come back from the trash, from where they were moved, or from the store.
-/// A file that is at their place by now is never replaced. `only` names one action.
+/// Undoes the actions of a run, the last one first. Files are restored from the trash, from where
+/// they were moved, or from the store. A file now in their place is never replaced. `only` selects
+/// one action.
 ///
 /// # Errors
-/// [`RunError`]; what fails with single files is returned.
+/// [`RunError`]. Failures with single files are returned.
 pub fn undo(
     catalogue: &Arc<Catalogue>,
     run: u64,
@@ -51,7 +52,8 @@ pub fn undo(
         return Err(RunError::NoRun { run });
     };
     if !acts.is_empty() {
-        // A process that is killed on the way has taken back more than it could write down: `settle` looks.
+        // A process that is killed in between may have undone more than it has logged. [`settle`]
+        // finds out.
         note_run(
             catalogue,
             run,
@@ -70,7 +72,7 @@ pub fn undo(
             }
             "delete" | "move" => rename_back(catalogue, &row).map(|()| None),
             "release" => fetch_back(catalogue, (run, act), &row, shelf).map(Some),
-            // They left the file where it was, or cannot be taken back.
+            // These actions left the file in place; other actions cannot be undone.
             "verify" | "copy" => continue,
             other => Err(format!("what {other} did cannot be taken back")),
         };
@@ -97,7 +99,7 @@ pub fn undo(
     Ok(undone)
 }
 
-/// What the row of a run says while its actions are taken back.
+/// The end of a run's row while its actions are being undone.
 pub(super) const UNDOING: &str = "it was being taken back";
 
 fn note_run(catalogue: &Arc<Catalogue>, run: u64, row: RunRow) -> Result<(), CatalogueError> {
@@ -107,7 +109,8 @@ fn note_run(catalogue: &Arc<Catalogue>, run: u64, row: RunRow) -> Result<(), Cat
     })
 }
 
-/// The row of a run of which something was taken back: a run of which nothing is done any more is undone.
+/// Returns the row of a run after an undo. If no action of the run is in effect any longer, the run
+/// is undone.
 pub(super) fn after_undo(catalogue: &Catalogue, run: u64, before: RunRow) -> Result<RunRow, CatalogueError> {
     let (mut undone, mut left) = (0u64, 0u64);
     catalogue.each_act(Some(run), |_, _, act| {
@@ -133,7 +136,7 @@ pub(super) fn after_undo(catalogue: &Catalogue, run: u64, before: RunRow) -> Res
 fn rename_back(catalogue: &Catalogue, row: &ActRow) -> Result<(), String> {
     let to = path_of(&row.to);
     if !is_there(catalogue, &row.to, &row.seen) {
-        // A process that was killed between the rename and the log may have taken it back already.
+        // A process that was killed between the rename and the log may have restored it already.
         return match is_there(catalogue, &row.path, &row.seen) {
             true => Ok(()),
             false => Err(format!(
@@ -144,7 +147,7 @@ fn rename_back(catalogue: &Catalogue, row: &ActRow) -> Result<(), String> {
     }
     let put_back = || {
         let from = Place::open(&row.to)?;
-        // The directories that it was in may be gone by now.
+        // The directories that contained it may have been removed.
         from.rename(&Place::make(&row.path, 0o755)?)
     };
     put_back().map_err(|error: std::io::Error| match error.kind() {
@@ -155,7 +158,8 @@ fn rename_back(catalogue: &Catalogue, row: &ActRow) -> Result<(), String> {
     Ok(())
 }
 
-/// Gets a released file from the store, under a name of its own until it is whole and compared.
+/// Restores a released file from the store. It has a temporary name until it is complete and
+/// verified.
 fn fetch_back(
     catalogue: &Catalogue,
     (run, act): (u64, u64),
@@ -184,7 +188,8 @@ fn fetch_back(
     part.truncate(begin);
     part.extend_from_slice(format!(".weft-undo-{run}-{act}").as_bytes());
     let part = Place::open(&part).map_err(said)?;
-    // What a process left that was killed on the way. Mostly there is nothing, and making the file says what else is wrong.
+    // Left by a process that was killed in between. Usually there is no such file, and creating it
+    // reports any other error.
     let _ = part.remove();
     let file = part.create().map_err(said)?;
     let whole = || -> Result<(), String> {
@@ -194,7 +199,7 @@ fn fetch_back(
             return Err(format!("{} is not what was released", copy.address));
         }
         let (mode, uid, gid) = row.access;
-        // Whoever may not give files away keeps them.
+        // Users who are not allowed to give files away keep the ownership.
         let _ = rustix::fs::fchown(&file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
         rustix::fs::fchmod(&file, Mode::from_raw_mode(mode.into())).map_err(|error| error.to_string())?;
         let modified = Timespec {
@@ -210,7 +215,7 @@ fn fetch_back(
         part.rename(&place).map_err(said)
     };
     if let Err(error) = whole() {
-        // What is left of it is of no use.
+        // The incomplete file is useless.
         let _ = part.remove();
         return Err(error);
     }

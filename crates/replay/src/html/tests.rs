@@ -22,7 +22,7 @@ fn rewritten(html: &[u8], scope: Scope, markup: Markup, scripts: Scripts, piece_
     all
 }
 
-/// `[mp]` stands for an address of a page of `http://a.example`, and so on.
+/// In `expected`, `[mp]` is replaced by the address of a page of `http://a.example`, and so on.
 #[track_caller]
 fn check(html: &str, expected: &str) {
     let mut expected = expected.to_owned();
@@ -113,7 +113,7 @@ fn a_base_counts_for_what_follows_it() {
         "<base href=\"/replay/20140126200624mp_/http://b.example/\"><a href=''></a>",
     );
     check("<base target=_top>", "<base target=\"weft-replay\">");
-    // What is in a drawing or a template is no base of the page.
+    // A `base` in a drawing or a template is not that of the page.
     check(
         "<svg><base href='/d/'/></svg><img src=x>",
         "<svg><base href='/d/'/></svg><img src=\"[im]/b/x\">",
@@ -183,7 +183,7 @@ fn the_shim_is_before_all_scripts() {
     assert!(!String::from_utf8_lossy(&found).contains("<script"));
 }
 
-/// What the beginning of XHTML may say to keep a script from running that is put into it.
+/// Beginnings of XHTML that could keep an inserted script from running.
 #[test]
 fn the_shim_of_xhtml_cannot_be_kept_from_running() {
     let shim = "<script xmlns=\"http://www.w3.org/1999/xhtml\" type=\"text/javascript\" src=\"/static/replay.js\" data-key=\"\" \
@@ -245,7 +245,7 @@ fn the_shim_of_xhtml_cannot_be_kept_from_running() {
     }
 }
 
-/// The document of a frame has the shim, whatever prefix the frame has.
+/// The document of a frame has the shim, with any namespace prefix of the frame.
 #[test]
 fn elements_with_a_prefix_are_rewritten_in_xml() {
     let found = |markup| {
@@ -289,8 +289,8 @@ fn documents_in_attributes_are_rewritten() {
     );
 }
 
-/// A document in an attribute has the shim before all else, however deep it is; one that is too deep is not shown. So no script runs
-/// in a document without it.
+/// A document in an attribute begins with the shim at every depth up to the limit, and deeper ones
+/// are not shown. So no script runs in a document without the shim.
 #[test]
 fn documents_in_attributes_have_the_shim() {
     let shims = |html: &str| {
@@ -326,7 +326,7 @@ fn frames_of_scripts_are_empty() {
     check("<a href='javascript:x()'>t</a>", "<a href='javascript:x()'>t</a>");
 }
 
-/// What older browsers show in place of frames or scripts has references, too.
+/// Content for browsers without frames or scripts contains references, too.
 #[test]
 fn what_is_shown_without_scripts_or_frames_is_rewritten() {
     check(
@@ -367,8 +367,9 @@ fn a_tag_without_end_takes_bounded_memory() {
     panic!("more than the limit was taken");
 }
 
-/// Tags and texts of a megabyte or two, each of which would become gigabytes. A style and a script are sent as they are; what could lead
-/// out of the archive, or have documents in it, is left out.
+/// Tags and texts of a megabyte or two, each of which would become gigabytes. A style sheet and a
+/// script are sent unchanged. Content that could lead out of the archive, or contain documents, is
+/// omitted.
 #[test]
 fn what_a_tag_or_a_text_comes_to_is_bounded() {
     let base = format!("<base href=\"http://b.example/{}/\">", "z".repeat(8000));
@@ -407,7 +408,7 @@ fn what_a_tag_or_a_text_comes_to_is_bounded() {
     }
 }
 
-/// Very many small tags that grow are handed on while the page is rewritten.
+/// The output of many small tags that grow is returned while the page is rewritten.
 #[test]
 fn what_is_ready_at_once_is_bounded() {
     let base = format!("<base href=\"http://b.example/{}/\">", "z".repeat(60_000));
@@ -424,7 +425,7 @@ fn what_is_ready_at_once_is_bounded() {
 }
 
 proptest! {
-    /// However a document is cut into pieces, and whatever it is, the same comes out.
+    /// For any document, the size of the pieces does not change the output.
     #[test]
     fn pieces_make_no_difference(html in "[<>/a-c='\" &;!?\\-]{0,60}|(<(img|a|style|base|p) (src|href|style)=['\"]?[a-z/(&;]{0,8}['\"]?>){0,5}", bytes in 1_usize..9) {
         let whole = rewritten(html.as_bytes(), scope(), Markup::Page, Scripts::On, html.len() + 1);
@@ -490,7 +491,7 @@ fn xhtml_goes_on_behind_an_empty_script() {
         "{}",
         found(Markup::Xhtml)
     );
-    // To HTML it is the text of the script.
+    // In HTML it is the text of the script.
     assert!(!found(Markup::Page).contains(picture));
 }
 

@@ -1,4 +1,4 @@
-//! How a volume in memory misbehaves: always, or once at a step.
+//! Faults of a volume in memory: permanent, or once at a step.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,21 +11,21 @@ pub enum Mood {
     /// Every operation works.
     #[default]
     Well,
-    /// Every question fails at once.
+    /// Every request fails at once.
     Unreachable,
     /// Out of service.
     Out,
-    /// Takes no content, but reads, lists, and deletes.
+    /// Accepts no content, but reads, lists, and deletes.
     Full,
-    /// Every question takes so long.
+    /// Every request takes this long.
     Slow(Duration),
-    /// Answers nothing.
+    /// Never answers.
     Frozen,
     /// Works, but "not found" means "not known".
     Rebuilding,
 }
 
-/// A question, which can be made to fail.
+/// A kind of request, which can be made to fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
     Receive,
@@ -46,18 +46,18 @@ pub enum Step {
     Status,
 }
 
-/// What is to go wrong.
+/// The faults of a volume.
 #[derive(Default)]
 pub(super) struct Faults {
     pub(super) mood: Mood,
-    /// Fails at the call of this number of a step, counted down, with this error.
+    /// By step: the number of calls until the failing one, counted down, and its error.
     pub(super) trips: HashMap<Step, (u32, VolumeError)>,
-    /// Questions that change something and are still answered.
+    /// How many more requests that change something are answered.
     pub(super) changes_left: Option<u64>,
     pub(super) calls: HashMap<Step, u64>,
-    /// Partitions in one answer to a survey.
+    /// Maximum number of partitions in a response to a survey.
     pub(super) survey_most: Option<usize>,
-    /// A stream of content ends after so many bytes.
+    /// A stream of content ends after this many bytes.
     pub(super) cut_reads_after: Option<usize>,
 }
 
@@ -71,7 +71,7 @@ impl Step {
 }
 
 impl Faults {
-    /// The error that a question of this step is answered with, if it is.
+    /// Returns the error with which a request of this step is answered, if any.
     pub(super) fn meet(&mut self, volume: &VolumeId, step: Step) -> Result<(), VolumeError> {
         self.answers(volume)?;
         *self.calls.entry(step).or_default() += 1;
@@ -92,7 +92,7 @@ impl Faults {
         Err(error)
     }
 
-    /// An error unless the volume answers at all.
+    /// Returns an error if the volume does not answer at all.
     pub(super) fn answers(&self, volume: &VolumeId) -> Result<(), VolumeError> {
         match self.mood {
             Mood::Unreachable => Err(unreachable(volume)),
@@ -104,7 +104,7 @@ impl Faults {
         }
     }
 
-    /// An error unless there is room for content.
+    /// Returns an error if there is no space for content.
     pub(super) fn room(&self, volume: &VolumeId) -> Result<(), VolumeError> {
         if self.mood != Mood::Full {
             return Ok(());

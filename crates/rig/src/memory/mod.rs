@@ -1,4 +1,4 @@
-//! A volume in memory: the model of what a volume does, with faults that can be switched and damage done by hand.
+//! A volume in memory: a model of a volume, with switchable faults and manual damage.
 
 mod faults;
 mod replica;
@@ -26,7 +26,7 @@ pub struct MemoryVolume {
 struct State {
     faults: Faults,
     replicas: BTreeMap<Key, BTreeMap<Version, Replica>>,
-    /// Files that are no replicas, by partition and path.
+    /// Files that are not replicas, by partition and path.
     strays: Vec<(Partition, String)>,
     uploads: HashMap<UploadId, Upload>,
     log: Vec<FixityEvent>,
@@ -42,7 +42,7 @@ impl State {
         self.replicas.get(key)?.values().next_back()
     }
 
-    /// Everything prepared for a write.
+    /// Returns everything prepared for a write.
     fn pending(&self) -> impl Iterator<Item = Pending> {
         self.uploads
             .iter()
@@ -80,7 +80,7 @@ impl State {
         here.map(Replica::surveyed).chain(strays).collect()
     }
 
-    /// Whether there was one.
+    /// Removes a version. Returns whether it existed.
     fn remove(&mut self, key: &Key, version: Version) -> bool {
         let Some(versions) = self.replicas.get_mut(key) else {
             return false;
@@ -93,7 +93,7 @@ impl State {
     }
 }
 
-/// How it behaves.
+/// Control of its faults.
 impl MemoryVolume {
     pub fn new(id: VolumeId) -> Arc<Self> {
         let state = Mutex::default();
@@ -108,7 +108,7 @@ impl MemoryVolume {
         self.state.lock().faults.mood.clone()
     }
 
-    /// The `nth` call of a step from now on (1 is the next) fails.
+    /// Makes the `nth` call of a step from now on (1 is the next) fail.
     pub fn trip(&self, step: Step, nth: u32) {
         let error = VolumeError::Failed {
             volume: self.id.clone(),
@@ -121,22 +121,23 @@ impl MemoryVolume {
         self.state.lock().faults.trips.insert(step, (nth, error));
     }
 
-    /// Forgets all failures ordered.
+    /// Cancels all planned failures.
     pub fn untrip(&self) {
         self.state.lock().faults.trips.clear();
     }
 
-    /// After so many changes from now on it does not answer what changes anything: a crash in between.
+    /// Stops answering requests that change something after this many changes, like a crash in
+    /// between.
     pub fn stop_after(&self, changes: Option<u64>) {
         self.state.lock().faults.changes_left = changes;
     }
 
-    /// Streams of content end after so many bytes from now on.
+    /// Ends streams of content after this many bytes from now on.
     pub fn cut_reads(&self, after: Option<usize>) {
         self.state.lock().faults.cut_reads_after = after;
     }
 
-    /// Answers to surveys are of so many partitions at most from now on.
+    /// Limits responses to surveys to this many partitions from now on.
     pub fn survey_at_most(&self, partitions: usize) {
         self.state.lock().faults.survey_most = Some(partitions);
     }
@@ -146,9 +147,9 @@ impl MemoryVolume {
     }
 }
 
-/// What it holds, and damage to it.
+/// Its content, and manual damage.
 impl MemoryVolume {
-    /// Puts a replica where it may or may not belong.
+    /// Stores a replica, even where it does not belong.
     pub fn put(&self, meta: &Meta, content: &[u8]) {
         let replica = Replica::new(meta.clone(), content.to_vec());
         let mut state = self.state.lock();
@@ -156,7 +157,7 @@ impl MemoryVolume {
         versions.insert(meta.version, replica);
     }
 
-    /// Damages a replica by hand.
+    /// Damages a replica.
     pub fn damage(&self, key: &Key, version: Version, damage: impl FnOnce(&mut Replica)) {
         let mut state = self.state.lock();
         let versions = state.replicas.get_mut(key);
@@ -164,7 +165,8 @@ impl MemoryVolume {
         damage(found.expect("the replica to damage is there"));
     }
 
-    /// Flips a bit of a block of the newest replica held. False if there is none.
+    /// Flips a bit in a block of the newest replica held. Returns false if there is no such
+    /// replica.
     pub fn corrupt(&self, key: &Key, block: u64) -> bool {
         let at = usize::try_from(block * BLOCK_BYTES).unwrap();
         let mut state = self.state.lock();
@@ -173,7 +175,7 @@ impl MemoryVolume {
         byte.map(|byte| *byte ^= 1).is_some()
     }
 
-    /// The replica is no longer known to be bad.
+    /// Marks a replica as no longer bad.
     pub fn restore(&self, key: &Key, version: Version) {
         self.damage(key, version, |replica| {
             replica.bad = None;
@@ -181,34 +183,34 @@ impl MemoryVolume {
         });
     }
 
-    /// Loses everything, as an empty disk put in its place.
+    /// Loses everything, as if replaced by an empty disk.
     pub fn wipe(&self) {
         let mut state = self.state.lock();
         state.replicas.clear();
         state.uploads.clear();
     }
 
-    /// A file that is no replica turns up.
+    /// Adds a file that is not a replica.
     pub fn stray(&self, partition: Partition, path: &str) {
         self.state.lock().strays.push((partition, path.to_owned()));
     }
 
-    /// Keys of all replicas, tombstones included.
+    /// Returns the keys of all replicas, tombstones included.
     pub fn keys(&self) -> Vec<Key> {
         self.state.lock().replicas.keys().cloned().collect()
     }
 
-    /// All replicas, older versions included.
+    /// Returns all replicas, older versions included.
     pub fn replicas(&self) -> Vec<Replica> {
         self.state.lock().all().cloned().collect()
     }
 
-    /// The newest version of a key.
+    /// Returns the newest version of a key.
     pub fn held(&self, key: &Key) -> Option<Held> {
         self.state.lock().newest(key).map(Replica::held)
     }
 
-    /// Live content held of a key.
+    /// Returns the live content held of a key.
     pub fn content(&self, key: &Key) -> Option<Vec<u8>> {
         let state = self.state.lock();
         let live = state.newest(key).filter(|replica| !replica.meta.deleted);
@@ -219,12 +221,12 @@ impl MemoryVolume {
         self.state.lock().uploads.len()
     }
 
-    /// The process ends and begins again: what was received and not prepared is gone.
+    /// Restarts the process: uploads that were received but not prepared are lost.
     pub fn restart(&self) {
         self.state.lock().uploads.retain(|_, entry| entry.meta.is_some());
     }
 
-    /// The fixity log.
+    /// Returns the fixity log.
     pub fn log(&self) -> Vec<FixityEvent> {
         self.state.lock().log.clone()
     }

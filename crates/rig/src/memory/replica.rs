@@ -1,11 +1,11 @@
-//! One replica: the index's word and the file.
+//! One replica: its index entry and its file.
 
 use std::sync::Arc;
 
 use contract::{BLOCK_BYTES, BlockHasher, BlockSet, BlockTable, Meta, ReplicaState, Surveyed};
 use data_encoding::HEXLOWER;
 
-/// One replica: what the index says (`meta`, `bad`), and the file (`content`, gone if `None`).
+/// One replica: the index entry (`meta`, `bad`), and the file (`content`, missing if `None`).
 #[derive(Clone)]
 pub struct Replica {
     pub meta: Meta,
@@ -26,13 +26,13 @@ impl Replica {
         }
     }
 
-    /// Whether the bytes are those of the digest.
+    /// Returns whether the bytes match the digest.
     pub fn is_sound(&self) -> bool {
         let root = |content: &Vec<u8>| table(content).1;
         self.content.as_ref().map(root) == Some(self.meta.digests.blake3)
     }
 
-    /// The blocks that are not as they were written, by the content alone.
+    /// Returns the blocks that differ from the table, judged by the content alone.
     pub(super) fn find_bad_blocks(&self) -> BlockSet {
         let content = self.content.as_deref().unwrap_or_default();
         let mut bad = BlockSet::default();
@@ -73,7 +73,7 @@ impl Replica {
     }
 }
 
-/// The table of blocks and the root.
+/// Returns the block table and the root.
 pub fn table(content: &[u8]) -> (BlockTable, [u8; 32]) {
     let mut hasher = BlockHasher::default();
     hasher.update(content);

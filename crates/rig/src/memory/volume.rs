@@ -1,4 +1,4 @@
-//! What a volume in memory answers.
+//! The responses of a volume in memory.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -20,7 +20,7 @@ use super::{MemoryVolume, Mood, State, Step, Upload};
 type Answer<T> = Result<T, VolumeError>;
 
 impl MemoryVolume {
-    /// Every question begins here.
+    /// Starts every request.
     async fn begin(&self, step: Step) -> Answer<MutexGuard<'_, State>> {
         match self.mood() {
             Mood::Slow(time) => tokio::time::sleep(time).await,
@@ -52,7 +52,7 @@ impl MemoryVolume {
     }
 }
 
-/// In pieces that are no blocks.
+/// Returns the bytes in pieces that are not blocks.
 fn pieces(bytes: &Bytes) -> ByteStream {
     let pieces: Vec<io::Result<Bytes>> = bytes
         .chunks(100_000)

@@ -31,7 +31,8 @@ fn sees(imported: &Imported, default: Access, user: &str, url_key: &str) -> bool
     rules.sight(&Groups::listed(user), 0).unwrap().sees(&subject)
 }
 
-/// How a pywb finds its rule: the lines in descending order, those of who asks before those of everybody.
+/// Finds a rule as pywb does: the lines in descending order, those of the user before those of
+/// everybody.
 fn as_pywb(lines: &[(String, Option<&str>, Access)], default: Access, user: &str, url_key: &str) -> Access {
     let mut sorted: Vec<_> = lines.iter().collect();
     sorted.sort_by(|a, b| b.0.cmp(&a.0));
@@ -102,7 +103,8 @@ proptest! {
         for (key, exact, user, allows) in written {
             let key = format!("{}{}", KEYS[key], if exact { EXACT } else { "" });
             let user = [None, Some("anna"), Some("ben")][user];
-            // Two lines of one key and user are found in the order of their text, which means nothing.
+            // Two lines with the same key and user would be found in the order of their text, which
+            // has no meaning.
             if !lines.iter().any(|(k, u, _)| *k == key && *u == user) {
                 lines.push((key, user, if allows { Access::Allow } else { Access::Deny }));
             }

@@ -1,7 +1,7 @@
-//! Changes of the file's text that leave what people wrote where it is.
+//! Edits the text of the file without disturbing the text of users.
 //!
-//! Rules are added at the end and cut out whole, from their `[[rule]]` to their last key. A file that is laid out in another way
-//! (rules as inline tables) is written anew.
+//! Rules are appended at the end, and removed as a block from `[[rule]]` to their last key. A file
+//! with another layout (rules as inline tables) is rewritten.
 
 use std::ops::Range;
 
@@ -9,7 +9,8 @@ use super::read::Spans;
 use crate::rule::{Access, Rule};
 use crate::rules::Rules;
 
-/// The text with `wanted` in place of `known`, if the way from one to the other is removing, adding at the end, and settings.
+/// Returns the text with `wanted` in place of `known`, if the two differ only by removed rules,
+/// appended rules, and settings.
 pub(super) fn edited(text: &str, spans: &Spans, known: &Rules, wanted: &Rules) -> Option<String> {
     let mut text_left = text.to_owned();
     let mut left = wanted.rules.iter().peekable();
@@ -20,7 +21,8 @@ pub(super) fn edited(text: &str, spans: &Spans, known: &Rules, wanted: &Rules) -
             None => cuts.push(block(text, span.span().start)?),
         }
     }
-    // From the end on, so that the places before stay true; settings are before all rules.
+    // From the end backwards, so that earlier positions remain valid. Settings come before all
+    // rules.
     for cut in cuts.into_iter().rev() {
         text_left.replace_range(cut, "");
     }
@@ -56,7 +58,7 @@ pub(super) fn edited(text: &str, spans: &Spans, known: &Rules, wanted: &Rules) -
     Some(text_left)
 }
 
-/// The rules written anew; of what people wrote, the comments at the top stay.
+/// Returns the rules as new text. Only the comments at the top are kept.
 pub(super) fn rewritten(text: &str, rules: &Rules) -> Result<String, toml::ser::Error> {
     Ok(format!("{}{}", head(text), toml::to_string(rules)?))
 }
@@ -81,7 +83,7 @@ fn append(text: &mut String, rule: &Rule) -> Option<()> {
     Some(())
 }
 
-/// Where the rule that begins at `begin` is, with the empty lines before it.
+/// Returns the range of the rule that begins at `begin`, including the empty lines before it.
 fn block(text: &str, begin: usize) -> Option<Range<usize>> {
     let begin = text.get(..begin)?.rfind('\n').map_or(0, |end| end + 1);
     let mut end = begin;
@@ -95,14 +97,14 @@ fn block(text: &str, begin: usize) -> Option<Range<usize>> {
             _ => {}
         }
         at += line.len();
-        // Comments after the last key belong to what follows.
+        // Comments after the last key belong to the next rule.
         if !bare.is_empty() && !bare.starts_with('#') {
             end = at;
         }
     }
     let before = text.get(..begin)?;
     let blank = before.len() - before.trim_end_matches('\n').len();
-    // One line end closes the line before.
+    // Keep one line end, which ends the line before.
     let begin = begin - blank.saturating_sub(usize::from(begin > blank));
     Some(begin..end)
 }

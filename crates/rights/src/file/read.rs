@@ -1,4 +1,4 @@
-//! The file as TOML has it: every part with its place, so that errors can name it and edits can find it.
+//! Parses the file with the position of every part, for errors and edits.
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -6,7 +6,7 @@ use toml::Spanned;
 use crate::rule::{Access, Rule};
 use crate::rules::Rules;
 
-/// What the file says, with places in bytes.
+/// The parsed file, with positions in bytes.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Spans {
@@ -24,7 +24,7 @@ impl Spans {
         }
     }
 
-    /// Where the rule with a number from 1 begins.
+    /// Returns where the rule with this number, counted from 1, begins.
     pub(super) fn begin_of(&self, number: usize) -> usize {
         let rule = number.checked_sub(1).and_then(|index| self.rule.get(index));
         rule.map_or(0, |rule| rule.span().start)
@@ -35,7 +35,7 @@ pub(super) fn spans(text: &str) -> Result<Spans, toml::de::Error> {
     toml::from_str(text)
 }
 
-/// The line of a place, from 1.
+/// Returns the line number of an offset, counted from 1.
 pub(super) fn line_of(text: &str, offset: usize) -> usize {
     text.bytes().take(offset).filter(|&byte| byte == b'\n').count() + 1
 }

@@ -123,7 +123,8 @@ fn changed(file: &RightsFile, change: impl FnOnce(&mut Rules)) -> String {
     fs::read_to_string(file.path()).unwrap()
 }
 
-/// People write comments beside rules; commands leave them where they are, whatever they add, remove or set.
+/// Users write comments next to rules. Commands keep them in place when they add, remove or set
+/// anything.
 #[test]
 fn comments_stay_where_people_wrote_them() {
     let text = "# ours\n\nstrict = false # for now\n\n# asked for in 2019\n[[rule]]\naccess = \"deny\"\nprefix = \"com,a)/\"\n\n# the press\n[[rule]]\naccess = \"deny\"\nprefix = \"com,b)/\" # all\n";
@@ -144,7 +145,7 @@ fn comments_stay_where_people_wrote_them() {
     );
 }
 
-/// Rules that are laid out in another way are written anew, and say the same.
+/// Rules with another layout are rewritten with the same meaning.
 #[test]
 fn inline_rules_are_changed_too() {
     let (_dir, file) = file("# top\nrule = [{ access = \"deny\", prefix = \"com,a)/\" }]\n");
@@ -171,7 +172,8 @@ fn errors_name_the_line() {
     );
 }
 
-/// A rule that could never match anything, or be for anybody, hides nothing without a word.
+/// A rule that could never match a capture or apply to a client is an error, instead of silently
+/// hiding nothing.
 #[test]
 fn rules_that_silently_do_nothing_are_errors() {
     let check = |line: &str, expected: &str| {
@@ -188,7 +190,7 @@ fn rules_that_silently_do_nothing_are_errors() {
     check("except = [\"ADMIN\"]", "small letters");
     check("except = [\"\"]", "no group");
     check("from = \"2015\"\nto = \"2014\"", "later than to");
-    // Read as some other time, such a date would end an embargo at once.
+    // If such a date were read as some other time, an embargo could end at once.
     for date in [
         "2026-00-00",
         "2030-13-01",
@@ -239,7 +241,7 @@ fn a_link_to_nothing_is_no_open_archive() {
     assert!(RightsFile::at(path).rules().is_err());
 }
 
-/// A file that others must not read is closed to them after a change as well.
+/// A file with restricted permissions keeps them when it is changed.
 #[test]
 fn a_change_keeps_who_may_read_the_file() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -252,7 +254,7 @@ fn a_change_keeps_who_may_read_the_file() {
     );
 }
 
-/// A pipe in the place of the file is an error, and nobody waits for it.
+/// A pipe in place of the file is an error, and does not block.
 #[test]
 fn what_is_no_file_is_an_error() {
     let dir = tempfile::tempdir().unwrap();

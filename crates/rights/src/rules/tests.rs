@@ -1,4 +1,4 @@
-//! Rules against a plain reading of them, one capture at a time.
+//! Compares rules with a direct reading of them, one capture at a time.
 
 use proptest::prelude::*;
 
@@ -101,7 +101,8 @@ fn a_domain_is_its_host_and_those_below() {
     check(&rules, "", &KEYS[..4]);
 }
 
-/// The story: `domain = "www.x"` opened everything of `x`, hosts below it included, in an archive that was closed.
+/// Regression: `domain = "www.x"` made all of `x` visible, including hosts below it, in an archive
+/// with default deny.
 #[test]
 fn www_in_front_is_refused_because_no_key_has_it() {
     let clause = |condition: Condition| condition.clause(NOW_MS).map(|_| ());
@@ -151,7 +152,7 @@ fn www_in_front_is_refused_because_no_key_has_it() {
         ..empty()
     };
     refused(but_not, "com,example)/a");
-    // Names of their own, and beginnings of some.
+    // Other names that contain `www`, and prefixes of some.
     for host in ["www.com", "www", "wwwx.example.com", "a.www.example.com"] {
         assert_eq!(
             clause(Condition {
@@ -270,7 +271,7 @@ fn an_embargo_ends_by_itself() {
     check(&younger(31), "", &[]);
 }
 
-/// `to = "2019"` once meant month 99 of 2019, and let everything up to 2027 through.
+/// Regression: `to = "2019"` meant month 99 of 2019, and let everything up to 2027 through.
 #[test]
 fn dates_are_whole_to_their_end() {
     let times = |from: &str, to: &str| {
@@ -384,7 +385,7 @@ fn ten_thousand_rules_of_one_form_are_two_clauses() {
     );
 }
 
-/// A rule as somebody with paper and pencil reads it.
+/// Applies a rule literally, as a person would.
 fn matches(condition: &Condition, subject: &Subject<'_>) -> bool {
     let key = subject.url_key;
     let host_is_below = |domain: &str| {
@@ -437,10 +438,10 @@ fn conditions() -> impl Strategy<Value = Condition> {
         .prop_map(
             |(url, prefix, but_not, (host, domain), collection, mime, digest)| Condition {
                 but_not: if prefix.is_some() { but_not } else { Vec::new() },
-                // Mostly absent, or hardly a rule would match.
+                // Mostly absent, or few rules would match.
                 url: url.filter(|url| url.len() % 3 == 0),
                 prefix,
-                // Seldom, or hardly a rule would match.
+                // Rare, or few rules would match.
                 host: host.filter(|_| domain.is_none()),
                 domain,
                 collection,
@@ -506,7 +507,7 @@ proptest! {
     }
 }
 
-/// A digest matches in small letters, and a label with white space around it.
+/// A digest matches in lower case, and a label with surrounding white space.
 #[test]
 fn conditions_match_however_they_are_written() {
     for condition in [

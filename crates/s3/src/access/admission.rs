@@ -1,8 +1,8 @@
-//! Whether a request is admitted: the one place where the keys file, access lists and policies meet.
+//! Decides whether a request is admitted, by the keys file, ACLs and policies together.
 //!
-//! If the decision depends on the object (its list, owner or tags), the version that was examined is
-//! remembered. [`Admission::confirm`] decides again if another version was opened: nobody reads a private
-//! object because its predecessor was public.
+//! If the decision depends on the object (its ACL, owner or tags), the admission stores the version
+//! that was examined. [`Admission::confirm`] decides again if a different version was opened, so
+//! nobody reads a private object because its predecessor was public.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,8 @@ use crate::names;
 use crate::policy::{EXISTING_TAG, Facts, Policy, Query, REQUEST_TAG, Verdict};
 use crate::settings::{Block, BucketSettings};
 
-/// The answer to everything that is not allowed. It does not say why, because that would tell what exists.
+/// Returns the error for every request that is not allowed. It gives no reason, because a reason
+/// would reveal what exists.
 pub(super) fn denied() -> s3s::S3Error {
     fault("AccessDenied", "access denied")
 }
@@ -36,7 +37,7 @@ pub(crate) struct Who {
 }
 
 impl Who {
-    /// The sender with this access key; anonymous if `None`.
+    /// Returns the sender with this access key; anonymous if `None`.
     pub(crate) fn of(id: Option<&str>, keys: &Keys) -> Self {
         Self {
             id: id.map(str::to_owned),
@@ -45,7 +46,7 @@ impl Who {
     }
 }
 
-/// The operation and its target.
+/// The requested operation and its target.
 #[derive(Debug, Clone)]
 pub(crate) struct Asking {
     pub(crate) who: Who,
@@ -58,37 +59,38 @@ pub(crate) struct Asking {
     pub(crate) version: Option<VersionId>,
 }
 
-/// A request with everything that decides about it.
+/// A request with everything that the decision depends on.
 #[derive(Clone)]
 pub(crate) struct Admission {
     keys: Arc<Keys>,
     asking: Asking,
     settings: BucketSettings,
-    /// The bucket's policy, if there is one and the keys file lets the bucket's owner `own`.
+    /// The bucket's policy, if it has one and the keys file gives `own` to the bucket's owner.
     policy: Option<Policy>,
     /// The request's properties for the policy's conditions.
     facts: Facts,
-    /// The version examined, if the decision depended on it; the inner `None` says that there was no object.
+    /// The version that was examined, if the decision depended on it; the inner `None` means no
+    /// object.
     looked: Option<Option<Version>>,
 }
 
-/// The admission to read the source of a copy, beside that of the copy itself.
+/// The admission to read the source of a copy, in addition to that of the copy itself.
 #[derive(Clone)]
 pub(crate) struct SourceAdmission(pub(crate) Admission);
 
-/// An admission that must wait for the request's body.
+/// An admission that cannot be decided before the request's body is read.
 #[derive(Clone)]
 pub(crate) struct PendingAdmission(pub(crate) Admission);
 
-/// An admission to be decided for each of many objects.
+/// An admission that is decided separately for each of many objects.
 #[derive(Clone)]
 pub(crate) struct EachAdmission(pub(crate) Admission);
 
 impl Admission {
-    /// Prepares an admission. `facts` is called only if there is a policy.
+    /// Prepares an admission. Calls `facts` only if there is a policy.
     ///
     /// # Errors
-    /// If the stored policy cannot be read: then the request is refused.
+    /// If the stored policy cannot be parsed; the request is refused then.
     pub(crate) fn new(
         keys: Arc<Keys>,
         asking: Asking,
@@ -110,13 +112,13 @@ impl Admission {
         })
     }
 
-    /// The bucket's owner.
+    /// Returns the bucket's owner.
     pub(crate) fn owner(&self) -> &str {
         &self.settings.owner
     }
 
-    /// Whether the sender may end retentions of mode `governance` before their time: the bucket's owner, and whom
-    /// the policy allows it.
+    /// Reports whether the sender may end retentions of mode `governance` early: the bucket's
+    /// owner, and users allowed by the policy.
     pub(crate) fn may_bypass(&self) -> bool {
         let mut bypass = self.clone();
         needs::BYPASS.clone_into(&mut bypass.asking.operation);
@@ -124,12 +126,12 @@ impl Admission {
         bypass.allows(None)
     }
 
-    /// Whether a policy applies.
+    /// Reports whether a policy applies.
     pub(crate) fn has_policy(&self) -> bool {
         self.policy.is_some()
     }
 
-    /// Adds what the request's body says.
+    /// Adds the facts from the request's body.
     pub(crate) fn learn(&mut self, key: Option<String>, facts: Facts) {
         self.asking.key = key.or(self.asking.key.take());
         let also = &mut self.asking.need.also;
@@ -153,7 +155,7 @@ impl Admission {
         self.facts.extend(facts);
     }
 
-    /// The request is about a version.
+    /// Sets the version that the request is about.
     pub(crate) fn name_version(&mut self, id: VersionId) {
         if self.asking.version.replace(id).is_none() {
             self.asking.need.of_version();
@@ -166,7 +168,7 @@ impl Admission {
     /// `AccessDenied`, or the store's error if the object cannot be read.
     pub(crate) async fn settle(&mut self, store: &Store) -> S3Result<()> {
         let asks_tags = self.policy.as_ref().is_some_and(Policy::asks_tags);
-        // Most requests are decided without their object, which saves its lookup.
+        // Most requests are decided without their object, which saves reading its metadata.
         if !asks_tags && self.allows(None) {
             return Ok(());
         }
@@ -181,7 +183,7 @@ impl Admission {
         };
         let (version, allowed) = match found {
             Ok(meta) => (Some(meta.version), self.allows(Some(&meta.attributes))),
-            // A user who may list may learn that the object does not exist.
+            // A user who may list the bucket may learn that the object does not exist.
             Err(StoreError::NotFound(_)) => (None, self.allows(None) || (by_object && self.may_list())),
             Err(error) => return Err(from_store(error)),
         };
@@ -189,7 +191,7 @@ impl Admission {
         allowed.then_some(()).ok_or_else(denied)
     }
 
-    /// Decides again if the version that was opened is not the one examined.
+    /// Decides again if a different version was opened than was examined.
     ///
     /// # Errors
     /// `AccessDenied` if the sender may not read the opened version.
@@ -202,14 +204,15 @@ impl Admission {
         }
     }
 
-    /// Whether the request is allowed, given the attributes of its object if they are known.
+    /// Reports whether the request is allowed, given the attributes of its object if they are
+    /// known.
     fn allows(&self, object: Option<&BTreeMap<String, String>>) -> bool {
         let Asking {
             need, bucket, who, ..
         } = &self.asking;
         let verdict = self.verdict(object);
-        // A Deny takes away what the keys file and the lists give, so it is asked first. As in S3, the owner
-        // can still replace a policy that locks everybody out.
+        // A Deny overrides the keys file and the ACLs, so the policy is evaluated first. As in S3,
+        // the owner can still replace a policy that locks everybody out.
         if verdict == Verdict::Deny && !(self.is_about_policy() && self.is_owner()) {
             return false;
         }
@@ -238,7 +241,7 @@ impl Admission {
         }
     }
 
-    /// The policy's verdict, given the tags of the object if they are known.
+    /// Returns the policy's verdict, given the attributes of the object if they are known.
     fn verdict(&self, object: Option<&BTreeMap<String, String>>) -> Verdict {
         let Some(policy) = &self.policy else {
             return Verdict::Silent;
@@ -273,8 +276,8 @@ impl Admission {
         }
     }
 
-    /// Whether an `Allow` of the policy counts: the object is the bucket owner's, and public access is not
-    /// blocked.
+    /// Reports whether an `Allow` of the policy counts: the object belongs to the bucket's owner,
+    /// and public access is not blocked.
     fn policy_reaches(&self, object: Option<&BTreeMap<String, String>>) -> bool {
         let owner = &self.settings.owner;
         let blocked = self.block().restrict && self.policy.as_ref().is_some_and(Policy::is_public);
@@ -292,8 +295,8 @@ impl Admission {
         )
     }
 
-    /// The right of the keys file that is sufficient. If the bucket's owner may not own, the keys file alone
-    /// decides.
+    /// Returns the right in the keys file that is sufficient. If the bucket's owner lacks `own`,
+    /// the keys file alone decides.
     fn right(&self) -> Option<Right> {
         let Asking {
             need,
@@ -307,7 +310,7 @@ impl Admission {
         }
     }
 
-    /// Whether the sender is the bucket's owner, with a key that may own.
+    /// Reports whether the sender is the bucket's owner, with a key that has `own`.
     fn is_owner(&self) -> bool {
         let Asking { who, bucket, .. } = &self.asking;
         !self.settings.owner.is_empty()
@@ -315,7 +318,7 @@ impl Admission {
             && self.keys.may(who.id.as_deref(), bucket, Right::Own)
     }
 
-    /// Whether the access list of something that belongs to `owner` grants the permission.
+    /// Reports whether an ACL grants the permission on something that belongs to `owner`.
     fn listed(&self, owner: &str, acl: &Acl, permission: Permission) -> bool {
         let Asking { who, bucket, .. } = &self.asking;
         if !self.keys.owns(owner, bucket) {
@@ -325,7 +328,7 @@ impl Admission {
         let signed = who.user.is_some();
         match who.user.as_deref() {
             Some(user) if user == owner => {
-                // A user may also have keys with fewer rights: those get only the public grants.
+                // A user may also have keys with fewer rights; those get only the public grants.
                 let full = self.keys.may(who.id.as_deref(), bucket, Right::Own);
                 let always = matches!(permission, Permission::ReadAcp | Permission::WriteAcp);
                 (full && always) || acl.gives(Some(user).filter(|_| full), signed, permission, public)
@@ -344,14 +347,15 @@ impl Admission {
         listing.asking.need = needs::need("ListObjects");
         listing.asking.version = None;
         let key = listing.asking.key.take().unwrap_or_default();
-        // A policy may allow listings below some prefix only: this is the narrowest one that shows the
-        // object.
+        // A policy may allow listings only below some prefix. The key is the narrowest prefix that
+        // shows the object.
         listing.facts.insert("s3:prefix".to_owned(), key);
         listing.allows(None)
     }
 }
 
-/// The public access that is blocked in a bucket: by its own settings, or all of it if the keys file says so.
+/// Returns the public access block of a bucket: its own setting, or all switches if the keys file
+/// has `block_public`.
 pub(crate) fn block(keys: &Keys, bucket: &str, settings: &BucketSettings) -> Block {
     match keys.blocks_public(bucket) {
         true => Block::ALL,

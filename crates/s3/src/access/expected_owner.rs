@@ -1,5 +1,5 @@
-//! `x-amz-expected-bucket-owner`: the client names the owner it expects, so that it does not read or write a
-//! bucket that was removed and made again by another user.
+//! `x-amz-expected-bucket-owner`: a client names the bucket owner that it expects. This prevents
+//! access to a bucket that another user created after the expected one was removed.
 
 use s3s::S3Result;
 use s3s::access::S3AccessContext;
@@ -12,14 +12,14 @@ use crate::settings::BucketSettings;
 /// Header with the expected owner of the bucket.
 pub(super) const HEADER: &str = "x-amz-expected-bucket-owner";
 
-/// The same for the bucket that a copy reads from.
+/// Header with the expected owner of the source bucket of a copy.
 pub(super) const SOURCE_HEADER: &str = "x-amz-source-expected-bucket-owner";
 
-/// Refuses a request if the bucket has another owner than the one it names.
+/// Refuses a request if the bucket's owner differs from the expected one.
 pub(super) async fn check(store: &Store, cx: &S3AccessContext<'_>, name: &str, bucket: &str) -> S3Result<()> {
     let header = cx.headers().get(name);
     let header = header.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-    // Presigned addresses carry it as a query parameter.
+    // Presigned URLs carry it as a query parameter.
     let mut query = form_urlencoded::parse(cx.uri().query().unwrap_or_default().as_bytes());
     let in_address = query.find(|(found, _)| found.eq_ignore_ascii_case(name));
     let Some(expected) = header.or_else(|| Some(in_address?.1.into_owned())) else {

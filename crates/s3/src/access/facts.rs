@@ -1,4 +1,4 @@
-//! The properties of a request that a policy's conditions can test.
+//! Properties of a request that the conditions of a policy can test.
 
 use std::net::IpAddr;
 
@@ -9,23 +9,23 @@ use url::form_urlencoded;
 
 use crate::policy::{Facts, MAX_KEYS, REQUEST_TAG, SECURE, SOURCE_IP, TIME, header_keys};
 
-/// The mode of the retention that a form asks for.
+/// The retention mode that a form requests.
 pub(super) const LOCK_MODE: &str = "s3:object-lock-mode";
 
-/// The legal hold that a form asks for.
+/// The legal hold that a form requests.
 pub(super) const LOCK_HOLD: &str = "s3:object-lock-legal-hold";
 
-/// The other end of a connection. `X-Forwarded-For` and the like are ignored, because any client can send
-/// them.
+/// The remote end of a connection. `X-Forwarded-For` and similar headers are ignored, because any
+/// client can send them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer {
-    /// Its address.
+    /// Its IP address.
     pub(crate) address: IpAddr,
     /// Whether the connection uses TLS.
     pub(crate) secure: bool,
 }
 
-/// The facts from a request's headers, address and connection.
+/// Returns the facts from a request's headers, URL and connection.
 pub(super) fn of_request(headers: &HeaderMap, uri: &Uri, user: Option<&str>, peer: Option<Peer>) -> Facts {
     let mut facts = Facts::new();
     let mut add = |key: &str, value: String| facts.insert(key.to_owned(), value);
@@ -59,7 +59,7 @@ pub(super) fn of_request(headers: &HeaderMap, uri: &Uri, user: Option<&str>, pee
     facts
 }
 
-/// The facts from the fields of a form, which replace headers.
+/// Returns the facts from the fields of a form, which take the place of headers.
 pub(super) fn of_form(input: &PostObjectInput) -> Facts {
     let fields = [
         (
@@ -105,7 +105,7 @@ pub(super) fn of_form(input: &PostObjectInput) -> Facts {
     facts
 }
 
-/// The facts from the tags that an object is to get.
+/// Returns the facts from the tags to be set on an object.
 pub(super) fn of_tags(tags: &[Tag]) -> Facts {
     let pairs = tags.iter().map(|tag| {
         let text = |text: &Option<String>| text.clone().unwrap_or_default().into();

@@ -1,18 +1,17 @@
-//! Signatures and rights: the access check that s3s calls before an operation begins. A request is allowed if
+//! Access control: the check that s3s calls before each operation. A request is allowed if
 //!
 //! 1. the keys file gives its key the right; or
-//! 2. the access list (ACL) of the bucket or object grants it (to the user, to all signed requests, or to
-//!    everybody), and the keys file lets the *owner* of that bucket or object `own` there; or
-//! 3. the bucket's policy allows it, and the keys file lets the bucket's owner `own` there; a policy covers
-//!    the bucket and objects of the bucket's owner; or
-//! 4. it comes from the owner itself, with a key that has `own` there;
+//! 2. the ACL of the bucket or object grants it (to the user, to all signed requests, or to
+//!    everybody), and the keys file gives `own` to the *owner* of that bucket or object; or
+//! 3. the bucket's policy allows it, and the keys file gives `own` to the bucket's owner. A policy
+//!    covers the bucket and those objects that belong to the bucket's owner; or
+//! 4. it comes from the owner, with a key that has `own`.
 //!
-//! unless such a policy denies it. A `Deny` wins over all of these, but never keeps the owner from the policy
-//! itself.
+//! A `Deny` in such a policy overrides all four, but never keeps the owner from the policy itself.
 //!
-//! So the keys file has the last word: without `own` in it nothing else counts, and removing a user's `own`
-//! voids all of that user's lists and policies. `block_public` voids grants to everybody. Buckets and objects
-//! are private by default.
+//! The keys file has the last word: without `own` only rule 1 applies, and removing `own` from a
+//! user voids that user's ACLs and policies. `block_public` voids grants to everybody. Buckets and
+//! objects are private by default.
 
 use std::sync::Arc;
 
@@ -45,10 +44,10 @@ use admission::{Admission, Asking, EachAdmission, PendingAdmission, SourceAdmiss
 pub(crate) use facts::Peer;
 use facts::{of_form, of_request, of_tags};
 
-/// Longest validity of a presigned address in seconds, as in S3: a week.
+/// Longest validity of a presigned URL in seconds: a week, as in S3.
 const LIFETIME_SECONDS_MAX: u64 = 7 * 24 * 60 * 60;
 
-/// Looks up secrets for s3s.
+/// Provides the secrets of access keys to s3s.
 pub(crate) struct Secrets(pub(crate) Arc<Keys>);
 
 #[async_trait]
@@ -65,7 +64,7 @@ impl S3Auth for Secrets {
 pub(crate) struct Access {
     pub(crate) keys: Arc<Keys>,
     pub(crate) store: Store,
-    /// Whether forms may be signed by version 2. The gate has checked other requests already.
+    /// Whether forms may have version 2 signatures. `gate` has checked all other requests already.
     pub(crate) version_2: bool,
 }
 
@@ -87,7 +86,8 @@ impl S3Access for Access {
         check_lifetime(cx.uri())?;
         check_operation(cx)?;
         let Some((bucket, key)) = path else {
-            // The listing of buckets is of no bucket: every signed client may ask, and sees its own.
+            // Listing the buckets concerns no single bucket: every signed client may do it, and
+            // sees only its buckets.
             return id.map(drop).ok_or_else(denied);
         };
         let peer = cx.extensions_mut().get::<Peer>().copied();
@@ -106,7 +106,7 @@ impl S3Access for Access {
                 cx.extensions_mut().insert(admission);
             }
         }
-        // A bucket that is yet to be made has no owner to compare.
+        // A bucket that is about to be created has no owner to compare with.
         if operation != "CreateBucket" {
             expected_owner::check(&self.store, cx, expected_owner::HEADER, &named).await?;
         }
@@ -119,7 +119,7 @@ impl S3Access for Access {
             }
             expected_owner::check(&self.store, cx, expected_owner::SOURCE_HEADER, &named).await?;
         }
-        // Last, so that an unauthorized client learns nothing and costs no computation.
+        // This comes last, so that an unauthorized client learns nothing and costs no computation.
         if let Some(exchange) = exchange
             && let Some(digests) = Digests::of(&operation, cx.headers())?
         {
@@ -128,9 +128,9 @@ impl S3Access for Access {
         Ok(())
     }
 
-    /// The object's key is a field of the form, and so is the signature.
+    /// Decides about a form: its fields hold the object's key and the signature.
     async fn post_object(&self, request: &mut S3Request<PostObjectInput>) -> S3Result<()> {
-        // Only signatures of version 4 name a region.
+        // Only version 4 signatures contain a region.
         if request.credentials.is_some() && request.region.is_none() && !self.version_2 {
             let refusal = gate::version_2_refused();
             return Err(fault(refusal.code, refusal.message));
@@ -140,14 +140,14 @@ impl S3Access for Access {
         self.decide_now(&mut request.extensions, key, facts).await
     }
 
-    /// The tags are in the body.
+    /// Decides about tagging: the tags are in the body.
     async fn put_object_tagging(&self, request: &mut S3Request<PutObjectTaggingInput>) -> S3Result<()> {
         let facts = of_tags(&request.input.tagging.tag_set);
         self.decide_now(&mut request.extensions, None, facts).await
     }
 }
 
-/// Refuses a request that s3s is about to take for another operation than [`crate::operation`] does.
+/// Refuses a request that s3s parses as a different operation than [`crate::operation`] does.
 fn check_operation(cx: &S3AccessContext<'_>) -> S3Result<()> {
     let head = gate::Head {
         method: cx.method(),
@@ -166,14 +166,14 @@ fn check_operation(cx: &S3AccessContext<'_>) -> S3Result<()> {
     }
 }
 
-/// Operations that can be decided only after their body was read.
+/// Reports whether an operation can be decided only after its body was read.
 fn is_decided_later(operation: &str) -> bool {
     matches!(operation, "PostObject" | "PutObjectTagging")
 }
 
-/// Operations that read one object. They use the newest known state of the bucket's record if the record
-/// cannot be read now. So a change of it that only unreachable nodes have stored takes effect again when
-/// those are back.
+/// Reports whether an operation reads one object. Such reads use the latest known state of the
+/// bucket's record if the current one cannot be read. A change that is stored only on unreachable
+/// nodes therefore takes no effect until they are back.
 fn is_read(operation: &str) -> bool {
     matches!(operation, "GetObject" | "HeadObject" | "GetObjectAttributes")
 }
@@ -195,7 +195,8 @@ impl Access {
         Ok(())
     }
 
-    /// Collects everything that decides about a request; `None` if the keys file alone decides and allows it.
+    /// Collects everything that the decision depends on; `None` if the keys file alone decides and
+    /// allows the request.
     async fn begin(
         &self,
         cx: &S3AccessContext<'_>,
@@ -221,7 +222,8 @@ impl Access {
             && is_read(operation)
             && !self.keys.anybody_owns_in(&bucket)
         {
-            // The record does not matter here: it can neither give nor deny anything.
+            // The record does not matter here: without `own` it can neither grant nor deny
+            // anything.
             let may = may(needs::plain_right(operation));
             return may.then_some(None).ok_or_else(denied);
         }
@@ -242,14 +244,14 @@ impl Access {
     }
 }
 
-/// The version that an address names. An operation refuses what is no id.
+/// Returns the version named in a URL. Invalid ids give `None`; the operation refuses them.
 fn named_version(uri: &Uri) -> Option<VersionId> {
     let mut query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
     let (_, text) = query.find(|(name, _)| name == "versionId")?;
     VersionId::parse(&text)
 }
 
-/// Reports the operation and the sender to the metrics, the log and the connection.
+/// Records the operation and the sender for the metrics, the log and the connection.
 fn take_note(exchange: &Exchange, operation: &str, who: &Who, path: Option<&(String, Option<String>)>) {
     exchange.name(operation);
     if who.id.is_some() {
@@ -265,8 +267,8 @@ fn take_note(exchange: &Exchange, operation: &str, who: &Who, path: Option<&(Str
     });
 }
 
-/// Refuses a request whose admission is still pending: an operation that forgets to decide is closed, not
-/// open.
+/// Refuses a request whose admission is still pending, so that an operation that forgets to decide
+/// fails closed.
 pub(crate) fn refuse_pending(extensions: &Extensions) -> S3Result<()> {
     match extensions.get::<PendingAdmission>() {
         None => Ok(()),
@@ -274,7 +276,7 @@ pub(crate) fn refuse_pending(extensions: &Extensions) -> S3Result<()> {
     }
 }
 
-/// Admits the deletion of one object of many, or refuses it.
+/// Admits or refuses the deletion of one object out of many.
 ///
 /// # Errors
 /// `AccessDenied`, or the store's error if the object cannot be read.
@@ -297,8 +299,8 @@ pub(crate) async fn admit_deletion(
     }
 }
 
-/// Whether the sender may end retentions of mode `governance` before their time. Where the keys file alone decides,
-/// nobody may over S3.
+/// Reports whether the sender may end retentions of mode `governance` early. If the keys file alone
+/// decides, nobody may do this over S3.
 pub(crate) fn may_bypass(extensions: &Extensions) -> bool {
     let one = extensions.get::<Admission>();
     let each = extensions
@@ -307,7 +309,7 @@ pub(crate) fn may_bypass(extensions: &Extensions) -> bool {
     one.or(each).is_some_and(Admission::may_bypass)
 }
 
-/// Decides again about an object that was opened, if it is not the version that the request was admitted for.
+/// Decides again about an opened object if its version differs from the one that was admitted.
 ///
 /// # Errors
 /// `AccessDenied` if a concurrent write replaced the object with one that the sender may not read.
@@ -322,7 +324,7 @@ pub(crate) fn confirm_source(extensions: &Extensions, opened: &Meta) -> S3Result
     admission.map_or(Ok(()), |SourceAdmission(admission)| admission.confirm(opened))
 }
 
-/// Refuses a presigned address that is valid for longer than S3's week.
+/// Refuses a presigned URL whose validity exceeds a week, as in S3.
 pub(crate) fn check_lifetime(uri: &Uri) -> S3Result<()> {
     let mut query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
     let lifetime = query.find(|(name, _)| name == "X-Amz-Expires");
@@ -336,7 +338,7 @@ pub(crate) fn check_lifetime(uri: &Uri) -> S3Result<()> {
     }
 }
 
-/// The bucket, the object and the version that a copy reads from.
+/// Returns the bucket, object and version that a copy reads from.
 fn copy_source(
     cx: &S3AccessContext<'_>,
     operation: &str,

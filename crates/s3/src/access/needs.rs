@@ -1,31 +1,32 @@
-//! What each operation needs: a right of the keys file, a permission in an access list, or an action that a
+//! What each operation needs: a right in the keys file, a permission in an ACL, or an action that a
 //! policy allows.
 //!
-//! Operations not named here need a right derived from their verb and belong to the bucket's owner, so that a
-//! client without rights does not even learn what is not implemented.
+//! An operation that is not listed here needs a right derived from its verb, and only the bucket's
+//! owner may call it otherwise. A client without rights therefore does not learn which operations
+//! are unimplemented.
 
 use http::HeaderMap;
 
 use crate::acl::Permission;
 use crate::keys::Right;
 
-/// What an access list must grant for an operation.
+/// The ACL permission that an operation needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Listed {
-    /// This permission, in the bucket's list.
+    /// This permission in the bucket's ACL.
     Bucket(Permission),
-    /// This permission, in the object's list.
+    /// This permission in the object's ACL.
     Object(Permission),
-    /// No list can grant it: only the bucket's owner may do it.
+    /// No ACL can grant it: only the bucket's owner may call it.
     Owner,
 }
 
 /// What an operation needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Need {
-    /// The right in the keys file that is sufficient, if there is one.
+    /// The right in the keys file that is sufficient, if any.
     pub(crate) right: Option<Right>,
-    /// The permission in an access list that is sufficient.
+    /// The permission in an ACL that is sufficient.
     pub(crate) listed: Listed,
     /// The action that a policy must allow.
     pub(crate) action: String,
@@ -33,8 +34,8 @@ pub(crate) struct Need {
     pub(crate) also: Vec<&'static str>,
 }
 
-/// The need of an operation with these headers: a writer that sets a list or tags along with an object needs
-/// those actions not to be denied.
+/// Returns the need of an operation with these headers. A write that also sets an ACL, a lock or
+/// tags needs those actions not to be denied.
 pub(crate) fn need_of(operation: &str, headers: &HeaderMap, names_version: bool) -> Need {
     let mut need = need(operation);
     if names_version {
@@ -61,7 +62,7 @@ pub(crate) fn need_of(operation: &str, headers: &HeaderMap, names_version: bool)
 }
 
 impl Need {
-    /// Asks for the actions on versions instead: who names a version needs these.
+    /// Replaces the actions by those on versions, for requests that name a version.
     pub(crate) fn of_version(&mut self) {
         let of_version = |action: &str| match action {
             "s3:GetObject" => Some("s3:GetObjectVersion"),
@@ -83,7 +84,7 @@ impl Need {
     }
 }
 
-/// The need of an operation, by its S3 name.
+/// Returns the need of an operation by its S3 name.
 pub(crate) fn need(operation: &str) -> Need {
     use Listed::{Bucket, Object, Owner};
     use Permission::{FullControl, Read, ReadAcp, Write, WriteAcp};
@@ -140,7 +141,7 @@ pub(crate) fn need(operation: &str) -> Need {
     }
 }
 
-/// Operations that change what protects objects.
+/// Reports whether an operation changes the protection of objects.
 fn is_about_locks(operation: &str) -> bool {
     matches!(
         operation,
@@ -148,10 +149,12 @@ fn is_about_locks(operation: &str) -> bool {
     )
 }
 
-/// Not an operation, but a header of some: it ends retentions of mode `governance`.
+/// Not an operation but an action, requested by a header: it ends retentions of mode `governance`
+/// early.
 pub(crate) const BYPASS: &str = "BypassGovernanceRetention";
 
-/// Operations that change who may do what, or what protects objects. In the keys file only `own` is sufficient for them.
+/// Reports whether an operation changes permissions or the protection of objects. No right in the
+/// keys file except `own` is sufficient for these.
 fn is_about_rights(operation: &str) -> bool {
     matches!(
         operation,
@@ -171,7 +174,7 @@ fn right(operation: &str) -> Option<Right> {
     (!is_about_rights(operation)).then(|| plain_right(operation))
 }
 
-/// The right that an operation needs where no user may own.
+/// Returns the right that an operation needs in buckets where no user has `own`.
 pub(crate) fn plain_right(operation: &str) -> Right {
     match operation {
         "HeadBucket" | "ListObjects" | "ListObjectsV2" | "ListObjectVersions" | "ListMultipartUploads" => {
@@ -179,7 +182,7 @@ pub(crate) fn plain_right(operation: &str) -> Right {
         }
         "DeleteObject" | "DeleteObjects" | "DeleteBucket" => Right::Delete,
         _ if is_about_locks(operation) => Right::Own,
-        // An uploader may list and abort its own parts.
+        // An uploader may list its own parts and abort its own uploads.
         "ListParts" | "AbortMultipartUpload" => Right::Write,
         "GetObjectLockConfiguration" => Right::List,
         _ if operation.starts_with("GetBucket") || operation.starts_with("GetPublic") => Right::List,

@@ -1,4 +1,4 @@
-//! The access list that a client requests: one of S3's canned ones, grants in headers, or a document.
+//! The ACL that a client requests: a canned ACL, grants in headers, or a document.
 
 use s3s::S3Result;
 use s3s::dto::{self, AccessControlPolicy};
@@ -13,10 +13,10 @@ pub(crate) const EVERYBODY_URI: &str = "http://acs.amazonaws.com/groups/global/A
 /// S3's group URI for all signed requests.
 pub(crate) const AUTHENTICATED_URI: &str = "http://acs.amazonaws.com/groups/global/AuthenticatedUsers";
 
-/// The parts of a request that specify an access list.
+/// The parts of a request that specify an ACL.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asked {
-    /// Name of a canned list.
+    /// Name of a canned ACL.
     pub(crate) canned: Option<String>,
     /// `x-amz-grant-...` headers: `id="...", uri="...", emailAddress="..."`.
     pub(crate) headers: Vec<(Permission, String)>,
@@ -24,8 +24,8 @@ pub(crate) struct Asked {
     pub(crate) document: Option<AccessControlPolicy>,
 }
 
-/// The list specified by an s3s input. Inputs for objects lack `x-amz-grant-write`, so it is read from the
-/// headers.
+/// Reads the requested ACL from an s3s input. Inputs for objects lack `x-amz-grant-write`, so it is
+/// read from the headers.
 macro_rules! asked_of {
     ($input:expr, $headers:expr) => {{
         use $crate::acl::{Asked, Permission};
@@ -52,18 +52,18 @@ macro_rules! asked_of {
 pub(crate) use asked_of;
 
 impl Asked {
-    /// Whether no list is specified.
+    /// Reports whether no ACL is specified.
     pub(crate) fn is_nothing(&self) -> bool {
         self.canned.as_deref().is_none_or(str::is_empty) && self.headers.is_empty() && self.document.is_none()
     }
 
-    /// Whether it is this canned list and nothing else.
+    /// Reports whether exactly this canned ACL is specified.
     pub(crate) fn is(&self, canned: &str) -> bool {
         self.canned.as_deref() == Some(canned) && self.headers.is_empty() && self.document.is_none()
     }
 
-    /// The list for something that belongs to `owner` in a bucket of `bucket_owner`; private if none is
-    /// specified.
+    /// Returns the ACL for something that belongs to `owner` in a bucket of `bucket_owner`; private
+    /// if none is specified.
     pub(crate) fn resolve(&self, owner: &str, bucket_owner: &str, keys: &Keys) -> S3Result<Acl> {
         let canned = self.canned.as_deref().filter(|name| !name.is_empty());
         let grants = match (canned, self.headers.is_empty(), &self.document) {
@@ -119,7 +119,7 @@ fn of_headers(headers: &[(Permission, String)], keys: &Keys) -> S3Result<Vec<Gra
     Ok(grants)
 }
 
-/// A grantee like `id="ann"`; quotes are optional.
+/// Parses a grantee like `id="ann"`; quotes are optional.
 fn of_header(text: &str, keys: &Keys) -> S3Result<Grantee> {
     let wrong = || {
         fault(
@@ -158,7 +158,7 @@ fn of_line(grant: &dto::Grant, owner: &str, keys: &Keys) -> S3Result<Grant> {
         .ok_or_else(|| malformed("a grant to nobody"))?;
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let grantee = match grantee.type_.as_str() {
-        // The owner stays a valid grantee even if the keys file no longer has it.
+        // The owner is a valid grantee even if the keys file has no such user any longer.
         dto::Type::CANONICAL_USER if grantee.id.as_deref() == Some(owner) => Grantee::User(owner.to_owned()),
         dto::Type::CANONICAL_USER => user(&text(&grantee.id), keys)?,
         dto::Type::GROUP => group(&text(&grantee.uri))?,
@@ -193,7 +193,7 @@ fn by_email(email: &str, keys: &Keys) -> S3Result<Grantee> {
     })
 }
 
-/// A grant in S3's form.
+/// Converts a grant to S3's form.
 pub(super) fn show(grant: &Grant) -> dto::Grant {
     let (kind, user, uri) = match &grant.grantee {
         Grantee::User(user) => (dto::Type::CANONICAL_USER, Some(user.clone()), None),
@@ -213,7 +213,7 @@ pub(super) fn show(grant: &Grant) -> dto::Grant {
 }
 
 impl Acl {
-    /// The grants in S3's form, groups first.
+    /// Converts the grants to S3's form, groups first.
     pub(crate) fn show(&self) -> Vec<dto::Grant> {
         let mut grants: Vec<_> = self.grants.iter().collect();
         grants.sort_by_key(|grant| !grant.grantee.is_public());
@@ -234,7 +234,7 @@ mod tests {
         (dir, keys)
     }
 
-    /// The list as text, or the error's code.
+    /// Checks the resolved ACL as text, or the error's code.
     fn check(asked: Asked, expected: &str) {
         let (_dir, keys) = keys();
         let found = match asked.resolve("ann", "bob", &keys) {

@@ -1,10 +1,10 @@
-//! Access control lists: who may do what with a bucket or an object, in addition to the keys file.
+//! Access control lists (ACLs): permissions on a bucket or an object, in addition to the keys file.
 //!
-//! A list is stored as an attribute of the bucket's record or of the object's version. Without one it is
-//! private. Invariants:
-//!  - a list never takes away: what it does not grant may still be allowed by the keys file or a policy;
-//!  - a list counts only as long as the keys file lets its owner own (see [`crate::access`]);
-//!  - permissions are S3's, and `FULL_CONTROL` is the other four together.
+//! An ACL is stored as an attribute of the bucket's record or of the object's version. The default
+//! is private. Invariants:
+//!  - an ACL only adds permissions: the keys file or a policy may allow what it does not grant;
+//!  - an ACL counts only while the keys file gives `own` to its owner (see [`crate::access`]);
+//!  - permissions are S3's, and `FULL_CONTROL` combines the other four.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ mod asked;
 
 pub(crate) use asked::{Asked, asked_of};
 
-/// Attribute that stores a list.
+/// Attribute that stores an ACL.
 pub(crate) const ACL: &str = "weft-acl";
 
-/// Most grants in a list, as in S3.
+/// Most grants in an ACL, as in S3.
 pub(crate) const GRANTS_MAX: usize = 100;
 
-/// A permission of S3.
+/// A permission in S3's ACLs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum Permission {
@@ -28,16 +28,16 @@ pub(crate) enum Permission {
     Read,
     /// Write and delete objects of a bucket; no meaning for an object.
     Write,
-    /// Read the list.
+    /// Read the ACL.
     ReadAcp,
-    /// Change the list.
+    /// Change the ACL.
     WriteAcp,
-    /// All of these.
+    /// All of the above.
     FullControl,
 }
 
 impl Permission {
-    /// The name in S3's spelling.
+    /// Returns the name in S3's spelling.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Read => "READ",
@@ -66,11 +66,11 @@ impl Permission {
     }
 }
 
-/// Receiver of a grant.
+/// The receiver of a grant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Grantee {
-    /// Everybody, signed or not.
+    /// Everybody, with or without a signature.
     Everybody,
     /// Every signed request.
     Authenticated,
@@ -79,7 +79,7 @@ pub(crate) enum Grantee {
 }
 
 impl Grantee {
-    /// Whether S3 calls it public: everybody, or every signed request.
+    /// Reports whether the grantee is public in S3's sense: everybody, or every signed request.
     pub(crate) fn is_public(&self) -> bool {
         !matches!(self, Self::User(_))
     }
@@ -93,7 +93,7 @@ impl Grantee {
     }
 }
 
-/// One grant of a list.
+/// One grant in an ACL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Grant {
     /// The receiver.
@@ -110,14 +110,14 @@ impl Grant {
     }
 }
 
-/// A list. At most [`GRANTS_MAX`] grants, in the order in which they were given.
+/// An ACL: at most [`GRANTS_MAX`] grants, in the order in which the client gave them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Acl {
     pub(crate) grants: Vec<Grant>,
 }
 
 impl Acl {
-    /// The owner's default list: everything for the owner, nothing for anybody else.
+    /// Returns the default ACL: full control for the owner only.
     pub(crate) fn private(owner: &str) -> Self {
         let grants = vec![Grant::new(
             Grantee::User(owner.to_owned()),
@@ -126,7 +126,8 @@ impl Acl {
         Self { grants }
     }
 
-    /// The list stored with something that belongs to `owner`. A list that cannot be read grants nothing.
+    /// Returns the ACL of something that belongs to `owner`. An ACL that cannot be parsed grants
+    /// nothing.
     pub(crate) fn of(attributes: &BTreeMap<String, String>, owner: &str) -> Self {
         let Some(text) = attributes.get(ACL) else {
             return Self::private(owner);
@@ -138,7 +139,7 @@ impl Acl {
         Self { grants }
     }
 
-    /// The attribute that stores the list; `None` for a private one.
+    /// Returns the attribute that stores the ACL; `None` for a private one.
     pub(crate) fn attribute(&self, owner: &str) -> Option<(String, String)> {
         if *self == Self::private(owner) {
             return None;
@@ -148,8 +149,8 @@ impl Acl {
         Some((ACL.to_owned(), text))
     }
 
-    /// Whether the list grants the permission to this user, to signed requests, or to everybody. Unless
-    /// `public`, grants to everybody and to all signed requests are ignored.
+    /// Reports whether the ACL grants the permission to this user, to signed requests, or to
+    /// everybody. Unless `public`, grants to everybody and to all signed requests are ignored.
     pub(crate) fn gives(&self, user: Option<&str>, signed: bool, wanted: Permission, public: bool) -> bool {
         self.grants.iter().any(|grant| {
             grant.permission.covers(wanted)
@@ -158,14 +159,14 @@ impl Acl {
         })
     }
 
-    /// Whether nobody but these users has a grant.
+    /// Reports whether only these users have grants.
     pub(crate) fn gives_only(&self, users: &[&str]) -> bool {
         self.grants
             .iter()
             .all(|grant| matches!(&grant.grantee, Grantee::User(user) if users.contains(&user.as_str())))
     }
 
-    /// Whether anything is granted to everybody, or to all signed requests.
+    /// Reports whether anything is granted to everybody, or to all signed requests.
     pub(crate) fn is_public(&self) -> bool {
         self.grants.iter().any(|grant| grant.grantee.is_public())
     }

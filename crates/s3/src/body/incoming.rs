@@ -1,4 +1,4 @@
-//! A request's body as it comes from the connection, before it is interpreted.
+//! A request's body as received from the connection, before it is interpreted.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use tokio::time::Sleep;
 use crate::chunks::Chunks;
 use crate::exchange::Exchange;
 
-/// A request's body as it comes from the connection: counted, limited in length, and compared with its
-/// declared digests. It fails if the client is silent for too long while the body is being read.
+/// A request's body as received from the connection. It is counted, limited in length, and compared
+/// with its declared digests. Reading fails if the client sends nothing for too long.
 pub(crate) struct Incoming {
     /// `None` only during drop.
     inner: Option<hyper::body::Incoming>,
@@ -27,8 +27,8 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// Accepts at most `bytes_max`, and fails after `idle_max` without a byte; with `chunks` if it is framed
-    /// in chunks.
+    /// Wraps a body of at most `bytes_max` that fails after `idle_max` without a byte. `chunks` is
+    /// given if the body is chunked.
     pub(crate) fn new(
         inner: hyper::body::Incoming,
         exchange: Arc<Exchange>,
@@ -56,7 +56,7 @@ impl Incoming {
         silence.as_mut().poll(cx).is_ready()
     }
 
-    /// Counts and checks more bytes, and returns what is handed on in their place.
+    /// Counts and checks more bytes, and returns the bytes to pass on instead.
     fn take(&mut self, bytes: Bytes) -> Result<Bytes, StdError> {
         self.exchange.received(bytes.len());
         self.exchange.body.digest(&bytes);
@@ -127,7 +127,7 @@ impl Body for Incoming {
 
     fn size_hint(&self) -> SizeHint {
         match &self.chunks {
-            // What is handed on may be framed in more chunks than what arrives.
+            // The body may be passed on in more chunks than it arrives in.
             Some(_) => SizeHint::default(),
             None => self.inner.as_ref().map(Body::size_hint).unwrap_or_default(),
         }
@@ -135,7 +135,7 @@ impl Body for Incoming {
 }
 
 impl Drop for Incoming {
-    /// Hands the rest to the exchange, which may drain it.
+    /// Passes the unread rest to the exchange, which may drain it.
     fn drop(&mut self) {
         if let Some(inner) = self.inner.take() {
             self.exchange.body.leave(inner);

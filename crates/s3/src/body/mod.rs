@@ -1,4 +1,4 @@
-//! Content on its way in and out. Memory is bounded by the one piece that passes.
+//! Streams of content in both directions. Memory is bounded by one piece of the stream.
 
 use std::io;
 use std::pin::Pin;
@@ -23,16 +23,17 @@ mod incoming;
 
 pub(crate) use incoming::Incoming;
 
-/// A response's body on its way to the connection, counted.
+/// The body of a response, counted while it is sent.
 pub(crate) struct Outgoing {
     inner: s3s::Body,
     exchange: Arc<Exchange>,
-    /// XML that is generated while it is sent. Its length is not announced, so it can be cleaned on the way.
+    /// Whether this is XML generated while it is sent. No length is announced, so the text can be
+    /// cleaned.
     is_live_xml: bool,
 }
 
 impl Outgoing {
-    /// Holds the exchange until the last byte is sent or dropped.
+    /// Wraps a body. Holds the exchange until the last byte is sent or the body is dropped.
     pub(crate) fn new(inner: s3s::Body, exchange: Arc<Exchange>, is_xml: bool) -> Self {
         let is_live_xml = is_xml && Body::size_hint(&inner).exact().is_none();
         Self {
@@ -70,13 +71,13 @@ impl Body for Outgoing {
     }
 }
 
-/// The first error of a content on its way to the store, as an S3 error. The store itself knows only that the
-/// content broke off or was refused.
+/// The first error in content streamed to the store, as an S3 error. The store itself knows only
+/// that the content broke off or was refused.
 #[derive(Clone, Default)]
 pub(crate) struct Faults(Arc<Mutex<Option<S3Error>>>);
 
 impl Faults {
-    /// Stores an error, unless there is one already.
+    /// Stores an error, unless one is stored already.
     pub(crate) fn note(&self, error: S3Error) {
         self.0.lock().get_or_insert(error);
     }
@@ -87,7 +88,7 @@ impl Faults {
     }
 }
 
-/// A request's content for the store; computes its checksum as it passes.
+/// Returns the content of a request for the store, and computes its checksum while it is streamed.
 pub(crate) fn to_store(
     body: Option<StreamingBlob>,
     summing: Option<Summing>,
@@ -114,7 +115,8 @@ pub(crate) fn to_store(
     pieces.boxed()
 }
 
-/// Content read from the store to be written again; computes its checksum as it passes.
+/// Returns content read from the store for writing it again, and computes its checksum while it is
+/// streamed.
 pub(crate) fn summed(body: ByteStream, summing: Option<Summing>) -> ByteStream {
     let Some(summing) = summing else {
         return body.fuse().boxed();
@@ -127,8 +129,8 @@ pub(crate) fn summed(body: ByteStream, summing: Option<Summing>) -> ByteStream {
     pieces.boxed()
 }
 
-/// The reason why a content broke off. The errors of s3s's streams have no public types, so their texts tell
-/// them apart.
+/// Returns the reason why content broke off. The errors of s3s's streams have no public types, so
+/// they are recognized by their texts.
 pub(crate) fn explain(error: &StdError, exchange: Option<&Exchange>) -> S3Error {
     let text = error.to_string();
     if exchange.is_some_and(Exchange::timed_out) {
@@ -155,15 +157,15 @@ pub(crate) fn explain(error: &StdError, exchange: Option<&Exchange>) -> S3Error 
     fault("IncompleteBody", format!("the body broke off: {text}"))
 }
 
-/// Content from the store for a response.
+/// Content from the store as the body of a response.
 struct FromStore {
-    // s3s needs `Sync`, which a stream of the store may lack. The lock is free: the stream is only polled
-    // through `&mut`.
+    // s3s needs `Sync`, which a stream of the store may lack. The lock is never contended: the
+    // stream is polled only through `&mut`.
     inner: Mutex<ByteStream>,
     left: u64,
 }
 
-/// A content of `bytes` bytes for a response.
+/// Returns content of `bytes` bytes as the body of a response.
 pub(crate) fn from_store(body: ByteStream, bytes: u64) -> StreamingBlob {
     StreamingBlob::new(FromStore {
         // A reader may poll once more after the end.
@@ -181,7 +183,7 @@ impl Stream for FromStore {
             self.left = self.left.saturating_sub(bytes.len() as u64);
         }
         if let Poll::Ready(Some(Err(error))) = &piece {
-            // The status is sent already: the connection is cut, which no client takes for the end.
+            // The status is sent already. The connection is cut, which no client takes for the end.
             tracing::error!(%error, "an answer broke off");
         }
         piece.map(|piece| piece.map(|piece| piece.map_err(Into::into)))
@@ -198,7 +200,7 @@ impl SizedStream for FromStore {
 mod tests {
     use super::*;
 
-    /// The texts of s3s that [`explain`] goes by.
+    /// The error texts of s3s that [`explain`] recognizes.
     #[test]
     fn what_broke_off_is_told_apart() {
         for (text, code) in [

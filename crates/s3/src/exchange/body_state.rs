@@ -1,5 +1,5 @@
-//! The state of a request's body while it passes: how much was read, whether it matches its digests, and what
-//! is left of it when the request is answered early.
+//! The state of a request's body: whether it was read to the end, whether it matches its digests,
+//! and the unread rest if the response came early.
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
@@ -11,13 +11,13 @@ use std::time::Duration;
 use crate::digests::Digests;
 use crate::refusal::Refusal;
 
-/// Longest unread rest of a body in bytes that is drained after the response, so that the connection can be
-/// used again. To drain this much is quicker than a new connection with its handshake; more would be content
-/// that nobody wants.
+/// Longest unread rest of a body in bytes that is drained after the response, so that the
+/// connection can be reused. Draining this much is faster than a new connection with its handshake;
+/// a longer rest is likely unwanted content.
 const REST_BYTES_MAX: u64 = 64 * 1024;
 
-/// How long draining may take. A client that goes on slowly must not keep the connection's task for longer
-/// than a new connection takes.
+/// How long draining may take. A slow client must not occupy the connection's task for longer than
+/// a new connection takes.
 const REST_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// The state of a request's body.
@@ -25,7 +25,8 @@ const REST_TIME_MAX: Duration = Duration::from_secs(1);
 pub(crate) struct BodyState {
     /// Whether the body has ended.
     ended: AtomicBool,
-    /// Whether digests are being compared. Kept apart so that content without digests needs no lock.
+    /// Whether digests are being compared. A separate flag, so that content without digests needs
+    /// no lock.
     compared: AtomicBool,
     digests: Mutex<Option<Digests>>,
     refusal: Mutex<Option<Refusal>>,
@@ -33,7 +34,7 @@ pub(crate) struct BodyState {
 }
 
 impl BodyState {
-    /// Starts to compare the bytes with these digests.
+    /// Starts to compare the body with these digests.
     pub(crate) fn expect(&self, digests: Digests) {
         *self.digests.lock() = Some(digests);
         self.compared.store(true, Ordering::Release);
@@ -41,7 +42,8 @@ impl BodyState {
 
     /// Hashes more bytes.
     pub(crate) fn digest(&self, bytes: &[u8]) {
-        // Objects' content is not compared here, and there is much of it: avoid the lock.
+        // The content of objects, which is most of the traffic, is not compared here and avoids the
+        // lock.
         if self.compared.load(Ordering::Acquire)
             && let Some(digests) = self.digests.lock().as_mut()
         {
@@ -49,7 +51,8 @@ impl BodyState {
         }
     }
 
-    /// Compares at the end of the body. Returns false if it differs; [`BodyState::refusal`] says how.
+    /// Compares the digests at the end of the body. Returns false if they differ;
+    /// [`BodyState::refusal`] then has the error.
     pub(crate) fn compare(&self) -> bool {
         let digests = self.digests.lock().take();
         let Some(Err(refusal)) = digests.map(Digests::compare) else {
@@ -59,22 +62,23 @@ impl BodyState {
         false
     }
 
-    /// The error of the comparison.
+    /// Takes the error of the comparison.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         self.refusal.lock().take()
     }
 
-    /// Notes that the body has ended.
+    /// Records that the body has ended.
     pub(crate) fn set_ended(&self) {
         self.ended.store(true, Ordering::Relaxed);
     }
 
-    /// Takes the unread rest of a body.
+    /// Stores the unread rest of a body.
     pub(crate) fn leave(&self, rest: Incoming) {
         *self.rest.lock() = Some(rest);
     }
 
-    /// Drains the rest if it is short. Returns whether nothing is left: only then can another request follow.
+    /// Drains the rest if it is short. Returns whether nothing is left: only then can another
+    /// request follow.
     pub(crate) async fn finish(&self) -> bool {
         if self.ended.load(Ordering::Relaxed) {
             return true;

@@ -1,8 +1,8 @@
-//! One request and its response: what is counted and logged of it, and what cut it short.
+//! One request and its response: counters, the access log's entry, and limits that were exceeded.
 //!
-//! It travels in the request's extensions: the connection makes it, the access check adds the operation and
-//! the sender, the bodies count bytes into it. When the last holder drops it, after the response's body was
-//! sent or dropped, the metrics and the access log receive it.
+//! It is stored in the request's extensions. The connection creates it, the access check adds the
+//! operation and the sender, and the bodies count bytes. When the last reference is dropped, after
+//! the response's body was sent or dropped, it is reported to the metrics and the access log.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,7 +28,7 @@ pub(crate) struct Exchange {
     requests: Arc<Operations>,
     log: Option<Log>,
     connection: Arc<Connection>,
-    /// Keeps the connection from being closed as idle.
+    /// Prevents the connection from being closed as idle.
     _under_way: UnderWay,
     /// Counts the request as load, so that the node's workers wait.
     _in_flight: Option<InFlight>,
@@ -46,7 +46,7 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// Begins a request; it counts as load of `node`.
+    /// Begins a request, which counts as load of `node`.
     pub(crate) fn begin(
         requests: Arc<Operations>,
         node: Option<&Arc<Counters>>,
@@ -77,19 +77,19 @@ impl Exchange {
         operation.clone_into(&mut self.operation.lock());
     }
 
-    /// Notes that the request's signature is valid.
+    /// Records that the request's signature is valid.
     pub(crate) fn trust(&self) {
         self.connection.trust();
     }
 
-    /// Changes the log's entry.
+    /// Changes the entry of the access log.
     pub(crate) fn note(&self, note: impl FnOnce(&mut Entry)) {
         if self.log.is_some() {
             note(&mut self.entry.lock());
         }
     }
 
-    /// Notes the response's status and the time of its head.
+    /// Records the response's status, and the time until its head.
     pub(crate) fn answer(&self, status: u16) {
         self.status.store(u64::from(status), Ordering::Relaxed);
         self.note(|entry| entry.turnaround_ms = millis(self.begun));
@@ -100,7 +100,7 @@ impl Exchange {
         self.bytes_in.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Whether any byte of the request's body came in.
+    /// Reports whether any byte of the request's body was received.
     pub(crate) fn has_received(&self) -> bool {
         self.bytes_in.load(Ordering::Relaxed) > 0
     }
@@ -110,22 +110,22 @@ impl Exchange {
         self.bytes_out.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Notes that the client was silent for too long within its body.
+    /// Records that the client sent nothing for too long within its body.
     pub(crate) fn set_timed_out(&self) {
         self.timed_out.store(true, Ordering::Relaxed);
     }
 
-    /// Notes that the client's body is longer than allowed.
+    /// Records that the client's body is longer than allowed.
     pub(crate) fn set_too_large(&self) {
         self.too_large.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the client was silent for too long.
+    /// Reports whether the client sent nothing for too long.
     pub(crate) fn timed_out(&self) -> bool {
         self.timed_out.load(Ordering::Relaxed)
     }
 
-    /// Whether the client's body was longer than allowed.
+    /// Reports whether the client's body was longer than allowed.
     pub(crate) fn too_large(&self) -> bool {
         self.too_large.load(Ordering::Relaxed)
     }
@@ -142,7 +142,8 @@ impl Drop for Exchange {
         let counters = self.requests.of(&operation);
         counters.received(bytes_in);
         counters.sent(bytes_out);
-        // 4xx is the client's fault, and 0 (no response was made) means that the client disconnected.
+        // 4xx is the client's fault. 0 means that the client disconnected before a response was
+        // made.
         counters.ended(system::since(self.begun), status >= 500);
         if let Some(log) = &self.log {
             let mut entry = std::mem::take(self.entry.get_mut());

@@ -1,4 +1,4 @@
-//! Access control lists of buckets and objects, and the owners of objects.
+//! ACLs of buckets and objects, and the owners of objects.
 
 use s3s::dto::{
     GetBucketAclInput, GetBucketAclOutput, GetObjectAclInput, GetObjectAclOutput, PutBucketAclInput,
@@ -17,7 +17,7 @@ use crate::names;
 use crate::settings::{BucketSettings, Ownership};
 
 impl Face {
-    /// The bucket's list.
+    /// Returns the bucket's ACL.
     pub(super) async fn get_bucket_acl(
         &self,
         request: S3Request<GetBucketAclInput>,
@@ -29,7 +29,7 @@ impl Face {
         })
     }
 
-    /// Replaces a bucket's list.
+    /// Replaces a bucket's ACL.
     pub(super) async fn put_bucket_acl(
         &self,
         request: S3Request<PutBucketAclInput>,
@@ -50,7 +50,7 @@ impl Face {
         Ok(PutBucketAclOutput::default())
     }
 
-    /// The object's list.
+    /// Returns the object's ACL.
     pub(super) async fn get_object_acl(
         &self,
         request: S3Request<GetObjectAclInput>,
@@ -68,7 +68,7 @@ impl Face {
         })
     }
 
-    /// Replaces an object's list, which rewrites the object.
+    /// Replaces an object's ACL, which rewrites the object.
     pub(super) async fn put_object_acl(
         &self,
         request: S3Request<PutObjectAclInput>,
@@ -93,13 +93,13 @@ impl Face {
         Ok(PutObjectAclOutput::default())
     }
 
-    /// A bucket's settings.
+    /// Returns a bucket's settings.
     pub(super) async fn settings(&self, bucket: &str) -> S3Result<BucketSettings> {
         BucketSettings::of(&self.bucket(bucket).await?)
     }
 
-    /// The attributes for the owner and the list of a new object. An unsigned write belongs to the bucket's
-    /// owner.
+    /// Returns the attributes for the owner and the ACL of a new object. The bucket's owner owns
+    /// unsigned writes.
     pub(super) fn belonging(
         &self,
         record: &Bucket,
@@ -122,8 +122,8 @@ impl Face {
         Ok([(OWNER.to_owned(), owner)].into_iter().chain(list).collect())
     }
 
-    /// Refuses a list that public access blocks forbid, or that would have no effect because its owner may
-    /// not own.
+    /// Refuses an ACL that the public access block forbids, or that would have no effect because
+    /// its owner lacks `own`.
     pub(super) fn check_list(
         &self,
         acl: &Acl,
@@ -140,7 +140,7 @@ impl Face {
         }
     }
 
-    /// Refuses a change that would have no effect because this user may not own.
+    /// Refuses a change that would have no effect because this user lacks `own`.
     pub(super) fn check_owned(&self, owner: &str, bucket: &str) -> S3Result<()> {
         if self.keys.owns(owner, bucket) {
             return Ok(());
@@ -149,7 +149,7 @@ impl Face {
         Err(fault("AccessDenied", detail))
     }
 
-    /// The user of a signed request.
+    /// Returns the user of a signed request.
     pub(super) fn writer(&self, credentials: Option<&s3s::auth::Credentials>) -> Option<String> {
         credentials.map(|credentials| self.keys.user(&credentials.access_key))
     }

@@ -1,4 +1,5 @@
-//! Buckets: made, read, removed when empty. The store defines what a bucket is ([`store::bucket`]).
+//! Creating, listing, inspecting and removing buckets. The store defines what a bucket is
+//! ([`store::bucket`]).
 
 use std::collections::BTreeMap;
 
@@ -20,13 +21,14 @@ use crate::error::{fault, from_bucket, from_store};
 use crate::lock::ObjectLock;
 use crate::settings::{BucketSettings, Ownership};
 
-/// Attribute of a bucket: the region requested when it was made.
+/// Attribute of a bucket: the region requested at its creation.
 const LOCATION: &str = "weft-location";
 
-/// The region of a bucket made without one.
+/// The region of a bucket created without one.
 const LOCATION_DEFAULT: &str = "us-east-1";
 
-/// Most buckets in one page of a listing. S3 allows 10,000; each is a record that is read from the store.
+/// Most buckets in a page of a listing. S3 allows 10,000, but here the store reads a record for
+/// each.
 const PAGE_MAX: usize = 1000;
 
 impl Face {
@@ -49,7 +51,7 @@ impl Face {
                 if !may_see(self, request.credentials.as_ref(), &bucket) {
                     continue;
                 }
-                // Only a bucket that the client may see proves that there is another page.
+                // There is another page only if it has a bucket that the client may see.
                 if buckets.len() == limit {
                     more = true;
                     break 'pages;
@@ -74,7 +76,7 @@ impl Face {
         })
     }
 
-    /// Makes a bucket, unless one of that name exists.
+    /// Creates a bucket, unless one of that name exists.
     pub(super) async fn create_bucket(
         &self,
         request: S3Request<CreateBucketInput>,
@@ -132,7 +134,7 @@ impl Face {
         Ok(DeleteBucketOutput::default())
     }
 
-    /// Returns the region requested when the bucket was made.
+    /// Returns the region requested at the bucket's creation.
     pub(super) async fn get_bucket_location(
         &self,
         request: S3Request<GetBucketLocationInput>,
@@ -145,7 +147,7 @@ impl Face {
         })
     }
 
-    /// The settings of a new bucket.
+    /// Returns the settings of a new bucket.
     fn new_settings(
         &self,
         user: String,

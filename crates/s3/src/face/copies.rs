@@ -1,4 +1,4 @@
-//! Objects copied within the store.
+//! Copies objects within the store.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,11 @@ use crate::lock::lock_of;
 use crate::names;
 use crate::preconditions::{self, Reading, Writing};
 
-/// Names and values stored with an object.
+/// Names and values of an object's attributes.
 type Attributes = BTreeMap<String, String>;
 
 impl Face {
-    /// Copies an object, with its headers or others.
+    /// Copies an object, with its own headers or with new ones.
     pub(super) async fn copy_object(
         &self,
         request: S3Request<CopyObjectInput>,
@@ -53,7 +53,7 @@ impl Face {
         };
         let source_id = shown_id(&opened.meta, id);
         let mut attributes = replaced.attributes(opened.meta.attributes, given);
-        // Checked before the owner is set: the limits apply to what clients send.
+        // Checked before the owner is set, because the limits apply to the client's values only.
         super::tags::check(&attributes)?;
         attributes.extend(belonging);
         let content = Content::of_store(opened.body, opened.meta.size, algorithm);
@@ -76,11 +76,11 @@ impl Face {
     }
 }
 
-/// What a copy takes from its request instead of from its source.
+/// Which attributes a copy takes from the request instead of from its source.
 struct Replaced {
     metadata: bool,
     tags: bool,
-    /// Whether either is replaced.
+    /// Whether any of these is replaced.
     anything: bool,
 }
 
@@ -97,7 +97,7 @@ impl Replaced {
         })
     }
 
-    /// The attributes of the copy, from those of its source and those of the request.
+    /// Returns the attributes of the copy, from those of its source and of the request.
     fn attributes(&self, kept: Attributes, mut given: Attributes) -> Attributes {
         let kept_tags = kept.get(TAGGING).cloned();
         let given_tags = given.remove(TAGGING);
@@ -109,7 +109,7 @@ impl Replaced {
     }
 }
 
-/// The conditions on the source.
+/// Returns the conditions on the source.
 fn source_conditions(input: &CopyObjectInput) -> Reading<'_> {
     Reading {
         if_match: input.copy_source_if_match.as_ref(),
@@ -131,7 +131,7 @@ fn result(meta: &Meta) -> CopyObjectResult {
     result
 }
 
-/// The bucket, the key and the version that a copy reads from.
+/// Returns the bucket, the key and the version that a copy reads from.
 pub(super) fn source(source: &CopySource) -> S3Result<(String, Key, Option<VersionId>)> {
     let CopySource::Bucket {
         bucket,
@@ -145,13 +145,14 @@ pub(super) fn source(source: &CopySource) -> S3Result<(String, Key, Option<Versi
     Ok((bucket.to_string(), names::object(bucket, key)?, id))
 }
 
-/// Attributes that describe how an object was written and who owns it. A copy does not take them along.
+/// Reports whether an attribute describes how an object was written or who owns it. A copy does not
+/// inherit these.
 fn is_of_the_writing(name: &str) -> bool {
     [UPLOAD, PARTS, PART_SUMS, OWNER, ACL, MADE, VERSION].contains(&name)
         || name.starts_with("x-amz-checksum-")
 }
 
-/// Whether a directive says `REPLACE`.
+/// Reports whether a directive is `REPLACE`.
 fn is_replace(directive: Option<&str>) -> S3Result<bool> {
     match directive {
         None | Some("" | "COPY") => Ok(false),

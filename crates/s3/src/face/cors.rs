@@ -1,4 +1,4 @@
-//! A bucket's rules for web pages: put, get, delete. [`crate::cors`] applies them.
+//! CORS rules of a bucket: put, get, delete. [`crate::cors`] applies them.
 
 use s3s::dto::{
     CORSRule, DeleteBucketCorsInput, DeleteBucketCorsOutput, GetBucketCorsInput, GetBucketCorsOutput,
@@ -13,7 +13,7 @@ use crate::error::fault;
 /// Most rules of a bucket, as in S3.
 const RULES_MAX: usize = 100;
 
-/// Most bytes of all rules as JSON: S3 allows 64 KB of XML.
+/// Most bytes of all rules as JSON; S3 allows 64 KB of XML.
 const RULES_BYTES_MAX: usize = 64 * 1024;
 
 impl Face {
@@ -75,7 +75,7 @@ impl Face {
     }
 }
 
-/// A rule in its stored form.
+/// Converts a rule to its stored form.
 fn kept(rule: CORSRule) -> S3Result<Rule> {
     let rule = Rule {
         id: rule.id,

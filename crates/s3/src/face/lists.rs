@@ -1,4 +1,4 @@
-//! Object listings: versions 1 and 2 of S3's listing, and the listing of versions of objects.
+//! Listings of objects, versions 1 and 2, and of object versions.
 
 use data_encoding::BASE64URL_NOPAD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -20,7 +20,7 @@ use crate::xml;
 /// Most objects and prefixes in one page, as in S3.
 const PAGE_MAX: usize = 1000;
 
-/// Characters that `encoding-type=url` does not encode.
+/// Characters that `encoding-type=url` leaves unencoded.
 const URL_KEEPS: AsciiSet = NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -40,7 +40,7 @@ struct Ask {
     spelling: Spelling,
 }
 
-/// The parameters of a listing's input, except the start, which differs between the listings.
+/// Reads the parameters of a listing, except the start, which differs between the listings.
 macro_rules! ask {
     ($input:expr, $after:expr) => {
         Ask {
@@ -54,7 +54,8 @@ macro_rules! ask {
     };
 }
 
-/// Sets the fields that the three outputs share: the parameters, and all of the page except its objects.
+/// Sets the fields that the three outputs share: the parameters, and everything in the page except
+/// its objects.
 macro_rules! set_page {
     ($output:expr, $ask:expr, $page:expr) => {{
         let (ask, page): (&Ask, &Page) = (&$ask, &$page);
@@ -68,7 +69,7 @@ macro_rules! set_page {
     }};
 }
 
-/// A page; keys without their bucket.
+/// A page of a listing. Keys are without their bucket.
 #[derive(Default)]
 struct Page {
     objects: Vec<Meta>,
@@ -83,7 +84,7 @@ pub(super) struct Spelling {
 }
 
 impl Face {
-    /// Version 1 of the listing.
+    /// Lists objects, in version 1 of the listing.
     pub(super) async fn list_objects(
         &self,
         request: S3Request<ListObjectsInput>,
@@ -98,20 +99,21 @@ impl Face {
             ..ListObjectsOutput::default()
         };
         set_page!(output, ask, page);
-        // As in S3, only with a delimiter: without one the last key is the marker.
+        // As in S3, it is returned only with a delimiter. Without one, clients use the last key as
+        // the marker.
         let next = page.next.filter(|_| ask.delimiter.is_some());
         output.next_marker = ask.spelling.write(next);
         Ok(output)
     }
 
-    /// Version 2 of the listing.
+    /// Lists objects, in version 2 of the listing.
     pub(super) async fn list_objects_v2(
         &self,
         request: S3Request<ListObjectsV2Input>,
     ) -> S3Result<ListObjectsV2Output> {
         let input = request.input;
         let continued = input.continuation_token.as_deref().map(read_token).transpose()?;
-        // As in S3, the token replaces start-after, which clients send again with every page.
+        // As in S3, the token overrides start-after, which clients repeat with every page.
         let mut ask = ask!(input, continued.or_else(|| input.start_after.clone()));
         let settings = self.settings(&input.bucket).await?;
         let page = self.page(&mut ask).await?;
@@ -185,7 +187,7 @@ impl Face {
         Ok(output)
     }
 
-    /// Reads a page. Its content may force an encoding.
+    /// Reads a page. Its texts may force an encoding.
     async fn page(&self, ask: &mut Ask) -> S3Result<Page> {
         for text in [Some(&ask.prefix), ask.delimiter.as_ref(), ask.after.as_ref()]
             .into_iter()
@@ -193,7 +195,7 @@ impl Face {
         {
             ask.spelling = ask.spelling.carrying(text);
         }
-        // As in S3, a page of no entries is empty and not truncated.
+        // As in S3, a page with a limit of zero is empty and not truncated.
         if ask.limit == 0 {
             return Ok(Page::default());
         }
@@ -212,7 +214,7 @@ impl Face {
             prefixes: listing.prefixes.into_iter().map(name).collect(),
             next: listing.next.map(name),
         };
-        // A response names one encoding for all its texts, so a single key decides it for all.
+        // A response has one encoding for all its texts, so a single key can force it for all.
         let keys = page.objects.iter().map(|meta| meta.key.name());
         for text in keys.chain(page.prefixes.iter().map(String::as_str)) {
             ask.spelling = ask.spelling.carrying(text);
@@ -222,7 +224,7 @@ impl Face {
 }
 
 impl Page {
-    /// The objects in the form of versions 1 and 2.
+    /// Returns the objects in the form of listing versions 1 and 2.
     fn contents(&self, ask: &Ask, settings: Option<&BucketSettings>) -> Vec<Object> {
         let objects = self.objects.iter();
         objects.map(|meta| object(meta, ask.spelling, settings)).collect()
@@ -230,7 +232,7 @@ impl Page {
 }
 
 impl Spelling {
-    /// The encoding that the client asked for.
+    /// Returns the encoding that the client requested.
     pub(super) fn of(encoding: Option<&EncodingType>) -> S3Result<Self> {
         match encoding.map(EncodingType::as_str) {
             None | Some("") => Ok(Self { url: false }),
@@ -242,15 +244,15 @@ impl Spelling {
         }
     }
 
-    /// No encoding if XML can carry the text, otherwise percent-encoding: a client can decode that, but
-    /// cannot parse XML with control characters.
+    /// Keeps the encoding if XML can express the text, otherwise switches to percent-encoding. A
+    /// client can decode that, but cannot parse XML with control characters.
     pub(super) fn carrying(self, text: &str) -> Self {
         Self {
             url: self.url || !text.chars().all(xml::can_carry),
         }
     }
 
-    /// The value of the response's field.
+    /// Returns the value of the response's `EncodingType`.
     pub(super) fn encoding(self) -> Option<EncodingType> {
         self.url.then(|| EncodingType::from_static(EncodingType::URL))
     }
@@ -263,7 +265,7 @@ impl Spelling {
         prefixes.collect()
     }
 
-    /// Encodes a key, or a piece of one.
+    /// Encodes a key, or part of one.
     pub(super) fn write(self, text: Option<String>) -> Option<String> {
         match self.url {
             true => text.map(|text| utf8_percent_encode(&text, &URL_KEEPS).to_string()),
@@ -287,7 +289,7 @@ fn object(meta: &Meta, spelling: Spelling, settings: Option<&BucketSettings>) ->
     }
 }
 
-/// Number of entries allowed in a page.
+/// Returns the number of entries allowed in a page.
 pub(super) fn limit(asked: Option<i32>) -> S3Result<usize> {
     let limit = usize::try_from(asked.unwrap_or(PAGE_MAX as i32));
     limit

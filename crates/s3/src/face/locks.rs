@@ -1,4 +1,4 @@
-//! Object lock: configurations of buckets, retentions and legal holds of versions.
+//! Object lock: bucket configurations, and retentions and legal holds of versions.
 
 use http::StatusCode;
 use s3s::dto::{
@@ -21,7 +21,7 @@ use crate::lock::{self, DefaultRetention, ObjectLock, Span};
 use crate::names;
 
 impl Face {
-    /// The bucket's configuration.
+    /// Returns the bucket's configuration.
     pub(super) async fn get_object_lock_configuration(
         &self,
         request: S3Request<GetObjectLockConfigurationInput>,
@@ -43,7 +43,7 @@ impl Face {
         })
     }
 
-    /// Gives a bucket that keeps versions object lock, or changes its default retention.
+    /// Enables object lock on a versioned bucket, or changes its default retention.
     pub(super) async fn put_object_lock_configuration(
         &self,
         request: S3Request<PutObjectLockConfigurationInput>,
@@ -70,7 +70,7 @@ impl Face {
         Ok(PutObjectLockConfigurationOutput::default())
     }
 
-    /// The retention of a version.
+    /// Returns the retention of a version.
     pub(super) async fn get_object_retention(
         &self,
         request: S3Request<GetObjectRetentionInput>,
@@ -113,7 +113,8 @@ impl Face {
         };
         let target = (input.bucket.as_str(), &key, id);
         self.rewrite_protected(target, &request.extensions, protect, |meta, _| {
-            // The store lets anybody make a retention stricter; in S3 a mode changes only with this right.
+            // The store lets anybody make a retention stricter. In S3, changing the mode needs this
+            // permission.
             let now = Protection::of(&meta.attributes).in_force(system::wall_ms());
             let is_governance = now
                 .and_then(|now| now.retention)
@@ -131,7 +132,7 @@ impl Face {
         Ok(PutObjectRetentionOutput::default())
     }
 
-    /// Whether a version is under a legal hold.
+    /// Returns whether a version is under a legal hold.
     pub(super) async fn get_object_legal_hold(
         &self,
         request: S3Request<GetObjectLegalHoldInput>,
@@ -150,7 +151,7 @@ impl Face {
         })
     }
 
-    /// Puts a version under a legal hold, or ends it.
+    /// Sets or ends a legal hold on a version.
     pub(super) async fn put_object_legal_hold(
         &self,
         request: S3Request<PutObjectLegalHoldInput>,
@@ -171,7 +172,7 @@ impl Face {
         Ok(PutObjectLegalHoldOutput::default())
     }
 
-    /// What protects a version of an object in a bucket with object lock.
+    /// Returns the protection of a version in a bucket with object lock.
     async fn protection(&self, bucket: &str, name: &str, id: Option<VersionId>) -> S3Result<Protection> {
         let key = names::object(bucket, name)?;
         ObjectLock::of_bucket(&self.bucket(bucket).await?)?;
@@ -179,10 +180,11 @@ impl Face {
         Ok(Protection::of(&meta.attributes))
     }
 
-    /// Ends a retention that may be bypassed, if nothing else protects the version: it is about to be removed.
+    /// Ends a `governance` retention of a version that is about to be removed. Does nothing if
+    /// anything else protects the version.
     pub(super) async fn lift(&self, key: &Key, id: VersionId, extensions: &http::Extensions) -> S3Result<()> {
         let Ok(meta) = self.store.head_version(key, id).await else {
-            // The removal says what there is.
+            // The removal then reports the error.
             return Ok(());
         };
         let protection = Protection::of(&meta.attributes).in_force(system::wall_ms());
@@ -217,7 +219,7 @@ fn shown(default: DefaultRetention) -> ShownDefault {
     }
 }
 
-/// Sets the fields of an output that show what protects a version.
+/// Sets an output's fields for the protection of a version.
 macro_rules! set_lock {
     ($output:expr, $meta:expr) => {{
         let protection = store::Protection::of(&$meta.attributes);
@@ -236,7 +238,7 @@ macro_rules! set_lock {
 
 pub(super) use set_lock;
 
-/// The refusal of what a bucket is not in the state for.
+/// Returns the error for an operation that the bucket's state does not allow.
 pub(super) fn invalid_state(detail: &str) -> S3Error {
     let mut error = fault("InvalidBucketState", detail);
     error.set_status_code(StatusCode::CONFLICT);

@@ -1,5 +1,5 @@
-//! S3's operations over the store. Each is a method of [`Face`] in a module of its kind. Any other operation
-//! gets status 501 with its name.
+//! S3's operations on the store. Each is a method of [`Face`], in a module by topic. All other
+//! operations get status 501 with their name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,19 +31,19 @@ mod unset;
 mod uploads;
 pub(crate) mod versions;
 
-/// The S3 server's core: a store, and who may use it.
+/// The implementation of S3: a store, and its access keys.
 pub(crate) struct Face {
     pub(crate) store: Store,
     pub(crate) keys: Arc<Keys>,
     /// Longest content of a request in bytes.
     pub(crate) body_bytes_max: u64,
-    /// Held while a bucket's record is changed, so that changes through one process wait for each other
+    /// Held while a bucket's record is changed, so that concurrent changes in this process wait
     /// instead of retrying.
     pub(crate) changing: tokio::sync::Mutex<()>,
 }
 
 impl Face {
-    /// The bucket, or the error that it does not exist.
+    /// Returns the bucket, or an error if it does not exist.
     async fn bucket(&self, bucket: &str) -> S3Result<Bucket> {
         let found = self.store.bucket(bucket).await.map_err(from_store)?;
         found.ok_or_else(no_bucket)
@@ -59,9 +59,10 @@ impl Face {
         settings::change(&self.store, bucket, change).await
     }
 
-    /// Converts an error of the store about an object. A missing object may mean a missing bucket.
+    /// Converts a store error about an object. If the object is missing, the bucket may be missing
+    /// too.
     async fn explain(&self, bucket: &str, error: StoreError) -> s3s::S3Error {
-        // The bucket is looked up only now, so that requests for objects that exist pay for one lookup.
+        // The bucket is looked up only now, so that requests for existing objects need one lookup.
         let StoreError::NotFound(_) = error else {
             return from_store(error);
         };
@@ -72,7 +73,7 @@ impl Face {
         }
     }
 
-    /// The user of a request.
+    /// Returns the user of a request.
     fn user(&self, credentials: Option<&Credentials>) -> String {
         credentials.map_or_else(
             || "anonymous".to_owned(),
@@ -85,7 +86,7 @@ fn no_bucket() -> s3s::S3Error {
     fault("NoSuchBucket", "there is no such bucket")
 }
 
-/// A user as S3 shows an owner.
+/// Converts a user to an owner in S3's form.
 fn owner_named(user: &str) -> Owner {
     Owner {
         display_name: Some(user.to_owned()),
@@ -93,12 +94,12 @@ fn owner_named(user: &str) -> Owner {
     }
 }
 
-/// An entity tag as S3 shows it.
+/// Converts an entity tag to S3's form.
 fn etag(meta: &Meta) -> Option<ETag> {
     Some(ETag::Strong(meta.etag.clone()))
 }
 
-/// A size as S3's inputs and outputs have it.
+/// Converts a size to the type of S3's inputs and outputs.
 fn signed(size: u64) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Objects written and deleted.
+//! Writing and deleting objects.
 
 use futures_util::{StreamExt, stream};
 use http::Extensions;
@@ -22,11 +22,11 @@ use crate::lock::lock_of;
 use crate::names;
 use crate::preconditions::{self, Writing};
 
-/// Most keys in one request to delete many, as in S3.
+/// Most keys in one `DeleteObjects` request, as in S3.
 const DELETE_MAX: usize = 1000;
 
-/// Deletions of one request that run in parallel. One after another, a thousand deletions would each wait for
-/// disks to sync; many more would make other clients wait.
+/// Parallel deletions of one request. In sequence, a thousand deletions would each wait for disks
+/// to sync; many more in parallel would make other clients wait.
 const DELETE_WIDTH: usize = 16;
 
 impl Face {
@@ -80,7 +80,7 @@ impl Face {
         Ok(output)
     }
 
-    /// Deletes an object; a missing object is not an error, as in S3.
+    /// Deletes an object. As in S3, a missing object is not an error.
     pub(super) async fn delete_object(
         &self,
         request: S3Request<DeleteObjectInput>,
@@ -162,7 +162,8 @@ impl Face {
         })
     }
 
-    /// Deletes one object of many. `bypass` is given if retentions of mode `governance` may be bypassed.
+    /// Deletes one object out of many. `bypass` is given if retentions of mode `governance` may be
+    /// bypassed.
     async fn delete_one(
         &self,
         record: &Bucket,
@@ -182,7 +183,7 @@ impl Face {
         self.delete_if(record, &key, id, asked).await
     }
 
-    /// Deletes an object, or removes a version for good; what is not there counts as deleted.
+    /// Deletes an object, or removes one version permanently. A missing object counts as deleted.
     async fn delete_if(
         &self,
         record: &Bucket,
@@ -199,7 +200,7 @@ impl Face {
             });
         }
         let Some(condition) = asked.resolve(self, key).await? else {
-            // There is nothing that the conditions could be about, and that counts as deleted.
+            // There is no object to check the conditions against, which counts as deleted.
             return Ok(Deleted {
                 is_marker: false,
                 id: None,
@@ -217,11 +218,11 @@ impl Face {
     }
 }
 
-/// What a deletion has done.
+/// The result of a deletion.
 struct Deleted {
-    /// A delete marker was put, or removed.
+    /// Whether a delete marker was created or removed.
     is_marker: bool,
-    /// Its id, or that of the version that was removed.
+    /// Id of the delete marker, or of the version that was removed.
     id: Option<VersionId>,
 }
 
@@ -233,8 +234,8 @@ struct Asked {
 }
 
 impl Asked {
-    /// The condition for the store: on the version that was found to meet the client's conditions. `None` if there
-    /// are conditions and nothing to compare.
+    /// Returns the condition for the store: on the version that was found to meet the client's
+    /// conditions. `None` if there are conditions and no object.
     async fn resolve(&self, face: &Face, key: &Key) -> S3Result<Option<Condition>> {
         if self.etag.is_none() && self.modified.is_none() && self.size.is_none() {
             return Ok(Some(Condition::Always));
@@ -257,7 +258,7 @@ impl Asked {
         }
     }
 
-    /// Whether a version meets the conditions.
+    /// Reports whether a version meets the conditions.
     fn fits(&self, meta: &Meta) -> bool {
         let etag = self.etag.as_ref();
         etag.is_none_or(|etag| preconditions::holds(etag, &meta.etag))

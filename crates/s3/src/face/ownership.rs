@@ -1,4 +1,4 @@
-//! Ownership controls of buckets: who owns objects that other users write.
+//! Ownership controls of buckets: who owns the objects that other users write.
 
 use s3s::dto::{
     DeleteBucketOwnershipControlsInput, DeleteBucketOwnershipControlsOutput, GetBucketOwnershipControlsInput,
@@ -32,8 +32,8 @@ impl Face {
         })
     }
 
-    /// Sets who owns the objects of a bucket. `BucketOwnerEnforced` needs a bucket whose list grants nothing
-    /// to others.
+    /// Sets who owns the objects of a bucket. `BucketOwnerEnforced` needs a bucket whose ACL grants
+    /// nothing to others.
     pub(super) async fn put_bucket_ownership_controls(
         &self,
         request: S3Request<PutBucketOwnershipControlsInput>,
@@ -47,7 +47,7 @@ impl Face {
         Ok(PutBucketOwnershipControlsOutput::default())
     }
 
-    /// Removes the setting: objects belong to their writers.
+    /// Removes the setting: objects then belong to their writers.
     pub(super) async fn delete_bucket_ownership_controls(
         &self,
         request: S3Request<DeleteBucketOwnershipControlsInput>,
@@ -65,7 +65,7 @@ impl Face {
     }
 }
 
-/// Refuses to disable lists while one grants something to others.
+/// Refuses to disable ACLs while the bucket's ACL grants anything to others.
 pub(super) fn check_enforceable(settings: &BucketSettings) -> S3Result<()> {
     if settings.is_enforced() && !settings.acl.gives_only(&[&settings.owner]) {
         let detail = "the bucket's ACL gives others something: make it private first";

@@ -16,7 +16,7 @@ use crate::policy::Policy as Read;
 use crate::settings::{Block, BucketSettings};
 
 impl Face {
-    /// Returns the policy as it was put.
+    /// Returns the policy document as the client sent it.
     pub(super) async fn get_bucket_policy(
         &self,
         request: S3Request<GetBucketPolicyInput>,
@@ -38,7 +38,8 @@ impl Face {
         let malformed = |error: crate::policy::PolicyError| fault("MalformedPolicy", error.to_string());
         let policy = Read::read(&input.policy, bucket).map_err(malformed)?;
         self.change_rights(bucket, |settings| {
-            // Within the change, so that a block that another request sets at the same moment counts.
+            // Checked within the change, so that a public access block set concurrently is
+            // respected.
             if policy.is_public() && block(&self.keys, bucket, settings).public_policy {
                 return Err(fault(
                     "AccessDenied",
@@ -65,7 +66,7 @@ impl Face {
         Ok(DeleteBucketPolicyOutput::default())
     }
 
-    /// Returns whether the bucket's policy or list grants something to everybody.
+    /// Returns whether the bucket's policy or ACL grants anything to everybody.
     pub(super) async fn get_bucket_policy_status(
         &self,
         request: S3Request<GetBucketPolicyStatusInput>,
@@ -122,7 +123,7 @@ impl Face {
         Ok(PutPublicAccessBlockOutput::default())
     }
 
-    /// Removes the bucket's public access block. What the keys file blocks stays blocked.
+    /// Removes the bucket's public access block. `block_public` in the keys file remains in force.
     pub(super) async fn delete_public_access_block(
         &self,
         request: S3Request<DeletePublicAccessBlockInput>,
@@ -135,7 +136,8 @@ impl Face {
         Ok(DeletePublicAccessBlockOutput::default())
     }
 
-    /// Changes a bucket's access settings, which would have no effect unless its owner may own.
+    /// Changes a bucket's access settings. Refused if the owner lacks `own`, because the change
+    /// would have no effect.
     pub(super) async fn change_rights(
         &self,
         bucket: &str,

@@ -1,4 +1,4 @@
-//! Object reads: whole, a range, a part, or the headers alone.
+//! Reads of objects: whole, a range, a part, or the headers alone.
 
 use std::ops::Range;
 
@@ -18,18 +18,18 @@ use crate::error::{fault, not_implemented};
 use crate::preconditions::{Reading, continues};
 use crate::{names, part_sizes, preconditions};
 
-/// How often a read starts again because the object was replaced between reading its size and opening it.
-/// Fewer would fail reads of an object that is written every moment; after as many a writer is faster than
-/// this reader every time.
+/// How often a read restarts because the object was replaced between reading its size and opening
+/// it. With fewer attempts, reads of a frequently written object would fail; after this many, the
+/// writer is faster than this reader every time.
 const ATTEMPTS: usize = 5;
 
-/// Number of tags of an object; s3s has no field for it in the output of HEAD.
+/// Header with the number of an object's tags; s3s has no field for it in the output of HEAD.
 const TAG_COUNT: HeaderName = HeaderName::from_static("x-amz-tagging-count");
 
-/// Header by which a client accepts the newest reachable version when the current one is not known.
+/// Header by which a client accepts the newest reachable version if the current one is unknown.
 const READ: HeaderName = HeaderName::from_static("x-weft-read");
 
-/// The requested piece of an object.
+/// The requested part of an object.
 #[derive(Debug, Clone, Copy)]
 enum Piece {
     Whole,
@@ -38,7 +38,8 @@ enum Piece {
 }
 
 impl Piece {
-    /// The whole instead of a range, if the client has a range of another version already and says so.
+    /// Returns the whole object instead of a range if the client's `If-Range` names a different
+    /// version.
     fn unless_replaced(self, headers: &HeaderMap, meta: &Meta) -> Self {
         let modified = preconditions::seconds(&attributes::modified(meta));
         match self {
@@ -48,7 +49,7 @@ impl Piece {
     }
 }
 
-/// A piece of an object, found.
+/// The resolved part of an object.
 struct Found {
     range: Range<u64>,
     parts: Option<usize>,
@@ -114,7 +115,7 @@ impl Face {
         Ok(output)
     }
 
-    /// An object's headers.
+    /// Returns an object's headers.
     pub(super) async fn head_object(
         &self,
         request: S3Request<HeadObjectInput>,
@@ -143,7 +144,7 @@ impl Face {
             parts_count: found.parts.and_then(|count| i32::try_from(count).ok()),
             e_tag: etag(&meta),
             last_modified: Some(attributes::modified(&meta)),
-            // s3s applies these parameters to responses to GET, but not to HEAD.
+            // s3s applies these parameters to responses to GET but not to HEAD.
             content_type: input.response_content_type.or(headers.content_type),
             cache_control: input.response_cache_control.or(headers.cache_control),
             content_disposition: input.response_content_disposition.or(headers.content_disposition),
@@ -169,7 +170,7 @@ impl Face {
         Ok(response)
     }
 
-    /// Selected facts about an object.
+    /// Returns selected properties of an object.
     pub(super) async fn get_object_attributes(
         &self,
         request: S3Request<GetObjectAttributesInput>,
@@ -210,8 +211,8 @@ impl Face {
         })
     }
 
-    /// Opens a piece of an object. If the piece depends on the object's size or parts, these are read first;
-    /// if the object is replaced in between, the read starts again.
+    /// Opens a piece of an object. If the piece depends on the object's size or parts, these are
+    /// read first. The read restarts if the object is replaced in between.
     async fn open(
         &self,
         store: &Store,
@@ -232,7 +233,7 @@ impl Face {
             }
             let (range, looked) = match piece {
                 Piece::Whole => (None, None),
-                // The store cuts a range at the object's end, so its size need not be read first.
+                // The store cuts a range at the object's end, so the size need not be read first.
                 Piece::Bytes(dto::Range::Int { first, last }) => (
                     Some(first..last.map_or(u64::MAX, |last| last.saturating_add(1))),
                     None,
@@ -241,7 +242,7 @@ impl Face {
                     let meta = self.head_of(store, bucket, key, id).await?;
                     reading.check(&meta)?;
                     let found = find(piece, &meta)?;
-                    // An empty object or part has no valid range.
+                    // A range cannot be empty, unlike an object or a part.
                     (
                         Some(found.range).filter(|range| !range.is_empty()),
                         Some(meta.version),
@@ -250,7 +251,8 @@ impl Face {
             };
             let opened = match get(store, key, id, range).await {
                 Ok(opened) => opened,
-                // Conditions come before the range (RFC 9110, section 14.2): 304 and 412 replace 416.
+                // Conditions take precedence over the range (RFC 9110, section 14.2): 304 and 412
+                // replace 416.
                 Err(StoreError::Range { size, .. }) if looked.is_none() => {
                     reading.check(&self.head_of(store, bucket, key, id).await?)?;
                     return Err(unsatisfiable(size));
@@ -260,8 +262,8 @@ impl Face {
             refuse_marker(opened.meta.clone())?;
             let mut looked = looked.into_iter().chain(resumed);
             if looked.all(|version| version == opened.meta.version) {
-                // What was opened is compared, not what was looked at before: condition and content belong to
-                // one version.
+                // The conditions are checked on the opened version and not on the one examined
+                // before, so that condition and content belong to one version.
                 reading.check(&opened.meta)?;
                 let found = find(piece, &opened.meta)?;
                 return Ok((opened, found));
@@ -273,7 +275,7 @@ impl Face {
         ))
     }
 
-    /// Opens an object or a range of it as the source of a copy.
+    /// Opens an object, or a range of it, as the source of a copy.
     pub(super) async fn open_source(
         &self,
         bucket: &str,
@@ -300,7 +302,7 @@ async fn get(
     }
 }
 
-/// Which versions a client accepts: the current one, unless it sends `x-weft-read: any`.
+/// Returns which versions a client accepts: the current one, unless it sends `x-weft-read: any`.
 fn asked_reading(headers: &HeaderMap) -> S3Result<store::Reading> {
     match headers.get(READ).map(HeaderValue::as_bytes) {
         None => Ok(store::Reading::Current),
@@ -345,7 +347,7 @@ fn find(piece: Piece, meta: &Meta) -> S3Result<Found> {
                     partial: true,
                 })
             }
-            // As in S3, an object that was put in one piece is its own part 1.
+            // As in S3, an object that was not uploaded in parts is its own part 1.
             None if number == 1 => Ok(Found {
                 range: 0..meta.size,
                 parts: None,
@@ -381,8 +383,8 @@ fn unsatisfiable(size: u64) -> S3Error {
     error
 }
 
-/// The stored checksum of the requested whole or part. A range gets none, because that of the whole would
-/// mislead.
+/// Returns the stored checksum of the requested object or part. A range has none, because the
+/// checksum of the whole would mislead.
 fn sums(piece: Piece, found: &Found, meta: &Meta) -> Option<Checksum> {
     match piece {
         _ if !found.partial => Some(checksum::kept(&meta.attributes)),

@@ -1,4 +1,5 @@
-//! Writing an object again with other attributes ([`store::Store::rewrite`]). For clients it stays the same object.
+//! Rewrites an object with different attributes ([`store::Store::rewrite`]). Clients see the same
+//! object.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +13,8 @@ use crate::access::confirm;
 use crate::error::from_store;
 
 impl Face {
-    /// Rewrites an object, or a version of it, with the attributes that `change` makes of its own; does nothing if
-    /// they are unchanged.
+    /// Rewrites an object, or a version of it, with attributes modified by `change`. Does nothing
+    /// if they stay the same.
     pub(super) async fn rewrite(
         &self,
         target: (&str, &Key, Option<VersionId>),
@@ -24,7 +25,7 @@ impl Face {
             .await
     }
 
-    /// The same, with a change of the protection.
+    /// Like [`Face::rewrite`], and also changes the protection.
     pub(super) async fn rewrite_protected(
         &self,
         (bucket, key, id): (&str, &Key, Option<VersionId>),

@@ -1,4 +1,4 @@
-//! Tags of objects and buckets: an attribute in the form of the header that sets it.
+//! Tags of objects and buckets, stored as an attribute in the form of the header that sets them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,13 +25,13 @@ const TAGS_MAX: usize = 10;
 /// Most tags of a bucket, as in S3.
 const BUCKET_TAGS_MAX: usize = 50;
 
-/// Attribute of a bucket: its tags, in the form of a query string.
+/// Attribute of a bucket: its tags, as a query string.
 const BUCKET_TAGGING: &str = "weft-bucket-tagging";
 
-/// Longest name of a tag in characters, as in S3.
+/// Longest tag name in characters, as in S3.
 const NAME_CHARS_MAX: usize = 128;
 
-/// Longest value of a tag in characters, as in S3.
+/// Longest tag value in characters, as in S3.
 const VALUE_CHARS_MAX: usize = 256;
 
 impl Face {
@@ -144,7 +144,7 @@ impl Face {
     }
 }
 
-/// Refuses tags of an object that break S3's limits.
+/// Refuses tags of an object that exceed S3's limits.
 pub(super) fn check(attributes: &BTreeMap<String, String>) -> S3Result<()> {
     let text = attributes.get(TAGGING);
     text.map_or(Ok(()), |text| check_text(text, TAGS_MAX))
@@ -171,13 +171,13 @@ fn check_text(text: &str, tags_max: usize) -> S3Result<()> {
     Ok(())
 }
 
-/// Number of tags.
+/// Returns the number of tags, unless it is zero.
 pub(super) fn count(text: Option<&str>) -> Option<i32> {
     let count = text.map(|text| parse(text).len()).filter(|count| *count > 0);
     count.and_then(|count| i32::try_from(count).ok())
 }
 
-/// Tags in order of their names.
+/// Returns tags sorted by name.
 fn shown(text: &str) -> Vec<Tag> {
     let mut tags = parse(text);
     tags.sort();

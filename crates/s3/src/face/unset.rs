@@ -1,8 +1,8 @@
-//! Bucket configurations that clients can read but never set here. Reads get S3's response for a bucket
-//! without one, because clients that manage buckets (Terraform, `mc`) read all of them and stop at any other
-//! error.
+//! Bucket configurations that clients can read but not set. A read gets S3's response for a bucket
+//! without the configuration: clients that manage buckets (Terraform, `mc`) read every
+//! configuration and stop at any other error.
 //!
-//! Setting one is refused, with its name.
+//! Setting one is refused with the operation's name.
 
 use s3s::dto::{self, GetBucketRequestPaymentInput, GetBucketRequestPaymentOutput, Payer};
 use s3s::{S3Error, S3Request, S3Result};
@@ -10,12 +10,12 @@ use s3s::{S3Error, S3Request, S3Result};
 use super::Face;
 use crate::error::fault;
 
-/// Operations for which S3 reports absence with 404.
+/// Implements operations for which S3 reports absence with status 404.
 macro_rules! absent {
     ($($name:ident: $input:ident -> $output:ident, $code:literal, $what:literal;)*) => {
         impl Face {
             $(
-                /// Reports that there is none.
+                /// Reports that the bucket has no such configuration.
                 pub(super) async fn $name(&self, request: S3Request<dto::$input>) -> S3Result<dto::$output> {
                     self.bucket(&request.input.bucket).await?;
                     Err(none($code, $what))
@@ -25,12 +25,12 @@ macro_rules! absent {
     };
 }
 
-/// Operations for which S3 reports absence with an empty output.
+/// Implements operations for which S3 reports absence with an empty output.
 macro_rules! empty {
     ($($name:ident: $input:ident -> $output:ident;)*) => {
         impl Face {
             $(
-                /// Reports that there is none.
+                /// Reports that the bucket has no such configuration.
                 pub(super) async fn $name(&self, request: S3Request<dto::$input>) -> S3Result<dto::$output> {
                     self.bucket(&request.input.bucket).await?;
                     Ok(dto::$output::default())
@@ -40,12 +40,12 @@ macro_rules! empty {
     };
 }
 
-/// Operations that return an empty list.
+/// Implements operations that return an empty list.
 macro_rules! no_list {
     ($($name:ident: $input:ident -> $output:ident;)*) => {
         impl Face {
             $(
-                /// Reports that there are none.
+                /// Returns an empty list.
                 pub(super) async fn $name(&self, request: S3Request<dto::$input>) -> S3Result<dto::$output> {
                     self.bucket(&request.input.bucket).await?;
                     Ok(dto::$output {
@@ -83,7 +83,7 @@ no_list! {
 }
 
 impl Face {
-    /// Reports who pays: always the owner.
+    /// Returns who pays for requests: always the owner.
     pub(super) async fn get_bucket_request_payment(
         &self,
         request: S3Request<GetBucketRequestPaymentInput>,
@@ -95,7 +95,8 @@ impl Face {
     }
 }
 
-/// An error with status 404, set here because s3s has no status for some of these codes.
+/// Returns an error with status 404. The status is set here because s3s has none for some of these
+/// codes.
 fn none(code: &str, what: &str) -> S3Error {
     let mut error = fault(code, what);
     error.set_status_code(http::StatusCode::NOT_FOUND);

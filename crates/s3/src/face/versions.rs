@@ -1,4 +1,4 @@
-//! Versions: whether a bucket keeps them, their listing, and what a client asks for by `versionId`.
+//! Versions: the versioning of buckets, listings of versions, and requests with a `versionId`.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use s3s::dto::{
@@ -17,14 +17,14 @@ use crate::error::{fault, not_implemented};
 use crate::lock::ObjectLock;
 use crate::settings::BucketSettings;
 
-/// Header that says that a delete marker was met.
+/// Header that reports a delete marker.
 const DELETE_MARKER: HeaderName = HeaderName::from_static("x-amz-delete-marker");
 
 /// Header with the id of a version.
 const VERSION_ID: HeaderName = HeaderName::from_static("x-amz-version-id");
 
 impl Face {
-    /// Says whether the bucket keeps versions; nothing if it never has.
+    /// Returns the bucket's versioning; empty if it was never set.
     pub(super) async fn get_bucket_versioning(
         &self,
         request: S3Request<GetBucketVersioningInput>,
@@ -41,7 +41,7 @@ impl Face {
         })
     }
 
-    /// Has the bucket keep versions, or no longer.
+    /// Enables or suspends versioning of a bucket.
     pub(super) async fn put_bucket_versioning(
         &self,
         request: S3Request<PutBucketVersioningInput>,
@@ -76,7 +76,7 @@ impl Face {
         Ok(PutBucketVersioningOutput::default())
     }
 
-    /// The description of an object, or of the version that is asked for.
+    /// Returns the metadata of an object, or of the requested version.
     pub(super) async fn head_of(
         &self,
         store: &Store,
@@ -94,7 +94,7 @@ impl Face {
         }
     }
 
-    /// Converts an error of the store about an object, or about the version that was asked for.
+    /// Converts a store error about an object or the requested version.
     pub(super) async fn explain_version(
         &self,
         bucket: &str,
@@ -115,7 +115,7 @@ impl Face {
         }
     }
 
-    /// The error of an object that is not there, which names the delete marker that hides it.
+    /// Adds the delete marker that hides an object, if any, to the error for the missing object.
     async fn with_marker(&self, bucket: &str, key: &Key, mut absent: S3Error) -> S3Error {
         let is_versioned = match self.store.bucket_as_known(bucket).await {
             Ok(Some(record)) => record.versioning() != Versioning::Unversioned,
@@ -124,7 +124,7 @@ impl Face {
         if !is_versioned {
             return absent;
         }
-        // Without the marker the answer is right as well.
+        // The response is correct without the marker as well.
         if let Ok(Some(marker)) = self.store.hiding_marker(key).await {
             absent.set_headers(marker_headers(marker.id));
         }
@@ -132,7 +132,7 @@ impl Face {
     }
 }
 
-/// The version that a client names; `None` if it names none.
+/// Parses the version that a client requests; `None` if it requests none.
 pub(crate) fn asked_version(text: Option<&str>) -> S3Result<Option<VersionId>> {
     let Some(text) = text.filter(|text| !text.is_empty()) else {
         return Ok(None);
@@ -146,14 +146,14 @@ pub(crate) fn asked_version(text: Option<&str>) -> S3Result<Option<VersionId>> {
     }
 }
 
-/// The id of a version as outputs have it: that of an object that was written while its bucket kept no versions
-/// is told only where it was asked for.
+/// Returns a version's id for an output. The id of an object written without versioning is returned
+/// only if the client named a version.
 pub(super) fn shown_id(meta: &Meta, asked: Option<VersionId>) -> Option<String> {
     let id = VersionId::of(meta);
     (asked.is_some() || id != VersionId::NULL).then(|| id.to_string())
 }
 
-/// A delete marker can be removed, and nothing else.
+/// Refuses a delete marker: it can be removed, but not read or changed.
 pub(super) fn refuse_marker(meta: Meta) -> S3Result<Meta> {
     if !is_delete_marker(&meta.attributes) {
         return Ok(meta);
@@ -182,7 +182,7 @@ fn marker_headers(id: VersionId) -> HeaderMap {
     headers
 }
 
-/// A version as the listing shows it.
+/// Converts a version for the listing.
 pub(super) fn version(version: &ObjectVersion, spelling: Spelling, settings: &BucketSettings) -> Version {
     let (class, meta) = (
         ObjectVersionStorageClass::from_static(ObjectVersionStorageClass::STANDARD),
@@ -201,7 +201,7 @@ pub(super) fn version(version: &ObjectVersion, spelling: Spelling, settings: &Bu
     }
 }
 
-/// A delete marker as the listing shows it.
+/// Converts a delete marker for the listing.
 pub(super) fn marker(
     version: &ObjectVersion,
     spelling: Spelling,

@@ -1,4 +1,4 @@
-//! The head of a request, as s3s will read it.
+//! The head of a request, interpreted as s3s interprets it.
 
 use http::{HeaderMap, Method, Uri};
 use percent_encoding::percent_decode_str;
@@ -17,7 +17,7 @@ pub(crate) struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// The head of `request`.
+    /// Returns the head of `request`.
     pub(crate) fn of<B>(request: &'a http::Request<B>) -> Self {
         Self {
             method: request.method(),
@@ -26,7 +26,7 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Names and values of the query, decoded as s3s decodes them.
+    /// Returns names and values of the query, decoded as s3s decodes them.
     pub(super) fn query(
         self,
     ) -> impl Iterator<Item = (std::borrow::Cow<'a, str>, std::borrow::Cow<'a, str>)> {
@@ -37,7 +37,7 @@ impl<'a> Head<'a> {
         self.query().any(|(found, _)| found == name)
     }
 
-    /// The operation that it names; `None` if it is about no bucket, or a preflight.
+    /// Returns the requested operation; `None` for a request without a bucket, or a preflight.
     pub(crate) fn operation(self) -> Option<Result<Named, Refusal>> {
         let path = percent_decode_str(self.uri.path()).decode_utf8_lossy();
         let path = path.strip_prefix('/').unwrap_or(&path);
@@ -57,8 +57,8 @@ impl<'a> Head<'a> {
         }))
     }
 
-    /// Whether s3s may take this for a browser's form. It covers more than real forms, because s3s has its
-    /// own parser for the type.
+    /// Reports whether s3s may take the request for a browser's form. This covers more than real
+    /// forms, because s3s parses the content type in its own way.
     pub(crate) fn is_form(self) -> bool {
         let is_multipart = |value: &http::HeaderValue| {
             let start = value.as_bytes().trim_ascii_start().get(..10);

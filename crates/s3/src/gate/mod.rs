@@ -1,13 +1,13 @@
-//! Checks before a request is dispatched: it refuses signatures that do not cover the request, and requests
-//! that need one.
+//! Checks before a request is dispatched: refuses signatures that do not cover the request, and
+//! requests that need a signature.
 //!
 //! Invariants of a request that passes:
-//!  - it is signed in one way at most, and s3s verifies the same one that was found here;
-//!  - its signature, if any, covers every header that begins with `x-amz-`: the holder of a presigned address
-//!    can ask for what was signed and for nothing else;
-//!  - version 2 signatures are used only where they are allowed, and in headers only for 15 minutes.
+//!  - it has at most one signature, and s3s verifies the same one that was found here;
+//!  - its signature, if any, covers every header that begins with `x-amz-`, so the holder of a
+//!    presigned URL can make only the signed request;
+//!  - version 2 signatures are used only if allowed, and are valid for 15 minutes in headers.
 //!
-//! s3s computes the signature and reports every other error in one.
+//! s3s verifies the signature itself and reports all other errors in it.
 
 use http::HeaderMap;
 
@@ -32,7 +32,7 @@ const OVERRIDES: [&str; 6] = [
     "response-expires",
 ];
 
-/// Checks a request's head. Returns how it is signed, if it is.
+/// Checks a request's head. Returns how the request is signed.
 ///
 /// # Errors
 /// The response to send instead of dispatching the request.
@@ -47,19 +47,19 @@ pub(crate) fn check(head: Head<'_>, version_2: bool) -> Result<Way, Refusal> {
             refuse_unsigned(head.headers, signed)?;
         }
     }
-    // A form's policy covers its fields, but nothing covers its headers.
+    // A form's policy covers its fields, but its headers are not covered by anything.
     if head.is_form() {
         refuse_unsigned(head.headers, &[])?;
     }
     Ok(signing.way(head))
 }
 
-/// Refuses unsigned `x-amz-` headers: s3s would obey them, and the holder of a presigned address could add
-/// them.
+/// Refuses unsigned `x-amz-` headers: the holder of a presigned URL could add them, and s3s would
+/// obey.
 fn refuse_unsigned(headers: &HeaderMap, signed: &[String]) -> Result<(), Refusal> {
     let own = |name: &&http::HeaderName| name.as_str().starts_with("x-amz-");
-    // s3s ignores a value that is not UTF-8 when it verifies, and finds no header for a name that is not in
-    // lower case: neither counts as signed.
+    // During verification s3s ignores values that are not UTF-8, and does not find headers named in
+    // upper case. Neither counts as signed.
     let is_signed = |name: &http::HeaderName| {
         let mut values = headers.get_all(name).iter();
         signed.iter().any(|signed| signed == name.as_str())
@@ -78,8 +78,8 @@ fn refuse_unsigned(headers: &HeaderMap, signed: &[String]) -> Result<(), Refusal
     Err(Refusal::denied(message).and("HeadersNotSigned", unsigned.join(", ")))
 }
 
-/// Refuses response overrides in unsigned requests: a stranger must not choose how a public object is shown
-/// under its owner's address.
+/// Refuses response overrides in unsigned requests: a stranger must not choose how a public object
+/// is presented under its owner's URL.
 fn refuse_overrides(head: Head<'_>) -> Result<(), Refusal> {
     match OVERRIDES.iter().any(|name| head.asks(name)) {
         false => Ok(()),

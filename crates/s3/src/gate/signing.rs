@@ -1,17 +1,17 @@
-//! How a request is signed, read from its head so strictly that s3s cannot find another signature in it.
+//! How a request is signed, parsed so strictly that s3s cannot find a different signature.
 
 use http::header::AUTHORIZATION;
 
 use super::head::Head;
 use crate::refusal::Refusal;
 
-/// The region suggested to clients that signed for an invalid one. Every other region is accepted.
+/// The region suggested to clients that signed for an invalid one. All valid regions are accepted.
 pub(super) const REGION: &str = "us-east-1";
 
-/// Algorithm of version 4.
+/// Algorithm of version 4 signatures.
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 
-/// Where a signature is.
+/// Where the signature is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Header,
@@ -21,7 +21,7 @@ pub(super) enum Place {
 /// A request's signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Signing {
-    /// None, or one in a form.
+    /// No signature, or one in a form.
     Nobody,
     /// HMAC-SHA1 of version 2.
     Version2(Place),
@@ -34,7 +34,7 @@ pub(super) enum Signing {
     },
 }
 
-/// How a request is signed, in the words of S3's access log.
+/// How a request is signed, in the terms of S3's access log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Way {
     /// `SigV2` or `SigV4`.
@@ -44,16 +44,16 @@ pub(crate) struct Way {
 }
 
 impl Signing {
-    /// Reads how a request is signed.
+    /// Determines how a request is signed.
     ///
     /// # Errors
-    /// If it is signed in several ways, or in one that cannot be parsed.
+    /// If it has several signatures, or one that cannot be parsed.
     pub(super) fn of(head: Head<'_>) -> Result<Self, Refusal> {
         let headers: Vec<_> = head.headers.get_all(AUTHORIZATION).iter().collect();
         let version_2 = head.asks("Signature");
         let version_4 = head.asks("X-Amz-Signature");
-        // s3s tries these in order and uses the first: with several, the one checked here and the one
-        // verified there could differ.
+        // s3s tries these in order and uses the first. With several signatures, the one checked
+        // here and the one verified by s3s could differ.
         if headers.len() + usize::from(version_2) + usize::from(version_4) > 1 {
             let message = "only one way of signing is possible: one Authorization header, or X-Amz-Signature or \
                            Signature in the address";
@@ -115,8 +115,8 @@ impl Signing {
         }
     }
 
-    /// Refuses an invalid region (`US`, s3cmd's default) and names a valid one, for which clients then sign
-    /// again.
+    /// Refuses an invalid region (such as `US`, s3cmd's default) and suggests a valid one, for
+    /// which clients then sign again.
     pub(super) fn check_region(&self) -> Result<(), Refusal> {
         let Self::Version4 { place, region, .. } = self else {
             return Ok(());
@@ -132,7 +132,7 @@ impl Signing {
         Err(Refusal::bad(code, message).and("Region", REGION))
     }
 
-    /// The same in the words of the access log.
+    /// Returns the same in the terms of the access log.
     pub(super) fn way(&self, head: Head<'_>) -> Way {
         let (version, place) = match self {
             Self::Nobody if head.is_form() => (None, Some("POST")),

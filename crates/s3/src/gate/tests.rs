@@ -41,7 +41,7 @@ fn what_is_not_signed_is_not_obeyed() {
     check("PUT", ADDRESS, &[], "");
     check("PUT", ADDRESS, &[copy], "AccessDenied");
     check("PUT", ADDRESS, &[("x-amz-acl", "public-read")], "AccessDenied");
-    // A name in capitals finds no header where the signature is verified.
+    // A signed header name in capitals is not found during verification.
     let capitals = SIGNED.replace("x-amz-date", "X-Amz-Date");
     check(
         "PUT",
@@ -49,7 +49,7 @@ fn what_is_not_signed_is_not_obeyed() {
         &[("authorization", &capitals), date],
         "AccessDenied",
     );
-    // Headers that are not S3's own need not be signed, and a stranger has nothing to sign with.
+    // Only S3's own headers must be signed, and anonymous requests have no signature.
     check(
         "PUT",
         ADDRESS,

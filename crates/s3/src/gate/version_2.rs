@@ -1,8 +1,10 @@
-//! Signatures of version 2: HMAC-SHA1 over only part of a request. Refused unless the settings allow them.
+//! Version 2 signatures: HMAC-SHA1 over only part of a request. Refused unless the settings allow
+//! them.
 //!
-//! In a header they do not expire: a reader of one could replay it forever, so the request's signed date must
-//! be recent. In an address `Expires` is signed. Version 2 signs only the query parameters that S3 had at its
-//! time; the others could be added by anybody, so they are refused.
+//! In a header such a signature does not expire, so the request's signed date must be recent:
+//! otherwise an eavesdropper could replay the request forever. In a URL `Expires` is signed.
+//! Version 2 signs only those sub-resources that S3 had at the time. Anybody could add newer ones,
+//! so they are refused.
 
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, DATE, HeaderName};
@@ -17,7 +19,7 @@ use crate::refusal::Refusal;
 /// Longest time between a request's date and now, as in S3.
 const AGE_MAX: Duration = Duration::minutes(15);
 
-/// Parameters that choose another operation and are not signed.
+/// Parameters that select a different operation and are not signed.
 const UNSIGNED: [&str; 13] = [
     "attributes",
     "encryption",
@@ -34,7 +36,7 @@ const UNSIGNED: [&str; 13] = [
     "x-id",
 ];
 
-/// Refuses requests that must not be signed by version 2.
+/// Refuses requests that must not have a version 2 signature.
 pub(super) fn check(head: Head<'_>, signing: &Signing, allowed: bool) -> Result<(), Refusal> {
     debug_assert!(matches!(signing, Signing::Version2(_)));
     if !allowed {
@@ -50,7 +52,7 @@ pub(super) fn check(head: Head<'_>, signing: &Signing, allowed: bool) -> Result<
     }
 }
 
-/// The refusal where version 2 is not allowed.
+/// Returns the refusal if version 2 is not allowed.
 pub(crate) fn refused() -> Refusal {
     let message = "the authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256 (boto3: \
                    Config(signature_version=\"s3v4\"))";
@@ -71,7 +73,7 @@ fn check_age(headers: &HeaderMap, now: OffsetDateTime) -> Result<(), Refusal> {
     }
 }
 
-/// The date that the signature covers: `x-amz-date` replaces `Date`.
+/// Returns the date that the signature covers: `x-amz-date` takes precedence over `Date`.
 fn signed_date(headers: &HeaderMap) -> Option<OffsetDateTime> {
     let own = HeaderName::from_static("x-amz-date");
     let name = if headers.contains_key(&own) { own } else { DATE };

@@ -1,4 +1,5 @@
-//! Conditions and ranges of a read, decided from what is known of the version (RFC 9110, sections 13 and 14).
+//! Conditions and ranges of a read, evaluated against a version's metadata (RFC 9110, sections 13
+//! and 14).
 
 use http::HeaderMap;
 use http::header::{
@@ -9,7 +10,7 @@ use object_store::GetRange;
 
 use crate::preconditions::{continues, http_seconds};
 
-/// Headers that make an answer depend on the version.
+/// Headers that make the response depend on the version.
 const CONDITIONS: [HeaderName; 5] = [
     IF_MATCH,
     IF_NONE_MATCH,
@@ -18,12 +19,12 @@ const CONDITIONS: [HeaderName; 5] = [
     IF_RANGE,
 ];
 
-/// What the conditions of a request come to.
+/// The result of a request's conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Its answer is the version: the range of it that was asked for, or all of it if `is_whole`.
+    /// The response is the version: the requested range, or all of it if `is_whole`.
     Answer {
-        /// Whether a range does not count, because the client has a part of another version.
+        /// Whether the range is ignored, because the client has part of a different version.
         is_whole: bool,
     },
     /// Status 304.
@@ -32,12 +33,13 @@ pub(crate) enum Verdict {
     Failed,
 }
 
-/// Whether a request has any condition.
+/// Reports whether a request has any condition.
 pub(crate) fn has_conditions(headers: &HeaderMap) -> bool {
     CONDITIONS.iter().any(|name| headers.contains_key(name))
 }
 
-/// Weighs the conditions in `asked` for a version with the headers `version`, in the order of RFC 9110, section 13.2.2.
+/// Evaluates the conditions in `asked` for a version with the headers `version`, in the order of
+/// RFC 9110, section 13.2.2.
 pub(crate) fn weigh(asked: &HeaderMap, version: &HeaderMap) -> Verdict {
     let tag = version
         .get(ETAG)
@@ -69,7 +71,7 @@ pub(crate) fn weigh(asked: &HeaderMap, version: &HeaderMap) -> Verdict {
     }
 }
 
-/// The entity tags of a header, as one list.
+/// Returns the entity tags of a header, joined to one list.
 fn tags(asked: &HeaderMap, name: HeaderName) -> Option<String> {
     let values: Vec<_> = asked
         .get_all(name)
@@ -79,7 +81,7 @@ fn tags(asked: &HeaderMap, name: HeaderName) -> Option<String> {
     (!values.is_empty()).then(|| values.join(","))
 }
 
-/// Whether a list names a tag. Clients of S3 may leave the quotes out.
+/// Reports whether a list contains a tag. S3 clients may omit the quotes.
 fn names(list: &str, tag: &str, strongly: bool) -> bool {
     if list.trim() == "*" {
         return true;
@@ -99,18 +101,18 @@ fn date(headers: &HeaderMap, name: HeaderName) -> Option<i64> {
     http_seconds(headers.get(name)?.to_str().ok()?)
 }
 
-/// What of an object is wanted.
+/// The requested part of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// All of it.
+    /// The whole object.
     All,
     /// One range.
     Range(GetRange),
-    /// Several ranges, or something that is none: for the upstream to answer.
+    /// Several ranges, or a range that cannot be parsed: the upstream answers these.
     Other,
 }
 
-/// The range that a request asks for.
+/// Returns the range that a request asks for.
 pub(crate) fn wanted(headers: &HeaderMap) -> Wanted {
     let mut values = headers.get_all(RANGE).iter();
     let Some(value) = values.next() else {
@@ -176,14 +178,14 @@ mod tests {
         check(&[(IF_MODIFIED_SINCE, OLD)], answer);
         check(&[(IF_MODIFIED_SINCE, THEN)], Verdict::NotModified);
         check(&[(IF_MODIFIED_SINCE, NEW)], Verdict::NotModified);
-        // A tag overrules the date of its kind.
+        // A tag overrides the date of its kind.
         check(&[(IF_MATCH, "\"abc\""), (IF_UNMODIFIED_SINCE, OLD)], answer);
         check(&[(IF_NONE_MATCH, "\"x\""), (IF_MODIFIED_SINCE, THEN)], answer);
         check(
             &[(IF_MATCH, "\"x\""), (IF_NONE_MATCH, "\"abc\"")],
             Verdict::Failed,
         );
-        // What is no date is no condition.
+        // A value that is not a date is not a condition.
         check(&[(IF_UNMODIFIED_SINCE, "yesterday")], answer);
     }
 

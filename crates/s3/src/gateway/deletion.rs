@@ -1,5 +1,5 @@
-//! The list of objects to be deleted at once: read, renamed and written anew. Nothing of it is passed on that was not
-//! understood here, because the upstream deletes with the gateway's rights.
+//! The list of a `DeleteObjects` request: parsed, renamed and written again. Only elements that
+//! were parsed here are passed on, because the upstream deletes with the gateway's permissions.
 
 use data_encoding::BASE64;
 use http::{HeaderMap, HeaderValue};
@@ -11,21 +11,21 @@ use s3s::xml::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 use super::places::{Places, Route};
 use crate::error::fault;
 
-/// A list of objects of one bucket of the upstream.
+/// A list of objects to delete in one bucket of the upstream.
 pub(crate) struct Deletion {
-    /// Where they lie; of a list without objects, the bucket.
+    /// The route of the objects, which all share one.
     pub(crate) route: Route,
-    /// Their keys at the upstream.
+    /// Their keys in the upstream.
     pub(crate) keys: Vec<String>,
-    /// The list for the upstream.
+    /// The document for the upstream.
     pub(crate) document: Vec<u8>,
 }
 
 impl Deletion {
-    /// Reads a client's list.
+    /// Parses a client's list.
     ///
     /// # Errors
-    /// If it is no list, or its keys lie at several places.
+    /// If it cannot be parsed, or its keys have different routes.
     pub(crate) fn read(document: &[u8], bucket: &str, places: &Places) -> S3Result<Self> {
         let malformed = || fault("MalformedXML", "the body is no list of objects to delete");
         let mut reader = Deserializer::new(document);
@@ -56,7 +56,7 @@ impl Deletion {
         })
     }
 
-    /// Replaces the digests of the client's list by that of the new one.
+    /// Replaces the digests of the client's document by that of the new one.
     pub(crate) fn set_digest(&self, headers: &mut HeaderMap) -> S3Result<()> {
         let sums: Vec<_> = headers
             .keys()

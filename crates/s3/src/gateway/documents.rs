@@ -1,4 +1,5 @@
-//! Documents of the upstream with the names that clients know: listings, answers about uploads, errors.
+//! Rewrites names in the upstream's documents to those that clients know: listings, upload
+//! responses, errors.
 
 use quick_xml::events::{BytesText, Event};
 use quick_xml::{Reader, Writer};
@@ -7,7 +8,7 @@ use super::places::Route;
 use crate::query::encode_path;
 use crate::xml::escape;
 
-/// Documents that name keys or buckets.
+/// Documents that contain keys or bucket names.
 const DOCUMENTS: [&str; 8] = [
     "ListBucketResult",
     "ListVersionsResult",
@@ -19,13 +20,13 @@ const DOCUMENTS: [&str; 8] = [
     "Error",
 ];
 
-/// A document that is no XML.
+/// A document that is not valid XML.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Malformed {
-    /// Its elements.
+    /// Malformed elements.
     #[error("an answer is no XML: {0}")]
     Xml(#[from] quick_xml::Error),
-    /// A character in a text.
+    /// A malformed character reference in a text.
     #[error("an answer is no XML: {0}")]
     Escape(#[from] quick_xml::escape::EscapeError),
     /// The new document could not be written.
@@ -33,11 +34,11 @@ pub(crate) enum Malformed {
     Write(#[from] std::io::Error),
 }
 
-/// A document with the client's names; as it is if it names nothing.
+/// Returns a document with the client's names; unchanged if it contains no names.
 pub(crate) fn rename(document: &[u8], route: &Route) -> Result<Vec<u8>, Malformed> {
     let mut reader = Reader::from_reader(document);
     let mut writer = Writer::new(Vec::with_capacity(document.len()));
-    // Listings in which keys are escaped say so, some only behind the first keys.
+    // Listings declare whether keys are encoded; some do so only after the first keys.
     let said = b"<EncodingType>url</EncodingType>";
     let renaming = Renaming {
         route,
@@ -66,7 +67,7 @@ pub(crate) fn rename(document: &[u8], route: &Route) -> Result<Vec<u8>, Malforme
             }
             Event::End(_) => depth -= 1,
             Event::Empty(empty) if depth == 1 && empty.name().as_ref() == b"Prefix" => {
-                // Nothing at the upstream may be a folder here.
+                // An empty prefix in the upstream may be a folder for the client.
                 writer.write_event(Event::Start(empty.clone()))?;
                 let prefix = renaming.key("");
                 writer.write_event(Event::Text(BytesText::from_escaped(escape(&prefix))))?;
@@ -79,19 +80,20 @@ pub(crate) fn rename(document: &[u8], route: &Route) -> Result<Vec<u8>, Malforme
     }
 }
 
-/// What the text of an element names.
+/// The kind of name in an element's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Named {
     Bucket,
-    /// A key, or the beginning of one.
+    /// A key or a prefix of one.
     Key,
-    /// A key, or nothing.
+    /// A key, or empty.
     Marker,
     /// `/BUCKET/KEY`.
     Resource,
 }
 
-/// What an element of a document names, so many elements below its root; `None` if it names nothing.
+/// Returns the kind of name in an element at this depth below the root; `None` if it contains no
+/// name.
 fn named_by(element: &str, depth: usize) -> Option<Named> {
     match element {
         "Key" | "Prefix" => Some(Named::Key),
@@ -147,7 +149,8 @@ impl Renaming<'_> {
     }
 }
 
-/// What follows `prefix` in a text of which any character may be escaped, and a plus sign stands for a space.
+/// Returns the rest of a percent-encoded text after `prefix`. Any character may be encoded, and a
+/// plus sign is a space.
 fn after_encoded<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -168,7 +171,7 @@ fn after_encoded<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     text.get(at..)
 }
 
-/// The listing of all buckets, with those that `shows` wants.
+/// Returns the listing of all buckets, reduced to those that `shows` selects.
 pub(crate) fn filter_buckets(document: &[u8], shows: impl Fn(&str) -> bool) -> Result<Vec<u8>, Malformed> {
     let mut reader = Reader::from_reader(document);
     let mut writer = Writer::new(Vec::with_capacity(document.len()));
@@ -190,7 +193,7 @@ pub(crate) fn filter_buckets(document: &[u8], shows: impl Fn(&str) -> bool) -> R
     }
 }
 
-/// The text of the element `Name`.
+/// Returns the text of the element `Name`.
 fn name_in(xml: &str) -> Result<Option<String>, Malformed> {
     let mut reader = Reader::from_str(xml);
     loop {
@@ -239,7 +242,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// However a listing escapes a key, what follows the prefix keeps its form, and another key is left alone.
+        /// However a listing encodes a key, the rest after the prefix keeps its form, and other
+        /// keys are unchanged.
         #[test]
         fn the_beginning_is_found_in_any_form(prefix in "\\PC{0,8}", rest in "\\PC{0,8}", plus in proptest::bool::ANY) {
             let encoded = |text: &str| {

@@ -1,4 +1,4 @@
-//! Content of the upstream on its way to a client.
+//! The body of an upstream response on its way to a client.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,10 +10,10 @@ use hyper::body::Incoming;
 use s3s::StdError;
 use tokio::time::Sleep;
 
-/// How long the upstream may be silent within an answer. As long as clients may be within a request.
+/// How long the upstream may pause within a response; the same as for clients within a request.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
-/// The body of an answer; it fails if nothing comes for too long while it is read.
+/// The body of a response. Reading fails if the upstream sends nothing for too long.
 pub(crate) struct Download {
     inner: Incoming,
     silence: Option<Pin<Box<Sleep>>>,

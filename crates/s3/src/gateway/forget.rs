@@ -1,24 +1,25 @@
-//! What a write does to what the tier knows.
+//! Invalidation of cached objects by writes.
 
 use cache::CachedOrigin;
 
-/// Objects of a bucket of the upstream that a request may change. They are forgotten when it begins, because from then
-/// on both versions may be there, and again at its end, whatever that is: readers in between may have seen the old one.
+/// Objects in a bucket of the upstream that a request may change. They are invalidated when the
+/// request begins, because from then on either version may be returned. They are invalidated again
+/// when it ends, even if it failed, because concurrent reads may have cached the old version.
 pub(crate) struct Forgotten {
     bucket: CachedOrigin,
     which: Which,
 }
 
-/// Which objects of a bucket.
+/// A selection of objects in a bucket.
 pub(crate) enum Which {
-    /// Every one.
+    /// All objects.
     All,
-    /// Those with these keys.
+    /// The objects with these keys.
     Keys(Vec<String>),
 }
 
 impl Forgotten {
-    /// Forgets, now and when this is dropped.
+    /// Invalidates the objects now, and again on drop.
     pub(crate) fn new(bucket: CachedOrigin, which: Which) -> Self {
         let forgotten = Self { bucket, which };
         forgotten.forget();

@@ -1,4 +1,4 @@
-//! A request as it is passed on, and the answer as it comes back.
+//! Forwards requests to the upstream and returns its responses.
 
 use std::sync::Arc;
 
@@ -23,25 +23,25 @@ use crate::exchange::Exchange;
 use crate::operation::COPY_SOURCE;
 use crate::query::{Query, encode_path};
 
-/// Longest document in bytes whose names are changed: a listing of a thousand keys of a thousand bytes, each byte
-/// escaped.
+/// Longest document in bytes in which names are rewritten: fits a listing of a thousand keys of a
+/// thousand bytes, each byte escaped.
 const DOCUMENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Marks an answer of the upstream: it goes out as it came.
+/// Marks a response of the upstream, which is sent uncorrected.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FromUpstream;
 
-/// A request of a client whose content has not been read.
+/// A client's request whose content has not been read yet.
 pub(crate) struct Passing {
     pub(crate) ask: Ask,
-    /// What broke off the content, if something did.
+    /// The error that broke off the content, if any.
     pub(crate) faults: Faults,
 }
 
-/// The request for the upstream, with the client's headers and content.
+/// Returns the request for the upstream, with the client's headers and content.
 ///
 /// # Errors
-/// If the content has a checksum that is not known.
+/// If the content has an unknown checksum.
 pub(crate) fn passing(
     request: &mut S3Request<Body>,
     route: &Route,
@@ -62,7 +62,7 @@ pub(crate) fn passing(
     Ok(Passing { ask, faults })
 }
 
-/// A client's content, and its digest as the upstream is told.
+/// Returns a client's content, and the digest to send to the upstream.
 fn content(request: &mut S3Request<Body>, faults: &Faults) -> S3Result<(Content, String)> {
     let has_content = request.headers.contains_key(CONTENT_LENGTH)
         || request.headers.contains_key(http::header::TRANSFER_ENCODING);
@@ -80,7 +80,7 @@ fn content(request: &mut S3Request<Body>, faults: &Faults) -> S3Result<(Content,
     Ok((Content::new(upload), payload))
 }
 
-/// The error for a request that got no answer.
+/// Returns the error for a request without a response.
 pub(crate) fn unanswered(error: &AskError, faults: &Faults) -> S3Error {
     if let Some(fault) = faults.take() {
         return fault;
@@ -92,7 +92,7 @@ pub(crate) fn unanswered(error: &AskError, faults: &Faults) -> S3Error {
     }
 }
 
-/// An answer as it is.
+/// Returns a response unchanged.
 pub(crate) fn unchanged(answer: Response<Incoming>) -> S3Response<Body> {
     let (head, body) = answer.into_parts();
     response(
@@ -102,7 +102,7 @@ pub(crate) fn unchanged(answer: Response<Incoming>) -> S3Response<Body> {
     )
 }
 
-/// An answer that goes out as it is here.
+/// Creates a response that is sent uncorrected.
 pub(crate) fn response(status: StatusCode, headers: HeaderMap, body: Body) -> S3Response<Body> {
     let mut response = S3Response::new(body);
     response.status = Some(status);
@@ -111,7 +111,7 @@ pub(crate) fn response(status: StatusCode, headers: HeaderMap, body: Body) -> S3
     response
 }
 
-/// An answer with the client's names, if it is a document that has any.
+/// Returns a response with the client's names, if it is a document that contains names.
 pub(crate) async fn renamed(answer: Response<Incoming>, route: &Route) -> S3Result<S3Response<Body>> {
     if !route.renames() || !is_xml(answer.headers()) {
         return Ok(unchanged(answer));
@@ -124,7 +124,7 @@ fn is_xml(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.starts_with(b"application/xml") || kind.starts_with(b"text/xml"))
 }
 
-/// An answer whose document is changed.
+/// Returns a response with an edited document.
 pub(crate) async fn edited(
     answer: Response<Incoming>,
     edit: impl FnOnce(&[u8]) -> Result<Vec<u8>, documents::Malformed>,
@@ -138,7 +138,7 @@ pub(crate) async fn edited(
     replaced(head.status, headers, &document, edit)
 }
 
-/// An answer that is in memory, with the client's names.
+/// Returns a response that is held in memory, with the client's names.
 pub(crate) fn renamed_whole(
     status: StatusCode,
     headers: HeaderMap,
@@ -159,7 +159,7 @@ fn replaced(
     document: &Bytes,
     edit: impl FnOnce(&[u8]) -> Result<Vec<u8>, documents::Malformed>,
 ) -> S3Result<S3Response<Body>> {
-    // The answer to HEAD has the length of a document that it does not have.
+    // The response to HEAD declares the length of a document but has no body.
     if document.is_empty() {
         return Ok(response(status, headers, Body::empty()));
     }
@@ -174,7 +174,7 @@ fn unreadable(error: &dyn std::fmt::Display) -> S3Error {
     fault("ServiceUnavailable", format!("the upstream: {error}"))
 }
 
-/// The bucket and key that a copy reads from, and what follows the key.
+/// Returns the bucket, the key and the version that a copy reads from.
 pub(crate) fn copy_source(headers: &HeaderMap) -> S3Result<(String, String, Option<String>)> {
     let wrong = || fault("InvalidArgument", "x-amz-copy-source is not bucket/key");
     let header = headers.get(COPY_SOURCE).and_then(|header| header.to_str().ok());
@@ -188,7 +188,7 @@ pub(crate) fn copy_source(headers: &HeaderMap) -> S3Result<(String, String, Opti
     }
 }
 
-/// The value of [`COPY_SOURCE`] for the upstream.
+/// Returns the value of [`COPY_SOURCE`] for the upstream.
 pub(crate) fn copy_source_value(route: &Route, key: &str, version: Option<&str>) -> S3Result<HeaderValue> {
     let source = encode_path(&format!("{}/{key}", route.upstream.bucket));
     let version = version.map(|version| format!("?versionId={}", encode_path(version)));

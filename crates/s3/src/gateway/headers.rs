@@ -1,4 +1,4 @@
-//! Which headers pass: all but those of the connection and of the signature.
+//! Which headers are forwarded: all except those of the connection and the signature.
 
 use http::header::{
     AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HOST, HeaderName, TE, TRAILER,
@@ -6,7 +6,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue};
 
-/// Headers of one connection (RFC 9110, section 7.6.1).
+/// Headers that concern one connection (RFC 9110, section 7.6.1).
 const OF_CONNECTIONS: [HeaderName; 8] = [
     CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -18,7 +18,7 @@ const OF_CONNECTIONS: [HeaderName; 8] = [
     UPGRADE,
 ];
 
-/// Headers of a request that are the client's own affair with the gateway, or are computed anew.
+/// Request headers that concern only the client and the gateway, or are computed again.
 const OF_REQUESTS: [HeaderName; 10] = [
     HOST,
     AUTHORIZATION,
@@ -32,14 +32,14 @@ const OF_REQUESTS: [HeaderName; 10] = [
     HeaderName::from_static("x-amz-trailer"),
 ];
 
-/// The headers of a request that the upstream gets.
+/// Returns the request headers to send to the upstream.
 pub(crate) fn of_request(headers: &HeaderMap) -> HeaderMap {
     let mut passed = of_message(headers);
     for name in OF_REQUESTS {
         passed.remove(name);
     }
     if headers.contains_key("x-amz-trailer") {
-        // It announces a checksum that is in the trailer, which does not pass.
+        // It announces a checksum in the trailer, which is not forwarded.
         passed.remove("x-amz-sdk-checksum-algorithm");
     }
     if let Some(encoding) = passed.remove(CONTENT_ENCODING)
@@ -50,7 +50,7 @@ pub(crate) fn of_request(headers: &HeaderMap) -> HeaderMap {
     passed
 }
 
-/// The headers of an answer that a client gets.
+/// Returns the response headers to send to the client.
 pub(crate) fn of_answer(headers: &HeaderMap) -> HeaderMap {
     of_message(headers)
 }
@@ -73,7 +73,7 @@ fn of_message(headers: &HeaderMap) -> HeaderMap {
     passed
 }
 
-/// A content's encoding without `aws-chunked`, which has been taken off.
+/// Returns a content encoding without `aws-chunked`, which was already removed from the content.
 fn without_chunks(encoding: &HeaderValue) -> Option<HeaderValue> {
     let Ok(text) = encoding.to_str() else {
         return Some(encoding.clone());

@@ -1,16 +1,18 @@
-//! A gateway: the S3 interface of a store that lies elsewhere, with a cache tier under its reads.
+//! A gateway: the S3 interface of a remote store, with a cache tier for reads.
 //!
-//! s3s checks the signature and takes the chunks off the content; then everything comes here instead of to an operation
-//! of its own. Plain reads of objects are answered from the tier, all else is passed on, signed with the gateway's key.
+//! s3s checks the signature and decodes the chunks of the content; then it passes every request to
+//! the gateway. Plain reads of objects are answered from the tier. All other requests are
+//! forwarded, signed with the gateway's key.
 //!
 //! Invariants:
-//!  - a request is passed on only if its sender has the right for it in the keys file, by the client's name of the
-//!    bucket; what the upstream could read as another operation is refused, or needs the right `own`;
-//!  - an answer of the upstream goes out as it came, but for names that a [`Map`] changes;
-//!  - content that is not what its client declared never becomes an object;
+//!  - a request is forwarded only if the keys file gives its sender the right, by the client's name
+//!    of the bucket. A request that the upstream could read as a different operation is refused, or
+//!    needs the right `own`;
+//!  - a response of the upstream is returned unchanged, except for names that a [`Map`] changes;
+//!  - content that differs from its client's declarations never becomes an object;
 //!  - after a write through the gateway, the next read of the object asks the upstream.
 //!
-//! It knows no access lists and policies: the upstream would apply them to the gateway's key.
+//! The gateway ignores ACLs and policies: the upstream would apply them to the gateway's key.
 
 use std::sync::Arc;
 
@@ -60,10 +62,10 @@ pub use self::places::{Map, Place, PlaceError, Scope};
 pub use self::settings::{GatewayError, GatewaySettings};
 pub use self::sign::Credential;
 
-/// Name of the listing of all buckets.
+/// Operation name of listing all buckets.
 const LIST_BUCKETS: &str = "ListBuckets";
 
-/// Passes requests on.
+/// Answers reads from the cache tier and forwards all other requests.
 pub(crate) struct Gateway {
     keys: Arc<Keys>,
     places: Places,
@@ -73,12 +75,12 @@ pub(crate) struct Gateway {
     document_bytes_max: usize,
 }
 
-/// The operations of s3s, none of which is ever reached.
+/// The operations of s3s, which are never called.
 pub(crate) struct NoOperations;
 
 impl S3 for NoOperations {}
 
-/// A request and what was found of it.
+/// A request and its properties.
 struct Asked {
     request: S3Request<Body>,
     id: Option<String>,
@@ -89,8 +91,10 @@ struct Asked {
 }
 
 impl Gateway {
+    /// Creates a gateway.
+    ///
     /// # Errors
-    /// If the settings contradict each other, or the upstream cannot be asked with them.
+    /// If the settings contradict each other, or are not valid for the upstream.
     pub(crate) fn new(
         settings: &GatewaySettings,
         cache: Cache,
@@ -143,7 +147,7 @@ impl Gateway {
         }
     }
 
-    /// Reports the operation and the sender to the metrics, the log and the connection.
+    /// Records the operation and the sender for the metrics, the log and the connection.
     fn note(&self, asked: &Asked) {
         let Some(exchange) = asked.request.extensions.get::<Arc<Exchange>>() else {
             return;
@@ -168,7 +172,7 @@ impl Gateway {
         }
     }
 
-    /// The listing of all buckets, with those in which the sender has a right.
+    /// Lists the buckets in which the sender has a right.
     async fn buckets(
         &self,
         mut request: S3Request<Body>,
@@ -192,7 +196,7 @@ impl Gateway {
         if !answer.status().is_success() {
             return Ok(forward::unchanged(answer));
         }
-        // The owner of a bucket is unknown here: `own` shows it, too.
+        // The owner of a bucket is unknown here, so the right `own` is sufficient to see it.
         let shows = |name: &str| {
             let may = |right| self.keys.may(Some(&id), name, right);
             self.places.shows_bucket(name) && crate::keys::ALL_RIGHTS.into_iter().any(may)
@@ -200,7 +204,7 @@ impl Gateway {
         forward::edited(answer, |document| documents::filter_buckets(document, shows)).await
     }
 
-    /// A request about a bucket, or a listing of one.
+    /// Answers a request about a bucket, or a listing of its content.
     async fn of_bucket(&self, mut asked: Asked) -> S3Result<S3Response<Body>> {
         let name = asked.operation.name;
         let lists = is_listing(name);
@@ -232,7 +236,7 @@ impl Gateway {
         forward::renamed(answer, &route).await
     }
 
-    /// A request about an object.
+    /// Answers a request about an object.
     async fn of_object(&self, mut asked: Asked) -> S3Result<S3Response<Body>> {
         let (route, key) = self.object(&asked.bucket, asked.key.as_deref().unwrap_or_default())?;
         if let Some(read) = Read::of(asked.operation, &asked.query, &asked.request.headers)
@@ -254,24 +258,24 @@ impl Gateway {
         }
         let answer = self.ask(passing).await?;
         match asked.operation.name == "GetObject" && answer.status().is_success() {
-            // An object may be a document that looks like an answer.
+            // An object's content may look like a document of the upstream.
             true => Ok(forward::unchanged(answer)),
             false => forward::renamed(answer, &route).await,
         }
     }
 
-    /// Where an object lies at the upstream.
+    /// Returns the route and the upstream key of an object.
     fn object(&self, bucket: &str, key: &str) -> S3Result<(Route, String)> {
         let route = self.places.route(bucket, key).ok_or_else(denied)?;
         let key = route.to_upstream(key);
         match key.is_empty() {
-            // Without a key the request would be about the bucket.
+            // Without a key the request would concern the bucket.
             true => Err(fault("NoSuchKey", "a mapped folder itself is no object")),
             false => Ok((route, key)),
         }
     }
 
-    /// The source of a copy, as the upstream knows it.
+    /// Returns the source of a copy under its upstream names.
     fn source(&self, asked: &Asked) -> S3Result<Option<http::HeaderValue>> {
         if !matches!(asked.operation.name, "CopyObject" | "UploadPartCopy") {
             return Ok(None);
@@ -318,7 +322,8 @@ impl S3Route for Gateway {
         true
     }
 
-    /// Decided in [`S3Route::call`], which knows the operation: public objects need no signature.
+    /// Allows everything: [`S3Route::call`] decides, because it knows the operation, and public
+    /// objects need no signature.
     async fn check_access(&self, _: &mut S3Request<Body>) -> S3Result<()> {
         Ok(())
     }
@@ -332,7 +337,7 @@ fn denied() -> s3s::S3Error {
     fault("AccessDenied", "access denied")
 }
 
-/// Whether an operation lists keys that begin with a prefix.
+/// Reports whether an operation lists keys with a prefix.
 fn is_listing(operation: &str) -> bool {
     matches!(
         operation,
@@ -340,7 +345,7 @@ fn is_listing(operation: &str) -> bool {
     )
 }
 
-/// The bucket and the key in an address.
+/// Returns the bucket and the key in a URL.
 fn path(uri: &Uri) -> S3Result<S3Path> {
     let wrong = || fault("InvalidURI", "the path is not /BUCKET/KEY");
     let path = percent_decode_str(uri.path());

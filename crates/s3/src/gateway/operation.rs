@@ -1,9 +1,10 @@
-//! Which operation of S3 a request is, and the right that it needs.
+//! Which S3 operation a request is, and the right that it needs.
 //!
-//! The upstream reads the same request with a reader of its own, so nothing may be taken here for something harmless
-//! that is something else there: what [`crate::operation`] does not know is refused, and a read with a parameter that
-//! is not known needs the right `own`. So do requests that give rights away or change a bucket's settings: the
-//! upstream obeys the gateway's key, not the client's.
+//! The upstream parses the same request with a different parser, so a request must not seem
+//! harmless here and be something else there. Requests that [`crate::operation`] does not know are
+//! refused, and a read with an unknown parameter needs the right `own`. So do requests that grant
+//! permissions or change a bucket's settings, because the upstream checks the gateway's key and not
+//! the client's.
 
 use http::{HeaderMap, Method};
 use s3s::S3Result;
@@ -14,28 +15,28 @@ use crate::operation::{self, About};
 use crate::query::Query;
 use crate::refusal::Refusal;
 
-/// An operation.
+/// An operation and the right that it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Operation {
-    /// S3's name of it, or [`OTHER`].
+    /// Its name in S3, or [`OTHER`].
     pub(crate) name: &'static str,
-    /// The right in the bucket that it needs.
+    /// The required right in the bucket.
     pub(crate) right: Right,
     /// Whether it may change objects.
     pub(crate) changes: bool,
 }
 
-/// Name of operations that are not known.
+/// Name of unknown operations.
 pub(crate) const OTHER: &str = "Other";
 
-/// Name of the question of a browser before its request, which needs no right.
+/// Name of a browser's preflight, which needs no right.
 pub(crate) const PREFLIGHT: &str = "Preflight";
 
 impl Operation {
-    /// The operation of a request for a bucket, or an object in one.
+    /// Determines the operation of a request about a bucket or an object.
     ///
     /// # Errors
-    /// If there is no such operation, or it is not clear which one is meant.
+    /// If there is no such operation, or the request is ambiguous.
     pub(crate) fn of(method: &Method, is_object: bool, query: &Query, headers: &HeaderMap) -> S3Result<Self> {
         if *method == Method::OPTIONS {
             return Ok(Self::named(PREFLIGHT, Right::Read));
@@ -46,7 +47,7 @@ impl Operation {
             about,
             query,
             headers,
-            // Forms do not pass.
+            // The gateway refuses forms.
             is_form: false,
         };
         let named = operation::named(&request).map_err(Refusal::into_error)?;
@@ -72,10 +73,10 @@ impl Operation {
     }
 }
 
-/// Access lists that give rights to nobody but the owners of the bucket and the object.
+/// Canned ACLs that grant nothing to anybody except the owners of the bucket and the object.
 const PRIVATE: [&str; 3] = ["private", "bucket-owner-read", "bucket-owner-full-control"];
 
-/// Whether a request gives rights away, or overrules a lock.
+/// Reports whether a request grants permissions or bypasses a lock.
 fn gives_away(query: &Query, headers: &HeaderMap) -> bool {
     let named = |name: &str| {
         let name = name.to_ascii_lowercase();

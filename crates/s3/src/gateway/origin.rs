@@ -1,5 +1,5 @@
-//! The upstream as the tier reads it: plain requests, so that every header of an answer is kept, and a refusal travels
-//! as it came.
+//! The upstream as the origin of the cache tier. Uses plain requests, so that all headers of a
+//! response are kept and refusals are returned unchanged.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::query::Query;
 /// Longest refusal in bytes that is kept; those of stores have less than a thousand.
 const REFUSAL_BYTES_MAX: usize = 256 * 1024;
 
-/// Headers of one answer, which are not those of a version.
+/// Headers that belong to a single response and not to a version.
 const OF_ONE_ANSWER: [HeaderName; 6] = [
     http::header::DATE,
     http::header::AGE,
@@ -36,7 +36,8 @@ const OF_ONE_ANSWER: [HeaderName; 6] = [
     HeaderName::from_static("x-amz-id-2"),
 ];
 
-/// Headers with checksums: those of the whole object, which answers with a part of it must not have.
+/// Prefix of checksum headers. They cover the whole object, so partial responses must not have
+/// them.
 const CHECKSUMS: &str = "x-amz-checksum-";
 
 /// A bucket of the upstream.
@@ -46,18 +47,18 @@ pub(crate) struct BucketOrigin {
     root: String,
 }
 
-/// An answer that refuses, with all that it says.
+/// A response that refuses a request, with its headers and body.
 #[derive(Debug, thiserror::Error)]
 #[error("the upstream answered {status}")]
 pub(crate) struct Refused {
-    /// The method to which it is the answer.
+    /// The method of the refused request.
     pub(crate) method: Method,
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
-/// An answer that does not say what the tier must know.
+/// A response without information that the tier needs.
 #[derive(Debug, thiserror::Error)]
 #[error("the upstream's answer has no {0}")]
 struct Lacking(&'static str);
@@ -71,7 +72,7 @@ impl BucketOrigin {
         }
     }
 
-    /// Asks for an object.
+    /// Requests an object.
     async fn ask(
         &self,
         method: Method,
@@ -110,7 +111,7 @@ impl Origin for BucketOrigin {
     }
 
     fn understands(&self, beside: &[u8]) -> bool {
-        // Every answer of a store says when its object was changed.
+        // Every store sends at least one of these headers with an object.
         beside
             .split(|byte| *byte == b'\n')
             .any(|line| line.starts_with(b"last-modified:") || line.starts_with(b"etag:"))
@@ -156,7 +157,7 @@ impl Origin for BucketOrigin {
     }
 }
 
-/// The headers of a version.
+/// Returns the headers stored with a version.
 pub(crate) fn headers_of(description: &Description) -> HeaderMap {
     let lines = description.beside.split(|byte| *byte == b'\n');
     let pairs = lines.filter_map(|line| {
@@ -187,7 +188,7 @@ fn description(headers: &HeaderMap, size_bytes: u64) -> Result<Description, Orig
     })
 }
 
-/// Headers, one a line: no value of one has the end of a line in it.
+/// Encodes headers, one on each line; header values contain no line ends.
 fn lines(headers: &HeaderMap) -> Bytes {
     let mut lines = Vec::new();
     for (name, value) in &headers::of_answer(headers) {
@@ -201,7 +202,7 @@ fn lines(headers: &HeaderMap) -> Bytes {
     lines.into()
 }
 
-/// Asks for no other version.
+/// Returns the header that restricts a request to the expected version.
 fn condition(expected: &Description) -> (HeaderName, Option<HeaderValue>) {
     match &expected.validator {
         Validator::Tag(tag) => (IF_MATCH, HeaderValue::try_from(tag).ok()),
@@ -224,7 +225,7 @@ fn length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// The range in an answer, and the size of the whole.
+/// Returns the range in a response, and the size of the whole object.
 fn content_range(headers: &HeaderMap) -> Option<(Range<u64>, u64)> {
     let text = headers
         .get(CONTENT_RANGE)?
@@ -237,7 +238,7 @@ fn content_range(headers: &HeaderMap) -> Option<(Range<u64>, u64)> {
     (first <= last && last < size).then_some((first..last + 1, size))
 }
 
-/// The size in the refusal of a range: `bytes */7`.
+/// Returns the size in a refused range: `bytes */7`.
 fn size_of_refusal(headers: &HeaderMap) -> Option<u64> {
     let text = headers.get(CONTENT_RANGE)?.to_str().ok()?;
     text.strip_prefix("bytes */")?.parse().ok()

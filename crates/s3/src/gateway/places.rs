@@ -1,12 +1,13 @@
-//! Where objects lie at the upstream: names of clients as names of the upstream, and back.
+//! Maps clients' names to names in the upstream, and back.
 //!
-//! A client's name is the upstream's, unless a [`Map`] says something else; of several maps that fit, the one with
-//! the longest prefix counts. What lies outside the [`Scope`] and in no map has no place.
+//! A client's name equals the upstream's, unless a [`Map`] changes it. If several maps match, the
+//! one with the longest prefix applies. Names outside the [`Scope`] that no map covers are not
+//! served.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A bucket, or a folder in it.
+/// A bucket, or a folder in a bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Name of the bucket.
@@ -16,7 +17,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// `BUCKET` or `BUCKET/PREFIX`.
+    /// Parses `BUCKET` or `BUCKET/PREFIX`.
     fn parse(text: &str) -> Result<Self, PlaceError> {
         let (bucket, prefix) = text.split_once('/').unwrap_or((text, ""));
         if !s3s::path::check_bucket_name(bucket) {
@@ -44,29 +45,29 @@ impl Place {
     }
 }
 
-/// Why an address or a map is refused.
+/// Why an S3 address or a map is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceError {
-    /// The address has another scheme.
+    /// The address has a different scheme.
     #[error("{0:?} is no address of S3: expected s3://, s3://BUCKET or s3://BUCKET/PREFIX")]
     Scheme(String),
-    /// There can be no such bucket.
+    /// The bucket name is invalid.
     #[error("{0:?} is no name of a bucket")]
     Bucket(String),
-    /// A map without both sides.
+    /// The map lacks one side.
     #[error("{0:?} is no map: expected BUCKET/PREFIX=s3://BUCKET/PREFIX")]
     Map(String),
-    /// Two maps begin with the same name.
+    /// Two maps have the same client name.
     #[error("{0} is mapped twice")]
     Twice(String),
 }
 
-/// What of the upstream the gateway shows.
+/// The part of the upstream that the gateway serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
     /// `s3://`: every bucket.
     Everything,
-    /// `s3://BUCKET` or `s3://BUCKET/PREFIX`: what lies there, under its own names.
+    /// `s3://BUCKET` or `s3://BUCKET/PREFIX`: only objects below it, under their own names.
     Below(Place),
 }
 
@@ -92,7 +93,8 @@ impl fmt::Display for Scope {
     }
 }
 
-/// `BUCKET/PREFIX=s3://BUCKET/PREFIX`: names of clients below the first are names of the upstream below the second.
+/// `BUCKET/PREFIX=s3://BUCKET/PREFIX`: maps clients' names below the first to upstream names below
+/// the second.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Map {
     client: Place,
@@ -103,7 +105,7 @@ impl FromStr for Map {
     type Err = PlaceError;
 
     fn from_str(text: &str) -> Result<Self, PlaceError> {
-        // Not at the first equals sign: folders of partitions have some in their names.
+        // Not at the first equals sign: partition folders have one in their names.
         let (client, upstream) = text
             .split_once("=s3://")
             .ok_or_else(|| PlaceError::Map(text.to_owned()))?;
@@ -114,15 +116,15 @@ impl FromStr for Map {
     }
 }
 
-/// Where objects lie.
+/// The scope and maps of a gateway.
 #[derive(Debug, Clone)]
 pub(crate) struct Places {
     scope: Scope,
-    /// The longest prefix first.
+    /// The longest prefix comes first.
     maps: Vec<Map>,
 }
 
-/// How the names of one place are rewritten.
+/// The client and upstream names of one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Route {
     pub(crate) client: Place,
@@ -130,8 +132,10 @@ pub(crate) struct Route {
 }
 
 impl Places {
+    /// Creates the mapping.
+    ///
     /// # Errors
-    /// If two maps have the same name on the client's side.
+    /// If two maps have the same client name.
     pub(crate) fn new(scope: Scope, mut maps: Vec<Map>) -> Result<Self, PlaceError> {
         maps.sort_by_key(|map| std::cmp::Reverse(map.client.prefix.len()));
         for (index, map) in maps.iter().enumerate() {
@@ -143,7 +147,8 @@ impl Places {
         Ok(Self { scope, maps })
     }
 
-    /// The route of a key, or of all keys that begin with `key`; `None` if it is not the gateway's to serve.
+    /// Returns the route of a key, or of all keys with the prefix `key`; `None` if the gateway does
+    /// not serve it.
     pub(crate) fn route(&self, bucket: &str, key: &str) -> Option<Route> {
         if let Some(map) = self.maps.iter().find(|map| map.client.has(bucket, key)) {
             let Map { client, upstream } = map.clone();
@@ -156,15 +161,15 @@ impl Places {
         is_shown.then(|| Route::of_bucket(bucket))
     }
 
-    /// The route of a request about a bucket as a whole: of a bucket of which the gateway shows only a folder there is
-    /// none, unless the request only asks whether the bucket is there.
+    /// Returns the route of a request about a whole bucket. There is no route if the gateway serves
+    /// only a folder of the bucket, unless the request just checks whether the bucket exists.
     pub(crate) fn bucket_route(&self, bucket: &str, asks_whether_it_is_there: bool) -> Option<Route> {
         let found = self.route(bucket, "");
         let in_part = || matches!(&self.scope, Scope::Below(place) if place.bucket == bucket);
         found.or_else(|| (asks_whether_it_is_there && in_part()).then(|| Route::of_bucket(bucket)))
     }
 
-    /// Whether a listing of the upstream's buckets may show this one.
+    /// Reports whether a listing of the upstream's buckets may include this one.
     pub(crate) fn shows_bucket(&self, bucket: &str) -> bool {
         match &self.scope {
             Scope::Everything => true,
@@ -181,35 +186,35 @@ impl Route {
         }
     }
 
-    /// Of a request that is about no bucket.
+    /// Returns the route of a request without a bucket.
     pub(crate) fn nowhere() -> Self {
         Self::of_bucket("")
     }
 
-    /// Whether names differ.
+    /// Reports whether client and upstream names differ.
     pub(crate) fn renames(&self) -> bool {
         self.client != self.upstream
     }
 
-    /// The upstream's key of a client's; as it is if this is not its route.
+    /// Returns the upstream key of a client's key; unchanged if it is not on this route.
     pub(crate) fn to_upstream(&self, key: &str) -> String {
         replace(key, &self.client.prefix, &self.upstream.prefix)
     }
 
-    /// A key after which a listing goes on, which need not begin with the prefix.
+    /// Returns the upstream marker of a client's listing marker, which may lack the prefix.
     pub(crate) fn marker_to_upstream(&self, marker: &str) -> String {
         if marker.starts_with(&self.client.prefix) {
             self.to_upstream(marker)
         } else if marker < self.client.prefix.as_str() {
             String::new()
         } else {
-            // Behind everything that begins with the prefix: nothing is left to be listed.
+            // After everything with the prefix: no keys are left to list.
             format!("{}{}", self.upstream.prefix, char::MAX)
         }
     }
 }
 
-/// A text with another beginning, or as it is if it begins otherwise.
+/// Replaces a prefix of a text; returns it unchanged if it lacks the prefix.
 fn replace(text: &str, from: &str, to: &str) -> String {
     match text.strip_prefix(from) {
         Some(rest) => format!("{to}{rest}"),

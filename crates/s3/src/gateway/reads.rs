@@ -1,8 +1,8 @@
-//! Reads of objects through the tier.
+//! Reads of objects through the cache tier.
 //!
 //! Invariants:
-//!  - what an answer depends on besides the version and its range, the tier does not know: such requests go past it;
-//!  - an answer that has begun is of one version to its end, or breaks off.
+//!  - if a response depends on more than the version and the range, the request bypasses the tier;
+//!  - a response that has begun contains one version, or breaks off.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use super::upstream::{AskError, Upstream};
 use crate::body::Faults;
 use crate::query::Query;
 
-/// Headers of Amazon's that do not change the answer to a read.
+/// Amazon's headers that do not affect the response to a read.
 const INDIFFERENT: [&str; 5] = [
     "x-amz-date",
     "x-amz-content-sha256",
@@ -36,10 +36,11 @@ const INDIFFERENT: [&str; 5] = [
     "x-amz-api-version",
 ];
 
-/// Clients ask for checksums with every GET. An answer from the tier has none, and nothing is compared then.
+/// Clients request checksums with every GET. A response from the tier has none, so nothing is
+/// compared.
 const CHECKSUM_MODE: &str = "x-amz-checksum-mode";
 
-/// The headers of an answer "not modified" (RFC 9110, section 15.4.5).
+/// The headers of a 304 response (RFC 9110, section 15.4.5).
 const OF_NOT_MODIFIED: [HeaderName; 6] = [
     ETAG,
     LAST_MODIFIED,
@@ -49,7 +50,7 @@ const OF_NOT_MODIFIED: [HeaderName; 6] = [
     VARY,
 ];
 
-/// The upstream, read through a tier.
+/// Reads of the upstream through a cache tier.
 pub(crate) struct Reads {
     cache: Cache,
     upstream: Arc<Upstream>,
@@ -64,7 +65,7 @@ pub(crate) struct Read {
 }
 
 impl Read {
-    /// A request as a read for the tier; `None` if it must go past it.
+    /// Converts a request to a read for the tier; `None` if it must bypass the tier.
     pub(crate) fn of(operation: Operation, query: &Query, headers: &HeaderMap) -> Option<Self> {
         let method = match operation.name {
             "GetObject" => Method::GET,
@@ -80,7 +81,7 @@ impl Read {
         let wants_the_upstream = |value: &HeaderValue| value.as_bytes().starts_with(b"no-");
         let goes_past = query.names().any(|name| name != "x-id")
             || !headers.keys().all(is_indifferent)
-            // The upstream has rules for pages, and its answer depends on them.
+            // The upstream applies CORS rules, so its response depends on the origin.
             || headers.contains_key(ORIGIN)
             || headers.get_all(CACHE_CONTROL).iter().any(wants_the_upstream);
         if goes_past {
@@ -104,13 +105,13 @@ impl Reads {
         Self { cache, upstream }
     }
 
-    /// A bucket of the upstream.
+    /// Returns a bucket of the upstream.
     pub(crate) fn of(&self, bucket: &str) -> CachedOrigin {
         let origin = BucketOrigin::new(self.upstream.clone(), bucket);
         self.cache.over(Arc::new(origin), User::Gateway)
     }
 
-    /// Answers a read; `None` if the upstream has to.
+    /// Answers a read; `None` if the upstream must answer it.
     ///
     /// # Errors
     /// If the upstream cannot be reached.
@@ -133,13 +134,13 @@ impl Reads {
             Err(OriginError::Missing(cause) | OriginError::Passing(cause) | OriginError::Lasting(cause)) => {
                 refused(read, route, &cause)
             }
-            // The upstream says it in its own words, or has an answer by now.
+            // The upstream reports the error itself, or has a valid response by now.
             Err(OriginError::Changed | OriginError::Range { .. }) => Ok(None),
         }
     }
 }
 
-/// Answers a read whose answer depends on the version.
+/// Answers a read whose response depends on the version.
 async fn described(
     read: &Read,
     object: &CachedOrigin,
@@ -148,7 +149,7 @@ async fn described(
     let version = object.describe(key).await?;
     let headers = headers_of(&version);
     let wanted = match weigh(&read.asked, &headers) {
-        // With the document of the upstream.
+        // The upstream's response has a document with the error.
         Verdict::Failed => return Ok(None),
         Verdict::NotModified => return Ok(Some(not_modified(&headers))),
         Verdict::Answer { is_whole: true } => None,
@@ -156,7 +157,7 @@ async fn described(
     };
     match (&read.method, wanted) {
         (&Method::HEAD, None) => Ok(Some(head(&version, headers))),
-        // Rare, and the upstream knows how.
+        // Rare, so it is left to the upstream.
         (&Method::HEAD, Some(_)) => Ok(None),
         (_, wanted) => {
             let is_part = wanted.is_some();
@@ -177,7 +178,8 @@ fn not_modified(version: &HeaderMap) -> S3Response<Body> {
     forward::response(StatusCode::NOT_MODIFIED, kept.collect(), Body::empty())
 }
 
-/// The answer with bytes of a version; `None` if the upstream has to say what a part of nothing is.
+/// Returns a response with bytes of a version. `None` for an empty range, which the upstream must
+/// answer.
 fn content(got: Got, is_part: bool) -> Option<S3Response<Body>> {
     let Got {
         description,
@@ -201,7 +203,7 @@ fn content(got: Got, is_part: bool) -> Option<S3Response<Body>> {
             range.end - 1,
             description.size_bytes
         );
-        // Digits always make a value.
+        // Digits are always a valid header value.
         headers.extend(
             HeaderValue::try_from(text)
                 .ok()
@@ -211,7 +213,7 @@ fn content(got: Got, is_part: bool) -> Option<S3Response<Body>> {
     let pieces = body.map(|piece| match piece {
         Ok(bytes) => Ok(Frame::data(bytes)),
         Err(error) => {
-            // The status is sent already: the connection is cut, which no client takes for the end.
+            // The status is sent already. The connection is cut, which no client takes for the end.
             tracing::error!(%error, "an answer broke off");
             Err(StdError::from(error))
         }
@@ -220,7 +222,8 @@ fn content(got: Got, is_part: bool) -> Option<S3Response<Body>> {
     Some(forward::response(status, headers, body))
 }
 
-/// The refusal of the upstream, if it is one of the same method; otherwise the upstream is asked as the client does.
+/// Returns the upstream's refusal if it was for the same method. Otherwise `None`, so that the
+/// client's request is forwarded.
 fn refused(read: &Read, route: &Route, cause: &Cause) -> S3Result<Option<S3Response<Body>>> {
     if let Some(error) = cause.downcast_ref::<AskError>() {
         return Err(forward::unanswered(error, &Faults::default()));

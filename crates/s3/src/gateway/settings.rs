@@ -1,35 +1,37 @@
-//! What a gateway is before, and what can be wrong with it.
+//! Settings of a gateway, and their errors.
 
 use super::places::{Map, PlaceError, Scope};
 use super::sign::Credential;
 
-/// The store that a gateway is before.
+/// The upstream of a gateway.
 #[derive(Debug, Clone)]
 pub struct GatewaySettings {
-    /// What of it is shown.
+    /// The part of the upstream to serve.
     pub scope: Scope,
-    /// Names of clients that are others at the upstream.
+    /// Client names that differ from upstream names.
     pub maps: Vec<Map>,
-    /// URL of its S3 interface, `http://` or `https://`; buckets are part of the path. Amazon's of the region if `None`.
+    /// URL of its S3 interface, `http://` or `https://`; buckets are part of the path. `None` for
+    /// Amazon's endpoint in the region.
     pub endpoint: Option<String>,
-    /// The region that signatures name.
+    /// The region in signatures.
     pub region: String,
-    /// The key with which it is asked. Without one requests are not signed, as for public buckets.
+    /// The key for requests to the upstream. Without one, requests are not signed, as for public
+    /// buckets.
     pub credential: Option<Credential>,
 }
 
-/// Why a gateway cannot be.
+/// Why a gateway cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
     /// The maps contradict each other.
     #[error(transparent)]
     Places(#[from] PlaceError),
-    /// The endpoint is no URL that can be asked.
+    /// The endpoint is not a valid URL.
     #[error("{endpoint:?} is no endpoint of S3 ({detail}): expected http://HOST:PORT or https://HOST")]
     Endpoint {
         /// The endpoint.
         endpoint: String,
-        /// What is wrong with it.
+        /// The reason.
         detail: String,
     },
     /// TLS to the upstream cannot be set up.

@@ -1,6 +1,7 @@
-//! Signatures of version 4 for requests to the upstream.
+//! Version 4 signatures for requests to the upstream.
 //!
-//! Written here because the signers at hand take a parsed URL, which reads `a/../b` as `b`: keys may be so called.
+//! Implemented here because the available signers take a parsed URL, which normalizes `a/../b` to
+//! `b`: both are valid keys.
 
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, Mac};
@@ -11,7 +12,7 @@ use time::OffsetDateTime;
 
 use crate::query::Query;
 
-/// `x-amz-content-sha256` of content that the signature does not cover.
+/// Value of `x-amz-content-sha256` for content that the signature does not cover.
 pub(crate) const UNSIGNED: &str = "UNSIGNED-PAYLOAD";
 
 /// Header with the digest of the content.
@@ -21,10 +22,10 @@ const DATE: HeaderName = HeaderName::from_static("x-amz-date");
 const TOKEN: HeaderName = HeaderName::from_static("x-amz-security-token");
 const CONTENT_MD5: &str = "content-md5";
 
-/// A key of the upstream.
+/// An access key of the upstream.
 #[derive(Clone)]
 pub struct Credential {
-    /// The access key.
+    /// The access key id.
     pub id: String,
     /// Its secret.
     pub secret: String,
@@ -41,20 +42,21 @@ impl std::fmt::Debug for Credential {
     }
 }
 
-/// What is signed besides the headers.
+/// The parts of a request that are signed besides the headers.
 pub(crate) struct Signed<'a> {
     pub(crate) method: &'a Method,
-    /// As it is sent.
+    /// The encoded path that is sent.
     pub(crate) path: &'a str,
     pub(crate) query: &'a Query,
-    /// `x-amz-content-sha256`.
+    /// Value of `x-amz-content-sha256`.
     pub(crate) payload: &'a str,
 }
 
-/// Adds the headers of a signature: over the host, the type and MD5 of the content, and all that begins with `x-amz-`.
+/// Adds the headers of a signature. It covers the host, the type and MD5 of the content, and all
+/// headers with the prefix `x-amz-`.
 ///
 /// # Errors
-/// If the token is no value of a header.
+/// If the token is not a valid header value.
 pub(crate) fn sign(
     credential: &Credential,
     region: &str,
@@ -86,7 +88,7 @@ pub(crate) fn sign(
     Ok(())
 }
 
-/// The names of the signed headers, and the canonical request.
+/// Returns the names of the signed headers, and the canonical request.
 fn canonical(signed: &Signed<'_>, headers: &HeaderMap) -> (String, Vec<u8>) {
     let is_covered = |name: &&HeaderName| {
         *name == HOST
@@ -122,7 +124,7 @@ fn canonical(signed: &Signed<'_>, headers: &HeaderMap) -> (String, Vec<u8>) {
     (names, text)
 }
 
-/// A value without spaces at its ends, and with one space for several.
+/// Trims a value and collapses runs of spaces.
 fn trimmed(value: &[u8]) -> Vec<u8> {
     let words = value.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join(&b' ')
@@ -141,7 +143,7 @@ fn mac(key: &[u8], text: &str) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// Amazon's examples ("Authenticating Requests: Using the Authorization Header").
+    /// Examples from Amazon ("Authenticating Requests: Using the Authorization Header").
     #[test]
     fn published_signatures() {
         let credential = Credential {

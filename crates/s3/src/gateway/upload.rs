@@ -1,8 +1,8 @@
 //! A client's content on its way to the upstream.
 //!
-//! Invariant: the last piece is sent only after the whole content was checked (its signature, its digest, the checksum
-//! in its trailer). So content that is not what its client declared never becomes an object: the request to the
-//! upstream breaks off before its end.
+//! Invariant: the last piece is sent only after the whole content was checked (its signature, its
+//! digest, the checksum in its trailer). If a check fails, the request to the upstream is broken
+//! off, so content that differs from its declarations never becomes an object.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,14 +19,14 @@ use crate::checksum::{Declared, Hasher, compare};
 use crate::error::fault;
 use crate::exchange::Exchange;
 
-/// Content of a request, on its way.
+/// The content of a request while it is forwarded.
 pub(crate) struct Upload {
     inner: s3s::Body,
-    /// The piece that waits for the next one, or for the end.
+    /// The last received piece, held back until the next one or the end arrives.
     held: Option<Bytes>,
     /// Length in bytes, if it was declared.
     length: Option<u64>,
-    /// Bytes that have come.
+    /// Number of bytes received.
     received: u64,
     trailer: Option<Trailer>,
     faults: Faults,
@@ -61,10 +61,11 @@ impl Trailer {
 }
 
 impl Upload {
-    /// Content with these headers of its request. What breaks it off is noted in `faults`.
+    /// Wraps content of a request with these headers. An error that breaks it off is stored in
+    /// `faults`.
     ///
     /// # Errors
-    /// If the trailer has a checksum that is not known.
+    /// If the trailer has an unknown checksum.
     pub(crate) fn new(
         inner: s3s::Body,
         headers: &HeaderMap,
@@ -95,7 +96,7 @@ impl Upload {
         text.into()
     }
 
-    /// The piece before, when another has come.
+    /// Holds back a piece and returns the one before it.
     fn take(&mut self, piece: Bytes) -> Option<Bytes> {
         self.received += piece.len() as u64;
         if let Some(trailer) = &mut self.trailer {
@@ -107,7 +108,7 @@ impl Upload {
         }
     }
 
-    /// The last piece, after the checks.
+    /// Returns the last piece, after the checks.
     fn end(&mut self) -> Option<Result<Bytes, StdError>> {
         self.ended = true;
         if let Some(length) = self.length.filter(|length| *length != self.received) {
@@ -180,7 +181,8 @@ mod tests {
         (sent, faults.take())
     }
 
-    /// The digest of the whole is compared at the end: by then all but the last piece has been sent.
+    /// The digest of the whole is compared at the end, when all pieces except the last have been
+    /// sent.
     #[tokio::test]
     async fn content_that_turns_out_wrong_is_not_sent_to_its_end() {
         let (whole, fault) = sent(vec![Ok("ab"), Ok(""), Ok("cd")]).await;

@@ -1,6 +1,7 @@
-//! The upstream: requests to it over pooled connections, signed with the gateway's own key.
+//! The upstream: requests over pooled connections, signed with the gateway's own key.
 //!
-//! Invariant: a path is sent as it is signed, byte for byte; nothing on the way reads dots or slashes in a key.
+//! Invariant: a path is sent exactly as it is signed. Dots and slashes in a key are never
+//! normalized.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,24 +24,23 @@ use super::settings::{GatewayError, GatewaySettings};
 use super::sign::{Credential, Signed, sign};
 use crate::query::{Query, encode_path};
 
-/// How long a connection may take to be made.
+/// How long establishing a connection may take.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// How long an unused connection is kept: shorter than stores keep theirs (Amazon some 20 s), so that few requests meet
-/// one that is being closed.
+/// How long an idle connection is kept. Shorter than stores keep theirs (Amazon about 20 s), so
+/// that few requests use a connection that is being closed.
 const CONNECTION_IDLE_MAX: Duration = Duration::from_secs(15);
 
-/// Most unused connections that are kept. More would be open only after a burst.
+/// Most idle connections to keep. More would be useful only after a burst.
 const CONNECTIONS_IDLE_MAX: usize = 64;
 
-/// After how long without a byte the system asks whether the upstream is still there: a write may wait for its answer
-/// for minutes, and must not for ever.
+/// Interval of TCP keepalive. A write may wait minutes for its response, but must not wait forever.
 const KEEPALIVE: Duration = Duration::from_secs(60);
 
-/// How long an answer to a reading request may take to begin.
+/// How long the response to a read may take to begin.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// The digest of no content.
+/// The SHA-256 digest of empty content.
 pub(crate) const EMPTY_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// The content of a request to the upstream.
@@ -49,46 +49,49 @@ pub(crate) type Content = BoxBody<Bytes, StdError>;
 /// A request to the upstream.
 pub(crate) struct Ask {
     pub(crate) method: Method,
-    /// Bucket and key, not encoded. Without a bucket it is about all of them, without a key about the bucket.
+    /// Bucket and key, not encoded. An empty bucket means all buckets, an empty key means the
+    /// bucket.
     pub(crate) bucket: String,
     pub(crate) key: String,
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
-    /// `x-amz-content-sha256`.
+    /// Value of `x-amz-content-sha256`.
     pub(crate) payload: String,
     pub(crate) content: Content,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum AskError {
-    /// Nothing came for [`ANSWER_TIME_MAX`].
+    /// The upstream sent nothing for [`ANSWER_TIME_MAX`].
     #[error("the upstream did not answer for {} s", ANSWER_TIME_MAX.as_secs())]
     Silent,
-    /// The connection could not be made, or broke.
+    /// The connection could not be established, or broke.
     #[error("the upstream cannot be reached: {0}")]
     Connection(String),
-    /// The request cannot be written.
+    /// The request cannot be encoded.
     #[error("this cannot be asked of the upstream: {0}")]
     Request(String),
 }
 
-/// The upstream.
+/// A client of the upstream store.
 pub(crate) struct Upstream {
     http: Client<HttpsConnector<HttpConnector>, Content>,
     scheme: Scheme,
     authority: Authority,
-    /// The path of the endpoint, without a slash at its end.
+    /// The path of the endpoint, without a trailing slash.
     path: String,
     region: String,
     credential: Option<Credential>,
-    /// As settings name it; nothing for Amazon's.
+    /// The endpoint in the settings; empty for Amazon's.
     endpoint: String,
 }
 
 impl Upstream {
+    /// Creates a client.
+    ///
     /// # Errors
-    /// If the endpoint is none, or the certificates of this machine cannot be read.
+    /// If the endpoint is invalid, or the certificates of this machine cannot be read.
     pub(crate) fn new(settings: &GatewaySettings) -> Result<Self, GatewayError> {
         let amazon = || format!("https://s3.{}.amazonaws.com", settings.region);
         let endpoint = settings.endpoint.clone().unwrap_or_else(amazon);
@@ -116,15 +119,15 @@ impl Upstream {
         })
     }
 
-    /// Which store that is, as the tier tells stores apart.
+    /// Returns the endpoint, which identifies the store in the cache tier.
     pub(crate) fn endpoint(&self) -> &str {
         &self.endpoint
     }
 
-    /// Asks, and returns the answer when its head is there.
+    /// Sends a request and returns the response once its head has arrived.
     ///
     /// # Errors
-    /// If there is none. An answer that refuses is an answer.
+    /// If there is no response. A refusal is a response.
     pub(crate) async fn ask(&self, ask: Ask) -> Result<Response<Incoming>, AskError> {
         let reads = matches!(ask.method, Method::GET | Method::HEAD);
         let request = self
@@ -173,12 +176,12 @@ impl Upstream {
     }
 }
 
-/// No content.
+/// Returns empty content.
 pub(crate) fn nothing() -> Content {
     BoxBody::new(Empty::new().map_err(|never| match never {}))
 }
 
-/// Content that is in memory.
+/// Returns content that is held in memory.
 pub(crate) fn whole(bytes: Bytes) -> Content {
     BoxBody::new(Full::new(bytes).map_err(|never| match never {}))
 }
@@ -201,7 +204,7 @@ fn client(secure: bool) -> Result<Client<HttpsConnector<HttpConnector>, Content>
         .build(connector))
 }
 
-/// Trusts what this machine trusts; `SSL_CERT_FILE` names other certificates.
+/// Trusts the system's certificates; `SSL_CERT_FILE` names different ones.
 fn tls(secure: bool) -> Result<rustls::ClientConfig, GatewayError> {
     let wrong = |error: String| GatewayError::Tls(error);
     let mut roots = rustls::RootCertStore::empty();
@@ -224,7 +227,7 @@ fn tls(secure: bool) -> Result<rustls::ClientConfig, GatewayError> {
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// An error with those below it, which say what really happened.
+/// Returns an error's message followed by those of its causes.
 pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! One line of the access log: the sender, the request and its outcome.
+//! A line of the access log: the sender, the request and the outcome.
 
 use http::HeaderMap;
 use listen::Agreed;
@@ -14,42 +14,42 @@ const QUOTED: AsciiSet = CONTROLS.add(b'"').add(b'\\');
 /// Characters that would break an unquoted field.
 const BARE: AsciiSet = QUOTED.add(b' ');
 
-/// Query parameters with which a reader of the log could use the address.
+/// Query parameters that would let a reader of the log reuse the URL.
 const SECRET: [&str; 3] = ["X-Amz-Signature", "Signature", "X-Amz-Security-Token"];
 
-/// Months as S3 writes them.
+/// Month names as in S3's logs.
 const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// One request. Times in milliseconds, sizes in bytes; unknown values are `None`.
+/// One request. Times are in milliseconds, sizes in bytes; unknown values are `None`.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Entry {
     /// When it arrived, in milliseconds since 1970.
     pub(crate) time_ms: u64,
     pub(crate) request_id: String,
-    /// Address of the other end of the connection.
+    /// IP address of the remote end of the connection.
     pub(crate) remote_ip: String,
-    /// User of the key that signed.
+    /// User of the key that signed the request.
     pub(crate) requester: Option<String>,
     pub(crate) access_key: Option<String>,
-    /// Owner of the bucket, if the decision about rights needed it.
+    /// Owner of the bucket, if the access check read it.
     pub(crate) bucket_owner: Option<String>,
     pub(crate) bucket: Option<String>,
     pub(crate) key: Option<String>,
-    /// S3's name of the operation.
+    /// S3's operation name.
     pub(crate) operation: String,
     pub(crate) method: String,
-    /// Path and query, without the signature's secrets.
+    /// Path and query, without signatures and tokens.
     pub(crate) uri: String,
     pub(crate) status: u16,
-    /// S3's name of the error.
+    /// S3's error code.
     pub(crate) error: Option<String>,
     /// Bytes of the response's body.
     pub(crate) bytes_sent: u64,
     /// Bytes of the request's body.
     pub(crate) bytes_received: u64,
-    /// Bytes of the whole object, if some of it was read.
+    /// Bytes of the whole object, if any of it was read.
     pub(crate) object_bytes: Option<u64>,
     /// From the request's head to the response's last byte.
     pub(crate) total_ms: u64,
@@ -64,7 +64,7 @@ pub(crate) struct Entry {
     pub(crate) tls: Option<Agreed>,
 }
 
-/// Fields of the JSON line besides those of an entry.
+/// A line in JSON: an entry with additional fields.
 #[derive(Serialize)]
 struct Line<'a> {
     time: String,
@@ -76,7 +76,7 @@ struct Line<'a> {
 }
 
 impl Entry {
-    /// An entry from the head of a request.
+    /// Creates an entry from the head of a request.
     pub(crate) fn of<B>(request: &http::Request<B>) -> Self {
         let headers = request.headers();
         let now = OffsetDateTime::from(system::wall()).unix_timestamp_nanos() / 1_000_000;
@@ -91,7 +91,7 @@ impl Entry {
         }
     }
 
-    /// As JSON, on one line.
+    /// Returns the entry as JSON on one line.
     pub(super) fn to_json(&self) -> String {
         let line = Line {
             time: iso(self.time_ms),
@@ -104,7 +104,7 @@ impl Entry {
         serde_json::to_string(&line).unwrap_or_default()
     }
 
-    /// A line in the format of S3's server access logs, up to its field `aclRequired`.
+    /// Returns the entry as a line of S3's server access logs, up to the field `aclRequired`.
     pub(super) fn to_s3(&self) -> String {
         let key = self
             .key
@@ -214,7 +214,7 @@ fn clf(time_ms: u64) -> String {
     )
 }
 
-/// An operation's name in S3's access logs: `REST.PUT.OBJECT`.
+/// Returns an operation's name in S3's access logs, such as `REST.PUT.OBJECT`.
 fn rest_name(method: &str, operation: &str) -> String {
     let resource = match operation {
         "GetObject" | "HeadObject" | "PutObject" | "DeleteObject" | "PostObject" => "OBJECT",
@@ -267,7 +267,7 @@ mod tests {
         }
     }
 
-    /// The example of Amazon's documentation has these fields in this order.
+    /// Amazon's documentation has an example with these fields in this order.
     #[test]
     fn a_line_in_the_format_of_s3() {
         let mut entry = entry();

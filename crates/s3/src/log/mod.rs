@@ -1,8 +1,8 @@
 //! The access log: one line for each request, in a file or in objects of a bucket.
 //!
-//! A request never waits for its line and never fails because of it: lines go into a queue, and lines that do
-//! not fit are dropped and counted in the program's log. Lines for a bucket are written every few minutes and
-//! at shutdown; a process that is killed loses those in the queue.
+//! A request never waits for its line and never fails because of it. Lines go into a queue; lines
+//! that do not fit are dropped and counted in the program's log. Lines for a bucket are written
+//! every few minutes and at shutdown; a killed process loses the queued ones.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -20,18 +20,18 @@ pub(crate) use entry::Entry;
 pub use target::LogTarget;
 use target::Writer;
 
-/// Most lines in the queue. Eight seconds of 2,000 requests a second in which nothing can be written; beyond
-/// that a line lost is better than memory lost.
+/// Most lines in the queue: eight seconds of 2,000 requests a second while nothing can be written.
+/// Beyond that, lines are dropped to bound memory.
 const QUEUE_MAX: usize = 16 * 1024;
 
-/// Shortest interval between warnings about dropped lines. Without it every lost line would be a line in the
+/// Shortest interval between warnings about dropped lines, which would otherwise flood the
 /// program's log.
 const SAY_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Settings of an access log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSettings {
-    /// Where lines go.
+    /// Destination of the lines.
     pub target: LogTarget,
     /// Format of the lines.
     pub format: LogFormat,
@@ -59,7 +59,7 @@ impl FromStr for LogFormat {
     }
 }
 
-/// How long the last lines may take at shutdown: a store that does not answer must not block it.
+/// How long writing the last lines may take at shutdown: an unresponsive store must not block it.
 const END_MAX: Duration = Duration::from_secs(5);
 
 /// Messages to the writer.
@@ -68,7 +68,7 @@ enum Message {
     End(oneshot::Sender<()>),
 }
 
-/// The sending end of the log; cloned for each user.
+/// The sender side of the log, cloned for each user.
 #[derive(Clone)]
 pub(crate) struct Log {
     lines: mpsc::Sender<Message>,
@@ -76,7 +76,7 @@ pub(crate) struct Log {
     dropped: Arc<AtomicU64>,
 }
 
-/// The log as held by its starter, who ends it.
+/// The log as held by its starter, which ends it.
 pub(crate) struct RunningLog {
     pub(crate) log: Log,
     writing: JoinHandle<()>,
@@ -86,7 +86,7 @@ impl RunningLog {
     /// Starts the writer.
     ///
     /// # Errors
-    /// If the file cannot be opened, or the log is to be objects where there is no store.
+    /// If the file cannot be opened, or the target is a bucket and there is no store.
     pub(crate) async fn start(settings: LogSettings, store: Option<Store>) -> std::io::Result<Self> {
         let (lines, receiver) = mpsc::channel(QUEUE_MAX);
         let dropped = Arc::new(AtomicU64::new(0));
@@ -102,11 +102,11 @@ impl RunningLog {
         })
     }
 
-    /// Writes the waiting lines and stops.
+    /// Writes the queued lines and stops.
     pub(crate) async fn end(self) {
         let (done, ended) = oneshot::channel();
         let told = async {
-            // Both fail only if the task is gone, and then nothing is waiting.
+            // Both fail only if the task has ended, and then nothing is queued.
             if self.log.lines.send(Message::End(done)).await.is_ok() {
                 let _ = ended.await;
             }
@@ -153,7 +153,7 @@ async fn write_all(mut lines: mpsc::Receiver<Message>, mut writer: Writer, dropp
                 }
             }
         }
-        // Lines are gathered as long as more are waiting, then written together.
+        // Lines are collected as long as more are queued, then written together.
         if lines.is_empty() || writer.is_full() {
             writer.write_now().await;
         }

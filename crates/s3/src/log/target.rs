@@ -1,4 +1,5 @@
-//! The destination of the access log: lines are gathered, then appended to a file or put as an object.
+//! The destination of the access log: lines are collected, then appended to a file or put as an
+//! object.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -16,16 +17,17 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// Destination of an access log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogTarget {
-    /// Appends to this file, which only its owner may read. `%Y`, `%m`, `%d` and `%H` in its name are
-    /// replaced by the time (UTC) of writing. SIGHUP reopens it.
+    /// Appends to this file, created with mode 0600. `%Y`, `%m`, `%d` and `%H` in its name are
+    /// replaced by the time of writing (UTC). SIGHUP reopens it.
     File(PathBuf),
-    /// Writes objects `PREFIX2026-11-22-10-15-00-UNIQUE` to this bucket, which is made if it does not exist.
+    /// Writes objects `PREFIX2026-11-22-10-15-00-UNIQUE` to this bucket, which is created if
+    /// missing.
     Bucket {
         /// Name of the bucket.
         bucket: String,
-        /// Prefix of the objects' names; may be empty.
+        /// Prefix of the object names; may be empty.
         prefix: String,
-        /// How long lines are gathered before an object is written.
+        /// How long lines are collected before an object is written.
         every: Duration,
     },
 }
@@ -46,21 +48,22 @@ impl FromStr for LogTarget {
         Ok(Self::Bucket {
             bucket: name.to_owned(),
             prefix: prefix.to_owned(),
-            // A killed process loses this much. Shorter would make a small object of every few requests.
+            // A killed process loses this much. A shorter interval would create small objects of a
+            // few requests each.
             every: Duration::from_secs(300),
         })
     }
 }
 
-/// Bytes gathered before they are written. Smaller makes more objects than people want to read, larger holds
-/// more of what a killed process loses.
+/// Most bytes collected before they are written. Less would create too many objects; more would
+/// lose more lines when the process is killed.
 const GATHERED_BYTES_MAX: usize = 1024 * 1024;
 
-/// Most bytes kept while they cannot be written. Some 30,000 lines: enough for a short outage of the store,
-/// and little beside the memory of the requests.
+/// Most bytes kept while they cannot be written: about 30,000 lines. Enough for a short outage of
+/// the store, and little compared with the memory of the requests.
 const KEPT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Gathered lines, and their destination.
+/// Collected lines, and their destination.
 pub(super) struct Writer {
     place: Place,
     gathered: String,
@@ -84,7 +87,7 @@ enum Place {
 }
 
 impl Writer {
-    /// Opens the file, so that a wrong path fails at once, and installs the SIGHUP handler.
+    /// Opens the file, so that a wrong path fails immediately, and installs the SIGHUP handler.
     ///
     /// # Errors
     /// If the file cannot be opened, or the target is a bucket and there is no store.
@@ -131,25 +134,25 @@ impl Writer {
         self.since.get_or_insert_with(system::now);
     }
 
-    /// Lines lost since the last call.
+    /// Returns the number of lines lost since the last call.
     pub(super) fn lost(&mut self) -> u64 {
         std::mem::take(&mut self.lost)
     }
 
-    /// Whether the gathered lines must be written before more are added.
+    /// Reports whether the collected lines must be written before more are added.
     pub(super) fn is_full(&self) -> bool {
         self.gathered.len() >= GATHERED_BYTES_MAX
     }
 
-    /// Writes to a file, whose readers expect lines at once; an object waits for more lines.
+    /// Writes to a file, whose readers expect lines immediately. For objects, waits for more lines.
     pub(super) async fn write_now(&mut self) {
         if matches!(self.place, Place::File { .. }) || self.is_full() {
             self.flush().await;
         }
     }
 
-    /// Returns when it is time to flush: an object has waited long enough, or SIGHUP arrived and the file was
-    /// closed.
+    /// Returns when it is time to flush: an object's interval has passed, or SIGHUP arrived and the
+    /// file was closed.
     pub(super) async fn due(&mut self) {
         match &mut self.place {
             Place::File { open, hangups, .. } => {
@@ -163,7 +166,8 @@ impl Writer {
         }
     }
 
-    /// Writes all lines. Those that cannot be written wait for the next flush.
+    /// Writes all lines. After a failure they are kept for the next flush, unless too many have
+    /// accumulated.
     pub(super) async fn flush(&mut self) {
         if self.gathered.is_empty() {
             return;
@@ -200,7 +204,7 @@ impl Place {
                         &mut open.insert((path, file)).1
                     }
                 };
-                // Blocking is fine: at most a megabyte, into the page cache.
+                // Blocking is fine: at most a megabyte goes into the page cache.
                 file.write_all(lines.as_bytes())
                     .map_err(|error| error.to_string())
             }
@@ -235,7 +239,7 @@ fn append(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// The file's name at a given time.
+/// Returns the file's name at a given time.
 fn dated(pattern: &Path, now: OffsetDateTime) -> PathBuf {
     let Some(text) = pattern.to_str().filter(|text| text.contains('%')) else {
         return pattern.to_owned();
@@ -248,7 +252,7 @@ fn dated(pattern: &Path, now: OffsetDateTime) -> PathBuf {
         .into()
 }
 
-/// The name that S3 would give to an object of an access log.
+/// Returns an object name in the form of S3's access logs.
 fn object_name(prefix: &str, now: OffsetDateTime) -> String {
     let (date, time) = (now.date(), now.time());
     let unique: u64 = system::random();

@@ -1,14 +1,14 @@
-//! Which operation of S3 a request is. This is decided before the request is dispatched, in one table for the face and
-//! the gateway.
+//! Determines which S3 operation a request is, before it is dispatched. The S3 interface and the
+//! gateway share one table.
 //!
 //! Invariants:
-//!  - a request that may change something is one operation of the tables below, and every parameter of its query is one
-//!    of that operation: S3 grows by sub-resources and headers, and a server that does not know `?renameObject` would
-//!    otherwise write an empty object;
-//!  - an operation that is not known here is refused by status 501, with its name;
-//!  - a request that only reads may have parameters that nobody knows, as in S3; [`Named::is_sure`] tells.
+//!  - a request that may change something is exactly one operation of the tables, and every
+//!    parameter of its query belongs to that operation. S3 adds sub-resources and headers over
+//!    time, and a server that does not know `?renameObject` would write an empty object instead;
+//!  - an operation that is not implemented is refused with status 501 and its name;
+//!  - a read may have unknown parameters, as in S3; [`Named::is_sure`] is false then.
 //!
-//! Who may do what is decided elsewhere.
+//! Permissions are checked elsewhere.
 
 use http::{HeaderMap, Method, StatusCode};
 
@@ -21,7 +21,7 @@ use self::tables::{
 
 mod tables;
 
-/// What a request is about.
+/// The kind of a request's target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum About {
     /// A bucket.
@@ -30,7 +30,7 @@ pub(crate) enum About {
     Object,
 }
 
-/// A request, as far as it names an operation.
+/// The parts of a request that determine its operation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a Method,
@@ -44,14 +44,14 @@ pub(crate) struct Request<'a> {
 /// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Named {
-    /// S3's name of it.
+    /// Its name in S3.
     pub(crate) name: &'static str,
-    /// Whether all parameters are known. It is always true of a request that may change something.
+    /// Whether all parameters are known. Always true for requests that may change something.
     pub(crate) is_sure: bool,
 }
 
-/// Headers that make another operation of a request, and the operation. All other headers of S3 that are not in [`HEADERS`] are
-/// taken for such, too.
+/// Headers that select a different operation, with that operation. Any other S3 header that is not
+/// in [`HEADERS`] is also assumed to select a different operation.
 const OF_HEADERS: [(&str, &str); 4] = [
     ("x-amz-rename-source", "RenameObject"),
     ("x-amz-request-route", "WriteGetObjectResponse"),
@@ -62,10 +62,10 @@ const OF_HEADERS: [(&str, &str); 4] = [
 /// Header with the source of a copy.
 pub(crate) const COPY_SOURCE: &str = "x-amz-copy-source";
 
-/// The operation of a request about a bucket or an object.
+/// Determines the operation of a request about a bucket or an object.
 ///
 /// # Errors
-/// If there is no such operation here, or more than one can be meant.
+/// If the operation is not implemented, or the request is ambiguous.
 pub(crate) fn named(request: &Request<'_>) -> Result<Named, Refusal> {
     let Request { method, query, .. } = *request;
     let verb = verb(method);
@@ -84,7 +84,7 @@ pub(crate) fn named(request: &Request<'_>) -> Result<Named, Refusal> {
         }
     };
     let name = match resource {
-        // A sub-resource has no HEAD.
+        // Sub-resources have no HEAD.
         Some(_) if *method == Method::HEAD => "",
         Some((resource, names)) => listed(resource, verb.map_or("", |verb| names[verb]), query),
         None => plain(request),
@@ -115,7 +115,7 @@ pub(crate) fn named(request: &Request<'_>) -> Result<Named, Refusal> {
     Ok(Named { name, is_sure })
 }
 
-/// Refuses sub-resources and headers of operations that are not here.
+/// Refuses sub-resources and headers of operations that are not implemented.
 fn refuse_not_here(request: &Request<'_>, verb: Option<usize>, changes: bool) -> Result<(), Refusal> {
     let Request {
         about,
@@ -148,13 +148,13 @@ fn refuse_not_here(request: &Request<'_>, verb: Option<usize>, changes: bool) ->
         return Err(not_implemented("a write of a part of an object (Content-Range)"));
     }
     match in_query.iter().any(|name| name == COPY_SOURCE) {
-        // Nobody reads it there: an empty object would be written.
+        // In a URL it is ignored, so an empty object would be written.
         true => Err(not_implemented("x-amz-copy-source in the address")),
         false => Ok(()),
     }
 }
 
-/// The name of a write, which is another one if it has a source.
+/// Returns the name of a write, which differs for a copy.
 fn copying(name: &'static str, request: &Request<'_>, changes: bool) -> Result<&'static str, Refusal> {
     let has_range = request.headers.contains_key("x-amz-copy-source-range");
     match (name, request.headers.contains_key(COPY_SOURCE)) {
@@ -171,7 +171,7 @@ fn copying(name: &'static str, request: &Request<'_>, changes: bool) -> Result<&
     }
 }
 
-/// Refuses parameters that are not ones of an operation that may change something.
+/// Refuses parameters that do not belong to an operation that may change something.
 fn check_parameters(
     operation: &'static str,
     request: &Request<'_>,
@@ -211,7 +211,7 @@ fn check_parameters(
     }
 }
 
-/// The refusal of the first parameter that nobody knows.
+/// Returns the refusal of the first unknown parameter.
 fn unknown(query: &Query, operation: &str) -> Refusal {
     let name = query
         .names()
@@ -231,12 +231,12 @@ fn not_implemented(what: &str) -> Refusal {
     )
 }
 
-/// Whether a parameter belongs to a sub-resource.
+/// Reports whether a parameter belongs to a sub-resource.
 fn is_of(name: &str, resource: Option<&Resource>) -> bool {
     resource.is_some_and(|(resource, _)| *resource == name || name == "id" && has_id(resource))
 }
 
-/// Whether the configurations of a sub-resource are told apart by an `id`.
+/// Reports whether the configurations of a sub-resource are identified by an `id`.
 fn has_id(resource: &str) -> bool {
     matches!(
         resource,
@@ -244,8 +244,8 @@ fn has_id(resource: &str) -> bool {
     )
 }
 
-/// Whether a parameter may stand in any request: `x-id` and headers in an address, a client's notes for the log, and
-/// headers of the answer.
+/// Reports whether a parameter is allowed in any request: `x-id` and headers in a URL, a client's
+/// notes for the log, and headers of the response.
 fn is_free(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     lower.starts_with("x-") || lower.starts_with("response-")
@@ -258,13 +258,13 @@ fn table(about: About) -> &'static [Resource] {
     }
 }
 
-/// The place of a method in the tables.
+/// Returns the index of a method in the tables.
 fn verb(method: &Method) -> Option<usize> {
     let verbs = [Method::GET, Method::PUT, Method::POST, Method::DELETE];
     verbs.iter().position(|verb| verb == method)
 }
 
-/// The name of a read of one configuration, or of all if it names none.
+/// Returns the name of reading one configuration, or of listing all if the query has no `id`.
 fn listed(resource: &str, name: &'static str, query: &Query) -> &'static str {
     match name {
         _ if query.has("id") => name,
@@ -279,7 +279,7 @@ fn listed(resource: &str, name: &'static str, query: &Query) -> &'static str {
     }
 }
 
-/// The operation of a request without a sub-resource; empty if there is none.
+/// Returns the operation of a request without a sub-resource; empty if there is no such operation.
 fn plain(request: &Request<'_>) -> &'static str {
     let list_type = request.query.get("list-type");
     match (request.method.as_str(), request.about) {

@@ -1,8 +1,9 @@
-//! The tables of S3's operations.
+//! Tables of S3's operations.
 
 use super::About;
 
-/// A sub-resource, and its operations by GET, PUT, POST and DELETE; empty where there is none.
+/// A sub-resource, and its operations for GET, PUT, POST and DELETE; empty if it has no such
+/// operation.
 pub(super) type Resource = (&'static str, [&'static str; 4]);
 
 /// Sub-resources of buckets.
@@ -140,7 +141,7 @@ pub(super) const OF_BUCKETS: [Resource; 25] = [
     ),
 ];
 
-/// The same of objects.
+/// Sub-resources of objects.
 pub(super) const OF_OBJECTS: [Resource; 10] = [
     ("uploads", ["", "", "CreateMultipartUpload", ""]),
     (
@@ -165,9 +166,10 @@ pub(super) const OF_OBJECTS: [Resource; 10] = [
     ("select", ["", "", "SelectObjectContent", ""]),
 ];
 
-/// Sub-resources of S3 whose operations neither the face has nor the gateway passes on.
+/// Sub-resources of S3 whose operations are neither implemented by the S3 interface nor forwarded
+/// by the gateway.
 pub(super) const NOT_HERE: [(About, &str, [&str; 4]); 10] = [
-    // Its answer would be a key of the upstream.
+    // Its response would contain a key of the upstream.
     (About::Bucket, "session", ["CreateSession", "", "", ""]),
     (About::Bucket, "abac", ["GetBucketAbac", "PutBucketAbac", "", ""]),
     (
@@ -223,7 +225,7 @@ pub(super) const NOT_HERE: [(About, &str, [&str; 4]); 10] = [
     ),
 ];
 
-/// Operations that may change something and take a `versionId`.
+/// Operations that may change something and accept a `versionId`.
 pub(super) const VERSIONED: [&str; 8] = [
     "DeleteObject",
     "DeleteObjectTagging",
@@ -235,7 +237,7 @@ pub(super) const VERSIONED: [&str; 8] = [
     "SelectObjectContent",
 ];
 
-/// Parameters of reads, besides sub-resources and those that may stand anywhere.
+/// Parameters of reads, in addition to sub-resources and parameters that any request may have.
 pub(super) const PARAMETERS: [&str; 18] = [
     "versionId",
     "partNumber",
@@ -257,12 +259,13 @@ pub(super) const PARAMETERS: [&str; 18] = [
     "select-type",
 ];
 
-/// Headers and signing parameters of S3 that a request which may change something may have, beside those that begin with one of
-/// [`HEADERS_BEGIN`]. Any other may make another operation of it.
+/// S3's headers and signing parameters that a request that may change something may have, in
+/// addition to those with a prefix in [`HEADERS_BEGIN`]. Any other may select a different
+/// operation.
 pub(super) const HEADERS: [&str; 44] = [
     "x-amz-acl",
     "x-amz-algorithm",
-    // The SDK for C++ sends it with every request; pyarrow's writes come that way.
+    // The C++ SDK, which pyarrow uses for writes, sends it with every request.
     "x-amz-api-version",
     "x-amz-bucket-object-lock-enabled",
     "x-amz-bucket-region",
@@ -307,7 +310,7 @@ pub(super) const HEADERS: [&str; 44] = [
     "x-amz-website-redirect-location",
 ];
 
-/// What the names of more of them begin with.
+/// Prefixes of further allowed headers.
 pub(super) const HEADERS_BEGIN: [&str; 5] = [
     "x-amz-checksum-",
     "x-amz-copy-source-server-side-encryption-customer-",

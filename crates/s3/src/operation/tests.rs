@@ -134,7 +134,7 @@ fn operations_have_their_parameters() {
         ("GET /b?inventory&id=1", ("GetBucketInventoryConfiguration", true)),
         ("GET /b?inventory", ("ListBucketInventoryConfigurations", true)),
         ("GET /b/k?response-content-type=x", ("GetObject", true)),
-        // A read may have a parameter that nobody knows: web pages add such against caches.
+        // A read may have unknown parameters: web pages add some to bypass caches.
         ("GET /b/k?iefix", ("GetObject", false)),
         ("HEAD /b?read-stats=true", ("HeadBucket", false)),
         ("GET /b?list-type=2&usage", ("ListObjectsV2", false)),
@@ -145,7 +145,7 @@ fn operations_have_their_parameters() {
         name("PUT /b/k", &[(COPY_SOURCE, "a/b")]),
         Ok(("CopyObject", true))
     );
-    // As pyarrow sends it.
+    // As sent by pyarrow.
     assert_eq!(
         name("POST /b/k?uploads", &[("x-amz-api-version", "2006-03-01")]),
         Ok(("CreateMultipartUpload", true))

@@ -1,10 +1,11 @@
-//! Names of actions. A name that is not S3's is refused: a `Deny` of a misspelt action would deny nothing.
+//! Names of actions. Names unknown to S3 are refused: a `Deny` of a misspelt action would deny
+//! nothing.
 
 use super::error::PolicyError;
 use crate::glob;
 
-/// S3's actions on buckets and objects. Those of unimplemented operations have no effect, because the
-/// operations are refused.
+/// S3's actions on buckets and objects. Actions of unimplemented operations have no effect, because
+/// those operations are refused.
 const ACTIONS: [&str; 77] = [
     "AbortMultipartUpload",
     "BypassGovernanceRetention",
@@ -96,7 +97,7 @@ pub(super) fn check(pattern: &str) -> Result<(), PolicyError> {
     }
 }
 
-/// Whether an action matches a pattern, ignoring case.
+/// Reports whether an action matches a pattern, ignoring case.
 pub(super) fn fits(pattern: &str, action: &str) -> bool {
     glob::fits(&pattern.to_lowercase(), &action.to_lowercase())
 }

@@ -1,8 +1,8 @@
-//! Conditions of a policy: an operator, a key, and the values it is compared with.
+//! Conditions of a policy: an operator, a key, and the values to compare with.
 //!
-//! An unknown key, an unknown operator or a value of the wrong kind is refused when the policy is put, so
-//! that no condition is ignored. A key that the request does not carry makes a comparison false, its negation
-//! true, and a comparison with `IfExists` true.
+//! An unknown key, an unknown operator or a value of the wrong type is refused when the policy is
+//! put, so that no condition is ignored. If the request lacks the key, a comparison is false, a
+//! negated comparison is true, and a comparison with `IfExists` is true.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -15,7 +15,7 @@ use super::error::PolicyError;
 use super::json::{OneOrMany, Scalar};
 use crate::glob::fits;
 
-/// A request's values, by condition keys as [`normal`] writes them.
+/// A request's values, by condition keys in the form of [`normal`].
 pub(crate) type Facts = BTreeMap<String, String>;
 
 /// Condition keys with one text value.
@@ -46,19 +46,19 @@ pub(crate) const EXISTING_TAG: &str = "s3:existingobjecttag/";
 /// Prefix of the keys for a request's tags.
 pub(crate) const REQUEST_TAG: &str = "s3:requestobjecttag/";
 
-/// The client's address.
+/// Key of the client's address.
 pub(crate) const SOURCE_IP: &str = "aws:sourceip";
 
-/// Whether the connection uses TLS.
+/// Key for whether the connection uses TLS.
 pub(crate) const SECURE: &str = "aws:securetransport";
 
-/// Time of the request.
+/// Key of the time of the request.
 pub(crate) const TIME: &str = "aws:currenttime";
 
-/// Number of objects that a listing asks for.
+/// Key of the number of objects that a listing requests.
 pub(crate) const MAX_KEYS: &str = "s3:max-keys";
 
-/// Condition keys and the headers that they refer to.
+/// Returns the condition keys that refer to headers, with those headers.
 pub(crate) fn header_keys() -> impl Iterator<Item = (&'static str, &'static str)> {
     let of_amz = TEXT_KEYS.into_iter().filter(|key| key.starts_with("s3:x-amz-"));
     let of_amz = of_amz.map(|key| (key, key.trim_start_matches("s3:")));
@@ -147,26 +147,27 @@ impl Condition {
         })
     }
 
-    /// Whether the condition is true for a request.
+    /// Reports whether the condition is true for a request.
     pub(super) fn holds(&self, facts: &Facts) -> bool {
         let found = facts.get(&self.key);
         match (&self.test, found) {
             (Test::Absent(absent), found) => found.is_none() == *absent,
-            // As in S3, a negated comparison is true for a key that the request does not have.
+            // As in S3, a negated comparison is true if the request lacks the key.
             (_, None) => self.if_exists || self.test.is_negative(),
             (test, Some(found)) => test.holds(found),
         }
     }
 
-    /// Whether it depends on the tags of the existing object.
+    /// Reports whether it depends on the tags of the existing object.
     pub(super) fn asks_tags(&self) -> bool {
         self.key.starts_with(EXISTING_TAG)
     }
 
-    /// Whether it limits access to some networks or to named users, so that a policy with it is not public.
+    /// Reports whether it limits access to some networks or to named users, so that a policy with
+    /// it is not public.
     pub(super) fn narrows(&self) -> bool {
         match &self.test {
-            // With IfExists the condition is true for every request without the key.
+            // With IfExists the condition is true for every request that lacks the key.
             _ if self.if_exists => false,
             Test::Address { not: false, nets } => nets.iter().all(|net| match net {
                 // S3's limits: a policy for a wider network is public.
@@ -242,10 +243,10 @@ impl Test {
             Self::Flag(wanted) => found.parse() == Ok(*wanted),
             Self::Address { not, nets } => found
                 .parse::<IpAddr>()
-                // A socket for both families shows IPv4 clients as ::ffff:a.b.c.d, which no IPv4 network
+                // A dual-stack socket reports IPv4 clients as ::ffff:a.b.c.d, which no IPv4 network
                 // contains.
                 .is_ok_and(|found| nets.iter().any(|net| net.contains(&found.to_canonical())) != *not),
-            // A value is present here; `Condition::holds` handles a missing one.
+            // The value is present here; `Condition::holds` handles missing ones.
             Self::Absent(absent) => !absent,
         }
     }
@@ -275,7 +276,7 @@ impl Order {
     }
 }
 
-/// A key in lower case; names of tags stay as they are.
+/// Converts a key to lower case; tag names keep their case.
 pub(super) fn normal(key: &str) -> String {
     match key.split_once('/') {
         Some((name, tag)) => format!("{}/{tag}", name.to_lowercase()),

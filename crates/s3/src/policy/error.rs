@@ -1,6 +1,6 @@
-//! Why a policy is refused.
+//! The error for an invalid policy.
 
-/// Why a document is refused.
+/// Why a policy document is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct PolicyError(pub(super) String);

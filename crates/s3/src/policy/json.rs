@@ -1,11 +1,11 @@
-//! JSON as policies use it: one value or a list of them, and objects without duplicate names.
+//! JSON as used in policies: one value or a list of values, and objects without duplicate names.
 
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
-/// One value, or a list.
+/// One value, or a list of values.
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(untagged)]
 pub(super) enum OneOrMany<T> {
@@ -22,7 +22,7 @@ impl<T> OneOrMany<T> {
     }
 }
 
-/// A condition's value: a text, or a number or boolean taken as its text.
+/// A condition's value: a text; a number or boolean is converted to text.
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(untagged)]
 pub(super) enum Scalar {
@@ -41,7 +41,7 @@ impl fmt::Display for Scalar {
     }
 }
 
-/// An object's names and values in their order. A duplicate name is an error, because it would be unclear
+/// An object's names and values in their order. A duplicate name is an error, because it is unclear
 /// which value counts.
 #[derive(Debug, Clone)]
 pub(super) struct Pairs<V>(pub(super) Vec<(String, V)>);

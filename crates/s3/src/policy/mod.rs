@@ -1,10 +1,10 @@
-//! Bucket policies: S3's JSON documents that allow or deny actions, parsed and evaluated.
+//! Bucket policies: parses and evaluates S3's JSON documents that allow or deny actions.
 //!
 //! Invariants:
-//!  - an unknown element, action, condition key, operator or variable is refused when the policy is put,
-//!    never ignored;
-//!  - an explicit `Deny` wins over every `Allow`;
-//!  - the evaluation is a pure function of the document and of the request's facts.
+//!  - an unknown element, action, condition key, operator or variable is refused when the policy is
+//!    put, never ignored;
+//!  - an explicit `Deny` overrides every `Allow`;
+//!  - evaluation is a pure function of the document and of the request's facts.
 
 use serde::Deserialize;
 
@@ -26,28 +26,28 @@ use json::{OneOrMany, Pairs, Scalar};
 /// Longest document in bytes, as in S3.
 pub(crate) const BYTES_MAX: usize = 20 * 1024;
 
-/// Prefix of a resource before the bucket's name.
+/// Prefix of a resource, before the bucket's name.
 const ARN: &str = "arn:aws:s3:::";
 
-/// Result of a policy for a request.
+/// The result of evaluating a policy for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// No statement applies.
     Silent,
-    /// At least one allows it, and none denies it.
+    /// At least one statement allows the request, and none denies it.
     Allow,
-    /// At least one denies it.
+    /// At least one statement denies the request.
     Deny,
 }
 
-/// A request, as policies see it.
+/// The properties of a request that a policy is evaluated with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Query<'a> {
     /// The user; `None` for an unsigned request.
     pub(crate) user: Option<&'a str>,
     /// S3's action, for example `s3:GetObject`.
     pub(crate) action: &'a str,
-    /// `bucket` or `bucket/key`.
+    /// `BUCKET` or `BUCKET/KEY`.
     pub(crate) resource: &'a str,
     /// Values for conditions.
     pub(crate) facts: &'a Facts,
@@ -68,7 +68,7 @@ struct Statement {
     conditions: Vec<Condition>,
 }
 
-/// Patterns, or everything that matches none of them.
+/// Selects what matches any of the patterns, or with `not` everything else.
 #[derive(Debug, Clone, PartialEq)]
 struct Selection {
     not: bool,
@@ -82,7 +82,7 @@ enum Principal {
     Users(Vec<String>),
 }
 
-// Unknown elements are refused: one that is ignored could have limited what the statement allows.
+// Unknown elements are refused: an ignored one could have limited what the statement allows.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
 struct Document {
@@ -117,7 +117,7 @@ impl Policy {
     /// Parses a document for a bucket.
     ///
     /// # Errors
-    /// If the document contains something unknown or invalid.
+    /// If the document contains anything unknown or invalid.
     pub(crate) fn read(text: &str, bucket: &str) -> Result<Self, PolicyError> {
         if text.len() > BYTES_MAX {
             let detail = format!(
@@ -145,13 +145,13 @@ impl Policy {
         })
     }
 
-    /// The policy's verdict on a request.
+    /// Evaluates the policy for a request.
     pub(crate) fn evaluate(&self, query: Query<'_>) -> Verdict {
         let mut verdict = Verdict::Silent;
         for statement in &self.statements {
             if statement.is_about(query) {
                 if statement.deny {
-                    // A Deny outweighs every Allow, in whatever order they are written.
+                    // A Deny overrides every Allow, in any order.
                     return Verdict::Deny;
                 }
                 verdict = Verdict::Allow;
@@ -160,7 +160,8 @@ impl Policy {
         verdict
     }
 
-    /// Whether it allows something to everybody, without a condition that limits it to a few.
+    /// Reports whether it allows something to everybody, without a condition that limits it to a
+    /// few.
     pub(crate) fn is_public(&self) -> bool {
         self.statements.iter().any(|statement| {
             !statement.deny
@@ -169,7 +170,7 @@ impl Policy {
         })
     }
 
-    /// Whether the verdict may depend on the tags of the existing object.
+    /// Reports whether the verdict may depend on the tags of the existing object.
     pub(crate) fn asks_tags(&self) -> bool {
         let mut conditions = self.statements.iter().flat_map(|statement| &statement.conditions);
         conditions.any(Condition::asks_tags)
@@ -284,8 +285,8 @@ impl Principal {
     }
 }
 
-/// The user of `arn:aws:iam::ANYTHING:user/NAME`, `arn:aws:iam::NAME:root` or `NAME`: every user is an
-/// account here.
+/// Returns the user of `arn:aws:iam::ANYTHING:user/NAME`, `arn:aws:iam::NAME:root` or `NAME`: each
+/// user is an account here.
 fn read_user(text: &str) -> Result<String, PolicyError> {
     let wrong = || PolicyError(format!("there is no principal {text:?}"));
     let name = match text.strip_prefix("arn:aws:iam::") {
@@ -295,14 +296,16 @@ fn read_user(text: &str) -> Result<String, PolicyError> {
             (_, user) => user.strip_prefix("user/").ok_or_else(wrong)?,
         },
     };
-    // A pattern taken for a name would match nobody, and a Deny with it would have no effect.
+    // Wildcards are not supported: as a literal name a pattern would match nobody, and a Deny with
+    // it would have no effect.
     match name.is_empty() || name.contains(['*', '?', ':']) {
         true => Err(wrong()),
         false => Ok(name.to_owned()),
     }
 }
 
-/// A resource without the prefix before its bucket. Its bucket pattern must match this bucket.
+/// Returns a resource without the prefix before its bucket. Its bucket pattern must match this
+/// bucket.
 fn read_resource(text: &str, bucket: &str) -> Result<String, PolicyError> {
     // Taken literally, a variable would match no object, and a Deny with it would have no effect.
     if text.contains("${") {

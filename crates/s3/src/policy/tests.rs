@@ -3,8 +3,7 @@ use proptest::sample::{select, subsequence};
 
 use super::*;
 
-/// The verdict of a policy with one statement of these elements on `user`, an action and a resource; or its
-/// error.
+/// Returns the verdict of a policy with one statement of these elements, or its error.
 fn check(elements: &str, user: Option<&str>, action: &str, resource: &str, facts: &[(&str, &str)]) -> String {
     let text = format!(r#"{{"Version":"2012-10-17","Statement":[{{{elements}}}]}}"#);
     let facts = facts
@@ -24,7 +23,7 @@ fn check(elements: &str, user: Option<&str>, action: &str, resource: &str, facts
     }
 }
 
-/// The verdict with a condition on a statement that lets everybody read.
+/// Returns the verdict of a condition on a statement that lets everybody read.
 fn check_condition(condition: &str, facts: &[(&str, &str)]) -> String {
     let elements = format!(
         r#""Effect":"Allow","Principal":"*","Action":"s3:GetObject","Resource":"arn:aws:s3:::b/*","Condition":{condition}"#
@@ -278,7 +277,7 @@ fn what_is_public() {
     assert!(!public(r#"{"AWS":"ann"}"#, ""));
 }
 
-/// One statement in words that the model can check without patterns.
+/// A statement that the model can evaluate without patterns.
 #[derive(Debug, Clone)]
 struct Simple {
     deny: bool,

@@ -1,5 +1,5 @@
-//! Unreachable nodes: objects can be read as long as they themselves are reachable, and nobody gains a right
-//! by it.
+//! Unreachable nodes: objects stay readable while they are reachable themselves, and no client
+//! gains a permission.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::sign::Ask;
 use crate::support::ADMIN;
 
-/// No user owns anything in `plain-*`: there the keys file alone decides.
+/// No user has `own` in `plain-*`, so the keys file alone decides there.
 const KEYS: &str = r#"
     [keys.ADMIN]
     secret = "admin-secret-0123456789"
@@ -34,7 +34,7 @@ const KEYS: &str = r#"
 const READER: (&str, &str) = ("READER", "secret-of-READER");
 const STRANGER: (&str, &str) = ("STRANGER", "secret-of-STRANGER");
 
-/// In the buckets with an odd number READER is denied reading.
+/// In the buckets with an odd number, a policy denies reads by READER.
 const BUCKETS: [&str; 8] = [
     "own-0", "own-1", "own-2", "own-3", "own-4", "own-5", "plain-6", "plain-7",
 ];
@@ -46,7 +46,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Three nodes of one volume each.
+    /// Starts three nodes of one volume each.
     async fn start(copies: u8) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let held = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
@@ -120,7 +120,7 @@ async fn fill(face: &s3::Running) {
     }
 }
 
-/// Checks the status of reading every object through the server against what the store itself can read: the
+/// Compares the status of reading every object through the server with what the store can read: the
 /// object, and the record of its bucket.
 async fn check(face: &s3::Running, store: &Store, reading: Reading, remembers: bool) {
     let store = store.reading_as(reading);
@@ -166,7 +166,7 @@ async fn check(face: &s3::Running, store: &Store, reading: Reading, remembers: b
             };
             assert!(matches!(status(face, stranger).await, 403 | 503), "{target}");
         }
-        // Writes need the record as it is.
+        // Writes need the current record.
         let target = format!("/{bucket}/new");
         let put = Ask {
             body: b"content",
@@ -183,7 +183,7 @@ async fn check(face: &s3::Running, store: &Store, reading: Reading, remembers: b
     assert!(remembers || counted.contains_key(&(false, true)), "{counted:?}");
 }
 
-/// The status of an answer to HEAD, which says a length and has no body.
+/// Returns the status of a HEAD, whose response declares a length but has no body.
 async fn head(face: &s3::Running, ask: Ask<'_>) -> u16 {
     let (bytes, ..) = ask.by_header(face.address());
     let mut stream = tokio::net::TcpStream::connect(face.address()).await.unwrap();
@@ -197,9 +197,9 @@ async fn head(face: &s3::Running, ask: Ask<'_>) -> u16 {
     String::from_utf8_lossy(&line[9..]).parse().unwrap()
 }
 
-/// Two of three nodes are away, with two copies: the current version is not known. A client that accepts any
-/// version gets the newest reachable one, under the rights of the bucket as far as they are known, and
-/// otherwise nothing.
+/// Two of three nodes are down, with two copies, so the current version is unknown. A client that
+/// accepts any version gets the newest reachable one if the bucket's permissions, as last known,
+/// allow it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_version_is_read_under_the_rights_last_known() {
     let mut cluster = Cluster::start(2).await;
@@ -220,8 +220,8 @@ async fn any_version_is_read_under_the_rights_last_known() {
     }
 }
 
-/// One of three nodes is away, with one copy: the objects on the others can be read, also in buckets whose
-/// record is away if it is known from before.
+/// One of three nodes is down, with one copy. Objects on the other nodes can be read. This includes
+/// buckets whose record is unreachable, if the record is known from before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn objects_are_read_while_the_record_of_their_bucket_is_away() {
     let mut cluster = Cluster::start(1).await;

@@ -1,5 +1,6 @@
-//! boto3, the client that most people have: `tests/boto3/face.py`, `owners.py` for who may do
-//! what, `versions.py` for versions and object lock, and `sweep.py` for every operation that botocore knows.
+//! Tests with boto3, the most common client: `tests/boto3/face.py`, `owners.py` for permissions,
+//! `versions.py` for versions and object lock, and `sweep.py` for every operation known to
+//! botocore.
 
 use apart::python;
 
@@ -35,7 +36,7 @@ async fn versions() {
     with_owners("versions.py").await;
 }
 
-/// No operation changes what it does not name, and one that is not here is refused.
+/// No operation is taken for a different one, and unimplemented ones are refused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_operation_is_what_it_says() {
     let Some(python) = python(&["boto3"]) else {
@@ -53,7 +54,7 @@ async fn every_operation_is_what_it_says() {
     rig.stop().await;
 }
 
-/// What is too long or too many is refused as the client's mistake.
+/// Values that are too long or too many are refused as the client's error.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn limits_are_the_clients_mistake() {
     let Some(python) = python(&["boto3"]) else {
@@ -71,7 +72,7 @@ async fn limits_are_the_clients_mistake() {
     rig.stop().await;
 }
 
-/// Runs a script against a server whose users own what they make.
+/// Runs a script against a server whose users own the objects and buckets that they create.
 async fn with_owners(script: &str) {
     let Some(python) = python(&["boto3"]) else {
         say("skipped: there is no python3 with boto3 (make need-clients)");

@@ -1,4 +1,4 @@
-//! The server at the level of bytes: requests that no well-behaved client library would send.
+//! Tests of the server at byte level, with requests that no well-behaved client library would send.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -21,7 +21,7 @@ impl Answer {
     }
 }
 
-/// Sends a request to a `http://HOST/...` and reads the answer to the end of the connection.
+/// Sends a request to `http://HOST/...` and reads the response to the end of the connection.
 pub(crate) async fn request(method: &str, url: &str, body: &[u8]) -> Answer {
     let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let mut stream = TcpStream::connect(host).await.unwrap();
@@ -36,7 +36,8 @@ pub(crate) async fn request(method: &str, url: &str, body: &[u8]) -> Answer {
 
 pub(crate) async fn read_answer(stream: &mut TcpStream) -> Answer {
     let mut bytes = Vec::new();
-    // A connection that is cut after an early response may end in a reset; the bytes before it count.
+    // A connection that is cut after an early response may end in a reset; the bytes received
+    // before it count.
     let _ = stream.read_to_end(&mut bytes).await;
     parse(bytes)
 }
@@ -62,12 +63,12 @@ pub(crate) async fn send(address: SocketAddr, text: &str) -> (TcpStream, String)
     (stream, text.to_owned())
 }
 
-/// A bucket into which anybody may write.
+/// Starts a server with a bucket that anybody may write to.
 pub(crate) async fn open_to_writers(limits: s3::Limits) -> Rig {
     let rig = Rig::start_with(limits, None).await;
     let keys = "[keys.A]\nsecret = \"s\"\nrights = {}\n[buckets.drop]\nanonymous = [\"read\", \"write\"]\n";
     std::fs::write(rig.dir().join("keys.toml"), keys).unwrap();
-    // The keys file is checked again when the last check is a second old.
+    // The keys file is checked again one second after the last check.
     while request("PUT", &format!("{}/drop", rig.endpoint()), b"")
         .await
         .status
@@ -106,8 +107,8 @@ async fn nothing_is_shown_to_strangers() {
     rig.stop().await;
 }
 
-/// A client that waits for `100 Continue` and is refused may send its next request at once. Its first byte
-/// must not be taken for the body that is never sent.
+/// A client that waits for `100 Continue` and is refused may send its next request immediately. Its
+/// first byte must not be taken for the body, which is never sent.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_ends_with_a_body_that_was_not_asked_for() {
     let rig = Rig::start().await;
@@ -177,8 +178,8 @@ async fn slow_headers_and_idle_connections_are_cut() {
     rig.stop().await;
 }
 
-/// A client that announces a body and stops in the middle of it gets a response, holds no resources, and
-/// leaves no object.
+/// A client that declares a body and stops in the middle of it gets a response, holds no resources,
+/// and leaves no object.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_body_is_given_up() {
     let rig = open_to_writers(impatient()).await;
@@ -203,7 +204,7 @@ async fn a_body_cut_short_leaves_nothing() {
         let answer = read_answer(&mut stream).await;
         assert_ne!(answer.status, 200, "{}", answer.text());
     }
-    // The client's side has ended; the server's side has ended when it has counted the requests.
+    // The client has closed its side. The server has finished once it has counted the requests.
     while rig.counted("PutObject").count < 2 {
         tokio::task::yield_now().await;
     }
@@ -274,7 +275,7 @@ async fn bodies_are_limited_and_need_a_length() {
     rig.stop().await;
 }
 
-/// `100 Continue` is sent when the body is wanted, and not when the request is refused anyway.
+/// `100 Continue` is sent when the body is needed, and not if the request is refused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn expect_100_continue() {
     let rig = open_to_writers(s3::Limits::default()).await;
@@ -294,7 +295,7 @@ async fn expect_100_continue() {
     rig.stop().await;
 }
 
-/// A client that requests much and reads nothing loses its connection.
+/// A client that requests much data and reads none of it is disconnected.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_does_not_read_is_cut() {
     let rig = open_to_writers(impatient()).await;

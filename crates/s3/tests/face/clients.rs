@@ -1,4 +1,4 @@
-//! Clients of the command line, where they are installed: s3cmd and rclone.
+//! Tests with the command-line clients s3cmd and rclone, if installed.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ fn is_installed(program: &str) -> bool {
     found
 }
 
-/// Files to send: a small one, one of several parts, one with an odd name.
+/// Creates files to send: a small one, one of several parts, one with an unusual name.
 fn make_files(dir: &Path) {
     std::fs::create_dir(dir).unwrap();
     std::fs::write(dir.join("small.txt"), "small").unwrap();
@@ -57,7 +57,7 @@ async fn s3cmd() {
             text
         }
     };
-    // s3cmd signs for its default region `US` first, and then for the one named in the refusal.
+    // s3cmd signs for its default region `US` first, then for the region named in the refusal.
     s3cmd(&["mb", "s3://cmd-bucket"]).await;
     s3cmd(&["sync", &format!("{}/", there.display()), "s3://cmd-bucket/in/"]).await;
     let listed = s3cmd(&["ls", "s3://cmd-bucket/in/"]).await;

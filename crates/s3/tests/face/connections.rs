@@ -1,4 +1,4 @@
-//! Who may hold connections, and for how long: strangers must not lock out those who have keys.
+//! Connection limits: strangers must not lock out clients with keys.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -10,14 +10,14 @@ use tokio::net::{TcpSocket, TcpStream};
 use crate::sign::{Ask, next_answer};
 use crate::support::Rig;
 
-/// Opens a connection from another address of this machine.
+/// Opens a connection from a different address of this machine.
 async fn connect(from: u8, to: SocketAddr) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind((Ipv4Addr::new(127, 0, 1, from), 0).into()).unwrap();
     socket.connect(to).await.unwrap()
 }
 
-/// Whether a connection was accepted: sends an unsigned request and waits for a response.
+/// Reports whether a connection is accepted: sends an unsigned request and waits for a response.
 async fn is_let_in(stream: &mut TcpStream) -> bool {
     let sent = stream
         .write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -53,8 +53,8 @@ async fn one_address_does_not_hold_all_connections() {
     rig.stop().await;
 }
 
-/// Idle strangers of many addresses hold all connections that strangers may have: a client that has signed
-/// before still gets in.
+/// Idle strangers from many addresses hold all connections available to strangers. A client that
+/// has signed before can still connect.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_has_signed_gets_in_beside_idle_strangers() {
     let rig = Rig::start_with(limits(), None).await;
@@ -81,8 +81,8 @@ async fn who_has_signed_gets_in_beside_idle_strangers() {
     rig.stop().await;
 }
 
-/// A stranger's connection is cut sooner than that of a client that has signed: before its first request, and
-/// between requests.
+/// A stranger's connection is cut earlier than that of a client that has signed, both before its
+/// first request and between requests.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_silent_stranger_is_cut() {
     let limits = Limits {

@@ -1,4 +1,5 @@
-//! A gateway before the server, as clients see it: with keys of its own, which the server does not know.
+//! Tests of a gateway to the server, as clients see it. The gateway has its own keys, unknown to
+//! the server.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -14,10 +15,10 @@ use crate::support::{ADMIN, KEYS, READER, Rig, run, say};
 /// The gateway's key at the upstream.
 pub(crate) const UPSTREAM: (&str, &str) = ("GATEWAY", "gateway-secret-0123456789");
 
-/// How old an answer may be.
+/// Maximum age of a cached response.
 pub(crate) const BOUND: Duration = Duration::from_secs(1);
 
-/// A gateway, and the server that it is before.
+/// A gateway and its upstream server.
 pub(crate) struct GatewayRig {
     gateway: Running,
     pub(crate) upstream: Rig,
@@ -42,7 +43,7 @@ impl GatewayRig {
         self.gateway.address()
     }
 
-    /// A request to the gateway.
+    /// Sends a request to the gateway.
     pub(crate) async fn ask(&self, method: &str, target: &str, body: &[u8]) -> Answer {
         let ask = Ask {
             body,
@@ -51,7 +52,7 @@ impl GatewayRig {
         send(&ask, self.address()).await
     }
 
-    /// A request to the server behind it, past the gateway.
+    /// Sends a request directly to the upstream server.
     pub(crate) async fn ask_upstream(&self, method: &str, target: &str, body: &[u8]) -> Answer {
         let ask = Ask {
             body,
@@ -61,7 +62,7 @@ impl GatewayRig {
         ask.send(self.upstream.face.address()).await
     }
 
-    /// Requests to the server for objects' content.
+    /// Returns the number of requests to the server for the content of objects.
     pub(crate) fn gets(&self) -> u64 {
         self.upstream.counted("GetObject").count
     }
@@ -97,7 +98,8 @@ async fn gateway(upstream: &Rig, scope: &str, maps: &[&str], keys_text: &str) ->
         .unwrap()
 }
 
-/// Sends on a connection that ends with the answer: to HEAD there is no body, whatever length is announced.
+/// Sends on a connection that closes after the response, because a response to HEAD has no body in
+/// spite of its length.
 pub(crate) async fn send(ask: &Ask<'_>, address: SocketAddr) -> Answer {
     let mut headers = ask.unsigned.to_vec();
     headers.push(("connection", "close"));
@@ -112,7 +114,7 @@ pub(crate) async fn send(ask: &Ask<'_>, address: SocketAddr) -> Answer {
     read_answer(&mut stream).await
 }
 
-/// What the face does for boto3, it does through the gateway.
+/// boto3 behaves through the gateway as it does with the server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn boto3_sees_the_face() {
     let Some(python) = python(&["boto3"]) else {
@@ -132,7 +134,7 @@ async fn boto3_sees_the_face() {
     rig.stop().await;
 }
 
-/// A gateway takes no operation for another one, either.
+/// A gateway takes no operation for a different one, either.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_operation_is_what_it_says() {
     let Some(python) = python(&["boto3"]) else {
@@ -151,7 +153,7 @@ async fn every_operation_is_what_it_says() {
     rig.stop().await;
 }
 
-/// What is too long or too many for the server is so for the gateway, too.
+/// The server's limits on lengths and counts apply to the gateway as well.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn limits_are_the_clients_mistake() {
     let Some(python) = python(&["boto3"]) else {
@@ -170,7 +172,7 @@ async fn limits_are_the_clients_mistake() {
     rig.stop().await;
 }
 
-/// Rights are those of the gateway's keys file, by the names of its clients.
+/// The gateway's keys file grants the rights, by client names.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rights_are_the_gateways() {
     let rig = GatewayRig::start(&["shared-map=s3://private"]).await;
@@ -182,9 +184,9 @@ async fn rights_are_the_gateways() {
         ("GET", "/shared-map/x", READER, 200),
         ("PUT", "/shared-map/x", READER, 403),
         ("GET", "/shared-map?list-type=2", READER, 200),
-        // The server knows this key, the gateway does not.
+        // The server knows this key, but the gateway does not.
         ("GET", "/private/x", UPSTREAM, 403),
-        // What gives rights away needs the right `own`.
+        // Granting permissions needs the right `own`.
         ("PUT", "/private?acl", ADMIN, 403),
         ("PUT", "/private/x?unknown", ADMIN, 501),
         ("PUT", "/private/x?acl&tagging", ADMIN, 400),
@@ -205,7 +207,8 @@ async fn rights_are_the_gateways() {
     rig.stop().await;
 }
 
-/// Mapped names come back in listings, answers about uploads and errors; the upstream's are nowhere in them.
+/// Listings, upload responses and errors contain the clients' names and never those of the
+/// upstream.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn documents_have_the_names_of_clients() {
     let rig = GatewayRig::start(&["lake/sales=s3://far/w/sales-2026"]).await;
@@ -288,7 +291,7 @@ fn md5_of(bytes: &[u8]) -> String {
     data_encoding::BASE64.encode(&md5.finalize())
 }
 
-/// Of a folder of a bucket nothing else can be reached, whatever is asked for.
+/// If the gateway serves a folder of a bucket, no request can reach anything else.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_not_shown_cannot_be_reached() {
     let keys = KEYS.replace("\"delete\"] }", "\"delete\", \"own\"] }");

@@ -1,4 +1,5 @@
-//! What is read through a gateway: the upstream's answers, its bytes once, and never two versions in one answer.
+//! Reads through a gateway: the upstream's responses, its bytes fetched once, and one version in
+//! each response.
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -8,9 +9,9 @@ use crate::gateway::{BOUND, GatewayRig, UPSTREAM, send};
 use crate::sign::Ask;
 use crate::support::ADMIN;
 
-/// The headers of an answer that do not belong to that one answer.
+/// Returns the headers of a response without those that change with every response.
 fn lasting_headers(answer: &Answer) -> Vec<String> {
-    // The gateway keeps to RFC 9110 in what belongs to an answer "not modified"; the server says less.
+    // In 304 responses the gateway follows RFC 9110; the server sends fewer headers.
     let of_one = match answer.status {
         304 => &["date:", "x-amz-request-id:", "cache-control:"][..],
         _ => &["date:", "x-amz-request-id:"],
@@ -23,7 +24,7 @@ fn lasting_headers(answer: &Answer) -> Vec<String> {
     lines
 }
 
-/// A body without the ids of its request.
+/// Returns a body without request ids.
 fn lasting_body(answer: &Answer) -> String {
     let text = String::from_utf8_lossy(&answer.body).into_owned();
     match (text.find("<RequestId>"), text.find("</RequestId>")) {
@@ -32,7 +33,7 @@ fn lasting_body(answer: &Answer) -> String {
     }
 }
 
-/// Answers of the gateway are those of the server: cold and warm, whole, in part, and refused.
+/// Responses of the gateway equal those of the server: cold and warm, whole, partial, and refused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answers_are_those_of_the_upstream() {
     let rig = GatewayRig::start(&[]).await;
@@ -105,7 +106,7 @@ async fn a_second_read_asks_nobody_and_a_write_is_seen_at_once() {
     let gets = rig.gets();
     assert_eq!(rig.ask("GET", "/tables/t/part", b"").await.body, old);
     assert_eq!(rig.gets(), gets, "nobody was asked for bytes that were here");
-    // By either name.
+    // Under both names.
     for (target, content) in [("/data/warehouse/t/part", 2), ("/tables/t/part", 3)] {
         let new = vec![content; 1 << 20];
         assert_eq!(rig.ask("PUT", target, &new).await.status, 200);
@@ -125,7 +126,7 @@ async fn a_second_read_asks_nobody_and_a_write_is_seen_at_once() {
     rig.stop().await;
 }
 
-/// Others write, too: what they wrote is seen within the bound.
+/// Other clients write to the upstream directly: their writes become visible within the bound.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_object_replaced_behind_the_gateway_is_seen_within_the_bound() {
     let rig = GatewayRig::start(&[]).await;
@@ -140,14 +141,14 @@ async fn an_object_replaced_behind_the_gateway_is_seen_within_the_bound() {
     rig.ask_upstream("DELETE", "/data/x", b"").await;
     tokio::time::sleep(BOUND).await;
     assert_eq!(rig.ask("GET", "/data/x", b"").await.status, 404);
-    // That nothing is there is not believed for any time.
+    // Absence is never cached.
     rig.ask_upstream("PUT", "/data/x", b"third").await;
     assert_eq!(rig.ask("GET", "/data/x", b"").await.body, b"third");
     rig.stop().await;
 }
 
-/// The story: a reader has the first bytes of an object, and somebody replaces it. What follows must be of the version
-/// that began, or not come at all.
+/// A client has received the first bytes of an object, and somebody replaces it. The rest must be
+/// of the version that began, or the response breaks off.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_has_begun_is_of_one_version_or_breaks_off() {
     const SIZE: usize = 48 << 20;
@@ -175,7 +176,7 @@ async fn an_answer_that_has_begun_is_of_one_version_or_breaks_off() {
         length < SIZE,
         "all of the old version, though it was replaced after {length} bytes"
     );
-    // Whoever asks now gets the new one: the gateway knows by now.
+    // A new request gets the new version, which the gateway has noticed by now.
     let new = rig.ask("GET", "/data/x", b"").await;
     assert!(new.body.len() == SIZE && new.body.iter().all(|byte| *byte == 2));
     rig.stop().await;

@@ -1,4 +1,4 @@
-//! The access log, and the id of every request.
+//! Tests of the access log and of request ids.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ async fn every_answer_names_its_request() {
         }
         ids.push(found.to_owned());
     }
-    // The server refused these before s3s saw them.
+    // The server refuses these before s3s sees them.
     for text in [
         "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: none\r\n\r\n",

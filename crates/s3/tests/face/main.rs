@@ -1,4 +1,5 @@
-//! The server as its clients see it: over real volumes, on a loopback port, with other people's programs.
+//! Tests of the server as clients see it: on real volumes and a loopback port, with third-party
+//! clients.
 
 mod away;
 mod boto3;

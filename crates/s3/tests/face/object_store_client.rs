@@ -1,4 +1,4 @@
-//! The `object_store` client, as the rest of Weft uses it.
+//! Tests with the `object_store` client, as the rest of Weft uses it.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -19,8 +19,8 @@ use crate::support::{ADMIN, Rig};
 fn client(rig: &Rig, bucket: &str) -> AmazonS3 {
     AmazonS3Builder::new()
         .with_endpoint(rig.endpoint())
-        // In this process the user's proxies would be used: naming one that matches none of our addresses
-        // disables them.
+        // Without this the client would use the proxies of the user who runs the tests. Naming a
+        // proxy and excluding our address disables them.
         .with_client_options(
             ClientOptions::new()
                 .with_allow_http(true)
@@ -37,7 +37,7 @@ fn client(rig: &Rig, bucket: &str) -> AmazonS3 {
         .unwrap()
 }
 
-/// The client cannot make buckets, so a presigned address does.
+/// The client cannot create buckets, so this uses a presigned URL.
 async fn make_bucket(rig: &Rig, bucket: &str) {
     let signer = client(rig, bucket);
     let url = signer
@@ -180,7 +180,7 @@ async fn conditions() {
     rig.stop().await;
 }
 
-/// Twenty clients try to create one key: exactly one succeeds, every time.
+/// Twenty clients try to create one key: exactly one succeeds every time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_of_twenty_creates() {
     let rig = Rig::start().await;
@@ -271,7 +271,7 @@ async fn signed_addresses() {
     rig.stop().await;
 }
 
-/// Every process sees a bucket, whichever made it.
+/// Every process sees a bucket, no matter which one created it.
 #[tokio::test(flavor = "multi_thread")]
 async fn buckets_are_those_of_the_store() {
     let rig = Rig::start().await;
@@ -290,7 +290,7 @@ async fn buckets_are_those_of_the_store() {
     rig.stop().await;
 }
 
-/// The longest file below a directory.
+/// Returns the longest file below a directory.
 fn longest_file(dir: &std::path::Path) -> (u64, std::path::PathBuf) {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let of = |path: std::path::PathBuf| match path.is_dir() {
@@ -300,7 +300,7 @@ fn longest_file(dir: &std::path::Path) -> (u64, std::path::PathBuf) {
     entries.map(of).max().unwrap_or_default()
 }
 
-/// One block of a WARC file is bad in all copies: every other byte can still be read by ranges.
+/// One block of a WARC file is bad in all copies: every other byte remains readable by ranges.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ranges_around_a_lost_block_are_readable() {
     let rig = Rig::start().await;
@@ -314,7 +314,7 @@ async fn ranges_around_a_lost_block_are_readable() {
         bytes[2048 + 300_000] ^= 1;
         std::fs::write(&file, bytes).unwrap();
     }
-    // Once before the damage is known, and again when both copies are marked as bad.
+    // Once before the damage is known, and once after both copies are marked as bad.
     for _ in 0..2 {
         for range in [0..262_144, 524_288..700_000u64] {
             let found = client.get_range(&path, range.clone()).await.unwrap();

@@ -1,4 +1,4 @@
-//! Parts of objects: of one version alone, and as HEAD describes them.
+//! Ranges of objects: always of a single version, and as HEAD describes them.
 
 use crate::gateway::{GatewayRig, UPSTREAM, send};
 use crate::sign::Ask;
@@ -9,7 +9,8 @@ fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     lines.find_map(|(found, value)| found.eq_ignore_ascii_case(name).then_some(value))
 }
 
-/// The story: a download was cut, the object was replaced, and the download went on with the rest of the new one.
+/// A download was cut, the object was replaced, and the download resumed with the rest of the new
+/// object.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_part_is_of_the_version_that_the_client_has() {
     let rig = GatewayRig::start(&[]).await;

@@ -1,4 +1,4 @@
-//! Requests signed by hand, so that a test can sign less than it sends.
+//! Requests signed in the tests, which can then sign less than they send.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -17,21 +17,22 @@ use crate::support::ADMIN;
 
 const REGION: &str = "us-east-1";
 
-/// A request, with ADMIN's key unless another is named.
+/// A request, with ADMIN's key by default.
 #[derive(Clone, Copy)]
 pub(crate) struct Ask<'a> {
     pub(crate) method: &'a str,
     /// Path and query, encoded.
     pub(crate) target: &'a str,
     pub(crate) key: (&'a str, &'a str),
-    /// Headers that the signature covers, besides `host`, `x-amz-date` and `x-amz-content-sha256`.
+    /// Headers that the signature covers, in addition to `host`, `x-amz-date` and
+    /// `x-amz-content-sha256`.
     pub(crate) signed: &'a [(&'a str, &'a str)],
-    /// Headers that are sent unsigned.
+    /// Headers sent unsigned.
     pub(crate) unsigned: &'a [(&'a str, &'a str)],
     pub(crate) body: &'a [u8],
-    /// `x-amz-content-sha256`.
+    /// Value of `x-amz-content-sha256`.
     pub(crate) payload: &'a str,
-    /// The region in the signature.
+    /// The region of the signature.
     pub(crate) region: &'a str,
 }
 
@@ -49,7 +50,7 @@ impl<'a> Ask<'a> {
         }
     }
 
-    /// Signs in a header by version 4. Returns the head and body to send, and the signature with its date.
+    /// Signs in a header with version 4. Returns the bytes to send, the signature, and its date.
     pub(crate) fn by_header(&self, address: SocketAddr) -> (Vec<u8>, String, String) {
         let (date, stamp) = now();
         let host = address.to_string();
@@ -74,7 +75,7 @@ impl<'a> Ask<'a> {
         (self.bytes(&headers), signature, stamp)
     }
 
-    /// A presigned address, valid for a minute; it covers the headers in `signed`.
+    /// Returns a presigned URL, valid for a minute; it covers the headers in `signed`.
     pub(crate) fn address(&self, address: SocketAddr) -> String {
         let (date, stamp) = now();
         let host = address.to_string();
@@ -104,7 +105,7 @@ impl<'a> Ask<'a> {
         format!("{path}?{query}&X-Amz-Signature={signature}")
     }
 
-    /// Signs in a header by version 2, as of `date`.
+    /// Signs in a header with version 2, dated `date`.
     pub(crate) fn by_version_2(&self, address: SocketAddr, date: OffsetDateTime) -> Vec<u8> {
         let date = date.format(&Rfc2822).unwrap();
         let text = format!("{}\n\n\n{date}\n{}", self.method, self.target);
@@ -120,12 +121,12 @@ impl<'a> Ask<'a> {
         ])
     }
 
-    /// Sends it signed by version 4 in a header, and reads the response.
+    /// Sends the request with a version 4 signature in a header, and reads the response.
     pub(crate) async fn send(&self, address: SocketAddr) -> Answer {
         exchange(address, &self.by_header(address).0).await
     }
 
-    /// The signature of the first chunk, which holds `content`.
+    /// Returns the signature of the first chunk, which holds `content`.
     pub(crate) fn chunk_signature(&self, previous: &str, stamp: &str, content: &[u8]) -> String {
         let date = &stamp[..8];
         let text = format!(
@@ -169,7 +170,7 @@ pub(crate) async fn exchange(address: SocketAddr, bytes: &[u8]) -> Answer {
     next_answer(&mut stream).await
 }
 
-/// Reads the next response of a connection that stays open.
+/// Reads the next response on a connection that stays open.
 pub(crate) async fn next_answer(stream: &mut TcpStream) -> Answer {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -225,7 +226,7 @@ fn mac(key: &[u8], text: &str) -> Vec<u8> {
     mac.finalize().into_bytes().to_vec()
 }
 
-/// The date, and the date with the time.
+/// Returns the date, and the date with the time.
 fn now() -> (String, String) {
     let now = OffsetDateTime::now_utc();
     let date = format!("{:04}{:02}{:02}", now.year(), u8::from(now.month()), now.day());

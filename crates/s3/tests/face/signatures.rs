@@ -1,4 +1,4 @@
-//! What a signature covers: requests that ask for more than was signed.
+//! Coverage of signatures: requests that ask for more than was signed.
 
 use time::{Duration, OffsetDateTime};
 
@@ -8,7 +8,7 @@ use crate::support::{ADMIN, KEYS, OWNERS, Rig};
 
 const OWNER: (&str, &str) = ("OWNER", "secret-of-OWNER");
 
-/// A bucket of `owner` with a private object in it.
+/// Starts a server with a private object in a bucket of `owner`.
 async fn with_secret() -> Rig {
     let rig = Rig::start_with_keys(OWNERS).await;
     for (target, body) in [("/closed", ""), ("/closed/secret", "secret"), ("/drop", "")] {
@@ -23,8 +23,8 @@ async fn with_secret() -> Rig {
     rig
 }
 
-/// The holder of an address for an upload adds a header, which would copy an object that the signer can read
-/// into a public one.
+/// The holder of a presigned URL for an upload adds a header. It would copy a private object,
+/// readable by the signer, into a public one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_presigned_put_is_not_turned_into_a_copy() {
     let rig = with_secret().await;
@@ -58,7 +58,7 @@ async fn a_presigned_put_is_not_turned_into_a_copy() {
     );
     let stranger = request("GET", &format!("{}/drop/upload", rig.endpoint()), b"").await;
     assert_eq!(stranger.status, 403, "{}", stranger.text());
-    // What the signer did sign is carried out.
+    // A header that the signer did sign takes effect.
     let signer = Ask {
         signed: &[("x-amz-acl", "public-read")],
         ..signer
@@ -95,7 +95,7 @@ async fn a_header_outside_of_a_signed_request_is_refused() {
     rig.stop().await;
 }
 
-/// A signature of version 2 in a header does not expire.
+/// A version 2 signature in a header does not expire by itself.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn version_2_is_off_and_young_where_it_is_on() {
     let now = OffsetDateTime::now_utc();
@@ -119,7 +119,7 @@ async fn version_2_is_off_and_young_where_it_is_on() {
     }
 }
 
-/// A form whose policy is signed by version 2, as browsers send it.
+/// Returns a form whose policy has a version 2 signature, as browsers send it.
 fn form_of_version_2(address: std::net::SocketAddr) -> Vec<u8> {
     use hmac::Mac;
     let policy = r#"{"expiration": "2099-01-01T00:00:00Z", "conditions": [["starts-with", "$key", ""]]}"#;
@@ -150,7 +150,8 @@ fn form_of_version_2(address: std::net::SocketAddr) -> Vec<u8> {
     [head.as_bytes(), body.as_bytes()].concat()
 }
 
-/// s3cmd signs for `US` by default, which is not a region; after the refusal names one, it signs again.
+/// s3cmd signs for `US` by default, which is not a region. It signs again after the refusal names a
+/// valid one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_region_that_cannot_be_is_answered_with_one_that_can() {
     let rig = Rig::start().await;
@@ -169,7 +170,8 @@ async fn a_region_that_cannot_be_is_answered_with_one_that_can() {
     rig.stop().await;
 }
 
-/// Overrides of response headers need a signature: a stranger could show a public object as a web page.
+/// Overriding response headers needs a signature: otherwise a stranger could present a public
+/// object as a web page.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn strangers_do_not_choose_how_an_object_is_shown() {
     let rig = Rig::start().await;
@@ -189,7 +191,7 @@ async fn strangers_do_not_choose_how_an_object_is_shown() {
     rig.stop().await;
 }
 
-/// A web page whose own name was pointed at this machine after it was loaded (DNS rebinding).
+/// A web page whose host name is pointed at this machine after it was loaded (DNS rebinding).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_that_is_not_ours_is_misdirected_unless_signed() {
     let rig = Rig::start_changed(KEYS, |settings| settings.hosts = vec!["store.example".to_owned()]).await;
@@ -209,7 +211,7 @@ async fn a_name_that_is_not_ours_is_misdirected_unless_signed() {
             assert_eq!(answer.status == 421, misdirected, "{host}: {}", answer.text());
         }
     }
-    // A page has no key: a signed request may use any host name.
+    // A page has no key, so a signed request may use any host name.
     let signed = Ask::new("GET", "/")
         .by_header("192.0.2.1:9000".parse().unwrap())
         .0;

@@ -29,7 +29,7 @@ async fn delete_objects(rig: &Rig, headers: &[(&str, &str)]) -> Answer {
     ask.send(rig.face.address()).await
 }
 
-/// A delete request that was damaged in transit, or has no digest, deletes nothing.
+/// A delete request that is damaged in transit, or lacks a digest, deletes nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_damaged_body_deletes_nothing() {
     let rig = with_object().await;
@@ -55,7 +55,7 @@ async fn a_damaged_body_deletes_nothing() {
     rig.stop().await;
 }
 
-/// The bucket may have been removed and made by another user since the client learned of it.
+/// The bucket may have been removed and created again by another user since the client last saw it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bucket_of_another_owner_is_not_touched() {
     let rig = Rig::start_with_keys(OWNERS).await;
@@ -100,8 +100,8 @@ async fn a_bucket_of_another_owner_is_not_touched() {
     rig.stop().await;
 }
 
-/// After an early refusal a client sends its next request on the same connection, unless told not to. In that
-/// case the response must reach it although it is still sending.
+/// After an early error response a client sends its next request on the same connection, unless
+/// told not to. In that case the response must reach it although it is still sending.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_an_early_error_the_next_request_is_answered_or_the_end_was_told() {
     let rig = Rig::start().await;
@@ -128,8 +128,8 @@ async fn after_an_early_error_the_next_request_is_answered_or_the_end_was_told()
     rig.stop().await;
 }
 
-/// Each chunk's signature covers the chunks before it: a body without its end still has only valid
-/// signatures.
+/// A chunk's signature does not cover the chunks after it, so all signatures in a truncated body
+/// are valid.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_signed_body_without_its_last_chunk_is_incomplete() {
     let rig = Rig::start().await;
@@ -154,7 +154,8 @@ async fn a_signed_body_without_its_last_chunk_is_incomplete() {
         ask.body = body.as_bytes();
         let (bytes, again, _) = ask.by_header(address);
         if again != seed {
-            // The clock advanced by a second in between: the chunks are signed for the second before.
+            // The clock advanced by a second in between, so the chunks are signed for the previous
+            // second.
             continue;
         }
         let answer = exchange(address, &bytes).await;
@@ -171,8 +172,8 @@ async fn a_signed_body_without_its_last_chunk_is_incomplete() {
     rig.stop().await;
 }
 
-/// Only the texts of s3s's errors tell what broke a body off. This test provokes each, so that a new version
-/// of s3s with other texts fails here.
+/// The causes of a broken body can be recognized only by the texts of s3s's errors. This test
+/// provokes each of them, so that it fails if a new version of s3s changes the texts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_broke_a_body_off_is_named() {
     let rig = Rig::start().await;
@@ -212,8 +213,8 @@ async fn what_broke_a_body_off_is_named() {
     rig.stop().await;
 }
 
-/// Clients that send the same request again because a response was late: one joins the parts, and all get its
-/// result.
+/// Clients repeat a request because its response is late: one request joins the parts, and all get
+/// its result.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn racing_completes_of_one_upload_all_succeed() {
     let rig = Rig::start().await;
@@ -275,7 +276,8 @@ async fn racing_completes_of_one_upload_all_succeed() {
     rig.stop().await;
 }
 
-/// XML 1.0 cannot carry most control characters: a listing with one in it could not be parsed at all.
+/// XML 1.0 cannot express most control characters: a listing that contained one could not be
+/// parsed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_listing_can_be_read_whatever_is_in_a_key() {
     let rig = open_to_writers(s3::Limits::default()).await;
@@ -322,7 +324,7 @@ async fn a_listing_can_be_read_whatever_is_in_a_key() {
     rig.stop().await;
 }
 
-/// Clients that manage buckets request every configuration that exists.
+/// Clients that manage buckets request every configuration.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn configurations_never_set_are_answered_as_s3_does() {
     let rig = with_object().await;
@@ -359,7 +361,8 @@ async fn configurations_never_set_are_answered_as_s3_does() {
             answer.text()
         );
     }
-    // Lock operations are refused as in a bucket made without locks. None of these keys may set what protects objects.
+    // Lock operations are refused as in a bucket without object lock. These keys must not change
+    // the protection of objects.
     for (method, target, status, code) in [
         ("GET", "/data/x?retention", 400, "InvalidRequest"),
         ("GET", "/data/x?legal-hold", 400, "InvalidRequest"),

@@ -1,4 +1,4 @@
-//! A server over two temporary volumes.
+//! A test server on two temporary volumes.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -32,7 +32,7 @@ pub(crate) const KEYS: &str = r#"
     anonymous = ["read"]
 "#;
 
-/// Keys whose users own what they make; see `tests/boto3/owners.py`.
+/// Keys whose users own what they create; see `tests/boto3/owners.py`.
 pub(crate) const OWNERS: &str = r#"
     [keys.OWNER]
     secret = "secret-of-OWNER"
@@ -63,7 +63,7 @@ pub(crate) const OWNERS: &str = r#"
     block_public = true
 "#;
 
-/// The server, its store, and the directories.
+/// The server, its store, and its directories.
 pub(crate) struct Rig {
     pub(crate) face: Running,
     pub(crate) store: Store,
@@ -89,7 +89,7 @@ impl Rig {
         Self::start_changed(keys_text, change).await
     }
 
-    /// Starts with changed default settings.
+    /// Starts a server with modified default settings.
     pub(crate) async fn start_changed(keys_text: &str, change: impl FnOnce(&mut Settings)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let volume = |name| VolumeSettings::at(dir.path().join(name));
@@ -115,24 +115,24 @@ impl Rig {
         format!("http://{}", self.face.address())
     }
 
-    /// A directory for the test's own files.
+    /// Returns a directory for the test's own files.
     pub(crate) fn dir(&self) -> &Path {
         self.dir.path()
     }
 
-    /// A client that ignores the settings of the user who runs the tests.
+    /// Returns a command that ignores the settings of the user who runs the tests.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         apart::command(program, self.dir())
     }
 
-    /// The server's counters of an operation.
+    /// Returns the server's counters of an operation.
     pub(crate) fn counted(&self, operation: &str) -> RequestCount {
         let counts = self.face.requests().counts();
         let mut of_operation = counts.into_iter().filter(|count| count.operation == operation);
         of_operation.next().unwrap_or_default()
     }
 
-    /// The keys of all objects that begin with `prefix`, read from the store itself.
+    /// Returns the keys of all objects with a prefix, read from the store itself.
     pub(crate) async fn keys(&self, prefix: &str) -> Vec<String> {
         let list = List {
             prefix: prefix.to_owned(),
@@ -152,7 +152,7 @@ impl Rig {
     }
 }
 
-/// Limits that detect a slow client at once.
+/// Limits that detect a slow client immediately.
 pub(crate) fn impatient() -> Limits {
     Limits {
         header_time_max: Duration::from_millis(200),
@@ -161,12 +161,12 @@ pub(crate) fn impatient() -> Limits {
     }
 }
 
-/// Prints a line that is shown although the test passes.
+/// Prints a line that is shown even if the test passes.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Runs a program to its end without blocking this runtime, on which the server runs.
+/// Runs a program to its end without blocking the runtime, which also runs the server.
 pub(crate) async fn run(mut command: Command) -> (bool, String) {
     let output = tokio::task::spawn_blocking(move || command.output())
         .await

@@ -1,4 +1,4 @@
-//! TLS, with a certificate made for this test alone and valid for a hundred years.
+//! Tests over TLS, with a certificate made for these tests and valid for a hundred years.
 
 use std::path::PathBuf;
 use std::sync::Arc;

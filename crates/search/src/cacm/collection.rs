@@ -1,23 +1,24 @@
-//! The files of the CACM collection: 3,204 abstracts, 52 judged queries. The benchmark of relevance reads them too.
+//! Reads the CACM collection: 3,204 abstracts and 52 judged queries. The benchmark of relevance
+//! also uses this file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Results that are judged of each query.
+/// Number of results that are judged for each query.
 pub(crate) const DEPTH: usize = 1000;
 
-/// The collection.
+/// The CACM collection.
 pub(crate) struct Collection {
-    /// Names and texts.
+    /// Name and text of each abstract.
     pub(crate) abstracts: Vec<(String, String)>,
-    /// Queries as words alone: no operators, no phrases.
+    /// Queries as plain words, without operators and phrases.
     topics: BTreeMap<u32, String>,
     /// Names of the relevant abstracts of each query.
     judged: BTreeMap<u32, BTreeSet<String>>,
 }
 
-/// How well queries are answered.
+/// Measured quality of the answers to the queries.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Quality {
     /// Mean average precision.
@@ -27,7 +28,7 @@ pub(crate) struct Quality {
 }
 
 impl Collection {
-    /// Reads it from the folder of shared data.
+    /// Reads the collection from the folder of shared data.
     pub(crate) fn read(data: &Path) -> io::Result<Collection> {
         let mut tar = Vec::new();
         let file = std::fs::File::open(data.join("ir/cacm.tar.gz"))?;
@@ -45,12 +46,13 @@ impl Collection {
         })
     }
 
-    /// Judged queries.
+    /// Returns the number of judged queries.
     pub(crate) fn queries(&self) -> usize {
         self.judged.len()
     }
 
-    /// The quality of answers: `search` gives the names of the first [`DEPTH`] for a query.
+    /// Measures the quality of answers. `search` returns the names of the first [`DEPTH`] results
+    /// of a query.
     pub(crate) fn measure(&self, search: impl Fn(&str) -> Vec<String>) -> Quality {
         let (mut map, mut p30) = (0.0, 0.0);
         for (topic, relevant) in &self.judged {
@@ -72,7 +74,7 @@ impl Collection {
     }
 }
 
-/// Names and contents of the files of a tar archive.
+/// Returns the names and contents of the files of a tar archive.
 fn untar(bytes: &[u8]) -> Vec<(String, String)> {
     let mut files = Vec::new();
     let mut rest = bytes;

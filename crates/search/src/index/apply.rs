@@ -1,4 +1,4 @@
-//! Epochs taken in: documents to the writer in portions, buckets beside them.
+//! Applies epochs: documents go to the writer in batches, buckets to the log.
 
 use std::time::Duration;
 
@@ -10,20 +10,21 @@ use crate::error::ApplyError;
 use crate::keys::{self, Keys, OfKey};
 use crate::queue::Queued;
 
-/// How long to wait for room in the queue before asking whether the writer is alive.
+/// How long to wait for room in the queue before checking that the writer is alive.
 const PROBE_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Epochs further apart than this are not of one load, or of a slow one.
+/// Epochs further apart than this belong to different loads, or to a slow one.
 const PAUSE_MIN: Duration = Duration::from_secs(5);
 
-/// Documents of a portion. Each deletion passes over all hashes of the index once, so portions are large.
+/// Documents in a batch. Each batch's deletions scan all hashes of the index once, so batches are
+/// large.
 const DOCUMENTS_MAX: usize = 16_384;
 
-/// Bytes of a portion.
+/// Size of a batch in bytes.
 const BYTES_MAX: usize = 8 << 20;
 
-/// Changes that are written together: first what is replaced is deleted, then documents are added. No key is in it
-/// twice, so their order does not matter.
+/// Changes that are written together: replaced documents are deleted first, then documents are
+/// added. No key occurs twice, so the order of the changes does not matter.
 #[derive(Default)]
 struct Portion {
     deleted: FxHashMap<u64, OfKey>,
@@ -34,17 +35,17 @@ struct Portion {
 }
 
 impl Portion {
-    /// Whether a change of a key of this hash must wait for the next portion.
+    /// Returns whether a change of a key with this hash must wait for the next batch.
     fn is_full_for(&self, hash: u64) -> bool {
         self.hashes.len() >= DOCUMENTS_MAX || self.bytes >= BYTES_MAX || self.hashes.contains(&hash)
     }
 
-    /// The current document of a key goes.
+    /// Deletes the current document of a key.
     fn delete(&mut self, hash: u64, url_key: String) {
         self.deleted(hash, url_key).current = true;
     }
 
-    /// Past documents of a key go.
+    /// Deletes past documents of a key.
     fn delete_past(&mut self, hash: u64, url_key: String, gone: Gone) {
         self.deleted(hash, url_key).past = gone;
     }
@@ -69,19 +70,20 @@ impl Portion {
     }
 }
 
-/// What is known of the index before an epoch.
+/// The known state of the index before an epoch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
-    /// Exactly what the changes follow: what they insert is not there.
+    /// Exactly the state that the changes follow: no inserted key has a document.
     Exact,
-    /// As `Exact`, and empty.
+    /// Like `Exact`, and empty.
     Empty,
-    /// Perhaps something of these changes.
+    /// Some of these changes may already be in the index.
     Unknown,
 }
 
 impl Shared {
-    /// `since`: the epoch that the changes follow, where that is known. `is_whole`: nothing is owed after them.
+    /// Applies an epoch. `since` is the epoch that the changes follow, if known. `is_whole` says
+    /// that no changes are missing.
     pub(super) fn apply(
         &self,
         since: Option<u64>,
@@ -90,9 +92,11 @@ impl Shared {
         changes: &mut dyn Iterator<Item = Change>,
     ) -> Result<(), ApplyError> {
         let mut state = self.state.lock();
-        // First the failure: epochs before this one are gone, and applying this one would leave a gap.
+        // Report a failure first: epochs before this one are lost, and applying this one would
+        // leave a gap.
         self.report(&mut state)?;
-        // Before the epochs are compared: opening may find that a commit came about after all.
+        // Must come before the epochs are compared: opening the writer may find that a commit
+        // succeeded after all.
         if let Err(error) = self.writer(&mut state).map(drop) {
             return Err(self.fail(&mut state, error));
         }
@@ -122,7 +126,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Puts the documents of some pages in place of all that are there, to be committed together.
+    /// Replaces all documents with those of `pages`, to be committed together.
     pub(super) fn replace_all(
         &self,
         state: &mut State,
@@ -130,7 +134,7 @@ impl Shared {
     ) -> Result<(), ApplyError> {
         let replaced = self.writer(state).and_then(|writer| writer.delete_each());
         let written = replaced.and_then(|()| {
-            // Buckets begin anew in a log of their own, which the commit names.
+            // Buckets start in a new log, which the commit refers to.
             state.told.clear();
             state.unseen.clear();
             state.log = state.log.next();
@@ -171,7 +175,8 @@ impl Shared {
             };
             match change {
                 Change::Insert(document) if before != Before::Unknown => {
-                    // Without in-links nothing is kept, unless an earlier page of this key left something.
+                    // A page without in-links needs no bucket, unless an earlier page of this key
+                    // had one.
                     if document.inlink_bucket > 0 || state.told.contains_key(&hash) {
                         state.told.insert(hash, document.inlink_bucket);
                     }
@@ -182,7 +187,7 @@ impl Shared {
                     portion.delete(hash, document.url_key.clone());
                     portion.add(hash, *document);
                 }
-                // From the beginning, keys without a page are named too.
+                // Changes from the beginning of history also delete keys that have no page.
                 Change::Delete(_) if before == Before::Empty && state.documents_waiting == 0 => {}
                 Change::Delete(url_key) => {
                     state.told.insert(hash, 0);
@@ -191,7 +196,7 @@ impl Shared {
                 Change::Bucket(_, bucket) => {
                     state.told.insert(hash, bucket);
                 }
-                // One is never within another.
+                // A `Past` change never contains another one.
                 Change::Past { .. } => {}
             }
         }
@@ -202,8 +207,8 @@ impl Shared {
         state.documents_waiting += portion.hashes.len() as u64;
         let writer = self.writer(state)?;
         if !portion.deleted.is_empty() {
-            // tantivy has no upsert. A deletion holds for what was added before it, so the order of these two
-            // matters.
+            // tantivy has no upsert. A deletion applies to documents added before it, so it must
+            // precede the addition.
             writer.delete(Keys::new(portion.deleted))?;
         }
         for document in portion.added {
@@ -213,7 +218,7 @@ impl Shared {
         Ok(())
     }
 
-    /// The document, when there is room for it.
+    /// Encodes the document once there is room for it in the queue.
     fn queued(&self, writer: &crate::writer::Writer, document: &Document) -> tantivy::Result<Queued> {
         let bytes = bytes_of(document);
         loop {
@@ -224,14 +229,14 @@ impl Shared {
                     _permit: permit,
                 });
             }
-            // An indexing thread that failed (full disk) frees nothing until the writer is dropped, and
-            // only an operation tells of it.
+            // An indexing thread that failed (full disk) frees no room until the writer is dropped,
+            // and only an operation reports the failure.
             writer.probe(self.fields.nobody())?;
         }
     }
 }
 
-/// What goes where some go and some come.
+/// Returns the past versions to delete if some are deleted and others are put in place.
 fn replaced(gone: Gone, put: &[Document]) -> Gone {
     match gone {
         Gone::All => Gone::All,
@@ -242,7 +247,8 @@ fn replaced(gone: Gone, put: &[Document]) -> Gone {
     }
 }
 
-/// 1 KiB for what a document has beside its texts: its row, its terms of filters, tantivy's own fields.
+/// Estimates the memory of a document: its texts, and 1 KiB for its row, its filter terms and
+/// tantivy's own fields.
 fn bytes_of(document: &Document) -> usize {
     let anchors = document.anchors.iter();
     let anchors = anchors.map(|anchor| anchor.text.len() * usize::from(anchor.weight));

@@ -1,4 +1,4 @@
-//! The directory of an index: made where there is none, made anew where it is of another format.
+//! Prepares the directory of an index: creates a missing index, and replaces one of another format.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::error::OpenError;
 use crate::schema;
 use crate::writer::Covered;
 
-/// Makes sure that there is an index of this format.
+/// Ensures that the directory has an index of the current format.
 pub(super) fn prepare(dir: &Path) -> Result<(), OpenError> {
     let io = |source| OpenError::Io {
         dir: dir.to_owned(),
@@ -24,13 +24,13 @@ pub(super) fn prepare(dir: &Path) -> Result<(), OpenError> {
             return Ok(());
         }
         tracing::warn!(dir = %dir.display(), "search index of another format: built anew");
-        // Nothing is lost: every document comes from the views of the archive, which fill the index again.
+        // No data is lost: the index is filled again from the views of the archive.
         std::fs::remove_dir_all(dir).map_err(io)?;
         std::fs::create_dir_all(dir).map_err(io)?;
     }
     let directory = MmapDirectory::open(dir).map_err(|error| failed(error.into()))?;
     let settings = IndexSettings {
-        // One thread less beside the loader; rows are small.
+        // Avoids another thread next to the loader's. Rows are small.
         docstore_compress_dedicated_thread: false,
         ..IndexSettings::default()
     };
@@ -43,7 +43,7 @@ pub(super) fn prepare(dir: &Path) -> Result<(), OpenError> {
 fn is_current(index: &Index) -> tantivy::Result<bool> {
     let (wanted, _) = schema::schema();
     let payload = index.load_metas()?.payload;
-    // Without a payload it was made but never committed to.
+    // An index without a payload was created but never committed to.
     let format = payload.map_or(Some(schema::FORMAT), |text| {
         let covered = serde_json::from_str::<Covered>(&text).ok();
         covered.map(|covered| covered.format)

@@ -1,8 +1,8 @@
-//! Removes every file that the last commit does not name.
+//! Removes every file that the last commit does not refer to.
 //!
-//! tantivy removes files of old segments in the background, and passes over those of a segment that a merge, a commit or
-//! a deletion under way still has in hand: they would wait for the next commit, which may never come. Here nothing is in
-//! hand: the writer has ended, and a new one knows the last commit alone.
+//! tantivy removes files of old segments in the background, but skips those that a running merge,
+//! commit or deletion still uses. They wait for the next commit, which may never come. Here no file
+//! is in use: the writer has ended, and a new one knows only the last commit.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::bucket_log;
 use crate::error::ApplyError;
 use crate::view::View;
 
-/// Time between two looks whether searches have ended.
+/// Interval at which to check whether searches have ended.
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What searches saw at a time, to wait for those that still see it.
+/// The searches that use a view, to wait for their end.
 pub struct Searches(std::sync::Weak<View>);
 
 impl Searches {
@@ -27,8 +27,8 @@ impl Searches {
         Searches(Arc::downgrade(view))
     }
 
-    /// Waits until no search of that time is being answered, for at most `time_max`. While one is, the system keeps the
-    /// files that it reads, though they have no name any more. Returns whether all have ended.
+    /// Waits until no search uses the view, but no longer than `time_max`. Until then the system
+    /// keeps the data of removed files that a search has open. Returns whether all have ended.
     pub fn wait_for_end(&self, time_max: Duration) -> bool {
         let deadline = system::now() + time_max;
         while self.0.strong_count() > 0 {
@@ -42,9 +42,10 @@ impl Searches {
 }
 
 impl Shared {
-    /// Ends the writer and its merges, and removes what the last commit does not name.
+    /// Ends the writer and its merges, and removes the files that the last commit does not refer
+    /// to.
     pub(super) fn remove_unnamed(&self, state: &mut State) -> Result<(), ApplyError> {
-        // A new writer removes what tantivy knows of, because nothing is in its hands.
+        // A new writer uses no files, so it removes all those that tantivy knows of.
         state.writer = None;
         let opened = self.writer(state).map(drop);
         let named = opened.and_then(|()| named_by(&self.index));
@@ -55,7 +56,7 @@ impl Shared {
     }
 }
 
-/// The segments of the last commit.
+/// Returns the segments of the last commit.
 fn named_by(index: &Index) -> tantivy::Result<FxHashSet<String>> {
     let metas = index.load_metas()?;
     Ok(metas
@@ -65,7 +66,8 @@ fn named_by(index: &Index) -> tantivy::Result<FxHashSet<String>> {
         .collect())
 }
 
-/// Removes files of other segments: their names begin with its number, of 32 hexadecimal digits.
+/// Removes the files of other segments. Their names begin with the segment's id, of 32 hexadecimal
+/// digits.
 fn remove_segments_but(dir: &Path, named: &FxHashSet<String>) -> std::io::Result<()> {
     for entry in std::fs::read_dir(dir)? {
         let entry = entry?;

@@ -1,8 +1,9 @@
-//! The writing side of an open index: changes in, commits when due, searchers renewed.
+//! The writing side of an open index: applies changes, commits when due, renews the view.
 //!
 //! Invariants:
-//! - `settled` <= `applied`, in the commit as well.
-//! - `committed` <= `applied`; what lies between is lost if the writer fails, and is given again by the caller.
+//! - `settled` <= `applied`, in each commit as well.
+//! - `committed` <= `applied`. Epochs in between are lost if the writer fails; the caller applies
+//!   them again.
 //! - Searcher, statistics and epoch of the view belong to the same commit.
 
 use std::path::PathBuf;
@@ -23,69 +24,72 @@ use crate::settings::Settings;
 use crate::view::View;
 use crate::writer::{Covered, Writer};
 
-/// Commits are at least this far apart: the first epochs can be found within a second.
+/// Minimum time between commits. The first epochs are searchable within a second.
 const COMMIT_INTERVAL_MIN: Duration = Duration::from_millis(500);
 
-/// While much is applied without a pause, commits come at half the time that it has gone on, up to this: a commit ends
-/// a segment, and small segments are merged again and again.
+/// While many documents are applied without a pause, the interval between commits is half the time
+/// since the pause, up to this. Each commit ends a segment, and small segments are merged
+/// repeatedly.
 const COMMIT_INTERVAL_MAX: Duration = Duration::from_secs(20);
 
-/// Fewer documents a second are not much: there is time for commits.
+/// At a lower rate than this, there is time for a commit at the minimum interval.
 const DOCUMENTS_PER_S_FEW: u64 = 100;
 
-/// So many epochs are committed soon: the caller can say what changed in some 1,000 of them only.
+/// With this many epochs waiting, a commit is due soon, because the caller keeps the changes of
+/// only some 1,000 epochs.
 const EPOCHS_WAITING_MAX: u64 = 256;
 
-/// What the users of an index and its committer thread share.
+/// State shared by the users of an index and its committer thread.
 pub(super) struct Shared {
     pub(super) dir: PathBuf,
-    /// For reading; each writer has one of its own.
+    /// For reading. Each writer has its own.
     pub(super) index: Index,
     pub(super) fields: Fields,
     pub(super) settings: Settings,
     pub(super) budget: Arc<Budget>,
     pub(super) reader: IndexReader,
     pub(super) state: Mutex<State>,
-    /// Something was applied, or it is time to stop.
+    /// Notified after epochs were applied, and to stop the committer.
     pub(super) changed: Condvar,
     /// Replaced only under the lock of `state`, so that searcher and epoch belong together.
     pub(super) view: RwLock<Arc<View>>,
 }
 
-/// Where writing stands.
+/// State of the writing side.
 pub(super) struct State {
     /// `None` after a failure, until the next apply.
     pub(super) writer: Option<Writer>,
     /// Newest epoch given to the writer; at least `committed`.
     pub(super) applied: u64,
-    /// Newest epoch up to which no change is owed; at most `applied`.
+    /// Newest epoch up to which no change is missing; at most `applied`.
     pub(super) settled: u64,
     /// Newest epoch on disk.
     pub(super) committed: u64,
-    /// What `settled` was then.
+    /// Value of `settled` in the last commit.
     pub(super) committed_settled: u64,
     pub(super) committed_at: Instant,
-    /// Since when epochs come without a pause.
+    /// Start of the current run of epochs without a pause.
     pub(super) busy_since: Instant,
-    /// When the last epoch came.
+    /// Time of the last apply.
     pub(super) applied_at: Instant,
-    /// Documents put in since the last commit.
+    /// Documents written since the last commit.
     pub(super) documents_waiting: u64,
-    /// Buckets since the last commit, as the changes say.
+    /// Buckets changed since the last commit.
     pub(super) told: Told,
-    /// Buckets that are committed, but not in the view yet.
+    /// Buckets that are committed but not yet in the view.
     pub(super) unseen: Told,
-    /// Log of buckets as of the last commit.
+    /// The log of buckets as of the last commit.
     pub(super) log: LogEnd,
-    /// The view's buckets and `unseen` are those of the last commit; else they are read from the log.
+    /// Whether the view's buckets and `unseen` together are those of the last commit. If not,
+    /// buckets are read from the log.
     pub(super) view_follows: bool,
-    /// A failure nobody was told of yet.
+    /// A failure that has not been reported yet.
     pub(super) failure: Option<String>,
     pub(super) stopping: bool,
 }
 
 impl State {
-    /// Whether something is not committed yet.
+    /// Returns whether there are uncommitted epochs.
     fn is_waiting(&self) -> bool {
         (self.applied, self.settled) != (self.committed, self.committed_settled)
     }
@@ -96,7 +100,7 @@ impl Shared {
         Arc::clone(&self.view.read())
     }
 
-    /// The writer, opened again at the last commit if it failed.
+    /// Returns the writer. After a failure it is opened again at the last commit.
     pub(super) fn writer<'s>(&self, state: &'s mut State) -> tantivy::Result<&'s mut Writer> {
         if state.writer.is_none() {
             let writer = Writer::open(&self.dir, &self.settings, self.fields.nobody())?;
@@ -104,7 +108,8 @@ impl Shared {
             if (covered.epoch, covered.settled, covered.buckets)
                 != (state.committed, state.committed_settled, state.log)
             {
-                // A commit came about, and its error was about something after it: nothing of it may be inserted again.
+                // The commit succeeded, and its error came from something after it. Its changes
+                // must not be inserted again.
                 state.committed = covered.epoch;
                 state.committed_settled = covered.settled;
                 state.applied = covered.epoch;
@@ -118,7 +123,7 @@ impl Shared {
         state.writer.as_mut().ok_or_else(none)
     }
 
-    /// Commits where something is not committed yet.
+    /// Commits if there are uncommitted epochs.
     pub(super) fn commit(&self, state: &mut State) -> Result<(), ApplyError> {
         if !state.is_waiting() {
             return Ok(());
@@ -132,7 +137,7 @@ impl Shared {
             return Err(self.fail(state, TantivyError::InternalError(broken.to_string())));
         }
         let committed = self.commit_with_buckets(state);
-        // Also after a failure: the next try waits for the interval too.
+        // Also after a failure, so that the next attempt waits for the interval too.
         state.committed_at = system::now();
         let log = match committed {
             Ok(log) => log,
@@ -147,16 +152,17 @@ impl Shared {
         if is_other_file {
             self.remove_other_logs(state);
         }
-        // The commit stands even if the searcher cannot be renewed now: the committer tries again.
+        // The commit is valid even if the searcher cannot be renewed now. The committer tries
+        // again.
         if let Err(error) = self.renew_view(state) {
             tracing::warn!(%error, epoch, "renew searcher");
         }
         Ok(())
     }
 
-    /// The log first: a commit names only what is on disk.
+    /// Commits. Writes the log first, because a commit must refer only to data on disk.
     fn commit_with_buckets(&self, state: &mut State) -> tantivy::Result<LogEnd> {
-        // Opened before the log is written: it may find that the log goes further.
+        // Opened before the log is written: opening may find that a longer log was committed.
         self.writer(state)?;
         crash::point("search.before_buckets");
         let log = self.write_log(state)?;
@@ -197,12 +203,12 @@ impl Shared {
 
     pub(super) fn remove_other_logs(&self, state: &State) {
         if let Err(error) = bucket_log::remove_others(&self.dir, state.log) {
-            // Found again when the index is opened next.
+            // It is found again when the index is opened next.
             tracing::warn!(%error, "remove an old log of in-link buckets");
         }
     }
 
-    /// Gives up what is not committed, without an error.
+    /// Discards uncommitted changes without reporting an error.
     pub(super) fn give_up(&self, state: &mut State) {
         state.writer = None;
         state.applied = state.committed;
@@ -211,9 +217,10 @@ impl Shared {
         state.documents_waiting = 0;
     }
 
-    /// Gives up what is not committed. After a broken invariant, too: its caller applies again from what is on disk.
+    /// Discards uncommitted changes and returns the error for the caller, who applies again from
+    /// the last commit. Also used after a broken invariant.
     pub(super) fn fail(&self, state: &mut State, error: TantivyError) -> ApplyError {
-        // What the writer has taken in cannot be told from what it lost: all of it is given up.
+        // It is unknown which documents the writer lost, so all of them are discarded.
         self.give_up(state);
         ApplyError {
             covered_epoch: state.committed,
@@ -221,7 +228,7 @@ impl Shared {
         }
     }
 
-    /// Tells of a failure in the background.
+    /// Returns the failure of a background commit, if any.
     pub(super) fn report(&self, state: &mut State) -> Result<(), ApplyError> {
         match state.failure.take() {
             Some(message) => Err(ApplyError {
@@ -233,7 +240,8 @@ impl Shared {
     }
 
     fn renew_view(&self, state: &mut State) -> tantivy::Result<()> {
-        // The lock of `state` is held: no commit comes between the reload and `state.committed`.
+        // The lock of `state` is held, so no commit can come between the reload and
+        // `state.committed`.
         self.reader.reload()?;
         let before = self.view();
         let searcher = self.reader.searcher();
@@ -256,12 +264,12 @@ impl Shared {
         Ok(())
     }
 
-    /// The committer thread: commits when due, and follows merges.
+    /// The committer thread: commits when due, and picks up merged segments.
     pub(super) fn commit_when_due(&self) {
         let mut state = self.state.lock();
         while !state.stopping {
             if !state.is_waiting() {
-                // Nothing tells of the end of a merge, so it is looked for when there is nothing else to do.
+                // The end of a merge is not signalled, so check for it while idle.
                 let idle = self.changed.wait_for(&mut state, Duration::from_secs(2));
                 if idle.timed_out() && !state.stopping {
                     self.follow_merges(&mut state);
@@ -281,9 +289,9 @@ impl Shared {
         }
     }
 
-    /// Takes over segments that were merged since the last commit, and lets go of the old files.
+    /// Renews the view if segments were merged since the last commit, and removes the old files.
     pub(super) fn follow_merges(&self, state: &mut State) {
-        // The epoch differs where the searcher could not be renewed after the last commit.
+        // The epoch differs if the searcher could not be renewed after the last commit.
         let stale = self.view().epoch != state.committed
             || self.index.searchable_segment_ids().is_ok_and(|mut on_disk| {
                 on_disk.sort_unstable();
@@ -300,14 +308,14 @@ impl Shared {
             tracing::warn!(%error, "renew searcher after a merge");
         }
         if let Some(writer) = &state.writer {
-            // Only after the view let go of the merged segments: files that a searcher holds open are not
-            // removed.
+            // Must come after the view has released the merged segments, because files that a
+            // searcher has open are not removed.
             writer.sweep();
         }
     }
 }
 
-/// How long after the last commit the next one is due.
+/// Returns how long after the last commit the next one is due.
 fn interval(state: &State, now: Instant) -> Duration {
     let age = now.saturating_duration_since(state.committed_at).as_secs().max(1);
     let is_little = state.documents_waiting < DOCUMENTS_PER_S_FEW * age;
@@ -318,7 +326,8 @@ fn interval(state: &State, now: Instant) -> Duration {
     (busy / 2).clamp(COMMIT_INTERVAL_MIN, COMMIT_INTERVAL_MAX)
 }
 
-/// The covered epoch never goes back, but to 0 where the index is made anew.
+/// Checks that the epochs to commit are consistent. The covered epoch never decreases, except to 0
+/// when the index is rebuilt.
 fn check_covered(state: &State) -> Result<(), Broken> {
     holds!(
         "search.covered",

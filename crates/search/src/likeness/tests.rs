@@ -1,6 +1,6 @@
 use super::*;
 
-/// Part of the format: what is on disk is compared with it.
+/// The likeness is part of the format: likenesses on disk are compared with it.
 #[test]
 fn the_likeness_of_a_text_stays() {
     assert_eq!(
@@ -36,7 +36,7 @@ fn a_likeness_is_written_and_read() {
     }
 }
 
-/// Words of the texts that are planted.
+/// Returns random words for the texts to compare.
 fn words(seed: u64, count: usize) -> Vec<String> {
     (0..count as u64)
         .map(|n| format!("w{}", mixed(seed * 1_000_003 + n) % 5000))

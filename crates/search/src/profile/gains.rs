@@ -1,4 +1,4 @@
-//! Preferences for the documents of one segment.
+//! Evaluates the preferences of a profile for the documents of one segment.
 
 use std::ops::Range;
 
@@ -9,18 +9,19 @@ use super::{Preferred, Profile};
 use crate::query::Leaf;
 use crate::schema;
 
-/// What each preference raises the score of a document by.
+/// The percentages by which the preferences raise the score of a document.
 pub(crate) struct Gains {
     tests: Vec<(Test, u32)>,
 }
 
-/// What a preference asks of a document.
+/// The condition of a preference.
 enum Test {
-    /// Its value is among these of the dictionary.
+    /// The value of the document is one of these ordinals of the dictionary.
     Values(Option<StrColumn>, Vec<u64>),
-    /// Its key is within these ranges of the dictionary: one list for each name of a host, from the registered domain down.
+    /// The key of the document is in these ranges of ordinals. There is one list for each name of a
+    /// host, starting with the registered domain.
     Keys(Option<StrColumn>, Vec<Vec<Range<u64>>>),
-    /// Its date is within these.
+    /// The date of the document is in this range.
     Dates(Column<u64>, u64, u64),
 }
 
@@ -34,7 +35,8 @@ impl Gains {
         })
     }
 
-    /// Per cent by which each preference raises the score of a document, in the order of the profile.
+    /// Returns the percentage by which each preference raises the score of a document, in the order
+    /// of the profile.
     pub(crate) fn percents(&self, document: DocId) -> impl Iterator<Item = u32> {
         self.tests
             .iter()
@@ -62,7 +64,7 @@ fn one_value(column: Option<StrColumn>, value: &str) -> tantivy::Result<Test> {
     Ok(Test::Values(column, ordinal.into_iter().collect()))
 }
 
-/// As `type:` in a query finds them.
+/// Tests the media type as `type:` in a query does.
 fn types(column: Option<StrColumn>, value: &str) -> tantivy::Result<Test> {
     let mut ordinals = Vec::new();
     if let Some(column) = &column {
@@ -84,7 +86,8 @@ fn types(column: Option<StrColumn>, value: &str) -> tantivy::Result<Test> {
     Ok(Test::Values(column, ordinals))
 }
 
-/// `ox.ac.uk` and `cs.ox.ac.uk` of the latter.
+/// Returns the names from the registered domain down to `host`: `ox.ac.uk` and `cs.ox.ac.uk` for
+/// the latter.
 fn names_down_to(host: &str) -> Vec<&str> {
     let domain = urlkey::domain_of_host(host);
     let mut names = vec![host];
@@ -102,7 +105,7 @@ fn keys(column: Option<StrColumn>, names: &[impl AsRef<str>]) -> tantivy::Result
     let mut levels = Vec::with_capacity(names.len());
     for name in names {
         let mut ranges = Vec::new();
-        // Names were tried when the profile was read.
+        // The names were validated when the profile was parsed.
         let keys = urlkey::domain_ranges(name.as_ref()).unwrap_or_default();
         for range in column.iter().flat_map(|_| &keys) {
             let ordinal = |key: &str| ordinal(column.as_ref(), key);
@@ -113,7 +116,7 @@ fn keys(column: Option<StrColumn>, names: &[impl AsRef<str>]) -> tantivy::Result
     Ok(Test::Keys(column, levels))
 }
 
-/// Ordinal of the first key that is not before `key`.
+/// Returns the ordinal of the first key that is not less than `key`.
 fn ordinal(column: Option<&StrColumn>, key: &str) -> tantivy::Result<u64> {
     let Some(column) = column else { return Ok(0) };
     Ok(
@@ -127,7 +130,7 @@ fn ordinal(column: Option<&StrColumn>, key: &str) -> tantivy::Result<u64> {
 }
 
 impl Test {
-    /// How much of its per cent a document gets.
+    /// Returns the part of its percentage that the preference gives to a document.
     fn part_of(&self, percent: u32, document: DocId) -> u32 {
         let first =
             |column: &Option<StrColumn>| column.as_ref().and_then(|column| column.ords().first(document));

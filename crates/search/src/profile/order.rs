@@ -1,4 +1,4 @@
-//! The best matches in the order of a profile.
+//! Reorders the best matches by a profile.
 
 use tantivy::Searcher;
 
@@ -6,15 +6,15 @@ use super::{Gains, Profile};
 use crate::collect::{After, Found, key_of};
 use crate::rank::Units;
 
-/// A page of the best matches.
+/// A page of the reordered matches.
 pub(crate) struct Reordered {
     pub(crate) best: Vec<Found>,
-    /// Whether more of them come behind.
+    /// Whether more of them follow.
     pub(crate) more: bool,
 }
 
-/// The best matches, given in order of their scores: those behind `after` in the order of a profile, at most `limit`. Of equal
-/// ones the first given comes first.
+/// Reorders `found`, which is sorted by score, by a profile. Returns at most `limit` matches after
+/// `after`. Equal scores stay in their order.
 pub(crate) fn reorder(
     searcher: &Searcher,
     profile: &Profile,
@@ -36,7 +36,7 @@ pub(crate) fn reorder(
         found.score = found.score.saturating_add(found.gain);
         ranked.push(found);
     }
-    // Stable: equal ones stay as they were.
+    // The sort is stable, so matches with equal scores keep their order.
     ranked.sort_by_key(|found| std::cmp::Reverse(found.score));
     let from = match after {
         Some(after) => place_behind(searcher, &ranked, after)?,
@@ -50,13 +50,14 @@ pub(crate) fn reorder(
     })
 }
 
-/// What so many per cent of a score are.
+/// Returns `percent` per cent of a score.
 fn gain(score: Units, percent: u32) -> Units {
     let gain = u64::from(score) * u64::from(percent) / 100;
     Units::try_from(gain).unwrap_or(Units::MAX)
 }
 
-/// Where the matches behind another begin; where that is gone meanwhile, behind what scores as it did.
+/// Returns the index of the first match after `after`. If that match no longer exists, returns the
+/// index after all matches with the same score or a higher one.
 fn place_behind(searcher: &Searcher, ranked: &[Found], after: &After) -> tantivy::Result<usize> {
     let from = ranked.partition_point(|found| found.score > after.score);
     let to = ranked.partition_point(|found| found.score >= after.score);

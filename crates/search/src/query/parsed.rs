@@ -1,4 +1,4 @@
-//! A query as understood, and its text: read again, it means the same.
+//! A parsed query and its canonical text, which parses to the same query.
 
 use std::fmt;
 
@@ -10,48 +10,49 @@ use crate::note::Note;
 use crate::visible::Versions;
 use crate::words::{self, Word};
 
-/// A query as understood.
+/// A parsed query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Parsed {
-    /// All must hold; all different.
+    /// All must match; no two are equal.
     pub(crate) clauses: Vec<Clause>,
-    /// What was left out, or is done instead.
+    /// Notes on parts that were left out or changed.
     pub(crate) notes: Vec<Note>,
 }
 
-/// Alternatives, one of which must hold; or none of which may.
+/// Alternatives. At least one must match or, if negated, none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Clause {
     pub(crate) negated: bool,
-    /// At least one, all different.
+    /// At least one; no two are equal.
     pub(crate) any: Vec<Leaf>,
-    /// How often it was written: a word written twice counts twice.
+    /// How often it was written. A word written twice counts twice.
     pub(crate) times: u32,
 }
 
 /// The smallest part of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Leaf {
-    /// Words next to each other; mostly one.
+    /// Adjacent words; usually one.
     Words(Phrase),
-    /// A host or domain, with all below it.
+    /// A host or domain and everything below it.
     Site(String),
-    /// Addresses of one host that begin so, or a port of it; as written, and their keys.
+    /// URLs of one host that begin with a path or have a port: as written, and the ranges of their
+    /// keys.
     Address { written: String, keys: KeyRanges },
-    /// A public suffix, with nothing of the domains below it that are suffixes themselves.
+    /// A public suffix, without the domains below longer suffixes.
     Suffix(String),
-    /// A MIME type, part of one, or a beginning of one (with a slash).
+    /// A MIME type, part of one, or (with a slash) a prefix of one.
     Type(String),
-    /// A language; `en` holds for `en-GB` too.
+    /// A language. `en` also matches `en-GB`.
     Language(String),
-    /// First and last 14-digit date, and how it was written.
+    /// First and last 14-digit date, and the date as written.
     Date {
         name: &'static str,
         value: String,
         first: u64,
         last: u64,
     },
-    /// What was current at a time: the last 14-digit date of it, and how it was written.
+    /// The versions current at a time: its last 14-digit date, and the time as written.
     At { value: String, last: u64 },
     /// A collection.
     Collection(String),
@@ -59,10 +60,10 @@ pub(crate) enum Leaf {
     Like(u64),
 }
 
-/// Where words are looked for.
+/// The part of the page to search words in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Title, URL or text.
+    /// Title, URL, text or anchors.
     Any,
     Title,
     Url,
@@ -74,21 +75,22 @@ pub(crate) struct Phrase {
     pub(crate) part: Part,
     /// Offset and word; at least one.
     pub(crate) words: Vec<(usize, Word)>,
-    /// As written, white space collapsed.
+    /// As written, with white space collapsed.
     pub(crate) shown: String,
-    /// Whether it was quoted, or is several words.
+    /// Whether it was quoted, or has several words.
     pub(crate) quoted: bool,
-    /// The only word is the beginning of words.
+    /// Whether its only word is a prefix of words.
     pub(crate) beginning: bool,
 }
 
 impl Phrase {
-    /// Whether other words of the same stem hold as well: for a word alone, unless quotation marks ask for it as it is.
+    /// Returns whether other words with the same stem also match. They do for a single word without
+    /// quotation marks.
     pub(crate) fn takes_stems(&self) -> bool {
         self.single().is_some_and(|word| !words::is_pair(&word.folded))
     }
 
-    /// The word, where it stands alone, not in quotation marks, and whole.
+    /// Returns the word if it is a single, complete word without quotation marks.
     pub(crate) fn single(&self) -> Option<&Word> {
         match self.words.as_slice() {
             [(_, word)] if !self.quoted && !self.beginning && !words::is_half_pair(&word.folded) => {
@@ -100,7 +102,7 @@ impl Phrase {
 }
 
 impl Parsed {
-    /// Which versions are looked at: past ones where the query says of which time.
+    /// Returns the versions to search: past ones too if the query names a time.
     pub(crate) fn versions(&self) -> Versions {
         let is_of_a_time = |leaf: &Leaf| match leaf {
             Leaf::At { .. } => true,
@@ -118,8 +120,8 @@ impl Parsed {
         }
     }
 
-    /// What matches are ranked and marked by: the words of all clauses that are not negated, and how
-    /// often each counts.
+    /// Returns the words that matches are ranked and highlighted by: those of all clauses that are
+    /// not negated, each with how often it counts.
     pub(crate) fn phrases(&self) -> impl Iterator<Item = (&Phrase, u32)> {
         let wanted = self.clauses.iter().filter(|clause| !clause.negated);
         let leaves = wanted.flat_map(|clause| clause.any.iter().map(|leaf| (leaf, clause.times)));
@@ -131,7 +133,7 @@ impl Parsed {
 }
 
 impl Leaf {
-    /// The MIME terms of a `type:` value, or the beginning of them.
+    /// Returns the MIME terms for a value of `type:`, or the prefix of them.
     pub(crate) fn type_terms(value: &str) -> Vec<&str> {
         match value {
             "html" | "htm" => vec!["html", "xhtml+xml"],
@@ -146,7 +148,7 @@ impl Leaf {
 }
 
 impl fmt::Display for Parsed {
-    /// The query as understood, in the same language: read again it means the same.
+    /// Writes the query as parsed, in the query language. The result parses to the same query.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut repeated = Vec::with_capacity(self.clauses.len());
         for clause in &self.clauses {
@@ -203,7 +205,7 @@ fn write_value(f: &mut fmt::Formatter<'_>, name: &str, value: &str) -> fmt::Resu
     f.write_str(&filter_text(name, value))
 }
 
-/// A filter as it is written.
+/// Formats a filter for a query, quoted if needed.
 pub(super) fn filter_text(name: &str, value: &str) -> String {
     let text = format!("{name}:{value}");
     match reads_as_value(&text, value) {

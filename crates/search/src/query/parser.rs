@@ -1,4 +1,4 @@
-//! From the pieces of a query to its clauses.
+//! Builds the clauses of a query from its pieces.
 
 use super::parsed::{Clause, Leaf, Parsed, Part, Phrase};
 use super::pieces::{Piece, is_operator, is_or, quotable, reads_as_word};
@@ -7,22 +7,24 @@ use crate::likeness;
 use crate::note::{Note, NoteKind};
 use crate::words::{self, Word, Words};
 
-/// Bytes of a query that are read.
+/// Maximum length of a query in bytes; the rest is ignored.
 const QUERY_BYTES_MAX: usize = 8192;
 
-/// Words that are searched; keeps any sum of scores within what `rank` can add exactly.
+/// Maximum number of words searched. It keeps sums of scores within the range in which `rank` adds
+/// exactly.
 pub(crate) const WORDS_MAX: usize = 64;
 
-/// Filters and phrases together with the words; a bound on the work of odd queries.
+/// Maximum number of words, phrases and filters together. It limits the work for unusual queries.
 pub(super) const CLAUSES_MAX: usize = 128;
 
-/// Characters before a `*`, at least: fewer would be found in a great part of all words.
+/// Minimum number of characters before a `*`. A shorter prefix matches a large part of all words.
 const BEGINNING_CHARS_MIN: usize = 3;
 
-/// Notes on parts of one query, at most; those on the whole come beside them.
+/// Maximum number of notes on parts of a query. Notes on the whole query are not counted.
 const NOTES_MAX: usize = 10;
 
-/// How a clause joins the one before: `AND` joins before `OR`, and `OR` before clauses that stand side by side.
+/// How a clause is joined to the one before. `AND` binds tighter than `OR`, and `OR` tighter than
+/// adjacency.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Join {
     #[default]
@@ -31,19 +33,20 @@ enum Join {
     Or,
 }
 
-/// Reads pieces one by one.
+/// Builds a query from its pieces, one by one.
 #[derive(Default)]
 pub(super) struct Parser {
     parsed: Parsed,
     /// The operator before the next clause, as written.
     operator: Option<String>,
-    /// How the next clause joins the one before.
+    /// How the next clause is joined to the one before.
     join: Join,
-    /// The next clause is negated.
+    /// Whether the next clause is negated.
     not: bool,
-    /// Alternatives that are joined by operators so far; each is what must hold together.
+    /// The alternatives joined by operators so far. All leaves of an alternative must match; the
+    /// flag is true if a leaf is negated.
     group: Vec<Vec<(Leaf, bool)>>,
-    /// The last clause ends a group in parentheses.
+    /// Whether the last clause ends a group in parentheses.
     closed: bool,
     words: usize,
     words_dropped: usize,
@@ -58,12 +61,12 @@ impl Parser {
         }
     }
 
-    /// What was left out of the whole is said however many parts have notes.
+    /// Adds a note on the whole query. It is added even if there are many notes on parts.
     fn note_on_whole(&mut self, kind: NoteKind, part: String) {
         self.parsed.notes.push(Note::new(kind, part));
     }
 
-    /// The part of a query that is read.
+    /// Returns the part of a query that is parsed.
     pub(super) fn cut(&mut self, text: &str) -> String {
         let mut end = text.len().min(QUERY_BYTES_MAX);
         while !text.is_char_boundary(end) {
@@ -87,7 +90,7 @@ impl Parser {
         }
         match self.leaf(piece) {
             Some(leaf) => self.push(leaf, piece),
-            // What it would have joined is left out.
+            // Without a clause to join, the operator is left out.
             None => self.drop_operator(),
         }
         self.closed = piece.closes;
@@ -117,7 +120,8 @@ impl Parser {
         }
     }
 
-    /// An operator counts when a clause follows; `AND` and `OR` also want one before.
+    /// Records an operator. It is used only if a clause follows; `AND` and `OR` also need one
+    /// before.
     fn operator(&mut self, text: &str) {
         if text == "NOT" {
             self.not = true;
@@ -138,7 +142,7 @@ impl Parser {
         self.operator = None;
         let negated = piece.negated || std::mem::take(&mut self.not);
         let join = match std::mem::take(&mut self.join) {
-            // `a AND (b OR c)` and `(a OR b) AND c` mean what they say without groups.
+            // `a AND (b OR c)` and `(a OR b) AND c` have their usual meaning without grouping.
             Join::And if piece.opens || self.closed => Join::Beside,
             join => join,
         };
@@ -157,18 +161,18 @@ impl Parser {
         }
     }
 
-    /// How many leaves all clauses have.
+    /// Returns the number of leaves of all clauses.
     fn leaves(&self) -> usize {
         self.parsed.clauses.iter().map(|clause| clause.any.len()).sum()
     }
 
-    /// Makes clauses of alternatives. Clauses must all hold, and each has alternatives: so `(a AND b) OR c` becomes `a OR c` and
-    /// `b OR c`.
+    /// Converts the alternatives to clauses. All clauses must match and each has alternatives, so
+    /// `(a AND b) OR c` becomes `a OR c` and `b OR c`.
     fn end_group(&mut self) {
         let group = std::mem::take(&mut self.group);
         let has_both = group.len() > 1 && group.iter().any(|all| all.len() > 1);
         if !has_both {
-            // `AND` alone, or `OR` alone.
+            // Only `AND`, or only `OR`.
             let beside = group.len() <= 1;
             for (number, (leaf, negated)) in group.into_iter().flatten().enumerate() {
                 self.add(leaf, negated, number > 0 && !beside);
@@ -204,14 +208,15 @@ impl Parser {
         }
     }
 
-    /// Whether the clauses of alternatives are not too many.
+    /// Returns whether the clauses of the alternatives are within the limits.
     fn has_room(&self, alternatives: &[Vec<Leaf>]) -> bool {
         let clauses = alternatives
             .iter()
             .try_fold(1_usize, |count, all| count.checked_mul(all.len()))
             .unwrap_or(usize::MAX);
         let leaves = clauses.saturating_mul(alternatives.len());
-        // Each leaf of an alternative stands in as many clauses as the others have choices.
+        // Each leaf of an alternative occurs in as many clauses as the other alternatives have
+        // combinations.
         let words: usize = alternatives
             .iter()
             .map(|all| (clauses / all.len().max(1)).saturating_mul(all.iter().map(words_of).sum()))
@@ -223,7 +228,7 @@ impl Parser {
                 && self.words.saturating_add(more) <= WORDS_MAX
     }
 
-    /// Adds a clause of one leaf, or the leaf to the last clause as an alternative.
+    /// Adds a leaf as a new clause, or as an alternative of the last clause.
     fn add(&mut self, leaf: Leaf, negated: bool, or: bool) {
         match self.parsed.clauses.last_mut() {
             Some(last) if or && last.negated == negated => {
@@ -249,7 +254,7 @@ impl Parser {
         });
     }
 
-    /// Makes clauses that are alike one.
+    /// Merges equal clauses into one that counts several times.
     fn fold_repeats(&mut self) {
         let mut different: Vec<Clause> = Vec::with_capacity(self.parsed.clauses.len());
         for clause in std::mem::take(&mut self.parsed.clauses) {
@@ -286,7 +291,7 @@ impl Parser {
             shown: shown(text),
             words,
         };
-        // Searched as words, it must not be read as a field, or as something else, again.
+        // Searched as words, it must not be parsed again as a field or an operator.
         phrase.quoted |= !reads_as_word(&phrase.shown);
         if starred {
             self.star(&mut phrase, text);
@@ -297,14 +302,14 @@ impl Parser {
         Some(Leaf::Words(phrase))
     }
 
-    /// Makes a phrase the beginning of words, where a star asks for that. Without its star a text may read
-    /// as something else (`*site:x`), so it is quoted then.
+    /// Makes a phrase with a star match prefixes of words. Without its star, a text may parse as
+    /// something else (`*site:x`), so it is then quoted.
     fn star(&mut self, phrase: &mut Phrase, text: &str) {
         let start = text.trim_end_matches('*');
         phrase.shown = shown(&start.replace('*', " "));
         let at_end = start.len() < text.len() && !start.contains('*');
         if at_end && phrase.words.iter().all(|(_, word)| words::is_pair(&word.folded)) {
-            // Any part of a run is found, its beginning too.
+            // Any part of a run of pairs matches, including its beginning.
             return;
         }
         let chars = phrase
@@ -337,7 +342,8 @@ impl Parser {
         }
     }
 
-    /// A host with all below it; with a port or a path, addresses of that host alone.
+    /// Parses a host, which matches everything below it. With a port or a path, only URLs of that
+    /// host match.
     fn site(&mut self, value: &str) -> Option<Leaf> {
         let Some(site) = Site::read(value) else {
             self.note(NoteKind::NotAHost, value);
@@ -393,7 +399,7 @@ impl Parser {
         Some(Leaf::Date {
             name,
             value: value.to_owned(),
-            // `to:2010` has no beginning, and `from:2010` no end.
+            // `to:2010` has no start, and `from:2010` no end.
             first: if name == "to" { 0 } else { first },
             last: if name == "from" { u64::MAX } else { last },
         })
@@ -432,20 +438,21 @@ impl Parser {
     }
 }
 
-/// Emoji, arrows and other signs that somebody may look for, other than what only stands between words.
+/// Returns whether a character is an emoji, an arrow or another sign that a user may search for,
+/// and not only punctuation.
 fn is_picture(c: char) -> bool {
     !c.is_alphanumeric() && c >= '\u{2190}' && !matches!(c, '\u{3000}'..='\u{303F}' | '\u{FE00}'..='\u{FFEF}')
 }
 
-/// White space collapsed, controls left out.
+/// Collapses white space and removes control characters.
 fn shown(text: &str) -> String {
     let parts = text.split(|c: char| c.is_whitespace() || c.is_control());
     let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
     parts.join(" ")
 }
 
-/// The words of a phrase with their offsets. Of a run of pairs the last, which is one character alone,
-/// is left out: the pair before holds it.
+/// Returns the words of a phrase with their offsets. The last word of a run of pairs is a single
+/// character and is left out, because the pair before contains it.
 fn phrase_words(text: &str) -> Vec<(usize, Word)> {
     let mut reader = Words::new(text);
     let mut found: Vec<(usize, Word)> = Vec::new();
@@ -462,8 +469,8 @@ fn phrase_words(text: &str) -> Vec<(usize, Word)> {
     found
 }
 
-/// The text without what `shown` leaves out at its beginning, and without the schemes behind that. All of them
-/// are taken off, so that a text that is read again stays as it is.
+/// Removes the characters that `shown` drops from the start of the text, and all URL schemes after
+/// them. All schemes are removed, so that parsing the result again changes nothing.
 fn without_schemes(text: &str, quoted: bool) -> &str {
     let left_out = |c: char| c.is_whitespace() || c.is_control();
     let mut rest = text.trim_start_matches(left_out);
@@ -487,7 +494,7 @@ fn without_scheme(text: &str) -> &str {
     }
 }
 
-/// Alternatives as they were read: `(a AND b) OR c`.
+/// Formats alternatives as they were parsed: `(a AND b) OR c`.
 fn shown_group(group: &[Vec<(Leaf, bool)>]) -> String {
     let leaf = |(leaf, negated): &(Leaf, bool)| match negated {
         true => format!("-{leaf}"),
@@ -504,7 +511,7 @@ fn shown_group(group: &[Vec<(Leaf, bool)>]) -> String {
     all.join(" OR ")
 }
 
-/// One leaf of each alternative, in every way.
+/// Returns all combinations of one leaf from each alternative.
 fn one_of_each(alternatives: &[Vec<Leaf>]) -> Vec<Vec<Leaf>> {
     let mut clauses: Vec<Vec<Leaf>> = match alternatives.is_empty() {
         true => Vec::new(),
@@ -533,15 +540,15 @@ fn words_of(leaf: &Leaf) -> usize {
     }
 }
 
-/// What somebody wrote after `site:`.
+/// A value of `site:`.
 struct Site {
-    /// As URL keys have it.
+    /// The host as in URL keys.
     host: String,
-    /// Whether `www.` was written before it.
+    /// Whether it was written with `www.`.
     has_www: bool,
-    /// Digits; empty where none was written, or that of the scheme.
+    /// The digits of the port; empty for none or the default port of a scheme.
     port: String,
-    /// From its slash or question mark on; empty for the whole host.
+    /// From the slash or question mark on; empty for the whole host.
     path: String,
 }
 
@@ -572,12 +579,12 @@ impl Site {
             Err(_) => url::Host::parse(name.trim_end_matches('.')).ok()?.to_string(),
         };
         let host = host.trim_matches(['[', ']', '.']);
-        // URLs allow more, such as parentheses; in a query these are punctuation.
+        // URLs allow more characters, such as parentheses, which are punctuation in a query.
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
         if host.is_empty() || !host.bytes().all(plain) {
             return None;
         }
-        // The index has the hosts of URL keys.
+        // The index has hosts in the form of URL keys.
         let without = urlkey::host_without_www(host);
         Some(Site {
             host: without.to_owned(),
@@ -590,7 +597,7 @@ impl Site {
         })
     }
 
-    /// The host as addresses have it.
+    /// Returns host and port as in URLs.
     fn authority(&self) -> String {
         let host = match self.host.contains(':') {
             true => format!("[{}]", self.host),
@@ -609,7 +616,8 @@ impl Site {
         }
     }
 
-    /// The keys of its port and path: whole steps of a path, or with a star behind it whatever begins so.
+    /// Returns the keys of the port and path: complete path segments or, with a trailing star, all
+    /// keys with the prefix.
     fn keys(&self) -> Option<rights::KeyRanges> {
         let address = format!("http://{}{}", self.authority(), self.path);
         let is_open = address.ends_with('*');

@@ -1,4 +1,4 @@
-//! Cutting a query into pieces: words with what stands before them, and quoted texts.
+//! Splits a query into pieces: words with their prefixes, and quoted texts.
 
 use crate::note;
 
@@ -20,28 +20,28 @@ const FIELDS: [&str; 14] = [
     "filetype",
 ];
 
-/// A stretch of the query: a word with its prefixes, or a quoted text with its.
+/// A piece of the query: a word or a quoted text, with its prefixes.
 #[derive(Debug, Default)]
 pub(super) struct Piece {
     pub(super) negated: bool,
-    /// Name of a field before a colon, lower case.
+    /// Name of a field before the colon, in lower case.
     pub(super) name: Option<String>,
-    /// A name before a colon that is no field, lower case; it is part of the text.
+    /// A name before a colon that is not a field, in lower case. It stays part of the text.
     pub(super) unknown_name: Option<String>,
     pub(super) text: String,
     pub(super) quoted: bool,
-    /// Quoted, and the quote does not end before the query does.
+    /// Whether a quoted text lacks its closing quotation mark.
     pub(super) unclosed: bool,
-    /// A parenthesis was taken off.
+    /// Whether a parenthesis was removed.
     pub(super) in_parentheses: bool,
-    /// One that opens was taken off before it.
+    /// Whether an opening parenthesis was removed before it.
     pub(super) opens: bool,
-    /// One that closes was taken off behind it.
+    /// Whether a closing parenthesis was removed after it.
     pub(super) closes: bool,
 }
 
-/// Cuts a query at white space, but not inside quotes. A quote that is not closed ends with the query.
-/// Parentheses around pieces are taken off.
+/// Splits a query at white space outside of quotation marks. A quotation mark that is not closed
+/// extends to the end. Parentheses around pieces are removed.
 pub(super) fn pieces(text: &str) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut rest = text;
@@ -66,7 +66,8 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
     }
 }
 
-/// Whether `text`, as a query, is one word and nothing else: no field, sign or operator, nothing taken off.
+/// Returns whether `text` parses as exactly one word, without a field, sign or operator, and with
+/// nothing removed.
 pub(super) fn reads_as_word(text: &str) -> bool {
     match pieces(text).as_slice() {
         [piece] => {
@@ -77,7 +78,7 @@ pub(super) fn reads_as_word(text: &str) -> bool {
     }
 }
 
-/// Whether `text`, as a query, is one field with this value.
+/// Returns whether `text` parses as one field with this value.
 pub(super) fn reads_as_value(text: &str, value: &str) -> bool {
     matches!(pieces(text).as_slice(), [piece] if piece.name.is_some() && !piece.quoted && piece.text == value)
 }
@@ -103,7 +104,8 @@ pub(super) fn is_quote(c: char) -> bool {
     matches!(c, '"' | '“' | '”' | '„' | '«' | '»' | '＂')
 }
 
-/// Reads signs, and the parentheses behind signs that mean nothing: of `+(a OR b)` the group is read as any other.
+/// Reads signs, and the parentheses after signs without meaning: the group in `+(a OR b)` is read
+/// like any other.
 fn read_signs<'t>(rest: &'t str, piece: &mut Piece) -> &'t str {
     let mut rest = read_sign(rest, piece);
     while !piece.negated && rest.starts_with('(') {
@@ -141,7 +143,8 @@ fn read_name<'t>(rest: &'t str, piece: &mut Piece) -> &'t str {
     rest
 }
 
-/// Whether somebody may have meant `name` as a field: not in `http://`, `std::io`, `localhost:80`, `note: x`.
+/// Returns whether `name` may be meant as a field. It is not in `http://`, `std::io`,
+/// `localhost:80` and `note: x`.
 fn looks_like_field(name: &str, value: &str) -> bool {
     let named = (2..=20).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_lowercase());
     let Some(first) = value.chars().next() else {
@@ -155,7 +158,7 @@ fn read_text<'t>(rest: &'t str, piece: &mut Piece) -> &'t str {
     if let Some(open) = rest.chars().next().filter(|&c| is_quote(c)) {
         piece.quoted = true;
         let inside = &rest[open.len_utf8()..];
-        // One inside a word (`"27" צה"ל"`) ends the phrase where no other does.
+        // A quotation mark inside a word (`"27" צה"ל"`) ends the phrase only if no other one does.
         let end = quotes(inside).find(|quote| !quote.is_inside_word());
         let end = end.or_else(|| quotes(inside).next()).map(|quote| quote.at);
         piece.unclosed = end.is_none();
@@ -165,7 +168,7 @@ fn read_text<'t>(rest: &'t str, piece: &mut Piece) -> &'t str {
         return &inside[end + close..];
     }
     let gap = rest.find(is_gap).unwrap_or(rest.len());
-    // One behind a letter or a digit is part of the word: `צה"ל`, `27"`, `5'11"`.
+    // A quotation mark after a letter or a digit is part of the word: `צה"ל`, `27"`, `5'11"`.
     let opens = quotes(&rest[..gap]).find(|quote| !quote.behind_word);
     let end = opens.map_or(gap, |quote| quote.at);
     let text = without_closing(&rest[..end]);
@@ -178,9 +181,9 @@ fn read_text<'t>(rest: &'t str, piece: &mut Piece) -> &'t str {
 /// A quotation mark in a text.
 struct Quote {
     at: usize,
-    /// A letter or a digit stands directly before it.
+    /// Whether a letter or a digit directly precedes it.
     behind_word: bool,
-    /// One stands directly behind it.
+    /// Whether one directly follows it.
     before_word: bool,
 }
 
@@ -190,7 +193,7 @@ impl Quote {
     }
 }
 
-/// The quotation marks of a text.
+/// Returns the quotation marks of a text.
 fn quotes(text: &str) -> impl Iterator<Item = Quote> {
     text.char_indices()
         .filter(|(_, c)| is_quote(*c))
@@ -205,7 +208,8 @@ fn is_of_word(c: char) -> bool {
     c.is_alphanumeric()
 }
 
-/// A text as it can stand between quotation marks: those in it that are not inside a word are left out.
+/// Makes a text valid between quotation marks: replaces those in it that are not inside a word by
+/// blanks.
 pub(super) fn quotable(text: &str) -> String {
     let outside: Vec<usize> = quotes(text)
         .filter(|quote| !quote.is_inside_word())
@@ -215,7 +219,7 @@ pub(super) fn quotable(text: &str) -> String {
     text.char_indices().map(kept).collect()
 }
 
-/// Without the parentheses at the end that are not opened in the text: not of `Foo_(bar)`.
+/// Removes trailing parentheses that are not opened in the text; `Foo_(bar)` keeps its own.
 fn without_closing(text: &str) -> &str {
     let count = |text: &str, c: char| text.matches(c).count();
     let mut text = text;

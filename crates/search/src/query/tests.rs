@@ -67,7 +67,7 @@ fn filters() {
     check("site:a.org OR site:b.org", "site:a.org OR site:b.org");
 }
 
-/// `site:` with more behind the host narrows to addresses of that host, and says what it leaves out.
+/// `site:` with a port or a path narrows to URLs of that host. Removed parts are noted.
 #[test]
 fn ports_and_paths_behind_site_narrow() {
     check("site:example.org:8080", "site:example.org:8080");
@@ -137,7 +137,7 @@ fn ports_and_paths_behind_site_narrow() {
     has("site:example.org:8080/path", &["org,example:8080)/path"]);
 }
 
-/// `AND` binds tighter than `OR`, as everywhere; clauses that stand side by side are joined last.
+/// `AND` binds tighter than `OR`, as usual, and `OR` tighter than adjacency.
 #[test]
 fn and_joins_before_or_and_the_answer_says_so() {
     let noted = |text: &str, understood: &str, read: &str| {
@@ -158,7 +158,7 @@ fn and_joins_before_or_and_the_answer_says_so() {
     );
     noted("a AND b OR a", "a b OR a", "(a AND b) OR a");
     check_noted("a AND -b OR c", "-b a OR c", NoteKind::OrWithNot, "b");
-    // Beside a parenthesis AND stands for what holds besides.
+    // Next to a parenthesis, `AND` means the same as adjacency.
     check_noted("a AND (b OR c)", "a b OR c", NoteKind::Parentheses, "");
     check_noted(
         "(a OR b) AND (c OR d)",
@@ -167,14 +167,15 @@ fn and_joins_before_or_and_the_answer_says_so() {
         "",
     );
     noted("(a AND b) OR c", "a OR c b OR c", "(a AND b) OR c");
-    // What would be too many clauses is left out, and that is said.
+    // Excess clauses are left out, with a note.
     let many = ["a AND b AND c AND d"; 10].join(" OR ");
     let parsed = parse(&many.replace("a AND", "x AND"));
     let leaves: usize = parsed.clauses.iter().map(|clause| clause.any.len()).sum();
     assert!(leaves <= parser::CLAUSES_MAX, "{leaves}");
 }
 
-/// The story: somebody looks for an abbreviation of Hebrew, or for a monitor of 27 inches, and the rest of the query becomes a phrase.
+/// Regression: in a search for a Hebrew abbreviation, or for a monitor of 27 inches, the rest of
+/// the query became a phrase.
 #[test]
 fn a_quote_inside_a_word_is_part_of_it() {
     check("צה\"ל ישראל", "צה\"ל ישראל");
@@ -292,7 +293,7 @@ fn odd_input_without_a_mistake_has_no_notes() {
 
 #[test]
 fn a_sign_before_a_group_does_not_hide_it() {
-    // As a word, `(OR` would be an operator when the query is read again.
+    // As a word, `(OR` would be an operator when the query is parsed again.
     assert_eq!(parse("--(OR ").to_string(), "");
     assert_eq!(parse("+(a OR b)").to_string(), "a OR b");
     assert_eq!(parse("--(-OR").to_string(), "-\"OR\"");

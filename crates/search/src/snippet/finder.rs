@@ -1,4 +1,4 @@
-//! Finds the words of a query in a text, word by word, from its beginning.
+//! Finds the words of a query in a text, word by word.
 
 use std::ops::Range;
 
@@ -7,31 +7,31 @@ use crate::words::{self, Firsts, Rules, StemMemo, Words};
 
 /// Finds the words of a query in a text.
 pub(super) struct Finder {
-    /// Folded, sorted, without repeats.
+    /// Folded and sorted, without duplicates.
     words: Vec<String>,
-    /// What words may begin with.
+    /// Prefixes that match all words beginning with them.
     beginnings: Vec<String>,
     /// Stems by the rules of the text's language, and the index of their word.
     stems: Vec<(String, usize)>,
-    /// None where there are no stems to look for.
+    /// `None` if no stems are searched for.
     rules: Option<&'static Rules>,
-    /// Whether any of the words is one character of a run of pairs, and so the beginning of words.
+    /// Whether one of the words is a single character of a run of pairs, and so a prefix of words.
     has_half_pair: bool,
     firsts: Firsts,
 }
 
-/// A word of the query, in the text.
+/// A word of the query found in the text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FoundWord {
     /// Number of the word in the text.
     pub(super) position: usize,
     pub(super) range: Range<usize>,
-    /// Index among the finder's words, or among its beginnings.
+    /// Index into the finder's words or beginnings.
     word: usize,
     as_what: As,
 }
 
-/// How a word of the text is one of the query.
+/// How a word of the text matches one of the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum As {
     Word,
@@ -39,22 +39,22 @@ enum As {
     Beginning,
 }
 
-/// Letters of ASCII, for languages whose stems begin as they like.
+/// ASCII letters, for languages whose stems may begin with another letter than their words.
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
 
-/// How far a text was read.
+/// How far a text has been read.
 #[derive(Default)]
 pub(super) struct Scan {
     position: usize,
-    /// By position; one word of the text may be several of the query.
+    /// By position. One word of the text may match several of the query.
     pub(super) found: Vec<FoundWord>,
     word: String,
-    /// Of the last word.
+    /// Stem of the last word.
     stem: String,
 }
 
 impl Finder {
-    /// For texts in a language of these rules.
+    /// Creates a finder for texts in a language with these rules.
     pub(super) fn new(phrases: &[&Phrase], rules: Option<&'static Rules>) -> Finder {
         let words = |beginning: bool| {
             let phrases = phrases.iter().filter(move |phrase| phrase.beginning == beginning);
@@ -76,7 +76,7 @@ impl Finder {
         let rules = rules.filter(|_| !stems.is_empty());
         let with_rules = rules.into_iter();
         let begun = with_rules.flat_map(|rules| stems.iter().map(|(stem, _)| rules.beginning(stem)));
-        // Words of such stems begin with any letter.
+        // Words with such stems can begin with any letter.
         let any = rules.filter(|rules| rules.begins_alike == 0).into_iter();
         let any = any.flat_map(|_| (0..LETTERS.len()).map(|at| &LETTERS[at..=at]));
         let starts = beginnings.iter().map(String::as_str).chain(begun).chain(any);
@@ -90,7 +90,7 @@ impl Finder {
         }
     }
 
-    /// Whether what was found is that word of a phrase.
+    /// Returns whether a found word is the given word of a phrase.
     pub(super) fn is(&self, found: &FoundWord, phrase: &Phrase, word: &str) -> bool {
         match found.as_what {
             As::Word => !phrase.beginning && self.words[found.word] == word,
@@ -99,7 +99,7 @@ impl Finder {
         }
     }
 
-    /// Reads on to `end`; tells whether the text ended.
+    /// Reads up to `end`. Returns whether the text has ended.
     pub(super) fn scan(
         &self,
         words: &mut Words<'_>,
@@ -108,7 +108,7 @@ impl Finder {
         end: usize,
     ) -> bool {
         loop {
-            // Words that begin like none of the query are passed over unread: that is most of a text.
+            // Skip words that do not begin like any of the query. That is most of a text.
             scan.position += words.pass(&self.firsts, end);
             let Some(mut range) = words.next_of(&self.firsts, &mut scan.word) else {
                 return true;
@@ -116,8 +116,8 @@ impl Finder {
             let start = range.start;
             let mut word = scan.word.as_str();
             if self.has_half_pair && words::is_pair(word) && self.index_of(word).is_none() {
-                // One character of the pair is what is looked for. In the text it can be several
-                // (decomposed, or in half width): only the reader knows where it ends.
+                // The query has one character of the pair. In the text it may be several characters
+                // (decomposed, or in half width), so only the reader knows where it ends.
                 let first = word.chars().next().map_or(0, char::len_utf8);
                 word = &word[..first];
                 range.end = words.first_end();
@@ -134,7 +134,7 @@ impl Finder {
             if let Some(index) = own {
                 push(index, As::Word);
             }
-            // A word that was passed over is empty.
+            // A skipped word is empty.
             if let Some(rules) = self.rules.filter(|_| !word.is_empty() && !words::is_pair(word)) {
                 memo.stem(rules, word, words.written(), &mut scan.stem);
                 let has_it = self.stems.iter().filter(|(stem, _)| *stem == scan.stem);

@@ -1,27 +1,28 @@
-//! Matches as the lines of a concordance: each with the words before and behind it (keyword in context).
+//! Concordance lines: each match with the words before and after it (keyword in context).
 //!
-//! Lines are in the order of the text. Matches that touch or overlap are one line.
+//! Lines are in the order of the text. Adjacent and overlapping matches are one line.
 
 use super::window::boundary_before;
 use super::{LOOK_BYTES, Snippets, joined, parts::PartsBuilder, phrase_spans};
 use crate::words::Words;
 
-/// Bytes of text looked at for each word of context: where words are longer, there are fewer of them.
+/// Bytes of text that are read per word of context. With longer words, the line has fewer of them.
 const BYTES_OF_A_WORD: usize = 48;
 
 /// A match with the text around it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Line {
-    /// The words before the match; ends with a blank where the text has one.
+    /// The words before the match. Ends with a blank if the text has one there.
     pub left: String,
-    /// The match, as the text has it.
+    /// The match as in the text.
     pub matched: String,
-    /// The words behind the match; begins with a blank where the text has one.
+    /// The words after the match. Begins with a blank if the text has one there.
     pub right: String,
 }
 
 impl Snippets<'_> {
-    /// The first `most` matches of a text in a language, each with so many words on both sides.
+    /// Returns the first `most` matches of a text in a language, each with `words` words on both
+    /// sides.
     pub(crate) fn lines(&mut self, text: &str, language: &str, most: usize, words: usize) -> Vec<Line> {
         let text = &text[..boundary_before(text, super::SNIPPET_TEXT_BYTES_MAX)];
         if self.phrases.is_empty() {
@@ -46,11 +47,11 @@ impl Snippets<'_> {
     }
 }
 
-/// The last words before a place.
+/// Returns the last words before a position.
 fn before(text: &str, at: usize, words: usize) -> String {
     let mut from = boundary_before(text, at.saturating_sub(words.saturating_mul(BYTES_OF_A_WORD)));
     if from > 0 {
-        // The first word may be cut. Where there are no blanks, words are single characters.
+        // The first word may be cut. Without blanks, words are single characters.
         from += text[from..at].find(char::is_whitespace).unwrap_or(0);
     }
     let starts = starts_and_ends(&text[from..at], usize::MAX);
@@ -69,7 +70,7 @@ fn before(text: &str, at: usize, words: usize) -> String {
     shown
 }
 
-/// The first words behind a place.
+/// Returns the first words after a position.
 fn behind(text: &str, at: usize, words: usize) -> String {
     let bound = boundary_before(text, at.saturating_add(words.saturating_mul(BYTES_OF_A_WORD)));
     let window = &text[at..bound];
@@ -79,7 +80,7 @@ fn behind(text: &str, at: usize, words: usize) -> String {
         // The last word may be cut.
         end = window.rfind(char::is_whitespace).unwrap_or(end);
     }
-    // What ends a sentence belongs to it.
+    // Punctuation at the end of a sentence belongs to it.
     let is_mark = |c: &char| !c.is_whitespace() && !c.is_alphanumeric();
     end += text[at + end..]
         .chars()
@@ -95,14 +96,14 @@ fn behind(text: &str, at: usize, words: usize) -> String {
     }
 }
 
-/// Where the first `most` words of a text start and end.
+/// Returns where the first `most` words of a text start and end.
 fn starts_and_ends(text: &str, most: usize) -> Vec<(usize, usize)> {
     let (mut words, mut word) = (Words::new(text), String::new());
     let ranges = std::iter::from_fn(|| words.next_into(&mut word));
     ranges.take(most).map(|range| (range.start, range.end)).collect()
 }
 
-/// Text as snippets show it.
+/// Returns a text as snippets show it.
 fn plain(text: &str) -> String {
     let mut parts = PartsBuilder::new(false);
     parts.text(text);

@@ -1,42 +1,42 @@
-//! A snippet as plain text in parts, each a match or what stands between matches; HTML and terminal text are made
-//! of it where they are shown.
+//! A snippet as plain text in parts, each a match or the text between matches. Callers convert it
+//! to HTML or terminal text.
 //!
 //! Invariants:
-//! - No part is empty, and between two parts that did not match there is one that did.
-//! - White space is one blank; controls and characters that turn the direction of writing are left out, so that a
-//!   text cannot reorder what stands around it.
+//! - No part is empty, and parts that do not match are separated by parts that do.
+//! - White space is a single blank. Control characters and characters that change the writing
+//!   direction are removed, so that a text cannot reorder the text around it.
 
 use crate::words;
 
-/// Characters after which a word without a break is cut.
+/// Number of characters after which a word without a break is cut.
 const WORD_CHARS_MAX: usize = 40;
 
-/// Characters of one match.
+/// Maximum number of characters of a match.
 const MATCH_CHARS_MAX: usize = 120;
 
-/// Most bytes that a part is made for before there are so many: snippets are of some 200 characters.
+/// Upper limit for the initial capacity of a part in bytes. Snippets have some 200 characters.
 const ROOM_BYTES_MAX: usize = 256;
 
-/// The best part of a page's text, for people.
+/// The best part of a page's text, for display.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Snippet {
-    /// In the order of the text; none where there is no text.
+    /// In the order of the text; empty if there is no text.
     pub parts: Vec<SnippetPart>,
 }
 
 impl Snippet {
-    /// Its text, without marks.
+    /// Returns the text without marks.
     pub fn text(&self) -> String {
         self.parts.iter().map(|part| part.text.as_str()).collect()
     }
 }
 
-/// A stretch of a snippet.
+/// A part of a snippet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnippetPart {
-    /// Plain text: nothing in it is escaped.
+    /// Plain text, not escaped.
     pub text: String,
-    /// Whether this is what was searched.
+    /// Whether it matches the query.
     pub matched: bool,
 }
 
@@ -46,16 +46,16 @@ pub(super) struct PartsBuilder {
     /// Whether the next character begins a part.
     begins: bool,
     matched: bool,
-    /// White space is due before the next character.
+    /// Whether to add a blank before the next character.
     space: bool,
-    /// Characters since the last place where a line may break.
+    /// Characters since the last possible line break.
     run: usize,
-    /// Bytes that a new part is made for.
+    /// Initial capacity of a new part, in bytes.
     room: usize,
 }
 
 impl PartsBuilder {
-    /// Begins, with an ellipsis where text before the part is not shown.
+    /// Starts a snippet, with an ellipsis if text before the part is omitted.
     pub(super) fn new(cut: bool) -> PartsBuilder {
         let mut builder = PartsBuilder {
             parts: Vec::new(),
@@ -71,21 +71,21 @@ impl PartsBuilder {
         builder
     }
 
-    /// Text between matches.
+    /// Adds text between matches.
     pub(super) fn text(&mut self, text: &str) {
         self.add(text, WORD_CHARS_MAX);
     }
 
-    /// A match.
+    /// Adds a match.
     pub(super) fn matched(&mut self, text: &str) {
-        // Before the part begins: white space in front of a match is no part of it.
+        // Must come before the part begins: white space in front of a match does not belong to it.
         self.end_space();
         self.begin(true);
         self.add(text, MATCH_CHARS_MAX);
         self.begin(false);
     }
 
-    /// Ends, with an ellipsis where text behind the part is not shown.
+    /// Finishes the snippet, with an ellipsis if text after the part is omitted.
     pub(super) fn finish(mut self, cut: bool) -> Snippet {
         if cut {
             self.push('…');
@@ -130,7 +130,8 @@ impl PartsBuilder {
         }
     }
 
-    /// Adds visible characters of ASCII, as [`PartsBuilder::add`] does one by one: they are most of most texts.
+    /// Adds visible ASCII characters, which most texts consist of. [`PartsBuilder::add`] does the
+    /// same character by character.
     fn add_plain(&mut self, text: &str, run_max: usize) {
         let shown = run_max.saturating_sub(self.run).min(text.len());
         let was_cut = self.run > run_max;
@@ -170,7 +171,7 @@ impl PartsBuilder {
     }
 }
 
-/// Controls, and characters that only change how their neighbours are laid out.
+/// Returns whether a character is a control character or only changes the layout of its neighbours.
 fn is_left_out(c: char) -> bool {
     c.is_control()
         || matches!(c,

@@ -8,7 +8,7 @@ fn check(query: &str, text: &str, expected: &str) {
     assert_eq!(marked(query, text), expected);
 }
 
-/// The snippet with `<mark>` around matches. Nothing else is HTML.
+/// Returns the snippet with `<mark>` around matches. The text is not escaped.
 fn marked(query: &str, text: &str) -> String {
     marked_in("", query, text)
 }
@@ -75,7 +75,7 @@ fn words_of_the_same_stem_are_marked_in_the_language_of_the_page() {
     check("ru", "книга", "много книг", "много <mark>книг</mark>");
 }
 
-/// Ranges are of the text as it is, however many characters a letter has there.
+/// Ranges refer to the original text, whatever the number of characters of a letter there.
 #[test]
 fn marks_stand_right_in_texts_of_other_forms() {
     check(

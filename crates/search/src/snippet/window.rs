@@ -1,11 +1,11 @@
-//! Which part of a text is shown: matches that stand close together, and where the part begins and ends.
+//! Chooses the part of a text to show: which matches, and where the part begins and ends.
 
 use std::ops::Range;
 
-/// Characters of a snippet, about.
+/// Approximate length of a snippet in characters.
 const CHARS: usize = 200;
 
-/// Characters before the first match, about.
+/// Approximate number of characters before the first match.
 const CHARS_BEFORE: usize = 50;
 
 /// A match in the text.
@@ -20,11 +20,12 @@ pub(super) struct Span {
 pub(super) struct Group {
     first: usize,
     last: usize,
-    /// Different phrases among them.
+    /// Number of different phrases among them.
     pub(super) phrases: usize,
 }
 
-/// The first of the groups with most different phrases, then with most matches.
+/// Returns the group with the most different phrases, then with the most matches; the first of
+/// equal ones.
 pub(super) fn best_group(spans: &[Span], phrases: usize) -> Option<Group> {
     let mut best: Option<(usize, usize, Group)> = None;
     let mut counts = vec![0_u32; phrases];
@@ -59,7 +60,7 @@ pub(super) fn best_group(spans: &[Span], phrases: usize) -> Option<Group> {
     best.map(|(_, _, group)| group)
 }
 
-/// Start and end of the part to show, at character boundaries.
+/// Returns start and end of the part to show, at character boundaries.
 pub(super) fn window(text: &str, spans: &[Span], phrases: usize) -> (usize, usize) {
     let Some(group) = best_group(spans, phrases) else {
         return (0, end_of_word(text, chars_after(text, 0, CHARS)));
@@ -80,7 +81,7 @@ fn chars_before(text: &str, from: usize, count: usize) -> usize {
     before.map_or(from, |(offset, _)| offset)
 }
 
-/// The start of the first whole word from `at` on, unless that is beyond `limit`.
+/// Returns the start of the first whole word from `at` on, but not beyond `limit`.
 fn start_of_word(text: &str, at: usize, limit: usize) -> usize {
     if at == 0 || text[..at].ends_with(char::is_whitespace) {
         return at;
@@ -92,7 +93,7 @@ fn start_of_word(text: &str, at: usize, limit: usize) -> usize {
     })
 }
 
-/// The end of the last whole word before `at`, if one ends shortly before.
+/// Returns the end of the last whole word before `at`, if one ends shortly before.
 fn end_of_word(text: &str, at: usize) -> usize {
     if at == text.len() || text[at..].starts_with(char::is_whitespace) {
         return at;
@@ -104,7 +105,7 @@ fn end_of_word(text: &str, at: usize) -> usize {
     }
 }
 
-/// The last character boundary at or before `at`.
+/// Returns the last character boundary at or before `at`.
 pub(super) fn boundary_before(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {

@@ -1,29 +1,30 @@
-//! Passes over words that none of the words looked for can be: most of a text.
+//! Skips words that cannot match any of the words searched for, which are most of a text.
 //!
-//! Words of ASCII alone are told by their first two characters, 64 bytes of the text at a time: which of them are
-//! letters and digits is one number, and the words begin where a bit follows none. Everything else (a word with other
-//! characters, or beside one that may join with it) is left to the reader.
+//! ASCII words are tested by their first two characters, 64 bytes of the text at a time. A bit mask
+//! marks letters and digits, and a word begins at each set bit that follows an unset one.
+//! Everything else (words with other characters, or next to one that may combine with them) is left
+//! to the reader.
 
-/// The characters that some words begin with.
+/// The possible first and second characters of the words searched for.
 #[derive(Debug, Clone)]
 pub(crate) struct Firsts {
-    /// By number of the first character: the numbers of second characters, as bits. Bit 0 is set where the word may
-    /// end after the first.
+    /// Indexed by the number of the first character: a bit set of the numbers of second characters.
+    /// Bit 0 is set if the word may end after the first character.
     seconds: [u64; NUMBERS],
 }
 
-/// Where passing over words stopped.
+/// Where skipping stopped.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Passed {
-    /// A place outside of words: what comes next begins a word, or belongs to the reader.
+    /// A position outside of words. A word begins there, or the reader must continue from it.
     pub(super) at: usize,
     pub(super) words: usize,
 }
 
-/// Numbers of letters and digits begin at 1; 0 is any other character.
+/// Letters and digits are numbered from 1; 0 is any other character.
 const NUMBERS: usize = 37;
 
-/// The number of an ASCII character, the same for upper and lower case.
+/// Returns the number of an ASCII character, which is the same for upper and lower case.
 const fn number(byte: u8) -> usize {
     match byte {
         b'a'..=b'z' => (byte - b'a') as usize + 1,
@@ -44,11 +45,11 @@ const NUMBER: [u8; 256] = {
     table
 };
 
-/// Bytes that are looked at together.
+/// Bytes that are tested together.
 const BLOCK: usize = 64;
 
 impl Firsts {
-    /// Of words, and of what words may begin with, in the form of the index.
+    /// Takes whole words and prefixes of words, in the form of the index.
     pub(crate) fn new<'w>(
         words: impl Iterator<Item = &'w str>,
         beginnings: impl Iterator<Item = &'w str>,
@@ -61,12 +62,12 @@ impl Firsts {
         firsts
     }
 
-    /// Adds a word; `ends` are the second characters if it has only one.
+    /// Adds a word; `ends` are its second characters if it has only one character.
     fn add(&mut self, word: &str, ends: u64) {
         let Some((&first, rest)) = word.as_bytes().split_first() else {
             return;
         };
-        // Others than ASCII have no number. In a text of ASCII alone there is no such word.
+        // Other characters than ASCII have number 0. An ASCII text has no such word.
         let first = number(first);
         self.seconds[first] |= match rest.first() {
             None => ends,
@@ -74,8 +75,8 @@ impl Firsts {
         };
     }
 
-    /// Whether a word of a text that begins with `c` may be one of the words. Others than ASCII may fold to
-    /// anything.
+    /// Returns whether a word that begins with `c` may match. Characters other than ASCII may fold
+    /// to anything.
     pub(super) fn may_begin(&self, c: char) -> bool {
         u8::try_from(c)
             .ok()
@@ -83,7 +84,7 @@ impl Firsts {
             .is_none_or(|byte| self.seconds[number(byte)] != 0)
     }
 
-    /// Whether a word of ASCII alone may be one of the words.
+    /// Returns whether an ASCII word may match.
     pub(super) fn may_begin_ascii(&self, word: &str) -> bool {
         match *word.as_bytes() {
             [first] => self.may_begin_with(first, b' '),
@@ -97,12 +98,13 @@ impl Firsts {
         self.seconds[usize::from(first)] >> second & 1 == 1
     }
 
-    /// Passes over words from `at` on, which is outside of words, up to one that may be wanted, or one that begins
-    /// at `end` or later.
+    /// Skips words from `at` on, which must be outside of words, up to one that may match or one
+    /// that begins at `end` or later.
     pub(super) fn pass(&self, text: &str, mut at: usize, end: usize) -> Passed {
         let bytes = text.as_bytes();
         let mut words = 0;
-        // A text of another script is not looked at twice: beside its characters nothing is passed.
+        // Not attempted next to other characters, so that a text in another script is not read
+        // twice.
         if bytes[at..].iter().take(2).any(|byte| !byte.is_ascii()) {
             return Passed { at, words };
         }
@@ -130,16 +132,16 @@ impl Firsts {
     }
 }
 
-/// Some bytes of a text, as far as they are ASCII.
+/// A block of text, up to its first byte that is not ASCII.
 struct Block {
-    /// Bytes before the first that is not ASCII.
+    /// Number of bytes before the first one that is not ASCII.
     limit: usize,
-    /// Letters and digits among them, as bits.
+    /// Bit mask of letters and digits among them.
     letters: u64,
 }
 
 impl Block {
-    /// The first bytes of `bytes`; behind the text's end there are gaps.
+    /// Reads the first bytes of `bytes`. After the end of the text, the block has gaps.
     fn of(bytes: &[u8]) -> Block {
         let mut padded = [0; BLOCK];
         let block = bytes.first_chunk().unwrap_or_else(|| {
@@ -158,13 +160,13 @@ impl Block {
         self.letters & !(self.letters << 1)
     }
 
-    /// Where the words that begin here and end here stand: those that a gap follows within the limit.
+    /// Returns the starts of the words that also end here, followed by a gap within the limit.
     fn finished_starts(&self) -> u64 {
         self.starts() & below(self.passed())
     }
 
-    /// Bytes that need not be looked at again: up to a word that reaches the limit. A gap before something else than
-    /// ASCII stays, because the two may join.
+    /// Returns the number of bytes that need not be read again: up to a word that reaches the
+    /// limit. A gap before a non-ASCII character is kept, because the two may combine.
     fn passed(&self) -> usize {
         let ends_in_word = self.limit > 0 && self.letters >> (self.limit - 1) & 1 == 1;
         match (ends_in_word, self.limit) {
@@ -175,7 +177,7 @@ impl Block {
     }
 }
 
-/// The lowest `count` bits.
+/// Returns the lowest `count` bits.
 fn below(count: usize) -> u64 {
     1_u64.checked_shl(count as u32).map_or(u64::MAX, |bit| bit - 1)
 }
@@ -183,16 +185,16 @@ fn below(count: usize) -> u64 {
 /// The highest bit of each of eight bytes.
 const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
 
-/// As `is_ascii_alphanumeric`, in a form that is computed for many bytes at once.
+/// Same as `is_ascii_alphanumeric`, in a form that vectorizes.
 fn is_letter(byte: u8) -> bool {
     let letter = (byte | 0x20).wrapping_sub(b'a') < 26;
     let digit = byte.wrapping_sub(b'0') < 10;
     letter | digit
 }
 
-/// How many bytes there are before the first that is not ASCII.
+/// Returns the number of bytes before the first one that is not ASCII.
 fn limit_of(block: &[u8; BLOCK]) -> usize {
-    // All at once first: most blocks of most texts have no other.
+    // Test all at once first: most blocks of most texts are ASCII.
     let all = block.iter().fold(0, |all, byte| all | byte);
     if all.is_ascii() {
         return BLOCK;
@@ -200,7 +202,7 @@ fn limit_of(block: &[u8; BLOCK]) -> usize {
     bits(block).trailing_zeros() as usize
 }
 
-/// The highest bit of each byte, the first byte's lowest.
+/// Collects the highest bit of each byte; the first byte gives the lowest bit.
 fn bits(block: &[u8; BLOCK]) -> u64 {
     let eights = block.as_chunks().0.iter().enumerate();
     eights.fold(0, |bits, (index, eight)| {
@@ -208,7 +210,7 @@ fn bits(block: &[u8; BLOCK]) -> u64 {
     })
 }
 
-/// The highest bits of eight bytes in one, the first byte's lowest.
+/// Collects the highest bits of eight bytes into one byte; the first byte gives the lowest bit.
 fn gathered(high: u64) -> u64 {
     (high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }

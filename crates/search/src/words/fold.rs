@@ -1,16 +1,16 @@
-//! Letters in lower case and without diacritics.
+//! Converts letters to lower case and removes diacritics.
 //!
-//! Letters come here in NFKC (`letters`), so compatibility forms (ligatures, full width) are gone, and
-//! each letter with its marks is one character wherever Unicode has one.
+//! Letters are in NFKC (`letters`), so compatibility forms (ligatures, full width) have been
+//! replaced, and a letter with its marks is one character if Unicode has one.
 
 use std::sync::OnceLock;
 
 use super::script::is_mark;
 
-/// Longest word in bytes; what is longer is cut, in the index as in queries.
+/// Maximum length of a word in bytes. Longer words are truncated, in the index and in queries.
 pub(super) const WORD_BYTES_MAX: usize = 100;
 
-/// Adds a letter in lower case and without diacritics.
+/// Appends a letter in lower case and without diacritics.
 pub(super) fn fold(c: char, word: &mut String) {
     match known(c) {
         Some(Known {
@@ -20,7 +20,7 @@ pub(super) fn fold(c: char, word: &mut String) {
     }
 }
 
-/// As [`fold`], by Unicode's tables.
+/// Like [`fold`], by Unicode's tables.
 pub(super) fn fold_any(c: char, word: &mut String) {
     for lower in c.to_lowercase() {
         match lower {
@@ -28,14 +28,14 @@ pub(super) fn fold_any(c: char, word: &mut String) {
             'æ' | 'ǽ' | 'ǣ' => push_all(word, "ae"),
             'œ' => push_all(word, "oe"),
             'þ' => push_all(word, "th"),
-            // Lower case can bring marks of its own: `İ` becomes `i` and a dot above.
+            // Lower case can add marks: `İ` becomes `i` and a dot above.
             _ if is_mark(lower) => {}
             _ => push(word, plain(lower)),
         }
     }
 }
 
-/// Adds a letter in lower case, with its diacritics.
+/// Appends a letter in lower case, with its diacritics.
 pub(super) fn lower(c: char, word: &mut String) {
     match known(c) {
         Some(Known {
@@ -45,11 +45,12 @@ pub(super) fn lower(c: char, word: &mut String) {
     }
 }
 
-/// As [`lower`], by Unicode's tables.
+/// Like [`lower`], by Unicode's tables.
 pub(super) fn lower_any(c: char, word: &mut String) {
     for lower in c.to_lowercase() {
         match lower {
-            // One letter: which form it has says only where in the word it stands, and not even that in capitals.
+            // Both are the same letter. The form depends only on the position in the word, and
+            // capitals do not distinguish it.
             'ς' => push(word, 'σ'),
             _ if is_mark(lower) => {}
             _ => push(word, lower),
@@ -57,7 +58,7 @@ pub(super) fn lower_any(c: char, word: &mut String) {
     }
 }
 
-/// Adds letters and digits of ASCII in lower case, as far as the word has room for them.
+/// Appends ASCII letters and digits in lower case, as far as the word has room.
 pub(super) fn fold_ascii(letters: &str, word: &mut String) {
     let start = word.len();
     let room = WORD_BYTES_MAX.saturating_sub(start);
@@ -65,7 +66,7 @@ pub(super) fn fold_ascii(letters: &str, word: &mut String) {
     word[start..].make_ascii_lowercase();
 }
 
-/// Adds a character, unless the word has its full length.
+/// Appends a character, unless the word has its maximum length.
 pub(super) fn push(word: &mut String, c: char) {
     if word.len() + c.len_utf8() <= WORD_BYTES_MAX {
         word.push(c);
@@ -76,7 +77,7 @@ fn push_all(word: &mut String, text: &str) {
     text.chars().for_each(|c| push(word, c));
 }
 
-/// Base letters and the forms that fold to them; only lower case, since folding comes after.
+/// Base letters and the forms that fold to them; lower case only, because folding comes after.
 const FOLDS: &[(char, &str)] = &[
     ('a', "àáâãäåāăąǎǟǡǻȁȃȧḁẚạảấầẩẫậắằẳẵặª"),
     ('b', "ƀɓḃḅḇ"),
@@ -125,14 +126,14 @@ const FOLD_END: usize = 0x2000;
 /// Both forms of a letter.
 #[derive(Default)]
 struct Known {
-    /// Without diacritics; absent where that is not one character.
+    /// Without diacritics; absent if that is not one character.
     plain: Option<char>,
-    /// With them; absent where that is not one character.
+    /// With diacritics; absent if that is not one character.
     lower: Option<char>,
 }
 
-/// The forms of letters of most alphabets: Unicode's own tables take longer, and every letter of texts in them is looked
-/// up twice.
+/// Returns the cached forms of a letter of most alphabets. Unicode's own tables are slower, and
+/// each letter of such texts is looked up twice.
 fn known(c: char) -> Option<&'static Known> {
     static TABLE: OnceLock<Vec<Known>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
@@ -149,7 +150,7 @@ fn known(c: char) -> Option<&'static Known> {
     table.get(c as usize)
 }
 
-/// What is added for a character, where it is one.
+/// Returns the output for a character, if it is one character.
 fn single(c: char, add: impl Fn(char, &mut String)) -> Option<char> {
     let mut added = String::new();
     add(c, &mut added);

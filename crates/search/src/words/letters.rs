@@ -1,10 +1,12 @@
-//! The characters of a text in the form that words are made of (NFKC), with where each comes from.
+//! The characters of a text in NFKC, each with its range in the text.
 //!
-//! - The same words composed or decomposed, in half or full width, or in presentation forms give the same
-//!   letters. A sign that is no letter, digit or mark stays as it is: NFKC would join `TM` to `Weft™`.
-//! - A text is normalised stretch by stretch: a character and all behind it that may join with it. Letters
-//!   of one stretch share its range, so ranges ascend, and begin and end at characters.
-//! - Most characters need no normalising; which ones is known here by their code (see the test).
+//! - Words that are composed or decomposed, in half or full width, or in presentation forms give
+//!   the same letters. A sign that is not a letter, digit or mark is not normalised: NFKC would
+//!   join `TM` to the word in `Weft™`.
+//! - A text is normalised in stretches: a character and all following ones that may combine with
+//!   it. The letters of a stretch share its range, so ranges ascend and are at character
+//!   boundaries.
+//! - Most characters need no normalisation. They are recognised here by their code (see the test).
 
 use std::iter::once;
 use std::ops::Range;
@@ -19,15 +21,15 @@ const NFKC: ComposingNormalizerBorrowed<'static> = ComposingNormalizerBorrowed::
 const NFKD: DecomposingNormalizerBorrowed<'static> = DecomposingNormalizerBorrowed::new_nfkd();
 const COMBINING: CanonicalCombiningClassMapBorrowed<'static> = CanonicalCombiningClassMapBorrowed::new();
 
-/// Characters of one stretch, so that a text of nothing but marks costs no more than others. Languages
-/// put at most six marks on a letter; Unicode's stream-safe format allows 30.
+/// Maximum length of a stretch in characters, so that a text of marks only is not slower than
+/// others. Languages put at most six marks on a letter; Unicode's stream-safe format allows 30.
 const STRETCH_CHARS_MAX: usize = 32;
 
 /// A character of the normalised text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Letter {
     pub(super) c: char,
-    /// Where the stretch that it comes from begins and ends in the text.
+    /// Range of the stretch in the text.
     pub(super) start: usize,
     pub(super) end: usize,
 }
@@ -36,11 +38,11 @@ pub(super) struct Letter {
 #[derive(Clone)]
 pub(super) struct Letters<'t> {
     text: &'t str,
-    /// Start of what is not read yet, at a character boundary.
+    /// Start of the unread text, at a character boundary.
     next: usize,
-    /// What the last stretch still gives, the next one last.
+    /// Remaining letters of the last stretch, the next one last.
     waiting: Vec<char>,
-    /// Where that stretch begins; it ends at `next`.
+    /// Start of that stretch; it ends at `next`.
     start: usize,
 }
 
@@ -54,7 +56,8 @@ impl<'t> Letters<'t> {
         }
     }
 
-    /// The next letter where it is an ASCII character that nothing joins with; it is not taken yet.
+    /// Returns the next letter, without taking it, if it is an ASCII character that nothing
+    /// combines with.
     pub(super) fn ascii(&self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         let byte = *bytes.get(self.next).filter(|byte| byte.is_ascii())?;
@@ -62,19 +65,19 @@ impl<'t> Letters<'t> {
         (alone && self.waiting.is_empty()).then_some(byte)
     }
 
-    /// Takes what [`Letters::ascii`] gave; returns where it ends.
+    /// Takes the letter that [`Letters::ascii`] returned. Returns where it ends.
     pub(super) fn take_ascii(&mut self) -> usize {
         self.next += 1;
         self.next
     }
 
-    /// A part of the text.
+    /// Returns a part of the text.
     pub(super) fn text(&self, range: &Range<usize>) -> &'t str {
         &self.text[range.clone()]
     }
 
-    /// Takes the next word where it is of ASCII alone and nothing behind it can join with it; returns its place. Else
-    /// only the ASCII in front of it that is between words is taken. May be called between words only.
+    /// Takes the next word and returns its range if it is ASCII and nothing after it can combine
+    /// with it. Otherwise takes only the ASCII gap before it. Must be called between words only.
     pub(super) fn ascii_word(&mut self) -> Option<Range<usize>> {
         if !self.waiting.is_empty() {
             return None;
@@ -96,8 +99,8 @@ impl<'t> Letters<'t> {
         Some(start..self.next)
     }
 
-    /// Passes over words that `firsts` does not want, as far as they are told without being read; returns how many.
-    /// May be called between words only.
+    /// Skips words that `firsts` rules out, as far as that is known without reading them. Returns
+    /// how many. Must be called between words only.
     pub(super) fn pass(&mut self, firsts: &Firsts, end: usize) -> usize {
         if !self.waiting.is_empty() {
             return 0;
@@ -112,7 +115,7 @@ impl<'t> Letters<'t> {
         self.waiting.pop().map(|c| Letter { c, start, end })
     }
 
-    /// Reads on over what may join with the characters before it.
+    /// Reads the characters that may combine with those before them.
     fn read_joining(&mut self) {
         let rest = self.text[self.next..].chars();
         for c in rest.take(STRETCH_CHARS_MAX).take_while(|&c| joins_before(c)) {
@@ -145,21 +148,21 @@ impl Iterator for Letters<'_> {
         let stretch = self.text[start..self.next].chars();
         self.waiting.extend(NFKC.normalize_iter(stretch));
         self.waiting.reverse();
-        // NFKC makes nothing of no character.
+        // NFKC never normalises a character to nothing.
         debug_assert!(!self.waiting.is_empty(), "a stretch without letters");
         self.waiting()
     }
 }
 
-/// Whether a character is its own NFKC form, and joins with none before it. Only a selection by code, of
-/// the scripts that are read most; all others are looked up.
+/// Returns whether a character is its own NFKC form and combines with none before it. Covers the
+/// most common scripts by code only; all others are looked up.
 fn is_settled(c: char) -> bool {
     matches!(u32::from(c),
         0..=0x7F | 0xC0..=0xFF | 0x388..=0x3CE | 0x400..=0x482 | 0x5D0..=0x5EA | 0x621..=0x63A | 0x641..=0x64A
         | 0x904..=0x928 | 0xE01..=0xE30 | 0x3041..=0x3096 | 0x30A1..=0x30FA | 0x3400..=0x9FFF | 0xAC00..=0xD7A3)
 }
 
-/// Whether normalising may change a character together with those before it.
+/// Returns whether normalisation may combine a character with those before it.
 fn joins_before(c: char) -> bool {
     if u32::from(c) < 0x300 || is_settled(c) {
         return false;
@@ -168,8 +171,8 @@ fn joins_before(c: char) -> bool {
     COMBINING.get_u8(first) != 0 || is_second(first)
 }
 
-/// The characters that are no marks to Unicode but make one with the character before: vowels and final
-/// consonants of Hangul, and vowel signs of Indic scripts.
+/// Returns whether a character is not a mark in Unicode but combines with the character before:
+/// vowels and final consonants of Hangul, and vowel signs of Indic scripts.
 fn is_second(c: char) -> bool {
     matches!(u32::from(c),
         0x9BE | 0x9D7 | 0xB3E | 0xB56..=0xB57 | 0xBBE | 0xBD7 | 0xCC2 | 0xCD5..=0xCD6 | 0xD3E | 0xD57 | 0xDCF

@@ -1,10 +1,11 @@
-//! Stems of words that were met before: making one takes longer than all else that is done with a word.
+//! A cache of stems. Making a stem takes longer than all other processing of a word.
 //!
-//! - What is given is always what [`Rules::stem`] gives. A hash says where to look, and words are compared whole: a page
-//!   can make others be forgotten, and nothing else.
-//! - Memory is bounded: a word has two places, both in one line of the processor's cache, and takes that of the word
-//!   there that was used longer ago.
-//! - It needs neither the texts nor their order, so one serves all documents of a segment, or all texts of many answers.
+//! - The result is always that of [`Rules::stem`]. A hash selects the place and words are compared
+//!   whole, so a page can only evict entries, never cause a wrong stem.
+//! - Memory is bounded. A word has two possible places, in one cache line of the processor, and
+//!   replaces the word that was used less recently.
+//! - It does not depend on the texts or their order, so one serves all documents of a segment, or
+//!   the texts of many answers.
 
 use std::hash::{BuildHasher, BuildHasherDefault};
 
@@ -13,24 +14,25 @@ use rustc_hash::FxHasher;
 
 use super::Rules;
 
-/// Sets of two words for texts: half a megabyte, within the cache of one core. Nine of ten words of most texts are among
-/// the few thousand most frequent.
+/// Number of two-word sets for texts: half a megabyte, which fits into the cache of one core. The
+/// few thousand most frequent words are nine tenths of most texts.
 pub(crate) const TEXT_SETS: usize = 1 << 13;
 
-/// For titles, URLs and queries, which are short.
+/// Number of sets for titles, URLs and queries, which are short.
 pub(crate) const SHORT_SETS: usize = 1 << 8;
 
-/// Bytes of a word and of what its stem has that the word does not begin with. Longer ones are not remembered.
+/// Bytes for a word and for the part of its stem that differs from the word's beginning. Longer
+/// ones are not cached.
 const ENTRY_BYTES: usize = 27;
 
-/// Memos that wait for the next search. There are as many as searches at one time, and of these not more than processors
-/// get on.
+/// Maximum number of idle memos kept for the next searches. As many exist as searches run at once,
+/// and only one search per processor makes progress.
 const IDLE_MAX: usize = 8;
 
-/// Stems of words met before, of any language.
+/// A cache of stems in any language.
 #[derive(Clone)]
 pub(crate) struct StemMemo {
-    /// How many there are once there is one: a power of two.
+    /// Number of sets once they are allocated: a power of two.
     size: usize,
     sets: Vec<Set>,
 }
@@ -42,20 +44,20 @@ struct Set([Entry; 2]);
 /// A word and its stem.
 #[derive(Clone, Copy, Default)]
 struct Entry {
-    /// Of the rules; zeros behind a shorter code.
+    /// Code of the rules, padded with zeros.
     code: [u8; 2],
-    /// Bytes of the word; 0 where there is none.
+    /// Length of the word in bytes; 0 for an empty entry.
     word: u8,
-    /// Bytes of the word that the stem begins with, ...
+    /// Bytes of the word that the stem begins with.
     shared: u8,
-    /// ... and bytes of its own behind these.
+    /// Further bytes of the stem after these.
     tail: u8,
-    /// The word, then the tail.
+    /// The word, then the further bytes.
     bytes: [u8; ENTRY_BYTES],
 }
 
 impl StemMemo {
-    /// With room for twice `sets` words.
+    /// Creates a cache with room for twice `sets` words.
     pub(crate) fn new(sets: usize) -> StemMemo {
         debug_assert!(sets.is_power_of_two(), "{sets} sets of stems");
         StemMemo {
@@ -64,14 +66,15 @@ impl StemMemo {
         }
     }
 
-    /// Puts the stem of a word, as [`Rules::stem`] makes it, into `stem`.
+    /// Stores the stem of a word, as [`Rules::stem`] makes it, in `stem`.
     pub(crate) fn stem(&mut self, rules: &Rules, folded: &str, written: Option<&str>, stem: &mut String) {
         stem.clear();
         let word = written.unwrap_or(folded);
         if word.len() > ENTRY_BYTES {
             return stem.push_str(&rules.stem(folded, written));
         }
-        // Made with the first word: many are made for texts that no language has rules for.
+        // Allocated for the first word, because many memos are made for texts in languages without
+        // rules.
         if self.sets.is_empty() {
             self.sets.resize(self.size, Set::default());
         }
@@ -93,7 +96,7 @@ impl StemMemo {
 }
 
 impl Entry {
-    /// None where it does not fit.
+    /// Returns `None` if the entry is too long.
     fn new(code: [u8; 2], word: &str, stem: &str) -> Option<Entry> {
         let both = word.chars().zip(stem.chars());
         let same = both.take_while(|(a, b)| a == b);
@@ -118,12 +121,12 @@ impl Entry {
             && &self.bytes[..word.len()] == word.as_bytes()
     }
 
-    /// Adds the stem; `word` is the entry's own.
+    /// Appends the stem; `word` must be the entry's word.
     fn append(&self, word: &str, stem: &mut String) {
         stem.push_str(&word[..usize::from(self.shared)]);
         if self.tail > 0 {
             let tail = &self.bytes[word.len()..][..usize::from(self.tail)];
-            // It was cut out of a text at a character.
+            // The bytes were cut at a character boundary.
             stem.push_str(&String::from_utf8_lossy(tail));
         }
     }
@@ -140,18 +143,18 @@ fn code_of(rules: &Rules) -> [u8; 2] {
 
 fn place(word: &str, sets: usize) -> usize {
     let hash = BuildHasherDefault::<FxHasher>::default().hash_one(word);
-    // The upper bits: this hash mixes little into the lower ones.
+    // Use the upper bits: this hash mixes the lower ones poorly.
     (hash >> 32) as usize & (sets - 1)
 }
 
-/// Memos that searches lend and give back: the next search finds most of its words there.
+/// A pool of memos for searches. The next search finds most of its words in them.
 #[derive(Default)]
 pub(crate) struct StemMemos {
     idle: Mutex<Vec<StemMemo>>,
 }
 
 impl StemMemos {
-    /// Runs `work` with a memo that nobody else has.
+    /// Runs `work` with a memo that no one else uses.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut StemMemo) -> T) -> T {
         let idle = self.idle.lock().pop();
         let mut memo = idle.unwrap_or_else(|| StemMemo::new(TEXT_SETS));
@@ -171,7 +174,8 @@ mod tests {
     use super::*;
     use crate::words::{RULES, Words};
 
-    /// What a memo gives for all words of a text by all rules is what they give, the first time and later.
+    /// For all words of a text and all rules, the memo returns the stem of the rules, the first
+    /// time and later.
     #[track_caller]
     fn check(memo: &mut StemMemo, text: &str) {
         let mut words = Words::new(text);
@@ -194,7 +198,7 @@ mod tests {
 
     #[test]
     fn words_of_one_place_do_not_take_each_others_stems() {
-        // One set: every word is thrown out by the second after it.
+        // One set: every word is evicted by the second one after it.
         let mut memo = StemMemo::new(1);
         let text = "running runs ran dying Häuser haus straße strasse książki العربية книгами gelopen";
         check(&mut memo, text);

@@ -1,4 +1,5 @@
-//! The slow way to words, letter by letter: what all quicker ways are compared with.
+//! Reference implementation of splitting into words, letter by letter. The faster ones are compared
+//! with it.
 
 use std::io::Read;
 use std::ops::Range;
@@ -11,13 +12,13 @@ use super::script::{Class, class};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ModelWord {
     pub(crate) folded: String,
-    /// Absent where it is the folded one.
+    /// `None` if equal to `folded`.
     pub(crate) written: Option<String>,
     pub(crate) range: Range<usize>,
     pub(crate) first_end: usize,
 }
 
-/// All words of a text.
+/// Returns all words of a text.
 pub(crate) fn words(text: &str) -> Vec<ModelWord> {
     let letters: Vec<_> = Letters::new(text).collect();
     let class_at = |at: usize| letters.get(at).map_or(Class::Gap, |letter| class(letter.c));
@@ -65,7 +66,8 @@ pub(crate) fn words(text: &str) -> Vec<ModelWord> {
     found
 }
 
-/// Real texts, in pieces: files of the shared data as they are, markup and all. None, with one line, where there are none.
+/// Returns real texts in pieces: files of the shared data, including markup. Without shared data,
+/// prints a line and returns no texts.
 pub(crate) fn real_texts() -> Vec<String> {
     let mut texts = Vec::new();
     let Some(data) = apart::shared_data() else {
@@ -80,11 +82,11 @@ pub(crate) fn real_texts() -> Vec<String> {
             let mut bytes = std::fs::read(&path).unwrap();
             if path.extension().is_some_and(|extension| extension == "gz") {
                 let mut inflated = Vec::new();
-                // What is not gzip to its end is read as far as it is.
+                // If gzip data is damaged, use what precedes the damage.
                 let _ = flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_end(&mut inflated);
                 bytes = inflated;
             }
-            // Enough of each: the model is slow.
+            // A part of each file is enough: the model is slow.
             let bytes = &bytes[..bytes.len().min(200_000)];
             texts.extend(
                 bytes

@@ -1,16 +1,18 @@
-//! English plurals: what is done to the words of a page whose language is not known.
+//! English plurals: the stemming for pages whose language is unknown.
 //!
-//! Harman's three rules, and the plurals in `es`. They need no language, join few words that only look alike, and do
-//! little in other languages than to cut an `s`, which is the plural of several.
+//! Harman's three rules, with plurals in `es`. They do not depend on the language, rarely join
+//! words that only look alike, and mostly just remove an `s` in other languages, where it often
+//! marks the plural too.
 
-/// Endings after which a plural has `es`. Their `e` goes from singulars as well (`cache`), because the
-/// plural does not tell whether it belonged to them.
+/// Endings after which a plural has `es`. The `e` is also removed from singulars (`cache`), because
+/// the plural does not show whether it belongs to them.
 const BEFORE_ES: [&str; 5] = ["x", "ss", "sh", "ch", "zz"];
 
-/// Shortest word that is left when an `e` is taken off: `axe` and `she` stay.
+/// Minimum length of the rest when an `e` is removed: `axe` and `she` are kept.
 const STEM_BYTES_MIN: usize = 3;
 
-/// Takes the plural's ending off: `queries`, `pages`, `shoes`, `boxes`, but not of `class`, `status` or `dns`.
+/// Removes the ending of a plural: `queries`, `pages`, `shoes`, `boxes`, but not of `class`,
+/// `status` or `dns`.
 pub(super) fn singular(word: &mut String) {
     let ends = |word: &str, endings: &[&str]| endings.iter().any(|ending| word.ends_with(ending));
     let is_plural = word.len() > 3 && word.ends_with('s') && !ends(word, &["ss", "us"]) && word != "news";

@@ -1,8 +1,8 @@
-//! What a character does in a text, by its script.
+//! The role of a character in a text, by its script.
 
 use std::sync::OnceLock;
 
-/// What a character does in a text.
+/// The role of a character in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     /// Part of a word.
@@ -32,8 +32,8 @@ pub(super) fn class(c: char) -> Class {
     table.get(c as usize).copied().unwrap_or_else(|| class_of(c))
 }
 
-/// First character whose class is not in a table: those before it (letters with accents, other alphabets, quotation
-/// marks, dashes) are in most texts, and Unicode's own tables take longer.
+/// First character whose class is not in a table. Most texts have characters below it (accented
+/// letters, other alphabets, quotation marks, dashes), and Unicode's own tables are slower.
 const TABLE_END: u32 = 0x2100;
 
 fn class_of(c: char) -> Class {
@@ -48,7 +48,7 @@ fn class_of(c: char) -> Class {
     }
 }
 
-/// Marks that change nothing of what a word is found by.
+/// Returns whether a character is a mark that does not affect the matching of words.
 pub(super) fn is_mark(c: char) -> bool {
     matches!(u32::from(c),
         0xAD | 0x300..=0x36F | 0x483..=0x489 | 0x591..=0x5BD | 0x5BF | 0x5C1..=0x5C2 | 0x5C4..=0x5C5
@@ -57,7 +57,8 @@ pub(super) fn is_mark(c: char) -> bool {
         | 0x2060 | 0x20D0..=0x20FF | 0x3099..=0x309A | 0xFE00..=0xFE0F | 0xFE20..=0xFE2F | 0xFEFF)
 }
 
-/// Signs of Indic scripts that are no letters to Unicode but stand inside words (virama, nukta).
+/// Returns whether a character is a sign of Indic scripts inside words that Unicode does not count
+/// as a letter (virama, nukta).
 fn is_kept_sign(c: char) -> bool {
     matches!(
         u32::from(c),
@@ -83,7 +84,8 @@ fn is_kept_sign(c: char) -> bool {
     )
 }
 
-/// Scripts whose words are not separated by spaces, and Hangul, whose words carry endings.
+/// Returns whether a script separates words without spaces, or is Hangul, whose words carry
+/// endings.
 pub(super) fn is_pair_script(c: char) -> bool {
     matches!(u32::from(c),
         0xE01..=0xE3A | 0xE40..=0xE4E | 0xE81..=0xECE | 0xEDC..=0xEDF | 0x1000..=0x103F | 0x1050..=0x108F

@@ -1,10 +1,10 @@
-//! Stems: what the forms of a word have in common, by the rules of a language.
+//! Stems: the common part of the forms of a word, by the rules of a language.
 //!
-//! - Eighteen languages have the rules of Snowball. A page of unknown language has those of English plurals; one of
-//!   another language has none, and is found by exact words.
-//! - A stem is made of the word as written, because suffixes have diacritics, and is folded then: it is compared with
-//!   the folded word, and must not depend on which of the two a page has.
-//! - The code of the rules is part of a stem's term, so that a stem finds pages of its language alone.
+//! - Eighteen languages have Snowball's rules. Pages of unknown language have the rules of English
+//!   plurals. Pages in other languages have no stems and match exact words only.
+//! - A stem is made from the written form, because suffixes have diacritics, and then folded. It is
+//!   compared with the folded word and must not depend on which form a page has.
+//! - The term of a stem contains the code of its rules, so it matches only pages in its language.
 
 use std::sync::OnceLock;
 
@@ -17,14 +17,15 @@ use super::plural::singular;
 /// The rules of one language.
 #[derive(Debug)]
 pub(crate) struct Rules {
-    /// Names the rules in the index; empty for a page of unknown language.
+    /// Identifies the rules in the index; empty for pages of unknown language.
     pub(crate) code: &'static str,
-    /// Languages that the rules are for, as primary subtags.
+    /// Languages with these rules, as primary subtags.
     pub(crate) languages: &'static [&'static str],
-    /// None for English plurals.
+    /// `None` for English plurals.
     algorithm: Option<Algorithm>,
-    /// With how many characters of its word a stem of at least [`STEM_CHARS_ALIKE_MIN`] begins; a shorter one with one of
-    /// them, unless this is 0: Dutch takes `ge` off (`gelopen`), and Turkish may change the only letter that it leaves.
+    /// Number of characters that a stem of at least [`STEM_CHARS_ALIKE_MIN`] characters shares with
+    /// the beginning of its word. A shorter stem shares one. With 0, no stem needs to share any:
+    /// Dutch removes `ge` (`gelopen`), and Turkish may change the only letter that is left.
     pub(crate) begins_alike: usize,
 }
 
@@ -38,14 +39,15 @@ const fn snowball(code: &'static str, languages: &'static [&'static str], algori
         algorithm: Some(algorithm),
         begins_alike: match algorithm {
             Algorithm::Dutch | Algorithm::Turkish => 0,
-            // All that these rules change is behind the second letter, but for `dying`, whose stem is `die`.
+            // These rules change nothing before the third letter, except in `dying`, whose stem is
+            // `die`.
             Algorithm::English => 2,
             _ => 1,
         },
     }
 }
 
-/// All rules there are.
+/// All rules.
 pub(crate) static RULES: [Rules; 19] = [
     Rules {
         code: "",
@@ -64,7 +66,8 @@ pub(crate) static RULES: [Rules; 19] = [
     snowball("hu", &["hu"], Algorithm::Hungarian),
     snowball("it", &["it"], Algorithm::Italian),
     snowball("nl", &["nl"], Algorithm::Dutch),
-    // Most pages say which of the two written languages they are in, some only that they are Norwegian.
+    // Most pages say which of the two written languages they use, some only that they are
+    // Norwegian.
     snowball("no", &["nb", "nn", "no"], Algorithm::Norwegian),
     snowball("pt", &["pt"], Algorithm::Portuguese),
     snowball("ro", &["ro"], Algorithm::Romanian),
@@ -75,12 +78,12 @@ pub(crate) static RULES: [Rules; 19] = [
 ];
 
 impl Rules {
-    /// The rules for a language, given as its primary subtag; none where its words have no stems.
+    /// Returns the rules for a language, given by its primary subtag; `None` if it has no stems.
     pub(crate) fn of(language: &str) -> Option<&'static Rules> {
         RULES.iter().find(|rules| rules.languages.contains(&language))
     }
 
-    /// Whether a word, as written, is one of those that say nothing by themselves in these languages: `the`, `of`.
+    /// Returns whether a written word is a function word of these languages, such as `the` or `of`.
     pub(crate) fn is_function_word(&self, written: &str) -> bool {
         static FILTERS: OnceLock<Vec<(&str, StopWordFilter)>> = OnceLock::new();
         let filters = FILTERS.get_or_init(|| {
@@ -94,7 +97,8 @@ impl Rules {
         })
     }
 
-    /// The list of these words: those of Lucene for English, else of Snowball, where there is one.
+    /// Returns the list of function words: Lucene's for English, Snowball's for others, if there is
+    /// one.
     fn function_words(&self) -> Option<Language> {
         Some(match self.algorithm? {
             Algorithm::Danish => Language::Danish,
@@ -114,7 +118,8 @@ impl Rules {
         })
     }
 
-    /// What words of this stem begin with; where nothing is alike, some of them begin with other letters.
+    /// Returns the beginning that words with this stem share. If `begins_alike` is 0, some of the
+    /// words begin with other letters.
     pub(crate) fn beginning<'s>(&self, stem: &'s str) -> &'s str {
         let is_long = stem.chars().nth(STEM_CHARS_ALIKE_MIN - 1).is_some();
         let alike = if is_long { self.begins_alike.max(1) } else { 1 };
@@ -122,7 +127,7 @@ impl Rules {
         &stem[..end.map_or(stem.len(), |(end, _)| end)]
     }
 
-    /// The stem of a word, without diacritics.
+    /// Returns the stem of a word, without diacritics.
     pub(crate) fn stem(&self, folded: &str, written: Option<&str>) -> String {
         let Some(algorithm) = self.algorithm else {
             let mut word = folded.to_owned();
@@ -176,7 +181,8 @@ mod tests {
         check("tr", &["kitaplar", "kitap"], "kitap");
     }
 
-    /// All beginnings of two letters, and some of three, with whatever the rules look for behind them.
+    /// All pairs of first letters, with some third letters, and with endings that the rules look
+    /// for.
     #[test]
     fn words_of_ascii_begin_as_their_stems_do() {
         let letters = "abcdefghijklmnopqrstuvwxyz";

@@ -1,24 +1,24 @@
-//! Words and stems as tantivy wants them.
+//! Tokenizers that give words and stems to tantivy.
 //!
-//! | field | terms of each word |
-//! |---|---|
-//! | `body` | the folded word, and where it is written otherwise [`WRITTEN`] and the written one behind it: all forms of a folded word stand together in the dictionary |
-//! | `stems` | the stem, where it is not the folded word itself; its text is that of `body`, [`in_language`] |
-//! | `title`, `url` | both, at one position; their texts are [`in_language`] too |
+//! - `body`: the folded word, followed by [`WRITTEN`] and the written word if they differ. All
+//!   forms of a folded word are adjacent in the dictionary.
+//! - `stems`: the stem, if it differs from the folded word. The text is that of `body`, prepared by
+//!   [`in_language`].
+//! - `title`, `url`: both, at the same position. The texts are prepared by [`in_language`] too.
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 use super::memo::{SHORT_SETS, StemMemo, TEXT_SETS};
 use super::{Rules, WRITTEN, Words, is_pair};
 
-/// Before and behind the code of the rules in the term of a stem, so that stems stand apart from words.
+/// Encloses the code of the rules in the term of a stem, so that stems and words never collide.
 const STEM: char = '\u{2}';
 
-/// A text for a field with stems, with the rules they are made by.
+/// Returns a text for a field with stems, with the code of their rules before it.
 pub(crate) fn in_language(rules: Option<&Rules>, parts: &[&str]) -> String {
     let length = parts.iter().map(|part| part.len() + 1).sum::<usize>();
     let mut text = String::with_capacity(length + 4);
-    // A language that has no rules has a code that none have.
+    // A language without rules gets a code that no rules have.
     text.push_str(rules.map_or("-", |rules| rules.code));
     for part in parts {
         text.push('\n');
@@ -27,7 +27,7 @@ pub(crate) fn in_language(rules: Option<&Rules>, parts: &[&str]) -> String {
     text
 }
 
-/// The term of a stem.
+/// Returns the term of a stem.
 pub(crate) fn stem_term(code: &str, stem: &str) -> String {
     let mut term = String::with_capacity(2 + code.len() + stem.len());
     begin_stem_term(code, &mut term);
@@ -35,20 +35,20 @@ pub(crate) fn stem_term(code: &str, stem: &str) -> String {
     term
 }
 
-/// All of a term but the stem.
+/// Writes the part of a term before the stem.
 fn begin_stem_term(code: &str, term: &mut String) {
     term.push(STEM);
     term.push_str(code);
     term.push(STEM);
 }
 
-/// The words of `body`.
+/// Tokenizer of `body`.
 #[derive(Clone, Default)]
 pub(crate) struct WordTokenizer {
     token: Token,
 }
 
-/// Stream of [`WordTokenizer`].
+/// Token stream of [`WordTokenizer`].
 pub(crate) struct WordStream<'a> {
     words: Words<'a>,
     token: &'a mut Token,
@@ -77,7 +77,7 @@ impl TokenStream for WordStream<'_> {
         }
         self.token.offset_from = range.start;
         self.token.offset_to = range.end;
-        // tantivy begins at the greatest number, so that the first word is at 0.
+        // tantivy starts at the greatest number, so that the first word has position 0.
         self.token.position = self.token.position.wrapping_add(1);
         true
     }
@@ -91,7 +91,7 @@ impl TokenStream for WordStream<'_> {
     }
 }
 
-/// The stems of a text that is [`in_language`], with its words or without.
+/// Tokenizer of stems, with or without their words, for texts prepared by [`in_language`].
 #[derive(Clone)]
 pub(crate) struct StemTokenizer {
     with_words: bool,
@@ -100,12 +100,12 @@ pub(crate) struct StemTokenizer {
     stem: String,
 }
 
-/// Stream of [`StemTokenizer`].
+/// Token stream of [`StemTokenizer`].
 pub(crate) struct StemStream<'a> {
     words: Words<'a>,
     word: String,
     rules: Option<&'static Rules>,
-    /// The last token was a word whose stem has not been given yet.
+    /// Whether the stem of the last word has not been returned yet.
     is_stem_due: bool,
     tokenizer: &'a mut StemTokenizer,
 }
@@ -115,7 +115,7 @@ impl StemTokenizer {
         StemTokenizer {
             with_words,
             token: Token::default(),
-            // With words there are titles and URLs.
+            // Fields with words are titles and URLs.
             memo: StemMemo::new(if with_words { SHORT_SETS } else { TEXT_SETS }),
             stem: String::new(),
         }
@@ -139,7 +139,7 @@ impl Tokenizer for StemTokenizer {
 }
 
 impl StemStream<'_> {
-    /// Puts the stem of the last word into the token, unless it is the word itself.
+    /// Puts the stem of the last word into the token, unless it equals the word.
     fn take_stem(&mut self) -> bool {
         let Some(rules) = self.rules.filter(|_| !is_pair(&self.word)) else {
             return false;
@@ -201,7 +201,7 @@ mod tests {
     #[track_caller]
     fn check(with_words: bool, language: &str, text: &str, expected: &[(usize, &str)]) {
         let mut tokenizer = StemTokenizer::new(with_words);
-        // Twice: the second time stems are remembered.
+        // Twice: the second time, stems come from the cache.
         for _ in 0..2 {
             let text = in_language(Rules::of(language), &[text]);
             let mut stream = tokenizer.token_stream(&text);

@@ -52,7 +52,7 @@ fn the_written_form_keeps_diacritics_composed_or_not() {
     assert_eq!(written("שָׁלוֹם"), "שלום");
 }
 
-/// The words that `regress/nfd.warc` has on two pages, composed and decomposed.
+/// Words that `regress/nfd.warc` has on two pages, composed and decomposed.
 #[test]
 fn composed_and_decomposed_words_are_the_same() {
     for (composed, other) in [
@@ -102,7 +102,8 @@ fn emoji_are_no_words() {
     check("I ❤️ 🍕!", "i");
 }
 
-/// What is read of a text is what the model reads letter by letter, and the terms of its fields are made of that.
+/// Compares the words of a text with those of the model, and the terms of its fields with those
+/// made from the model's words.
 #[track_caller]
 fn check_with_model(text: &str) {
     let expected = model::words(text);
@@ -153,7 +154,7 @@ fn check_with_model(text: &str) {
     }
 }
 
-/// Positions and terms of a text.
+/// Returns the positions and terms of a text.
 fn tokens(tokenizer: &mut impl Tokenizer, text: &str) -> Vec<(usize, String)> {
     let mut stream = tokenizer.token_stream(text);
     let mut tokens = Vec::new();

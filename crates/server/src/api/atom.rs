@@ -1,9 +1,10 @@
-//! The newest results of a search as an Atom feed (RFC 4287), for readers that look at it again and again.
+//! The newest results of a search as an Atom feed (RFC 4287), for feed readers that poll it.
 //!
 //! Invariants:
-//! - A version of a page has one id, in every feed and for ever, made of its URL key and its first capture; a later capture of the same
-//!   content makes the entry a newer one.
-//! - Addresses are relative: the server may be reached under several names, and behind a proxy by another scheme.
+//! - A version of a page has one permanent id, the same in every feed. The id is derived from its
+//!   URL key and its first capture. A later capture of the same content makes the entry newer.
+//! - Addresses are relative, because clients may reach the server under several names, and behind a
+//!   proxy with another scheme.
 
 use archive::question::{Answer, SearchBody, SearchHit, SearchOrder, SearchQuestion};
 use axum::http::header;
@@ -16,18 +17,18 @@ use crate::ask::Asker;
 use crate::failure::Failure;
 use crate::{link, present};
 
-/// Its media type.
+/// Media type of the feed.
 pub(super) const MEDIA_TYPE: &str = "application/atom+xml";
 
-/// Entries where nothing else is asked for.
+/// Default number of entries.
 pub(super) const ENTRIES: usize = 50;
 
-/// When a feed without entries was changed.
+/// `updated` of a feed without entries.
 const NEVER: &str = "1970-01-01T00:00:00Z";
 
 type Xml = Writer<Vec<u8>>;
 
-/// The answer: the feed of a query. `host` is the name by which the server was asked.
+/// Returns the feed of a query. `host` is the host name in the request.
 pub(super) async fn feed(asker: &Asker, arguments: &Arguments, host: &str) -> Result<Response, Failure> {
     let query = arguments.required("q");
     let all_versions = arguments.flag("all_versions");
@@ -40,7 +41,8 @@ pub(super) async fn feed(asker: &Asker, arguments: &Arguments, host: &str) -> Re
     };
     let Answer { body: mut found, .. } = asker.ask(question).await?;
     if found.has_most_alone() {
-        // No page has all of the words: whoever waits for one is not told of others.
+        // No page contains all of the words. A reader who waits for such a page must not get
+        // others.
         found.hits.clear();
     }
     let address = |path: &str| {
@@ -63,7 +65,7 @@ pub(super) async fn feed(asker: &Asker, arguments: &Arguments, host: &str) -> Re
     Ok((headers, xml).into_response())
 }
 
-/// Where a feed is.
+/// Addresses of a feed.
 struct Place {
     id: String,
     itself: String,
@@ -102,7 +104,7 @@ fn entry(xml: &mut Xml, hit: &SearchHit, place: &Place) -> std::io::Result<()> {
         text(xml, "title", title)?;
         text(xml, "published", &hit.since)?;
         text(xml, "updated", &hit.fetch_time)?;
-        // An entry without content must lead somewhere (section 4.1.2).
+        // An entry without content must have a link (section 4.1.2).
         let page = link::if_short(page(hit));
         address(
             xml,
@@ -115,7 +117,8 @@ fn entry(xml: &mut Xml, hit: &SearchHit, place: &Place) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What the archive has of a result: of a past version as it was then.
+/// Returns the address of the archive's page about a result. For a past version it is the page at
+/// that time.
 fn page(hit: &SearchHit) -> String {
     match present::Moment::parse(&hit.fetch_time).filter(|_| hit.until.is_some()) {
         Some(moment) => link::page_at(&hit.url, &link::At::time(&moment.digits())),
@@ -137,7 +140,7 @@ fn address(xml: &mut Xml, what: &str, media: &str, address: &str) -> std::io::Re
     Ok(())
 }
 
-/// A name that nothing else has: a UUID (RFC 9562, version 8) of a SHA-256 digest.
+/// Returns a unique name: a UUID (RFC 9562, version 8) of a SHA-256 digest.
 fn id(parts: &[&str]) -> String {
     let mut digest = sums::Sha256::default();
     for part in parts {
@@ -164,7 +167,7 @@ fn id(parts: &[&str]) -> String {
 mod tests {
     use super::id;
 
-    /// They must not change from one version of the program to the next: readers know entries by them.
+    /// Ids must not change between versions of the program: feed readers identify entries by them.
     #[test]
     fn ids_stay() {
         let of_page = id(&["version", "org,example)/", "2014-01-26T20:06:24.000Z"]);

@@ -1,7 +1,7 @@
 //! All results of a search, streamed.
 //!
-//! Records (WARC) are no format of it: one may be longer than what a server holds in memory for a stranger. `weft search --export warc`
-//! writes them.
+//! WARC records are not among the formats: a record may be larger than the memory that a server may
+//! use for one client. `weft search --export warc` writes them.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::ask::{Answers, Asker};
 use crate::failure::Failure;
 use crate::stream::{self, Maker, Wanted};
 
-/// Formats that are streamed.
+/// Formats that can be streamed.
 pub(super) const FORMATS: [&str; 4] = ["jsonl", "csv", "parquet", "cdxj"];
 
-/// The answer: a file of all results.
+/// Returns a file of all results.
 pub(super) fn file(asker: &Asker, arguments: &Arguments) -> Result<Response, Failure> {
     let format = arguments.text("format").unwrap_or(FORMATS[0]);
     let format: ExportFormat = format.parse().map_err(Failure::bad_request)?;
@@ -60,7 +60,7 @@ impl Maker for Results {
         let ask = |question| source.ask(&question);
         let is_more = self.export.next(&ask, &source.sources(), &mut piece);
         match is_more.map_err(std::io::Error::other)? {
-            // A result without its capture is lost by the list, so that its reader must know of it.
+            // The list would lack a result whose capture is missing, so the response must fail.
             _ if !self.export.exported.left_out.is_empty() => Err(std::io::Error::other(format!(
                 "{} cannot be listed: {}",
                 self.export.exported.left_out[0].url, self.export.exported.left_out[0].why

@@ -1,4 +1,5 @@
-//! `GET /api/v1/files` and `GET /api/v1/files/tree`: the catalogue of files, with the epoch of the archive that every answer names.
+//! `GET /api/v1/files` and `GET /api/v1/files/tree`: the catalogue of files, with the epoch of the
+//! archive that every answer names.
 
 use ::files::Weight;
 use archive::question::Status;
@@ -13,7 +14,7 @@ use crate::catalogue::{Listing, Overview, path_in_query, tidy};
 use crate::failure::Failure;
 use crate::state::State;
 
-/// Values of `by`, the first where none is given.
+/// Values of `by`. The first is the default.
 pub(super) const ORDERS: &[&str] = &["size", "entries"];
 
 /// The catalogue of files: its trees, sums over all of them, growth, and the last scans.
@@ -23,13 +24,14 @@ pub(super) struct FilesAnswer<'a> {
     epoch: u64,
     #[schemars(extend("const" = "files"))]
     answer: &'static str,
-    /// Whether the catalogue was in use (a scan writes it), so that these are the figures that were read last, at `time_ms`.
+    /// Whether a scan was using the catalogue. In that case the figures are the last ones read, as
+    /// of `time_ms`.
     in_use: bool,
     #[serde(flatten)]
     overview: &'a Overview,
 }
 
-/// A directory of the catalogue, and what is directly below it.
+/// A directory of the catalogue, and its direct children.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct FilesTreeAnswer<'a> {
     /// Number of the archive's epoch.
@@ -52,7 +54,8 @@ pub(super) async fn overview(state: &State) -> Result<Response, Failure> {
     }))
 }
 
-/// `query` is that of the address: a path is bytes, and need not be text as other arguments are.
+/// Handles a request for a directory. `query` is the raw query of the address, because a path is
+/// bytes that need not be valid text.
 pub(super) async fn tree(state: &State, arguments: &Arguments, query: &str) -> Result<Response, Failure> {
     let files = state.catalogued_files()?;
     let path = tidy(&path_in_query(query).unwrap_or_default());

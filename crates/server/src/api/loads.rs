@@ -1,7 +1,8 @@
-//! Begins and cancels loads over HTTP.
+//! Starts and cancels loads over HTTP.
 //!
-//! A load reads any file that the server may read. So the setting must allow it, and who asks must administer the archive, which is
-//! looked at before any handler (`admit`). The body must be JSON, because a form of another site can send other types without asking.
+//! A load reads any file that the server may read. So the settings must allow it, and the client
+//! must be an administrator, which `admit` checks before any handler. The body must be JSON,
+//! because a form of another site can send other types without a preflight request.
 
 use std::path::Path;
 

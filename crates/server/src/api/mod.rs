@@ -28,7 +28,7 @@ use crate::link;
 use crate::state::{Common, Context};
 use table::{Endpoint, Serves};
 
-/// The handler of one row of the table.
+/// Returns the handler of one row of the table.
 pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<Common>> {
     let arguments = move |query: RawQuery, path: RawPathParams| {
         let path: Vec<(&str, &str)> = path.iter().collect();
@@ -52,7 +52,7 @@ pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<Common>> 
             move |state: Context, path: RawPathParams, request: Request| async move {
                 let path: Vec<(&str, &str)> = path.iter().collect();
                 let query = request.uri().query().unwrap_or("");
-                // OutbackCDX's clients send parameters of its own.
+                // OutbackCDX clients send parameters that only OutbackCDX knows.
                 let arguments = Arguments::parse_known(endpoint.parameters, query, &path)?;
                 cdx::post::lines(&state, *posting, &arguments, request).await
             },
@@ -126,13 +126,14 @@ pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<Common>> 
     }
 }
 
-/// An answer as JSON. Clients must not learn where files are on the server's disks: for a record they get the
-/// address to fetch it from, for an input its name.
+/// Returns an answer as JSON. Clients must not learn where files are on the server's disks. So the
+/// location of a record is replaced by the address to fetch it from, and locations of inputs are
+/// removed.
 pub(crate) fn json(mut answer: Answer) -> Response {
     match &mut answer.body {
         Body::Record(record) => hide_place(record),
         Body::Ledger(LedgerBody { rows, .. }) => rows.iter_mut().for_each(|row| row.location.clear()),
-        // A job lists rows of the ledger among its problems, so it needs the same care.
+        // A job lists rows of the ledger among its problems, so its locations must be removed too.
         Body::Job(job) => job.problems.iter_mut().for_each(|row| row.location.clear()),
         Body::Jobs(JobsBody { rows }) => {
             let problems = rows.iter_mut().flat_map(|job| &mut job.problems);

@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 document, made from the table of routes and the types of the answers.
+//! The OpenAPI 3.1 document, generated from the table of routes and the types of the answers.
 
 use serde_json::{Map, Value, json};
 
@@ -7,11 +7,11 @@ use super::statements;
 use super::table::{ENDPOINTS, Endpoint, Serves};
 use crate::arguments::{Kind, LIMIT_MAX, Parameter, Place};
 
-/// The whole document.
+/// Returns the whole document.
 pub(crate) fn document() -> Value {
     let mut paths = json!({});
     for endpoint in ENDPOINTS {
-        // A document cannot say that a parameter has slashes; what is said about it does.
+        // OpenAPI cannot express a parameter that contains slashes. Its description says so.
         let path = endpoint.path.replace("{*", "{");
         paths[&path][endpoint.method] = operation(endpoint);
     }
@@ -62,8 +62,9 @@ fn operation(endpoint: &Endpoint) -> Value {
     operation
 }
 
-/// `get /api/v1/jobs/{id}` becomes `get_jobs_id`. `/record`, what is below it and the second name of `/cdx` have fixed names, so that they
-/// differ from the paths that end alike.
+/// Returns the id of an operation: `get /api/v1/jobs/{id}` becomes `get_jobs_id`. `/record`, the
+/// paths below it and the second path of `/cdx` have fixed names, so that they differ from paths
+/// with the same ending.
 fn operation_id(endpoint: &Endpoint) -> String {
     if let Serves::Record = endpoint.serves {
         return "get_record_file".to_owned();
@@ -109,7 +110,7 @@ fn success(serves: &Serves) -> Value {
             &["application/json"][..],
             json!({ "type": "array", "items": reference("Collection") }),
         ),
-        // As its input is stored.
+        // In the stored format of its input.
         Serves::Record => ("A file with one record", &record_media[..], text),
         Serves::Stored => ("The bytes", &record_media[..], text),
         Serves::Atom => ("An Atom feed (RFC 4287)", &[super::atom::MEDIA_TYPE][..], text),
@@ -133,7 +134,7 @@ fn success(serves: &Serves) -> Value {
     json!({ "description": description, "content": content })
 }
 
-/// Captures in each of their forms.
+/// Describes captures in each of their formats.
 fn captures() -> Value {
     let content: Map<String, Value> = [
         "text/x-cdxj",

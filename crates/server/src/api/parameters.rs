@@ -1,4 +1,4 @@
-//! Parameters of routes, and those that several have in common.
+//! Parameters of routes, including those that several routes share.
 
 use archive::question::MatchType;
 
@@ -119,7 +119,8 @@ pub(super) const CDX: &[Parameter] = &[
     query("collection", Kind::Text, "only captures of this collection"),
 ];
 pub(super) const CAPTURES: &[Parameter] = &[CDX[0], CDX[1], CDX[2], CDX[3], CDX[4], AFTER, limit(100)];
-/// Parameters of look-ups in the forms of other servers. docs/cdx.md says what each means where.
+/// Parameters of CDX queries in the formats of other servers. docs/cdx.md describes what each means
+/// for each server.
 mod lines {
     use super::{CDX, Kind, LAST_MAX, Parameter, Place, RANGE, query};
 
@@ -220,7 +221,7 @@ mod lines {
 
     pub(super) const LABEL: Parameter = path("collection", "the label of what is posted; `all` for none");
 
-    // pywb's own.
+    // Specific to pywb.
     pub(super) const PYWB_OUTPUT: Parameter = query(
         "output",
         Kind::OneOf(&["cdxj", "json", "ndjson", "text", "link"]),
@@ -236,7 +237,7 @@ mod lines {
         "where a URL was not captured, the captures of the one that replay shows in its place",
     );
 
-    // The Internet Archive's own.
+    // Specific to the Internet Archive.
     pub(super) const WAYBACK_OUTPUT: Parameter = query(
         "output",
         Kind::OneOf(&["text", "json", "link", "cdxj", "ndjson"]),
@@ -275,7 +276,7 @@ mod lines {
         "adds `endtimestamp`: the time of the last capture left out behind each",
     );
 
-    // OutbackCDX's own.
+    // Specific to OutbackCDX.
     pub(super) const URL_OR_KEY: Parameter = Parameter {
         required: false,
         ..URL
@@ -324,7 +325,7 @@ mod lines {
     );
 }
 
-/// Look-ups as pywb answers them.
+/// Parameters of queries to the pywb endpoint.
 pub(super) const PYWB: &[Parameter] = &[
     lines::URL,
     lines::MATCH_TYPE,
@@ -354,7 +355,7 @@ pub(super) const PYWB: &[Parameter] = &[
     lines::FILENAMES,
     lines::COLLECTION,
 ];
-/// The same where the address names the collection.
+/// The same for addresses that name the collection.
 pub(super) const PYWB_IN_COLLECTION: &[Parameter] = &[
     lines::IN_COLLECTION,
     lines::URL,
@@ -384,7 +385,7 @@ pub(super) const PYWB_IN_COLLECTION: &[Parameter] = &[
     lines::PYWB_OUTPUT,
     lines::FILENAMES,
 ];
-/// Look-ups as the Internet Archive answers them.
+/// Parameters of queries to the Internet Archive endpoint.
 pub(super) const WAYBACK_MACHINE: &[Parameter] = &[
     lines::URL,
     lines::MATCH_TYPE,
@@ -417,7 +418,7 @@ pub(super) const WAYBACK_MACHINE: &[Parameter] = &[
     lines::WAYBACK_OUTPUT,
     lines::FILENAMES,
 ];
-/// Look-ups as OutbackCDX answers them.
+/// Parameters of queries to the OutbackCDX endpoint.
 pub(super) const OUTBACK_CDX: &[Parameter] = &[
     lines::IN_COLLECTION,
     lines::URL_OR_KEY,

@@ -1,8 +1,8 @@
-//! Schemas of what the API sends and takes, derived from the types themselves.
+//! Schemas of the API's requests and answers, derived from the types themselves.
 //!
-//! An answer of each kind is one flat object, `<Kind>Answer`, as clients get it: the epoch, the name of the
-//! kind, and the fields of its body. Doc comments of fields and types are the descriptions, so they must make
-//! sense to people who know only the API.
+//! An answer of each kind is one flat object, `<Kind>Answer`, as clients receive it: the epoch, the
+//! name of the kind, and the fields of its body. Doc comments of fields and types become
+//! descriptions, so they must make sense to people who know only the API.
 
 use archive::question::{Answer, LoadRequest};
 use schemars::JsonSchema;
@@ -14,22 +14,22 @@ use super::files::{FilesAnswer, FilesTreeAnswer};
 use super::store::StoreAnswer;
 use crate::failure::Failed;
 
-/// Where schemas are in the document.
+/// Location of schemas in the document.
 const PLACE: &str = "/components/schemas";
 
-/// The reference to a schema.
+/// Returns the reference to a schema.
 pub(super) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#{PLACE}/{name}") })
 }
 
-/// `links` becomes `LinksAnswer`.
+/// Returns the schema name of a kind of answer: `links` becomes `LinksAnswer`.
 pub(super) fn answer_name(kind: &str) -> String {
     let mut letters = kind.chars();
     let first: String = letters.next().iter().flat_map(|c| c.to_uppercase()).collect();
     format!("{first}{}Answer", letters.as_str())
 }
 
-/// Every schema that `paths` refer to, directly or through others, by name.
+/// Returns every schema that `paths` refer to, directly or indirectly, by name.
 pub(super) fn schemas(paths: &Value) -> Map<String, Value> {
     let mut known = known();
     let mut used = Map::new();
@@ -45,13 +45,14 @@ pub(super) fn schemas(paths: &Value) -> Map<String, Value> {
     used
 }
 
-/// Schemas of all answers, of the request that has a body, and of failures, with all that these refer to.
+/// Returns the schemas of all answers, of the one request with a body, and of failures, with all
+/// schemas that these refer to.
 fn known() -> Map<String, Value> {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = PLACE.into();
         settings.meta_schema = None;
     });
-    // A field that may be left out of a request is always there in an answer.
+    // A field that is optional in a request is always present in an answer.
     let mut asked = settings.clone().for_deserialize().into_generator();
     let mut sent = settings.for_serialize().into_generator();
 
@@ -83,7 +84,8 @@ fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
     T::json_schema(generator).to_value()
 }
 
-/// One object with the fields of every answer (`any`), the name of the `kind`, and the fields of its body.
+/// Merges the fields of every answer (`any`), the name of the `kind`, and the fields of its body
+/// into one object.
 fn flat(any: &Value, kind: &Value, known: &Map<String, Value>) -> Value {
     let body = name_in(kind)
         .and_then(|name| known.get(name))
@@ -107,7 +109,7 @@ fn flat(any: &Value, kind: &Value, known: &Map<String, Value>) -> Value {
     })
 }
 
-/// The name that a schema refers to, if it does.
+/// Returns the name that a schema refers to, if it is a reference.
 fn name_in(schema: &Value) -> Option<&str> {
     schema["$ref"]
         .as_str()?
@@ -126,8 +128,7 @@ fn references(value: &Value, names: &mut Vec<String>) {
     }
 }
 
-/// Takes from all descriptions what only readers of the code understand: links, their paths, and the ends of
-/// lines.
+/// Removes Rust notation from all descriptions: links, their paths, and line ends.
 fn describe(schema: &mut Value) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(describe),

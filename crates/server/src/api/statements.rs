@@ -1,4 +1,5 @@
-//! SQL in the OpenAPI document. It is answered by another program ([`crate::sql`]), whose parameters these are (docs/sql.md).
+//! SQL in the OpenAPI document. Another program answers it ([`crate::sql`]) and defines these
+//! parameters (docs/sql.md).
 
 use serde_json::{Value, json};
 

@@ -22,7 +22,8 @@ pub(super) struct StoreAnswer<'a> {
     report: &'a StoreReport,
 }
 
-/// Clients must not learn where volumes are on the nodes' disks, so the directories are removed.
+/// Handles a request for the report. The directories of volumes are removed, because clients must
+/// not learn where volumes are on the nodes' disks.
 pub(super) async fn answer(state: &State) -> Result<Response, Failure> {
     let watch = state.attached_store()?;
     let epoch = state.asker.ask(Status {}).await?.epoch;

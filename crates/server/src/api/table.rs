@@ -1,4 +1,5 @@
-//! The one table of the API: routing, the checks of parameters and the OpenAPI document all come from it.
+//! The table of the API. Routing, the checks of parameters and the OpenAPI document are all derived
+//! from it.
 
 use archive::question::{
     CONTEXT_WORDS, Calendar, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks,
@@ -19,26 +20,26 @@ use crate::pages::CAPTURES_MAX;
 pub(crate) struct Endpoint {
     /// `get` or `post`.
     pub(crate) method: &'static str,
-    /// With `{name}` for path parameters, `{*name}` for one that has slashes.
+    /// Path, with `{name}` for a path parameter and `{*name}` for one that contains slashes.
     pub(crate) path: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) parameters: &'static [Parameter],
     pub(crate) serves: Serves,
 }
 
-/// What a route gives.
+/// The kind of response of a route.
 pub(crate) enum Serves {
     /// The answer to a question, as JSON.
     Answer {
-        /// The value of `answer` in it.
+        /// Value of `answer` in the response.
         answer: &'static str,
         question: fn(&Arguments) -> Result<Question, Failure>,
     },
-    /// Captures for the field's clients, streamed.
+    /// Captures in the formats of other CDX servers, streamed.
     Cdx(Server),
-    /// What became of captures that are posted, as text (only from those whom the settings name).
+    /// The result of a post of captures, as text. Only clients named in the settings may post.
     Post(Posting),
-    /// The collections, for the same clients.
+    /// The collections, for clients of CDX servers.
     Collections,
     /// All results of a search, streamed.
     Export,
@@ -48,21 +49,21 @@ pub(crate) enum Serves {
     Record,
     /// Bytes of an input.
     Stored,
-    /// How the attached store is doing.
+    /// State of the attached store.
     Store,
-    /// What the catalogue of files holds.
+    /// Overview of the catalogue of files.
     Files,
     /// A directory of the catalogue of files.
     FilesTree,
-    /// Metrics in Prometheus text.
+    /// Metrics in the Prometheus text format.
     Metrics,
-    /// The job begun by a load (only from this machine, and only if the settings say so).
+    /// The job started by a load. Only administrators may load, and only if the settings allow it.
     Load,
-    /// Whether a job could be cancelled (same condition).
+    /// Whether a job could be cancelled, under the same conditions.
     Cancel,
 }
 
-/// Every route of the API, in the order of the document.
+/// All routes of the API, in the order of the document.
 pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
@@ -726,7 +727,7 @@ fn concordance(arguments: &Arguments) -> Result<Question, Failure> {
     }))
 }
 
-/// The order of a name; another name is that of relevance.
+/// Returns the search order with this name, or relevance if the name is unknown.
 pub(crate) fn order_named(name: Option<&str>) -> SearchOrder {
     match name {
         Some("newest") => SearchOrder::Newest,
@@ -764,7 +765,7 @@ mod tests {
                 .any(|e| (e.method, e.path) == (endpoint.method, endpoint.path));
             assert!(!again, "{} twice", endpoint.path);
             for parameter in endpoint.parameters.iter().filter(|p| p.place == Place::Path) {
-                // `{*name}` is one that has slashes.
+                // `{*name}` is a parameter that contains slashes.
                 let path = endpoint.path.replace("{*", "{");
                 let named = format!("{{{}}}", parameter.name);
                 assert!(path.contains(&named), "{}", endpoint.path);

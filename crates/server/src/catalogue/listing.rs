@@ -1,4 +1,4 @@
-//! What is directly below a directory, the heaviest first.
+//! The direct children of a directory, heaviest first.
 
 use ::files::{Catalogue, CatalogueError, Child, Found, Usage, Weight};
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{FilesPath, FilesUsage};
 
-/// A directory and what is directly below it.
+/// A directory and its direct children.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Listing {
     /// When the catalogue was read, in milliseconds since 1970.
@@ -15,46 +15,47 @@ pub(crate) struct Listing {
     pub(crate) catalogue_epoch: u64,
     /// The path; empty if the rows are the trees of the catalogue.
     pub(crate) at: FilesPath,
-    /// What sort of thing it is.
+    /// Type of the entry.
     #[schemars(example = &"directory")]
     pub(crate) kind: &'static str,
-    /// Sums over it and all that is below it.
+    /// Totals of the directory and everything below it.
     pub(crate) usage: FilesUsage,
-    /// Names directly in it, the heaviest first.
+    /// Direct children, heaviest first.
     pub(crate) rows: Vec<FilesEntry>,
-    /// How many names there are besides the rows.
+    /// Number of direct children not in `rows`.
     pub(crate) others: u64,
-    /// What those hold together.
+    /// Totals of the direct children not in `rows`.
     pub(crate) others_usage: FilesUsage,
-    /// The directories that lead to it from the root of its tree, this one included.
+    /// The directories from the root of its tree to this one.
     #[serde(skip)]
     pub(crate) way: Way,
 }
 
-/// The root of a tree and the last directories on the way to a path, each with its whole path: all of them together would grow
-/// with the square of the depth.
+/// The root of a tree and the last directories on the way to a path, each with its whole path.
+/// Including all of them would need space quadratic in the depth.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Way {
-    /// The root first; empty above all trees.
+    /// The root first. Empty above all trees.
     pub(crate) steps: Vec<FilesPath>,
-    /// Directories that are left out behind the root.
+    /// Number of directories omitted after the root.
     pub(crate) left_out: usize,
 }
 
-/// Directories at the end of a way that are kept.
+/// Maximum number of directories kept at the end of a way.
 const STEPS_MAX: usize = 10;
 
-/// A name in a directory.
+/// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct FilesEntry {
-    /// Its path.
+    /// Path of the entry.
     pub(crate) at: FilesPath,
-    /// Its name alone, as text.
+    /// Name of the entry, as text.
     pub(crate) name: String,
-    /// What sort of thing it is.
+    /// Type of the entry.
     #[schemars(example = &"directory")]
     pub(crate) kind: &'static str,
-    /// Sums over it and all that is below it. Of a file with several names, nothing but at the first of them.
+    /// Totals of the entry and everything below it. A file with several names counts only at the
+    /// first of them.
     pub(crate) usage: FilesUsage,
 }
 
@@ -65,7 +66,8 @@ impl FilesEntry {
 }
 
 impl Listing {
-    /// Reads at most `count` names below a path; `None` if it is not in the catalogue.
+    /// Reads at most `count` children of a path. Returns `None` if the path is not in the
+    /// catalogue.
     pub(super) fn of(
         catalogue: &Catalogue,
         path: Vec<u8>,
@@ -149,7 +151,8 @@ fn entry(dir: &Found, child: Child) -> FilesEntry {
     }
 }
 
-/// The root of the tree that a path is in, and the last directories from there to the path.
+/// Returns the root of the tree that contains a path, and the last directories from there to the
+/// path.
 fn way(path: &[u8], trees: &[Vec<u8>]) -> Way {
     let ends =
         |length: usize| matches!(path.get(length), None | Some(b'/')) || path[..length].ends_with(b"/");
@@ -159,7 +162,7 @@ fn way(path: &[u8], trees: &[Vec<u8>]) -> Way {
         .map(Vec::len)
         .max()
         .unwrap_or(0);
-    // In an address of objects more than one slash may follow on a name: the first one ends it.
+    // In an object address several slashes may follow a name. The first one ends it.
     let slashes = (root + 1..path.len()).filter(|&at| path[at] == b'/' && path[at - 1] != b'/');
     let mut lengths: Vec<usize> = std::iter::once(root).chain(slashes).chain([path.len()]).collect();
     lengths.dedup();

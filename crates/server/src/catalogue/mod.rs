@@ -1,8 +1,9 @@
 //! The catalogue of files in the archive's directory, for the pages and the API.
 //!
-//! One process at a time may have a catalogue open, and a scan has it open as long as it runs. Invariants: the server opens it
-//! for one request at a time, on a blocking thread, and closes it with the answer; no request waits longer than [`WAIT_MAX`] for
-//! it; the last overview is kept in memory, and shown with its time while another process has the catalogue.
+//! Only one process at a time can have a catalogue open, and a scan holds it open while it runs.
+//! Invariants: the server opens the catalogue for one request at a time, on a blocking thread, and
+//! closes it with the answer. No request waits longer than [`WAIT_MAX`] for it. The last overview
+//! is kept in memory, and shown with its time while another process has the catalogue open.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,21 +21,21 @@ pub(crate) use path::{FilesPath, path_in_query, tidy};
 
 use crate::failure::Failure;
 
-/// Longest wait for the catalogue, be it for another request or for another process.
+/// Maximum time to wait for the catalogue while another request or another process uses it.
 const WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// Every client that asks within this time gets the same overview.
+/// Maximum age of a cached overview.
 const OVERVIEW_AGE_MAX: Duration = Duration::from_secs(1);
 
-/// Memory for rows that were read: the catalogue is closed too soon for more to be of use.
+/// Size of the row cache. The catalogue is closed too soon for more to be useful.
 const CACHE_SIZE_BYTES: u64 = 16 << 20;
 
-/// Where a catalogue of files is, and what the program knows besides.
+/// Location of a catalogue of files, and how to name its users.
 #[derive(Debug, Clone)]
 pub struct FilesPlace {
-    /// Directory of the catalogue. It may be missing: a first scan makes it.
+    /// Directory of the catalogue. It may be missing: the first scan creates it.
     pub dir: PathBuf,
-    /// The name of a user, if the system knows one.
+    /// Returns the name of a user, if the system has one.
     pub user_name: fn(u32) -> Option<String>,
 }
 
@@ -46,10 +47,10 @@ pub(crate) struct Files {
     last: Mutex<Option<(Instant, Arc<Overview>)>>,
 }
 
-/// An overview, and whether it is of now.
+/// An overview, and whether it is current.
 pub(crate) struct Latest {
     pub(crate) overview: Arc<Overview>,
-    /// Another process has the catalogue, so this is what was read last.
+    /// Another process has the catalogue open, so this is the last overview read.
     pub(crate) in_use: bool,
 }
 
@@ -62,12 +63,12 @@ impl Files {
         }
     }
 
-    /// Whether there is a catalogue now. One look at the disk.
+    /// Returns whether a catalogue exists now. Checks the disk once.
     pub(crate) fn is_there(&self) -> bool {
         Catalogue::is_in(&self.place.dir)
     }
 
-    /// What is catalogued, in figures.
+    /// Returns the overview of the catalogue.
     pub(crate) async fn overview(&self) -> Result<Latest, Failure> {
         let kept = self.kept();
         if let Some((at, overview)) = &kept
@@ -103,7 +104,8 @@ impl Files {
         }
     }
 
-    /// What is directly below a directory, at most `count` names of it. Of the empty path: the trees.
+    /// Returns at most `count` direct children of a directory. The children of the empty path are
+    /// the trees.
     pub(crate) async fn listing(&self, path: Vec<u8>, by: Weight, count: usize) -> Result<Listing, Failure> {
         let found = self
             .read(move |catalogue| Listing::of(catalogue, path, by, count))
@@ -155,7 +157,7 @@ fn busy() -> Failure {
 fn failure_of(error: CatalogueError) -> Failure {
     match error {
         CatalogueError::InUse { .. } => busy(),
-        // It went away since it was looked for.
+        // It was removed since the check.
         CatalogueError::Missing { .. } => Failure::not_found("the catalogue of files is gone"),
         error => {
             tracing::error!(%error, "the catalogue of files failed to answer");

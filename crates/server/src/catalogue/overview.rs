@@ -1,4 +1,4 @@
-//! What is catalogued, in figures. The page and the API show the same ones.
+//! An overview of the catalogue in numbers. The page and the API show the same.
 
 use std::collections::BTreeMap;
 
@@ -8,51 +8,52 @@ use serde::Serialize;
 
 use super::FilesPath;
 
-/// Owners and formats that are named; the others are summed up.
+/// Maximum number of owners and formats listed by name. The others are added up.
 const GROUPS_MAX: usize = 12;
 
-/// Last days of growth.
+/// Number of days of growth.
 const DAYS_MAX: u32 = 400;
 
-/// Last scans.
+/// Number of recent scans.
 const SCANS_MAX: usize = 10;
 
 /// Milliseconds of a day.
 const DAY_MS: i64 = 86_400_000;
 
-/// The figures of a catalogue.
+/// Overview of a catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Overview {
     /// When the catalogue was read, in milliseconds since 1970.
     pub(crate) time_ms: u64,
     /// Number of the last change of the catalogue.
     pub(crate) catalogue_epoch: u64,
-    /// Trees that are catalogued, in order of path.
+    /// Trees of the catalogue, in order of path.
     pub(crate) trees: Vec<FilesTree>,
-    /// Sums over all trees.
+    /// Totals over all trees.
     pub(crate) total: FilesUsage,
     /// Regular files by size.
     pub(crate) sizes: Vec<FilesClass>,
-    /// Regular files by the year in which their content last changed, the last year first.
+    /// Regular files by the year of the last change of their content, latest year first.
     pub(crate) ages: Vec<FilesClass>,
-    /// Sums by owner, the largest first; the last row may be of all others.
+    /// Totals by owner, largest first. The last row may add up all others.
     pub(crate) owners: Vec<FilesGroup>,
-    /// Sums over regular files by what their names say they are, the largest first; the last row may be of all others.
+    /// Totals of regular files by the format that their names indicate, largest first. The last row
+    /// may add up all others.
     pub(crate) formats: Vec<FilesGroup>,
-    /// Sums at the end of each day on which a scan ended.
+    /// Totals at the end of each day on which a scan ended.
     pub(crate) growth: Vec<FilesDay>,
-    /// The last scans, the last one first.
+    /// The last scans, newest first.
     pub(crate) scans: Vec<FilesScan>,
 }
 
-/// A tree that is catalogued.
+/// A tree of the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct FilesTree {
-    /// Where it is.
+    /// Root directory of the tree.
     pub(crate) dir: FilesPath,
-    /// Sums over it and all that is in it.
+    /// Totals of the tree.
     pub(crate) usage: FilesUsage,
-    /// Number of the last scan of all of it that ended; 0 if none did.
+    /// Number of the last completed scan of the whole tree; 0 if there is none.
     pub(crate) whole_scan: u64,
     /// When that scan ended, in milliseconds since 1970.
     pub(crate) whole_ended_ms: i64,
@@ -60,18 +61,18 @@ pub(crate) struct FilesTree {
     pub(crate) faults: u64,
 }
 
-/// Sums over entries. A file with several names counts once.
+/// Totals of entries. A file with several names counts once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct FilesUsage {
-    /// Entries of every kind.
+    /// Entries of every type.
     pub(crate) entries: u64,
     /// Directories among them.
     pub(crate) directories: u64,
     /// Regular files among them.
     pub(crate) files: u64,
-    /// Their lengths in bytes.
+    /// Sum of lengths in bytes.
     pub(crate) size_bytes: u64,
-    /// What they take on disk in bytes.
+    /// Space used on disk in bytes.
     pub(crate) disk_bytes: u64,
 }
 
@@ -81,65 +82,66 @@ pub(crate) struct FilesClass {
     /// Name of the class.
     #[schemars(example = &"1K-31K")]
     pub(crate) name: String,
-    /// Files in it.
+    /// Number of files in it.
     pub(crate) files: u64,
-    /// Their lengths in bytes.
+    /// Sum of lengths in bytes.
     pub(crate) size_bytes: u64,
 }
 
-/// Sums over entries that have something in common.
+/// Totals of entries with a common property.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct FilesGroup {
-    /// What they have in common; a user's number where the system knows no name.
+    /// The common property. A user is named by its number if the system has no name for it.
     #[schemars(example = &"warc")]
     pub(crate) name: String,
-    /// The sums.
+    /// Totals of the entries.
     pub(crate) usage: FilesUsage,
 }
 
-/// Sums at the end of a day.
+/// Totals at the end of a day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct FilesDay {
     /// The day, in UTC.
     #[schemars(example = &"2026-11-24")]
     pub(crate) day: String,
-    /// The same, counted from 1970.
+    /// The day as the number of days since 1970.
     pub(crate) day_number: u32,
-    /// Entries of every kind.
+    /// Entries of every type.
     pub(crate) entries: u64,
-    /// Their lengths in bytes.
+    /// Sum of lengths in bytes.
     pub(crate) size_bytes: u64,
 }
 
-/// A scan: what it met and did.
+/// A scan and its results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct FilesScan {
-    /// Its number.
+    /// Number of the scan.
     pub(crate) scan: u64,
-    /// What it scanned.
+    /// Directory that was scanned.
     pub(crate) dir: FilesPath,
-    /// Whether it ended. One that did not runs now, or was stopped, and is taken up by the next scan.
+    /// Whether the scan ended. If not, it is running or was stopped, and the next scan continues
+    /// it.
     pub(crate) is_ended: bool,
     /// When it began, in milliseconds since 1970.
     pub(crate) begun_ms: i64,
     /// When it ended or was last known to run, in milliseconds since 1970.
     pub(crate) ended_ms: i64,
-    /// How long it worked, in milliseconds.
+    /// Working time in milliseconds.
     pub(crate) spent_ms: u64,
-    /// Names that it saw.
+    /// Names seen.
     pub(crate) entries: u64,
-    /// Names that were new.
+    /// Names added.
     pub(crate) added: u64,
-    /// Names that were gone.
+    /// Names removed.
     pub(crate) removed: u64,
-    /// Names whose file had other attributes.
+    /// Names whose file had changed attributes.
     pub(crate) changed: u64,
-    /// Directories and names that it could not read.
+    /// Directories and names that could not be read.
     pub(crate) faults: u64,
 }
 
 impl Overview {
-    /// Reads all figures. They are kept as sums, so that no entry is looked at.
+    /// Reads the overview. It is stored as sums, so no entry is read.
     pub(super) fn of(
         catalogue: &Catalogue,
         user_name: fn(u32) -> Option<String>,
@@ -192,7 +194,8 @@ impl FilesUsage {
     }
 }
 
-/// A number of a sum. They are negative only where sizes, which anybody may claim for a sparse file, have wrapped.
+/// Converts a sum. It is negative only if sizes have wrapped, because any user can claim any size
+/// for a sparse file.
 fn number(sum: i64) -> u64 {
     u64::try_from(sum).unwrap_or(0)
 }
@@ -208,7 +211,7 @@ fn summed<'a, K: Ord>(
     sums
 }
 
-/// The largest rows, and one of the sum of all others.
+/// Returns the largest rows, and one that adds up all others.
 fn first(mut rows: Vec<(String, Usage)>) -> Vec<FilesGroup> {
     rows.sort_by(|a, b| {
         b.1.size_bytes

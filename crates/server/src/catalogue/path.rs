@@ -1,4 +1,5 @@
-//! Paths are bytes: shown as text as far as they are one, and exact in addresses and in JSON.
+//! Paths of the catalogue. They are bytes: shown as text if they are UTF-8, and exact in addresses
+//! and in JSON.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,9 +7,9 @@ use serde::Serialize;
 /// A path of the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct FilesPath {
-    /// The path as text; what is no UTF-8 in it is replaced.
+    /// The path as text. Bytes that are not UTF-8 are replaced.
     pub(crate) path: String,
-    /// The bytes in hexadecimal; absent where `path` is exact.
+    /// The bytes in hexadecimal; absent if `path` is exact.
     #[serde(skip_serializing_if = "Option::is_none")]
     path_hex: Option<String>,
     #[serde(skip)]
@@ -27,14 +28,15 @@ impl FilesPath {
     }
 }
 
-/// The bytes of the first `path=` with a value in a query. Other parameters are text, and are read as such elsewhere; a path need
-/// not be one.
+/// Returns the bytes of the first `path=` with a value in a query. Other parameters are text and
+/// are parsed elsewhere. A path need not be valid text.
 pub(crate) fn path_in_query(query: &str) -> Option<Vec<u8>> {
     let values = query.split('&').filter_map(|pair| pair.strip_prefix("path="));
     values.map(decoded).find(|value| !value.is_empty())
 }
 
-/// Undoes the escapes of a form's value: `%2F` is a slash, `+` a space. What is no escape stays.
+/// Decodes the value of a form field: `%2F` is a slash, `+` a space. Invalid escapes are kept
+/// unchanged.
 fn decoded(value: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value.as_bytes();
@@ -62,8 +64,8 @@ fn hexadecimal(digit: u8) -> Option<u8> {
         .and_then(|value| u8::try_from(value).ok())
 }
 
-/// The path with one slash between names and none at its end, as the catalogue has it. Nothing else is changed: `..` is a name
-/// that no directory lists.
+/// Returns the path with one slash between names and none at its end, as in the catalogue. Other
+/// parts are unchanged: `..` is a name that no directory contains.
 pub(crate) fn tidy(path: &[u8]) -> Vec<u8> {
     if ::files::is_address(path) {
         return path.strip_suffix(b"/").unwrap_or(path).to_vec();

@@ -1,4 +1,4 @@
-//! The page of the cache: what it holds, what it has brought, what more or less space would bring.
+//! The page of the cache: its contents, its hit rates, and the effect of more or less space.
 
 use archive::question::Jobs;
 use cache::{Advice, Cache, DirectoryStats, SPACES, Stats, UserRow};
@@ -12,7 +12,7 @@ use crate::present;
 use look::{Frame, Section};
 
 pub(super) async fn show(context: Context) -> Shown {
-    // What may see how the archive runs may see this.
+    // Clients that may see jobs may see this page.
     let epoch = context.asker.ask(Jobs {}).await?.epoch;
     let content = html! {
         header.page-head {
@@ -35,7 +35,7 @@ pub(super) async fn show(context: Context) -> Shown {
     Ok(Html::ok(frame.around(content)))
 }
 
-/// The part of the page that the script fetches repeatedly.
+/// Shows the part of the page that the script fetches repeatedly.
 pub(super) async fn live(context: Context) -> Shown {
     context.asker.ask(Jobs {}).await?;
     Ok(Html::ok(part(context.cache.as_ref())))
@@ -58,7 +58,7 @@ fn part(cache: Option<&Cache>) -> Markup {
         section aria-labelledby="users" {
             h2 #users { "Who read how much" }
             (users("weft", &stats.users))
-            // Other programs on the same directories, as they wrote it down last.
+            // Other programs with the same directories, as of their last written statistics.
             @for written in cache.written().iter().filter(|written| written.program != "weft") {
                 section {
                     h3 { (parts::text(&written.program)) }
@@ -121,7 +121,7 @@ fn state(directory: &DirectoryStats) -> String {
     }
 }
 
-/// What is counted of each directory, where it happened.
+/// Shows the counted events of each directory that has any.
 fn whats_wrong(stats: &Stats) -> Markup {
     html! {
         @for directory in &stats.directories {
@@ -178,7 +178,7 @@ fn percent(part: f64) -> String {
     format!("{:.0} %", part * 100.0)
 }
 
-/// [`cache::SPACES`], as readers see them.
+/// Names of [`cache::SPACES`] for readers.
 const SPACE_NAMES: [&str; SPACES.len()] = ["\u{bc}", "\u{bd}", "as it is", "2\u{d7}", "4\u{d7}"];
 
 fn advice(advice: &[Advice]) -> Markup {

@@ -1,7 +1,7 @@
 //! The captures of one URL as a strip of years and months. Each month leads to its captures.
 //!
-//! The newest year is first. Years without captures are shown too while there are few, so that gaps are
-//! visible. What was captured with other content than before is marked.
+//! The newest year is first. Years without captures are shown too while there are few, so that gaps
+//! are visible. Captures whose content differs from the one before are marked.
 
 mod days;
 
@@ -14,8 +14,8 @@ pub(crate) use self::days::strip_and_days;
 use crate::link;
 use crate::present::{self, Moment};
 
-/// Up to this many years, empty ones are shown too. Over a longer span they are left out, because dates can
-/// be wrong by centuries.
+/// Maximum number of years with empty ones shown. Over a longer span empty years are left out,
+/// because dates can be wrong by centuries.
 const YEARS_MAX: u32 = 30;
 
 /// The months' first letters. The cells have the full names.
@@ -27,12 +27,12 @@ struct Day {
     first: Moment,
     last: Moment,
     captures: u64,
-    /// Captures with another content than the one before.
+    /// Captures whose content differs from the one before.
     changes: u64,
 }
 
 impl Day {
-    /// Of the archive's own count; `None` for a time that cannot be read.
+    /// Converts a count of the archive. Returns `None` for a time that cannot be parsed.
     fn of(day: &CalendarDay) -> Option<Day> {
         Some(Day {
             first: Moment::parse(&day.first)?,
@@ -46,13 +46,14 @@ impl Day {
 /// Days of a year by month, oldest first.
 type Months = [Vec<Day>; 12];
 
-/// The strip; empty for fewer than two captures. `shown` is the time of the capture that the page shows.
+/// Returns the strip, which is empty for fewer than two captures. `shown` is the time of the
+/// capture that the page shows.
 pub(crate) fn strip(url: &str, captures: &[CdxRow], shown: Option<&str>) -> Markup {
     let shown = shown.and_then(Moment::parse);
     table(&days_of(captures), shown, |month| listed(url, month))
 }
 
-/// Where a month leads by itself: to its only capture, or to the list of its captures.
+/// Returns the address of a month: its only capture, or the list of its captures.
 fn listed(url: &str, month: &[Day]) -> String {
     let Some(newest) = month.last().map(|day| day.last) else {
         return link::page(url);
@@ -60,7 +61,7 @@ fn listed(url: &str, month: &[Day]) -> String {
     match captures(month) {
         1 => link::page_at(url, &link::At::time(&newest.digits())),
         _ => {
-            // Both bounds are the same month: `to` covers all that begins so.
+            // Both bounds are the same month: `to` covers all times with that prefix.
             let month = &newest.digits()[..6];
             link::with(
                 "/captures",
@@ -105,7 +106,7 @@ fn is_of(shown: Option<Moment>, year: u32, month: u32) -> bool {
     shown.is_some_and(|shown| (shown.year, shown.month) == (year, month))
 }
 
-/// The captures of a span of time as one link.
+/// Returns a link to the captures of a span of time.
 fn cell(address: &str, days: &[Day], when: &str, is_shown: bool) -> Markup {
     let count = captures(days);
     let words = format!("{} in {when}", counted(days));
@@ -116,7 +117,7 @@ fn cell(address: &str, days: &[Day], when: &str, is_shown: bool) -> Markup {
     }
 }
 
-/// `3 captures, 1 change`
+/// Formats as `3 captures, 1 change`.
 fn counted(days: &[Day]) -> String {
     let captures_counted = present::counted(captures(days), "capture", "captures");
     match days.iter().map(|day| day.changes).sum() {
@@ -128,7 +129,7 @@ fn counted(days: &[Day]) -> String {
     }
 }
 
-/// How dark a cell is, and whether something changed then.
+/// Returns the CSS class of a cell: its shade, and whether content changed.
 fn class(days: &[Day]) -> String {
     let changed = match days.iter().any(|day| day.changes > 0) {
         true => " changed",
@@ -137,7 +138,7 @@ fn class(days: &[Day]) -> String {
     format!("many-{}{changed}", level(captures(days)))
 }
 
-/// How dark a month is: 1 to 3.
+/// Returns the shade of a month, from 1 to 3.
 fn level(count: u64) -> u8 {
     match count {
         0..=1 => 1,
@@ -146,7 +147,7 @@ fn level(count: u64) -> u8 {
     }
 }
 
-/// The largest number of captures shown as a number, because a month is two digits wide on a phone.
+/// Largest number of captures shown as a number, because a month is two digits wide on a phone.
 const SHORT_MAX: u64 = 99;
 
 fn short(count: u64) -> String {
@@ -157,7 +158,7 @@ fn short(count: u64) -> String {
     }
 }
 
-/// The days of captures whose time can be read, oldest first.
+/// Returns the days of captures whose time can be parsed, oldest first.
 fn days_of(captures: &[CdxRow]) -> Vec<Day> {
     let mut taken: Vec<(Moment, &CdxRow)> = captures
         .iter()
@@ -197,7 +198,7 @@ fn years(days: &[Day]) -> BTreeMap<u32, Months> {
     if let (Some((&first, _)), Some((&last, _))) = (years.first_key_value(), years.last_key_value())
         && last - first < YEARS_MAX
     {
-        // Both ends have captures already.
+        // Both ends already have captures.
         for year in first..last {
             years.entry(year).or_default();
         }
@@ -264,7 +265,7 @@ mod tests {
         let html = strip("http://a/", &rows, None).into_string();
         assert!(html.contains("3 captures, 1 change in March 2012"), "{html}");
         assert!(html.contains("many-2 changed"), "{html}");
-        // The oldest one changed nothing that is known.
+        // The oldest capture has no known predecessor, so it counts as no change.
         assert!(html.contains("\"1 capture in February 2012\""), "{html}");
     }
 }

@@ -12,7 +12,7 @@ use crate::state::State;
 use crate::{link, present};
 use look::{Frame, Section};
 
-/// Captures on a page.
+/// Number of captures on a page.
 const ROWS: usize = 100;
 
 const MATCHES: [(MatchType, &str); 4] = [
@@ -22,7 +22,7 @@ const MATCHES: [(MatchType, &str); 4] = [
     (MatchType::Domain, "the whole domain"),
 ];
 
-/// The values in the form.
+/// Values of the form.
 struct Form {
     url: String,
     match_type: MatchType,
@@ -78,8 +78,8 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         collection: query.owned("collection"),
         limit: ROWS,
         after: after.clone(),
-        // For one URL the newest capture comes first, as on its page. For several URLs the captures of each
-        // stay together.
+        // For one URL the newest capture comes first, as on its page. For several URLs the captures
+        // of each stay together.
         order: if form.match_type == MatchType::Exact {
             Order::Reverse
         } else {
@@ -112,7 +112,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         } @else if rows.is_empty() {
             (none(&form))
         } @else {
-            // With only a part of the captures, a calendar would show gaps that do not exist.
+            // With only part of the captures, a calendar would show gaps that do not exist.
             @if form.match_type == MatchType::Exact {
                 @if after.is_none() && next.is_none() { (calendar::strip(&form.url, &rows, None)) }
                 @else { p { a.more href=(link::page(&form.url)) { "The page, with a calendar of its captures" } } }

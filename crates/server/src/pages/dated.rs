@@ -1,4 +1,4 @@
-//! One URL as it was at a date (`/page?url=...&at=...`), or one of its captures (`&capture=...`): shows the
+//! One URL at a date (`/page?url=...&at=...`), or one of its captures (`&capture=...`). Shows the
 //! capture and its neighbours in time.
 //!
 //! Links, and differences between versions, are shown with the newest version.
@@ -13,18 +13,19 @@ use crate::present::{self, Moment};
 use crate::state::State;
 use crate::{link, record, sandbox};
 
-/// Most captures that come with a page. There may be older ones.
+/// Maximum number of captures that come with a page. There may be older ones.
 const LISTED_MAX: usize = 1000;
 
 /// A capture of a page.
 pub(super) struct Dated {
     pub(super) capture: CdxRow,
-    /// The capture's own title, empty if it has none; `None` if it is not known.
+    /// The capture's own title, empty if it has none. `None` if it is not known.
     pub(super) title: Option<String>,
 }
 
 impl Dated {
-    /// The page's heading: the capture's own title if it is known, otherwise the title of the newest version.
+    /// Returns the page's heading: the capture's own title if it is known, otherwise the title of
+    /// the newest version.
     pub(super) fn heading<'d>(&'d self, page: &'d PageBody) -> &'d str {
         let title = self.title.as_deref().unwrap_or(&page.title);
         match title.trim() {
@@ -34,7 +35,7 @@ impl Dated {
     }
 }
 
-/// Finds the capture that is named, or else the one nearest to a time.
+/// Finds the named capture, or else the one nearest to a time.
 pub(super) async fn find(
     state: &State,
     page: &PageBody,
@@ -45,19 +46,20 @@ pub(super) async fn find(
     let (_, record) = record::locate(&state.asker, page.url.clone(), at, name).await?;
     let capture = record.capture.clone();
     let title = match &page.current {
-        // The title of the newest version is in the index; that of any other must be read from its record.
+        // The title of the newest version is in the index. The title of any other must be read from
+        // its record.
         Some(current) if current.name() == capture.name() => Some(page.title.clone()),
         _ => sandbox::title(state, record).await,
     };
     Ok(Dated { capture, title })
 }
 
-/// Whether the page has captures that are not listed with it.
+/// Returns whether the page may have captures that are not listed with it.
 pub(super) fn is_part(page: &PageBody) -> bool {
     page.captures.len() >= LISTED_MAX
 }
 
-/// How addresses name a capture of the page.
+/// Returns how addresses name a capture of the page.
 pub(super) fn at(page: &PageBody, capture: &CdxRow) -> At {
     match place(page, capture) {
         Some(index) => At::among(&page.captures, index, is_part(page)),
@@ -67,23 +69,24 @@ pub(super) fn at(page: &PageBody, capture: &CdxRow) -> At {
 
 fn place(page: &PageBody, capture: &CdxRow) -> Option<usize> {
     let is_it = |row: &CdxRow| (row.offset, &row.filename) == (capture.offset, &capture.filename);
-    // Offset and input name one capture; times do not, because a URL may be captured twice in a millisecond.
+    // Offset and input name identify a capture; times do not, because a URL may be captured twice
+    // in a millisecond.
     page.captures.iter().position(is_it)
 }
 
-/// A year or a month means its beginning.
+/// Completes a time: a year or a month means its beginning.
 fn padded(at: &str) -> Option<Moment> {
-    // A time may be cut anywhere: `2014` and `20140` both get the rest from here, and what gives no date then
-    // is shown as it was typed.
+    // A time may be cut anywhere: both `2014` and `20140` are completed from here. A result that is
+    // no date is shown as typed.
     let defaults = "00000101000000";
     let at = format!("{at}{}", defaults.get(at.len()..).unwrap_or(""));
     Moment::parse(&at)
 }
 
-/// The page's content for one capture. `asked` is the time in the address.
+/// Returns the page's content for one capture. `asked` is the time in the address.
 pub(super) fn content(page: &PageBody, dated: &Dated, asked: Option<&str>) -> Markup {
     let capture = &dated.capture;
-    // A year was met by any capture in it.
+    // If a year was requested, any capture in it matches.
     let missed = asked.filter(|asked| !digits(&capture.fetch_time).starts_with(asked));
     html! {
         article.page {
@@ -109,7 +112,7 @@ pub(super) fn content(page: &PageBody, dated: &Dated, asked: Option<&str>) -> Ma
     }
 }
 
-/// `20140126200624000`
+/// Returns the time as digits, such as `20140126200624000`.
 fn digits(fetch_time: &str) -> String {
     fetch_time.chars().filter(char::is_ascii_digit).collect()
 }
@@ -140,7 +143,7 @@ fn head(page: &PageBody, dated: &Dated) -> Markup {
     }
 }
 
-/// Links to the captures before and after `capture`, if it is among those listed.
+/// Returns links to the captures before and after `capture`, if it is among those listed.
 pub(super) fn neighbours(page: &PageBody, capture: &CdxRow) -> Markup {
     let of = |row: &CdxRow| link::page_at(&page.url, &at(page, row));
     let place = place(page, capture);

@@ -1,4 +1,4 @@
-//! What has changed on a page between two of its versions.
+//! Changes of a page between two of its versions.
 
 use archive::question::{Diff, DiffBody, DiffChange, DiffPart, DiffVersion};
 use maud::{Markup, html};
@@ -60,7 +60,7 @@ fn version(url: &str, version: &DiffVersion) -> Markup {
     }
 }
 
-/// A stretch of text; archived, and so only ever text.
+/// Shows a part of the text. It is archived, so it is always shown as text.
 fn stretch(part: &DiffPart) -> Markup {
     let text = parts::text(&part.text);
     html! {

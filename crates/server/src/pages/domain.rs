@@ -11,9 +11,9 @@ use crate::query::Query;
 use crate::{link, present};
 use look::{Frame, Section};
 
-/// Domains on a page of the list.
+/// Number of domains on a page of the list.
 const ROWS: usize = 100;
-/// Most linking domains shown.
+/// Maximum number of linking domains shown.
 const LINKING: usize = 20;
 
 pub(super) async fn show(context: Context, query: Query) -> Shown {
@@ -94,20 +94,20 @@ fn linking_row(row: &LinkingDomain, most: u64) -> Markup {
     }
 }
 
-/// Orders of the list: in the address and in words. The first is the default, because the list by name begins
-/// with digits and odd hosts, which few readers look for.
+/// Orders of the list: name in the address, and label. The first is the default, because the list
+/// by name begins with digits and odd hosts, which few readers look for.
 const ORDERS: [(&str, &str); 3] = [
     ("pages", "most pages first"),
     ("inlinks", "most in-links first"),
     ("name", "by name"),
 ];
 
-/// The order of that name. A reader who mistypes it gets the domains by name.
+/// Returns the order with this name. An unknown name gives the order by name.
 fn order_of(name: &str) -> DomainOrder {
     DomainOrder::named(name).unwrap_or_default()
 }
 
-/// Links to the list in each order.
+/// Returns links to the list in each order.
 fn orders(order: DomainOrder) -> Markup {
     html! {
         nav aria-label="Order" {

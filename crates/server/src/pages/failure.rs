@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::present;
 use look::{Frame, Parts, Section, Viewer};
 
-/// Shows `failure` as a page with its status, of a server with these parts.
+/// Shows `failure` as a page with its status. `parts` are those of the server's navigation.
 pub(crate) fn page(failure: &Failure, parts: Parts, viewer: Option<Viewer>, can_sign_in: bool) -> Html {
     let is_signed_in = viewer.as_ref().is_some_and(|viewer| viewer.is_signed_in);
     let signs_in = can_sign_in

@@ -16,16 +16,16 @@ use crate::failure::Failure;
 use crate::query::Query;
 use crate::{link, present};
 
-/// Nodes where nothing else is asked for.
+/// Default number of nodes.
 const NODES: usize = 40;
 
-/// How long links are gone through for a page. Of a larger archive the page shows a part and says so.
+/// Time limit for reading links for a page. For a larger archive the page shows a part and says so.
 const TIME_MAX: Duration = Duration::from_secs(4);
 
-/// Rows of each list.
+/// Number of rows of each list.
 const ROWS: usize = 25;
 
-/// What the reader asked for.
+/// Values of the form.
 struct Form {
     by: GraphBy,
     from: Option<String>,
@@ -59,14 +59,14 @@ impl Form {
     }
 }
 
-/// What a page shows of a graph.
+/// The part of a graph that a page shows.
 struct Drawn {
     totals: GraphTotals,
-    /// Whether all links were gone through.
+    /// Whether all links were read.
     is_complete: bool,
-    /// The largest first.
+    /// Nodes, largest first.
     nodes: Vec<Node>,
-    /// Those between different nodes, the heaviest first.
+    /// Edges between different nodes, heaviest first.
     edges: Vec<Edge>,
 }
 
@@ -112,7 +112,7 @@ fn failure(error: GraphError) -> Failure {
     }
 }
 
-/// Goes through links until there are no more, or the time is over.
+/// Reads all links, or as many as the time limit allows.
 fn make(source: &dyn Answers, question: GraphPart, selection: GraphSelection) -> Result<Drawn, GraphError> {
     let begun = system::now();
     let mut builder = GraphBuilder::new(question, &std::env::temp_dir());
@@ -224,7 +224,7 @@ fn label(form: &Form, totals: &GraphTotals) -> String {
     )
 }
 
-/// What the archive has of a node.
+/// Returns the address of the archive's page about a node.
 fn node_link(form: &Form, name: &str) -> String {
     match form.by {
         GraphBy::Domain => link::domain(name),

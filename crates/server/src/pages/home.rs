@@ -1,4 +1,4 @@
-//! The home page: the search box, and what the archive contains.
+//! The home page: the search box, and an overview of the archive.
 
 use std::time::UNIX_EPOCH;
 
@@ -12,11 +12,11 @@ use crate::present::{self, Moment};
 use crate::who_asks::SignedIn;
 use look::{Frame, Section, search_box};
 
-/// URIs of the ranking shown.
+/// Number of URIs of the ranking that are shown.
 const TOP_ROWS: usize = 8;
-/// URIs among which the domains shown are searched.
+/// Number of URIs of the ranking that the shown domains are taken from.
 const TOP_LOOKED_AT: usize = 200;
-/// Domains and loads shown.
+/// Numbers of domains and loads shown.
 const DOMAINS: usize = 8;
 const LOADS: usize = 4;
 
@@ -31,7 +31,7 @@ pub(super) async fn show(context: Context) -> Shown {
     let (status, top, jobs) = context.asker.ask_together((Status {}, ranked, Jobs {})).await?;
     let Answer { epoch, body: status } = status?;
     let top = beside(top).map(|top| top.rows);
-    // Loads name paths of this machine.
+    // Loads contain paths of this machine.
     let jobs = beside(jobs).map(|jobs| jobs.rows);
     let jobs = jobs.filter(|_| context.is_admin());
     let frame = Frame {
@@ -44,7 +44,7 @@ pub(super) async fn show(context: Context) -> Shown {
     };
     let status = match context.is_admin() {
         true => status,
-        // They may name paths.
+        // These messages may contain paths.
         false => StatusBody {
             refuses_writes: String::new(),
             search_failure: String::new(),
@@ -55,7 +55,7 @@ pub(super) async fn show(context: Context) -> Shown {
     Ok(Html::ok(frame.around(content)))
 }
 
-/// For those from whom something is hidden: what the archive holds as a whole is not for them.
+/// Shows the page for clients from whom something is hidden, without totals of the archive.
 async fn for_others(context: &Context) -> Shown {
     let ranked = Top {
         limit: TOP_ROWS,
@@ -121,8 +121,8 @@ fn content(status: &StatusBody, top: &[TopRow], jobs: &[JobBody]) -> Markup {
     }
 }
 
-/// Whether something can have been captured in this year: there was no web before, and clocks may differ
-/// around New Year. A wrong date in one record must not change the years shown.
+/// Returns whether a capture in this year is possible: there was no web before 1990, and clocks may
+/// differ around New Year. A wrong date in one record must not change the years shown.
 fn is_possible(year: u32) -> bool {
     let days = system::wall()
         .duration_since(UNIX_EPOCH)
@@ -132,7 +132,7 @@ fn is_possible(year: u32) -> bool {
     (1990..=this_year + 1).contains(&u64::from(year))
 }
 
-/// The time of the first or last capture, if it is possible.
+/// Parses the time of the first or last capture, if it is possible.
 fn possible(time: &Option<String>) -> Option<Moment> {
     let moment = time.as_deref().and_then(Moment::parse);
     moment.filter(|moment| is_possible(moment.year))
@@ -183,7 +183,7 @@ fn most_linked(top: &[TopRow]) -> Markup {
     }
 }
 
-/// There is no ranking of domains, so these are the domains of the first URLs of the ranking.
+/// Shows the domains of the first URLs of the ranking. The archive does not rank domains.
 fn domains(top: &[TopRow]) -> Markup {
     let domains = domains_of(top);
     html! {
@@ -209,7 +209,8 @@ fn domains(top: &[TopRow]) -> Markup {
     }
 }
 
-/// Domains of the ranking's first rows with the in-links of those rows, most in-links first.
+/// Returns the domains of the ranking's first rows with the in-links of those rows, most in-links
+/// first.
 fn domains_of(top: &[TopRow]) -> Vec<(String, u64)> {
     let mut domains: Vec<(String, u64)> = Vec::new();
     for row in top.iter().filter(|row| row.inlinks_external > 0) {

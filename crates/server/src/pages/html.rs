@@ -1,4 +1,4 @@
-//! What a page's handler gets and returns.
+//! Input and output types of page handlers.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -39,8 +39,8 @@ impl IntoResponse for Html {
     }
 }
 
-/// A failure to show as a page. The response carries it to the code that all answers pass (`routes`), because
-/// the page's navigation depends on whether the server has a store.
+/// A failure to show as a page. The response carries it to the code that all responses pass
+/// (`routes`), because the page's navigation depends on whether the server has a store.
 pub(crate) struct PageFailure(Failure);
 
 impl From<Failure> for PageFailure {
@@ -63,12 +63,13 @@ impl IntoResponse for PageFailure {
     }
 }
 
-/// What a page's handler returns.
+/// Result of a page handler.
 pub(super) type Shown = Result<Html, PageFailure>;
 
 pub(super) use crate::state::Context;
 
-/// An answer that is shown beside another one. If it failed, only its part of the page is left out.
+/// Returns an answer that a page can do without. If it failed, returns `None`, and its part of the
+/// page is left out.
 pub(super) fn beside<A>(answer: crate::ask::Asked<A>) -> Option<A> {
     match answer {
         Ok(answer) => Some(answer.body),

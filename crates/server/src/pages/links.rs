@@ -1,4 +1,4 @@
-//! All links to a page or of a page.
+//! All links to or from a page.
 
 use archive::question::{Answer, Inlinks, LinkRow, LinksBody, Outlinks};
 use maud::{Markup, html};
@@ -11,10 +11,10 @@ use crate::query::Query;
 use crate::{link, present};
 use look::{Frame, Section};
 
-/// Links on a page.
+/// Number of links on a page.
 const ROWS: usize = 100;
 
-/// Which end of a link is shown.
+/// End of a link that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Source,
@@ -34,7 +34,7 @@ async fn show(context: Context, query: Query, side: Side) -> Shown {
         return Err(Failure::bad_request("links of which page? The address names no URL.").into());
     };
     let after = query.owned("after");
-    // Links of versions other than the newest are asked for of sources alone.
+    // Only in-links can be requested for versions other than the newest.
     let at = match side {
         Side::Source => query.moment("at")?,
         Side::Target => None,
@@ -119,7 +119,7 @@ async fn show(context: Context, query: Query, side: Side) -> Shown {
     Ok(Html::ok(frame.around(content)))
 }
 
-/// Links with their anchors.
+/// Shows links with their anchors.
 pub(super) fn list(rows: &[LinkRow], side: Side) -> Markup {
     html! {
         ul.links { @for row in rows { li { (item(row, side)) } } }
@@ -156,7 +156,7 @@ fn item(row: &LinkRow, side: Side) -> Markup {
     }
 }
 
-/// `26 January 2014`
+/// Formats as `26 January 2014`.
 fn day(time: &str) -> String {
     Moment::parse(time).map_or_else(|| time.to_owned(), Moment::date)
 }

@@ -1,4 +1,4 @@
-//! The pages that packages list: what their crawls were for.
+//! The pages that packages list: those that their crawls were meant to capture.
 
 use archive::question::{Answer, ListedPageRow, ListedPages, ListedPagesBody, ListedPagesProblem};
 use look::{Frame, Section};
@@ -9,7 +9,7 @@ use super::parts::{self, Align, Column};
 use crate::query::Query;
 use crate::{link, present, replay};
 
-/// Pages of packages on a page.
+/// Number of listed pages on a page.
 const ROWS: usize = 100;
 
 pub(super) async fn show(context: Context, query: Query) -> Shown {
@@ -74,7 +74,7 @@ fn form(question: &ListedPages) -> Markup {
     }
 }
 
-/// What cannot be used of the lists.
+/// Shows the parts of the lists that cannot be used.
 fn told(problems: &[ListedPagesProblem]) -> Markup {
     html! {
         @if !problems.is_empty() {

@@ -1,4 +1,4 @@
-//! The page of loads: what is running and how far it is, and the ledger of all inputs.
+//! The page of loads: running loads and their progress, and the ledger of all inputs.
 
 use archive::question::{
     Answer, InputState, JobBody, JobStage, JobState, Jobs, Ledger, LedgerBody, LedgerRow, Status,
@@ -12,11 +12,11 @@ use crate::query::Query;
 use crate::{link, present};
 use look::{Frame, Section};
 
-/// Inputs on a page.
+/// Number of inputs on a page.
 const ROWS: usize = 100;
-/// Finished loads shown.
+/// Number of finished loads shown.
 const FINISHED: usize = 10;
-/// Problems of a load that are listed.
+/// Number of problems of a load that are listed.
 const PROBLEMS: usize = 5;
 
 pub(super) async fn show(context: Context, query: Query) -> Shown {
@@ -68,7 +68,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     Ok(Html::ok(frame.around(content)))
 }
 
-/// The part of the page that the script fetches repeatedly.
+/// Shows the part of the page that the script fetches repeatedly.
 pub(super) async fn live(context: Context) -> Shown {
     let jobs = context.asker.ask(Jobs {}).await?.body.rows;
     Ok(Html::ok(live_part(&jobs)))
@@ -92,7 +92,7 @@ fn live_part(jobs: &[JobBody]) -> Markup {
     }
 }
 
-/// One load: its progress, or how it ended.
+/// Shows one load: its progress, or how it ended.
 pub(super) fn job(job: &JobBody) -> Markup {
     let running = job.state == JobState::Running;
     html! {
@@ -149,7 +149,7 @@ fn share(job: &JobBody) -> String {
     share_of(done, whole)
 }
 
-/// What of the current stage is done, and of how much.
+/// Returns how much of the current stage is done, and the total.
 fn done(job: &JobBody) -> (u64, u64) {
     match job.stage {
         JobStage::Digesting => (job.bytes_digested, job.bytes),
@@ -168,7 +168,7 @@ fn share_of(done: u64, bytes: u64) -> String {
 fn job_facts(job: &JobBody) -> Vec<Markup> {
     let is_running = job.state == JobState::Running;
     let seconds = (job.elapsed_ms as f64 / 1000.0).max(0.001);
-    // Of a load that runs, the last seconds count; of one that has ended, all of it.
+    // For a running load, the rate of the last seconds is shown; for a finished one, the mean rate.
     let pages_per_s = if is_running {
         job.pages_per_s
     } else {
@@ -280,7 +280,7 @@ fn state(row: &LedgerRow) -> Markup {
     }
 }
 
-/// What else there is to say about an input besides its state.
+/// Shows details of an input in addition to its state.
 fn notes(row: &LedgerRow) -> Markup {
     html! {
         @if !row.cut.is_empty() { ", its end is cut off (" (parts::text(&row.cut)) ")" }

@@ -1,7 +1,7 @@
-//! The pages for readers. They are rendered here and readable without script.
+//! Pages for readers. They are rendered on the server and readable without scripts.
 //!
-//! Queries are read leniently: a reader who shortens or mistypes an address gets the best possible page and
-//! not an error. Archived text passes only through `parts` or the escaping of `maud`.
+//! Queries are read leniently: a reader who shortens or mistypes an address gets the best possible
+//! page and not an error. Archived text passes only through `parts` or the escaping of `maud`.
 
 mod about;
 mod assets;
@@ -43,7 +43,7 @@ pub(crate) use self::report::CAPTURES_MAX;
 pub use self::report::report_document;
 use crate::state::Common;
 
-/// Routes of all pages and their styles and script.
+/// Returns the routes of all pages and their styles and script.
 pub(crate) fn routes() -> Router<Arc<Common>> {
     Router::new()
         .route("/", get(home::show))

@@ -1,4 +1,5 @@
-//! Everything known about one URL: its newest version with text and links, or a capture of a given date.
+//! Everything known about one URL: its newest version with text and links, or a capture of a given
+//! date.
 
 use archive::ErrorCode;
 use archive::question::{Answer, CaptureKind, Inlinks, LinkRow, LinksBody, Outlinks, Page, PageBody};
@@ -12,11 +13,11 @@ use crate::state::State;
 use crate::{link, present, sandbox};
 use look::{Frame, Section};
 
-/// Links shown in each direction. A page of their own has the rest.
+/// Number of links shown in each direction. A separate page has the rest.
 const LINKS: usize = 12;
-/// Captures shown. A page of their own has the rest.
+/// Number of captures shown. A separate page has the rest.
 const CAPTURES: usize = 12;
-/// Links of one direction: those shown, and how many there are.
+/// Links of one direction: those shown, and their total.
 type Links = Option<(Vec<LinkRow>, u64)>;
 
 pub(super) async fn show(context: Context, query: Query) -> Shown {
@@ -231,13 +232,13 @@ fn captures(page: &PageBody) -> Markup {
     }
 }
 
-/// The version of a time against the one before it.
+/// Returns the address of the changes between the version of a time and the one before it.
 fn changes_since(url: &str, fetch_time: &str) -> String {
     let digits: String = fetch_time.chars().filter(char::is_ascii_digit).take(14).collect();
     link::with("/page/diff", &[("url", Some(url)), ("to", Some(&digits))])
 }
 
-/// What the page was before.
+/// Shows the past versions of the page.
 fn past_versions(page: &PageBody) -> Markup {
     html! {
         @if !page.past_versions.is_empty() {

@@ -1,5 +1,5 @@
-//! Pieces that pages share. Archived text enters pages through these functions. They clean it and isolate its
-//! direction; it never becomes markup, or an address that is not http.
+//! Parts shared by several pages. Archived text enters pages through these functions. They clean it
+//! and isolate its direction. It never becomes markup, or an address that is not http.
 
 use archive::question::{CaptureKind, CdxRow};
 use maud::{Markup, html};
@@ -7,19 +7,21 @@ use maud::{Markup, html};
 use crate::link::At;
 use crate::{link, present, sandbox};
 
-/// Most characters of a URL or an anchor that are shown. The rest is in the address or the download.
+/// Maximum number of characters of a URL or an anchor that are shown. The rest is in the address or
+/// the download.
 const SHOWN_MAX: usize = 300;
 
-/// Only URLs of more bytes than this may be broken into lines.
+/// Maximum length of a URL that is kept on one line, in bytes.
 const URL_BREAKS_MIN: usize = 30;
 
-/// Archived text, isolated in its own direction.
+/// Shows archived text, isolated in its own direction.
 pub(super) fn text(text: &str) -> Markup {
     let (shown, cut) = present::cut(text, SHOWN_MAX);
     html! { bdi { (present::clean(shown)) @if cut { "\u{2026}" } } }
 }
 
-/// Text that people of this archive wrote. If it is long, its beginning is shown, and the rest where it is opened.
+/// Shows text written by users of this archive. If it is long, its beginning is shown, and the rest
+/// after a click.
 pub(super) fn long_text(text: &str) -> Markup {
     const BEGINNING: usize = 160;
     let (shown, cut) = present::cut(text, BEGINNING);
@@ -35,7 +37,7 @@ pub(super) fn long_text(text: &str) -> Markup {
     }
 }
 
-/// A URL as text.
+/// Shows a URL as text.
 pub(crate) fn url_text(url: &str) -> Markup {
     let (shown, cut) = match url.char_indices().nth(SHOWN_MAX) {
         Some((end, _)) => (&url[..end], true),
@@ -52,24 +54,24 @@ pub(crate) fn url_text(url: &str) -> Markup {
     }
 }
 
-/// Text in an element that takes its direction from it. `dir=auto` ignores isolated text, so this text is not
-/// isolated.
+/// Shows text in an element that takes its direction from it. `dir=auto` ignores isolated text, so
+/// this text is not isolated.
 pub(super) fn directing_text(text: &str) -> Markup {
     let (shown, cut) = present::cut(text, SHOWN_MAX);
     html! { (present::clean(shown)) @if cut { "\u{2026}" } }
 }
 
-/// A URL as a link to what the archive knows about it.
+/// Returns a link from a URL to the archive's page about it.
 pub(crate) fn url_link(url: &str) -> Markup {
     page_link(url, "")
 }
 
-/// A link to a page with its title, or with its URL if it has no title.
+/// Returns a link to a page with its title, or with its URL if it has no title.
 pub(super) fn page_link(url: &str, title: &str) -> Markup {
     named_link(link::page(url), url, title)
 }
 
-/// The same to the page as it was at a time.
+/// Like [`page_link`], but to the page at a time.
 pub(super) fn dated_link(url: &str, time: &str, title: &str) -> Markup {
     let address = match present::Moment::parse(time) {
         Some(moment) => link::page_at(url, &link::At::time(&moment.digits())),
@@ -88,7 +90,7 @@ fn named_link(address: String, url: &str, title: &str) -> Markup {
     }
 }
 
-/// A link to the live web, if the URL is http or https.
+/// Returns a link to the live web, if the URL is http or https.
 pub(crate) fn outside_link(url: &str) -> Markup {
     html! {
         @if let Some(address) = link::outside(url) {
@@ -99,7 +101,7 @@ pub(crate) fn outside_link(url: &str) -> Markup {
     }
 }
 
-/// A time for people and machines. Text that is not a time is shown unchanged.
+/// Shows a time for people and machines. Text that is not a time is shown unchanged.
 pub(crate) fn time(text: &str) -> Markup {
     match present::Moment::parse(text) {
         Some(moment) => html! {
@@ -117,7 +119,7 @@ pub(super) fn date(text: &str) -> Markup {
     }
 }
 
-/// Named figures: `(name, value)`.
+/// Shows named figures: `(name, value)`.
 pub(super) fn figures(figures: &[(&str, Markup)]) -> Markup {
     html! {
         dl.figures {
@@ -128,7 +130,7 @@ pub(super) fn figures(figures: &[(&str, Markup)]) -> Markup {
     }
 }
 
-/// A line of small facts with dots between.
+/// Shows a line of short facts, separated by dots.
 pub(crate) fn facts(facts: &[Markup]) -> Markup {
     html! { ul.facts { @for fact in facts { li { (fact) } } } }
 }
@@ -137,7 +139,7 @@ pub(crate) fn facts(facts: &[Markup]) -> Markup {
 #[derive(Clone, Copy)]
 pub(super) struct Column(pub(super) &'static str, pub(super) Align);
 
-/// How a column is set.
+/// Alignment of a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Align {
     Text,
@@ -150,8 +152,8 @@ impl Align {
     }
 }
 
-/// A table that becomes a list of cards on narrow screens. The roles restore what those styles take away from
-/// assistive software.
+/// Shows a table that becomes a list of cards on narrow screens. The roles restore the semantics
+/// that those styles remove for assistive software.
 pub(super) fn table(caption: &str, columns: &[Column], rows: Vec<Vec<Markup>>) -> Markup {
     html! {
         table.cards role="table" {
@@ -176,7 +178,7 @@ pub(super) fn table(caption: &str, columns: &[Column], rows: Vec<Vec<Markup>>) -
     }
 }
 
-/// Links back to the first rows and on to the next. `next` is an address.
+/// Returns links to the first rows and to the next ones. Both arguments are addresses.
 pub(super) fn pager(first: Option<String>, next: Option<String>) -> Markup {
     html! {
         @if first.is_some() || next.is_some() {
@@ -188,8 +190,8 @@ pub(super) fn pager(first: Option<String>, next: Option<String>) -> Markup {
     }
 }
 
-/// Archived content in a frame that can do nothing by itself. Only a reader's click on a link leaves the
-/// frame.
+/// Shows archived content in a frame that can do nothing by itself. Only a reader's click on a link
+/// leaves the frame.
 pub(super) fn frame(url: &str, at: Option<&At>) -> Markup {
     html! {
         iframe sandbox="allow-top-navigation-by-user-activation" loading="lazy" referrerpolicy="no-referrer" title="Archived page, in a sandbox"
@@ -197,17 +199,17 @@ pub(super) fn frame(url: &str, at: Option<&At>) -> Markup {
     }
 }
 
-/// The message if there is nothing to show.
+/// Shows a message in place of an empty list.
 pub(super) fn nothing(heading: &str, content: Markup) -> Markup {
     html! { section.nothing { h2 { (heading) } (content) } }
 }
 
-/// The same as the only content of a page.
+/// Like [`nothing`], but as the only content of a page.
 pub(crate) fn only(heading: &str, content: Markup) -> Markup {
     html! { section.nothing { h1 { (heading) } (content) } }
 }
 
-/// What to do with an empty archive.
+/// Explains how to fill an empty archive.
 pub(super) fn nothing_loaded() -> Markup {
     nothing(
         "This archive is empty",
@@ -221,7 +223,7 @@ pub(super) fn nothing_loaded() -> Markup {
     )
 }
 
-/// A content type, or words if none is declared or the record is a revisit.
+/// Shows a content type, or a phrase if none is declared or the record is a revisit.
 pub(super) fn media(mime: &str) -> Markup {
     match mime {
         "unk" | "" => html! { span.soft { "no type declared" } },
@@ -230,7 +232,7 @@ pub(super) fn media(mime: &str) -> Markup {
     }
 }
 
-/// Status code as a badge. Its meaning does not depend on colour alone.
+/// Shows a status code as a badge. Its meaning does not depend on colour alone.
 pub(super) fn status(status: u16, kind: CaptureKind) -> Markup {
     let (class, word) = match (status, kind) {
         (_, CaptureKind::Revisit) => ("plain", "unchanged"),
@@ -254,10 +256,10 @@ pub(super) fn status(status: u16, kind: CaptureKind) -> Markup {
     }
 }
 
-/// Captures as a table, in the order given, newest first.
+/// Shows captures as a table, in the given order, newest first.
 ///
-/// The first `shown` of `listed` are in the table. `part` says that there may be more captures before or
-/// after `listed`.
+/// The first `shown` of `listed` are in the table. `part` says that there may be more captures
+/// before or after `listed`.
 pub(super) fn captures(listed: &[CdxRow], shown: usize, part: bool, with_url: bool) -> Markup {
     const COLUMNS: [Column; 6] = [
         Column("Captured (UTC)", Align::Text),
@@ -290,7 +292,7 @@ pub(super) fn captures(listed: &[CdxRow], shown: usize, part: bool, with_url: bo
     table("Captures", &columns, rows.collect())
 }
 
-/// Links to a capture's content, if a browser can show it, and to its record.
+/// Returns links to a capture's content, if a browser can show it, and to its record.
 fn record_links(row: &CdxRow, at: &At) -> Markup {
     if row.index_only {
         let file = format!("An index tells of it; load {}", present::clean(&row.filename));
@@ -298,7 +300,7 @@ fn record_links(row: &CdxRow, at: &At) -> Markup {
     }
     let at = Some(at);
     let of = format!(" of {}", present::clean(&row.timestamp));
-    // The address of the content is the longer of the two, so it decides.
+    // The address of the content is longer than that of the record, so checking it is enough.
     let Some(content) = link::if_short(link::sandbox(&row.url, at)) else {
         return html! { span.soft { "address too long" } };
     };

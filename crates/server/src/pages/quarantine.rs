@@ -10,7 +10,7 @@ use crate::query::Query;
 use crate::{link, present};
 use look::{Frame, Section};
 
-/// Records on a page.
+/// Number of records on a page.
 const ROWS: usize = 100;
 
 pub(super) async fn show(context: Context, query: Query) -> Shown {

@@ -1,4 +1,4 @@
-//! The URIs with most in-links from other domains, over all or of one domain.
+//! The URIs with the most in-links from other domains, overall or in one domain.
 
 use archive::question::{Answer, Top, TopBody, TopRow};
 use maud::{Markup, html};
@@ -9,7 +9,7 @@ use crate::query::Query;
 use crate::{link, present};
 use look::{Frame, Section};
 
-/// URIs on a page.
+/// Number of URIs on a page.
 const ROWS: usize = 50;
 
 pub(super) async fn show(context: Context, query: Query) -> Shown {
@@ -67,7 +67,7 @@ fn domain_form(domain: Option<&str>) -> Markup {
     }
 }
 
-/// Ranked URIs with their in-links.
+/// Shows ranked URIs with their in-links.
 pub(super) fn list(rows: &[TopRow]) -> Markup {
     html! {
         ol.ranking {

@@ -1,4 +1,4 @@
-//! What a crawl came to, with charts: as a page, and as a file that stands by itself.
+//! Report of a crawl with charts, as a page and as a self-contained file.
 
 use archive::question::{Answer, Report, ReportBody, ReportDuplicates, ReportMonth, ReportRow};
 use look::chart::{self, Bar, DayValue, Scale};
@@ -11,13 +11,14 @@ use crate::failure::Code;
 use crate::query::Query;
 use crate::{link, present};
 
-/// Captures that are looked at for a page, and by the API. Of a larger archive it shows a part and says so.
+/// Maximum number of captures read for a page and by the API. For a larger archive the report
+/// covers a part and says so.
 pub(crate) const CAPTURES_MAX: u64 = 500_000;
 
-/// Rows of each list.
+/// Number of rows of each list.
 const ROWS: usize = 20;
 
-/// More months than that are drawn as years.
+/// Maximum number of months that are drawn. A longer span is drawn by year.
 const MONTHS_MAX: usize = 60;
 
 pub(super) async fn show(context: Context, query: Query) -> Shown {
@@ -71,7 +72,7 @@ fn form(question: &Report) -> Markup {
     }
 }
 
-/// The report as a file of HTML that needs nothing beside it. `of` says what it is of.
+/// Returns the report as a self-contained HTML file. `of` names its subject.
 pub fn report_document(answer: &Answer<ReportBody>, of: &str, made: &str) -> String {
     let styles = look::ASSETS
         .iter()
@@ -102,7 +103,7 @@ pub fn report_document(answer: &Answer<ReportBody>, of: &str, made: &str) -> Str
     document.into_string()
 }
 
-/// The report; with links into the archive where it is part of it.
+/// Shows the report. It links into the archive if it is a page of the server.
 fn content(body: &ReportBody, linked: bool) -> Markup {
     html! {
         @if !body.complete {
@@ -143,7 +144,8 @@ fn totals(body: &ReportBody) -> Markup {
     ])
 }
 
-/// Months, or years where there are many, with those between that have nothing.
+/// Returns months, or years if there are many months. Periods without captures in between are
+/// included.
 fn periods(months: &[ReportMonth]) -> Vec<(String, u64, u64)> {
     let number = |month: &ReportMonth| {
         let (year, month) = month.month.rsplit_once('-').unwrap_or(("0", "1"));
@@ -245,7 +247,7 @@ fn statuses(body: &ReportBody) -> Markup {
     )
 }
 
-/// That a list does not have all.
+/// Says that a list is not complete.
 fn more(all: u64, of: &str) -> Markup {
     html! { @if all > ROWS as u64 { p.soft { "The first " (ROWS) " of " (present::count(all)) " " (of) "." } } }
 }

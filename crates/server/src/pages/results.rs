@@ -15,16 +15,16 @@ use crate::state::State;
 use crate::{link, present};
 use look::{Frame, Section};
 
-/// Results on a page.
+/// Number of results on a page.
 const HITS: usize = 20;
 
-/// The parameters in the address.
+/// Parameters of the address.
 struct Asked {
     query: String,
     after: Option<String>,
     explain: bool,
     list: List,
-    /// What who asks prefers.
+    /// Preferences of the client, as a query.
     prefer: String,
     /// Number of results on the pages before this one.
     before: u64,
@@ -55,7 +55,7 @@ impl Asked {
         self.listed(self.list, after, explain, before)
     }
 
-    /// All results as a file.
+    /// Returns the address of all results as a file.
     fn export(&self, format: &str) -> String {
         link::with(
             "/api/v1/search/export",
@@ -67,7 +67,7 @@ impl Asked {
         )
     }
 
-    /// The results that were captured last, for feed readers.
+    /// Returns the address of the most recently captured results, for feed readers.
     fn atom(&self) -> String {
         link::with(
             "/search.atom",
@@ -78,7 +78,7 @@ impl Asked {
         )
     }
 
-    /// The first results in another form.
+    /// Returns the address of the first results in another form.
     fn shown_as(&self, show: Form) -> String {
         let other = Asked {
             query: self.query.clone(),
@@ -90,7 +90,7 @@ impl Asked {
         other.first_of(self.list)
     }
 
-    /// The first results of another list.
+    /// Returns the address of the first results of another list.
     fn first_of(&self, list: List) -> String {
         self.listed(list, None, self.explain, 0)
     }
@@ -103,7 +103,8 @@ impl Asked {
         )
     }
 
-    /// What an address of results says; without a value, nothing of it.
+    /// Returns the parameters of an address of results. A parameter without a value is left out of
+    /// the address.
     fn parameters<'a>(
         &'a self,
         list: List,
@@ -147,7 +148,8 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
             near: is_set(&query, "near"),
         },
         prefer: query.text("prefer"),
-        // Only for the numbers beside the results: the cursor alone decides which results these are.
+        // Used only for the numbers next to the results. The cursor alone decides which results are
+        // shown.
         before: query.get("before").and_then(|n| n.parse().ok()).unwrap_or(0),
         show: match query.get("show") {
             Some("concordance") => Form::Concordance,
@@ -212,12 +214,12 @@ fn prompt(context: &State) -> Markup {
     ))
 }
 
-/// Says which versions are searched.
+/// Explains which versions are searched.
 pub(super) fn newest_only() -> &'static str {
     "Searched is the current version of each page; with at:, from: or to: its past versions, too."
 }
 
-/// The query syntax, with an example of each form.
+/// Shows the query syntax, with an example of each form.
 pub(super) fn syntax() -> Markup {
     const FORMS: [(&str, &str); 13] = [
         (
@@ -290,7 +292,7 @@ fn content(asked: &Asked, found: &SearchBody, epoch: u64) -> Markup {
     }
 }
 
-/// Leads to the same results in another order, or more or fewer of them.
+/// Returns links to the same results in another order, or to more or fewer of them.
 fn lists(asked: &Asked) -> Markup {
     let list = asked.list;
     let ordered = |order| List { order, ..list };
@@ -356,9 +358,9 @@ fn lists(asked: &Asked) -> Markup {
     }
 }
 
-/// A field for what who asks prefers.
+/// Shows a field for the preferences of the client.
 fn preferences(asked: &Asked) -> Markup {
-    // Preferences are of no effect in another order.
+    // Preferences have no effect in another order.
     let list = List {
         order: SearchOrder::Relevance,
         ..asked.list

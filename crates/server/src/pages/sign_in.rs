@@ -1,6 +1,8 @@
-//! Signing in and out: a token goes into a cookie that scripts cannot read and other sites cannot send.
+//! Signing in and out: a token is stored in a cookie that scripts cannot read and other sites
+//! cannot send.
 //!
-//! Invariant: the token is in the body of one request and in the cookie, never in an address or a page.
+//! Invariant: the token is in the body of one request and in the cookie, never in an address or a
+//! page.
 
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -13,28 +15,28 @@ use crate::failure::Failure;
 use crate::sites;
 use crate::who_asks::{COOKIE, SignedIn};
 
-/// Largest form in bytes. A token has 64.
+/// Maximum size of the form in bytes. A token has 64.
 const FORM_BYTES_MAX: usize = 4096;
 
-/// A browser names the page that a form comes from only where its policy lets it; this is what tells such a form from one of
-/// another site. Nothing in these addresses is secret.
+/// A browser names the origin of a form only if the page's referrer policy allows it. The origin
+/// distinguishes our form from one of another site. Addresses of these pages contain no secrets.
 const REFERRER: (HeaderName, HeaderValue) =
     (header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
 
-/// Takes what the browser keeps of pages away, as well as it can.
+/// Clears what the browser has cached of pages. This is best effort.
 const FORGET: (HeaderName, HeaderValue) = (
     HeaderName::from_static("clear-site-data"),
     HeaderValue::from_static("\"cache\""),
 );
 
-/// `GET /sign-in`.
+/// Handles `GET /sign-in`.
 pub(super) async fn show(context: Context) -> Result<Response, PageFailure> {
     check_possible(&context)?;
     let page = Html::ok(page(&context, None));
     Ok(([REFERRER], page).into_response())
 }
 
-/// `POST /sign-in` with the field `token`.
+/// Handles `POST /sign-in` with the field `token`.
 pub(super) async fn enter(context: Context, request: Request) -> Result<Response, PageFailure> {
     check_possible(&context)?;
     check_site(&request)?;
@@ -57,7 +59,7 @@ pub(super) async fn enter(context: Context, request: Request) -> Result<Response
     }
 }
 
-/// `POST /sign-out`.
+/// Handles `POST /sign-out`.
 pub(super) async fn leave(context: Context, request: Request) -> Result<Response, PageFailure> {
     check_possible(&context)?;
     check_site(&request)?;
@@ -85,7 +87,7 @@ fn check_site(request: &Request) -> Result<(), Failure> {
     }
 }
 
-/// The header that sets the cookie. It goes over TLS alone where it came so.
+/// Returns the header that sets the cookie. The cookie is `Secure` if the request used TLS.
 fn cookie(token: &str, is_secure: bool, more: &str) -> Result<(HeaderName, HeaderValue), Failure> {
     let secure = if is_secure { "; Secure" } else { "" };
     let text = format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict{secure}{more}");

@@ -34,7 +34,7 @@ pub(super) async fn show(context: Context) -> Shown {
     Ok(Html::ok(frame.around(content)))
 }
 
-/// The part of the page that the script fetches repeatedly.
+/// Shows the part of the page that the script fetches repeatedly.
 pub(super) async fn live(context: Context) -> Shown {
     let (_, content) = live_part(&context).await?;
     Ok(Html::ok(content))
@@ -43,7 +43,7 @@ pub(super) async fn live(context: Context) -> Shown {
 async fn live_part(state: &State) -> Result<(u64, Markup), super::PageFailure> {
     let (status, stages) = state.asker.ask_together((Status {}, Stages {})).await?;
     let Answer { epoch, body: status } = status?;
-    // The page is of use without its stages, but not without the totals.
+    // The page is useful without its stages, but not without the totals.
     let stages = beside(stages).map(|stages| stages.stages);
     let content = html! {
         (charts(&state.history.points(), state.settings.sample_interval))

@@ -1,4 +1,5 @@
-//! The register of takedowns: when, by whom, why and how many. It does not know what.
+//! The register of takedowns: time, author, reason and number of captures. It does not contain what
+//! was taken down.
 
 use archive::question::{Answer, TakedownRow, Takedowns, TakedownsBody};
 use maud::{Markup, html};
@@ -9,7 +10,7 @@ use super::rights;
 use crate::present;
 use look::{Frame, Section};
 
-/// Takedowns on the page, the newest first. The API has all.
+/// Maximum number of takedowns on the page, newest first. The API has all.
 const ROWS: usize = 500;
 
 pub(super) async fn show(context: Context) -> Shown {

@@ -1,25 +1,28 @@
-//! The text of an archived page for readers: first the text proper, then menus.
+//! The text of an archived page for readers: first the main text, then menus.
 //!
-//! Pages begin with menus: short lines that do not end like a sentence. The text proper begins with the
-//! heading before the first long line. The lines before that are shown after a click; none is lost.
+//! Pages begin with menus: short lines that do not end like a sentence. The main text begins with
+//! the heading before the first long line. The lines before that are shown after a click; no line
+//! is lost.
 
 use maud::{Markup, html};
 
 use crate::present;
 
-/// Characters of the text shown without a click.
+/// Number of characters of the text shown without a click.
 const OPEN_CHARS: usize = 800;
 
-/// Characters of a preview. A preview of this length continues in the archived page.
+/// Maximum number of characters of a preview. The archived page may continue a preview of this
+/// length.
 const PREVIEW_CHARS: usize = 2000;
 
-/// A line of at least this many characters belongs to the text proper.
+/// Minimum number of characters of a long line, which belongs to the main text.
 const LONG_LINE_CHARS: usize = 60;
 
-/// Most lines that a menu may have. A text without a long line before that is a list, and is shown unchanged.
+/// Maximum number of lines of a menu. A text without a long line by then is a list, and is shown
+/// unchanged.
 const MENU_LINES_MAX: usize = 60;
 
-/// The text as read first, then the menu before it.
+/// Shows the main text, then the menu that comes before it.
 pub(super) fn text(preview: &str, truncated: bool) -> Markup {
     let is_part = truncated || preview.chars().count() >= PREVIEW_CHARS;
     let whole = if is_part {
@@ -52,20 +55,22 @@ pub(super) fn text(preview: &str, truncated: bool) -> Markup {
     }
 }
 
-/// The part shown without a click, and whether more follows. It ends at the end of a line if one is near.
+/// Returns the part shown without a click, and whether more follows. It ends at the end of a line
+/// if one is near.
 fn opening(body: &str) -> (&str, bool) {
     let (head, cut) = present::cut(body, OPEN_CHARS);
     let line = head.rfind('\n').filter(|&at| cut && at > head.len() / 2);
     (&head[..line.unwrap_or(head.len())], cut)
 }
 
-/// Removes the word that the end of a preview cuts off.
+/// Removes a word that is truncated at the end of a preview.
 fn without_last_part(preview: &str) -> &str {
     let end = preview.rfind(char::is_whitespace).unwrap_or(preview.len());
     &preview[..end]
 }
 
-/// The menu and the text proper. The line before the first long one counts as its heading.
+/// Splits the text into the menu and the main text. The line before the first long one counts as
+/// its heading.
 fn split_menu(text: &str) -> (String, String) {
     let lines: Vec<&str> = text
         .lines()
@@ -80,7 +85,7 @@ fn split_menu(text: &str) -> (String, String) {
     (lines[..start].join("\n"), lines[start..].join("\n"))
 }
 
-/// Scripts without spaces need only half as many characters.
+/// Returns whether a line is long. Scripts without spaces need only half as many characters.
 fn is_long(line: &str) -> bool {
     let weight = line.chars().map(|c| if c.is_ascii() { 1 } else { 2 });
     weight.take(LONG_LINE_CHARS).sum::<usize>() >= LONG_LINE_CHARS && line.contains(char::is_whitespace)

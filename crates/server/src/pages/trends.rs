@@ -1,4 +1,4 @@
-//! How often queries match in each year, beside each other.
+//! Compares how often queries match in each year.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ fn content(queries: &[String], rows: &[TrendRow]) -> Markup {
     }
 }
 
-/// A field for each query, and one more.
+/// Shows a field for each query, and one more.
 fn form(queries: &[String]) -> Markup {
     let fields = (queries.len() + 1).clamp(2, TREND_QUERIES_MAX);
     html! {
@@ -74,7 +74,7 @@ fn form(queries: &[String]) -> Markup {
     }
 }
 
-/// The first and the last year that has anything.
+/// Returns the first and the last year with any versions.
 fn span(rows: &[TrendRow]) -> Option<(u64, u64)> {
     let years = || {
         rows.iter()
@@ -109,7 +109,7 @@ fn drawn(rows: &[TrendRow], first: u64, last: u64) -> Markup {
     series::years("Of each 1,000 versions of the year", first, &series)
 }
 
-/// The figures, with links to the results.
+/// Shows the numbers, with links to the results.
 fn table(rows: &[TrendRow]) -> Markup {
     let mut years: BTreeMap<u64, Vec<Option<&YearCount>>> = BTreeMap::new();
     for (number, row) in rows.iter().enumerate() {
@@ -142,7 +142,7 @@ fn table(rows: &[TrendRow]) -> Markup {
     parts::table("Matches by year", &columns, lines.collect())
 }
 
-/// The results of a query that are of a year.
+/// Returns the address of the results of a query in a year.
 fn results(row: &TrendRow, year: u64) -> String {
     let query = format!("{} year:{year}", row.query);
     link::with("/search", &[("q", Some(&query)), ("all_versions", Some("1"))])

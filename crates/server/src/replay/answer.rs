@@ -1,4 +1,4 @@
-//! Answers with a capture: its status, its headers, and its content.
+//! Responds with a capture: its status, its headers, and its content.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ use super::headers::{media, redirect, status_of, take_over};
 use crate::failure::{Code, Failure};
 use crate::state::State;
 
-/// The rule by which a capture of another URL stands in for the one that was asked for.
+/// Header with the rule by which a capture of a similar URL replaces the requested one.
 pub(crate) const FUZZY: HeaderName = HeaderName::from_static("weft-fuzzy");
 
 /// A request for a capture.
@@ -27,7 +27,8 @@ pub(super) struct Asked<'r> {
     pub(super) scripts: Scripts,
 }
 
-/// Answers with the capture that `found` is, or the content that it refers to, which may be open already.
+/// Responds with the capture `found`, or with the original that it refers to. The content may
+/// already be open.
 pub(super) async fn with(
     state: &State,
     asked: &Asked<'_>,
@@ -52,7 +53,7 @@ pub(super) async fn with(
         if again
             && let Ok(beyond) = find::beyond_redirect(&state.asker, &capture.url, &capture.timestamp).await
         {
-            // That one is no redirect, so this goes no deeper.
+            // The replacement is not a redirect, so the recursion ends here.
             return Box::pin(with(state, asked, beyond, None)).await;
         }
     }
@@ -83,7 +84,8 @@ pub(super) async fn with(
     Ok(response)
 }
 
-/// Where the head of a revisit leads, if it is one of a redirect: that goes before where its original leads.
+/// Returns the target of a revisit's redirect, if it is one. It takes precedence over the target of
+/// the original.
 async fn own_location(state: &State, found: &RecordBody) -> Option<String> {
     let CdxRow { kind, status, .. } = &found.capture;
     if *kind != CaptureKind::Revisit || !(300..400).contains(status) {
@@ -97,14 +99,15 @@ async fn own_location(state: &State, found: &RecordBody) -> Option<String> {
     .map(str::to_owned)
 }
 
-/// Whether a redirect leads to the key that it was captured under.
+/// Returns whether a redirect leads to the key that it was captured under.
 fn leads_to_itself(capture: &CdxRow, location: &str) -> bool {
     let target = Url::parse(&capture.url).and_then(|url| url.join(location));
     target
         .is_ok_and(|target| urlkey::url_key(target.as_str()).is_ok_and(|key| key.as_str() == capture.url_key))
 }
 
-/// The refusal of a request that only a service worker makes: one would stand between readers and the archive.
+/// Returns the refusal of a request for a service worker, which would intercept requests between
+/// readers and the archive.
 pub(super) fn no_service_worker() -> Response {
     Failure::new(
         StatusCode::FORBIDDEN,

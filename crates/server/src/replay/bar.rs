@@ -1,4 +1,5 @@
-//! `/replay/<14 digits>/<URL>` on the first port: an archived page in its frame, below a bar that says what it is and when.
+//! `/replay/<14 digits>/<URL>` on the main port: an archived page in its frame, below a bar with
+//! its URL and time.
 
 use archive::question::{Calendar, CalendarBody, CalendarTime, CdxRow, Page, PageBody};
 use axum::extract::Request;
@@ -17,7 +18,7 @@ use crate::present;
 use crate::query::Query;
 use crate::state::{Context, State};
 
-/// Shows the page of a capture, or what is near where there is none.
+/// Shows the page of a capture, or nearby captures if the URL was not captured.
 pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Response, PageFailure> {
     let place = state.replay_place().ok_or_else(no_replay)?;
     let address =
@@ -73,12 +74,12 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
     Ok(response)
 }
 
-/// The failure where there is no replay origin.
+/// Returns the failure if there is no replay origin.
 pub(super) fn no_replay() -> Failure {
     Failure::not_found("this server shows no archived pages: it was started with --no-replay")
 }
 
-/// Leads on to the capture that stands in for a URL which was not captured, or says what is near.
+/// Redirects to the capture of a similar URL, or shows links to nearby captures.
 async fn instead(state: &State, address: &Address) -> Response {
     let found = find::nearest_like(&state.asker, &address.url, &address.time).await;
     match found {
@@ -99,7 +100,7 @@ async fn instead(state: &State, address: &Address) -> Response {
     }
 }
 
-/// Leads `/replay?url=...&at=...` on to the address of the capture.
+/// Redirects `/replay?url=...&at=...` to the address of the capture.
 pub(crate) async fn lead_on(Context(_): Context, query: Query) -> Result<Response, PageFailure> {
     let Some(url) = query.owned("url") else {
         return Err(Failure::bad_request("which page? The address names no URL.").into());
@@ -115,7 +116,8 @@ pub(crate) async fn lead_on(Context(_): Context, query: Query) -> Result<Respons
         },
     };
     let refused = || Failure::bad_request(format!("{} is no URL of the web", address.url));
-    // As a browser writes it: without what cannot stand in a header, and without a fragment, which names a place in the page.
+    // The URL as a browser writes it, which is safe in a header. The fragment is removed, because
+    // it names a place in the page.
     let mut url = Url::parse(&address.url).map_err(|_| refused())?;
     url.set_fragment(None);
     let exact = Address {
@@ -127,7 +129,7 @@ pub(crate) async fn lead_on(Context(_): Context, query: Query) -> Result<Respons
     Ok((StatusCode::FOUND, [(header::LOCATION, location)]).into_response())
 }
 
-/// Where a capture is shown on the first port.
+/// Returns the address of a capture on the main port.
 pub(crate) fn address(url: &str, time: &str) -> String {
     link::with("/replay", &[("url", Some(url)), ("at", Some(time))])
 }
@@ -174,7 +176,7 @@ fn neighbours(calendar: &CalendarBody, url: &str) -> Markup {
     }
 }
 
-/// What is said of a URL that was not captured: what is near it.
+/// Shows that a URL was not captured, with links to nearby captures.
 fn not_captured(state: &State, address: &Address) -> Html {
     let url = &address.url;
     let shown = Frame {

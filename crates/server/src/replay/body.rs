@@ -1,4 +1,4 @@
-//! What is sent of a capture: pages and styles rewritten, everything else as it was captured.
+//! Response body of a capture: pages and styles are rewritten, all other content is unchanged.
 
 use std::io::{self, Cursor, Read};
 
@@ -9,25 +9,27 @@ use replay::{CSS_BYTES_MAX, Markup, Rewriter, Scope, Scripts};
 
 use crate::stream::Maker;
 
-/// Bytes of content that are read for a piece.
+/// Number of bytes of content that are read for a piece.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Bytes in which the character set of a page is looked for.
+/// Number of bytes in which the character set of a page is detected.
 const START_BYTES: u64 = 64 << 10;
 
-/// Most bytes that a page may decode to.
+/// Maximum number of bytes that a page may decode to.
 const PAGE_BYTES_MAX: u64 = 256 << 20;
 
-/// Most bytes of a page that are converted to UTF-8, where its own character set cannot be kept (UTF-16, ISO-2022-JP).
+/// Maximum number of bytes of a page that are converted to UTF-8, if its own character set cannot
+/// be kept (UTF-16, ISO-2022-JP).
 const CONVERTED_BYTES_MAX: u64 = 16 << 20;
 
-/// Most bytes that anything else may decode to: longer than any film, and an end for what would decode forever.
+/// Maximum number of bytes that other content may decode to. It is more than any film needs, and
+/// ends content that would decode forever.
 pub(super) const BYTES_MAX: u64 = 64 << 30;
 
-/// A page, rewritten while it is sent.
+/// A page that is rewritten while it is sent.
 pub(super) struct PageBody {
     content: Box<dyn Read + Send>,
-    /// What was read, and how many bytes of it were rewritten.
+    /// Bytes read, and how many of them were rewritten.
     piece: Vec<u8>,
     taken: usize,
     /// `None` after the end.
@@ -36,7 +38,8 @@ pub(super) struct PageBody {
 }
 
 impl PageBody {
-    /// Finds the character set of a page and begins to rewrite it. Returns the name of the character set that it is sent in.
+    /// Detects the character set of a page and begins to rewrite it. Returns the name of the
+    /// character set that it is sent in.
     ///
     /// # Errors
     /// The error of the input, if its beginning cannot be read.
@@ -57,7 +60,7 @@ impl PageBody {
         let encoding = extract::document_encoding(&start, payload.charset(), top_level.as_deref());
         let mut rest = Cursor::new(start).chain(payload.take(PAGE_BYTES_MAX));
         let scope_as_sent = scope.clone().in_encoding(encoding);
-        // A character set that is no superset of ASCII is not rewritten as it is, but in UTF-8.
+        // The rewriter needs a superset of ASCII, so other character sets are converted to UTF-8.
         let (content, rewriter, sent): (Box<dyn Read + Send>, _, _) =
             match Rewriter::new(scope_as_sent, markup, scripts) {
                 Ok(rewriter) => (Box::new(rest), rewriter, encoding.name()),
@@ -102,7 +105,7 @@ impl Maker for PageBody {
     }
 }
 
-/// What kind of markup a document in XML is, as its beginning says.
+/// Detects the kind of markup of an XML document from its beginning.
 ///
 /// # Errors
 /// The error of the input.
@@ -112,7 +115,7 @@ pub(super) fn xml_markup(payload: PayloadReader) -> io::Result<Option<Markup>> {
     Ok(replay::xml_markup(&start))
 }
 
-/// Reads a style whole and rewrites it, in UTF-8.
+/// Reads a whole style sheet and rewrites it, in UTF-8.
 ///
 /// # Errors
 /// The error of the input.
@@ -123,23 +126,23 @@ pub(super) fn style(payload: PayloadReader, scope: &Scope) -> io::Result<Vec<u8>
     Ok(replay::rewrite_css(&css, scope).into_bytes())
 }
 
-/// Content as it was captured, or a part of it.
+/// Unchanged content, or a part of it.
 pub(super) struct PlainBody {
     payload: PayloadReader,
-    /// Bytes that are still to be passed over.
+    /// Number of bytes still to skip.
     skip: u64,
-    /// Bytes that are still to be sent.
+    /// Number of bytes still to send.
     left: u64,
     _place: Option<Place>,
 }
 
 impl PlainBody {
-    /// All of the payload.
+    /// Returns the whole payload.
     pub(super) fn whole(payload: PayloadReader, place: Option<Place>) -> PlainBody {
         PlainBody::part(payload, 0, u64::MAX, place)
     }
 
-    /// `length` bytes of the payload after the first `skip`.
+    /// Returns `length` bytes of the payload after the first `skip`.
     pub(super) fn part(payload: PayloadReader, skip: u64, length: u64, place: Option<Place>) -> PlainBody {
         PlainBody {
             payload,
@@ -174,7 +177,7 @@ impl Maker for PlainBody {
     }
 }
 
-/// Length of a payload, which is read to its end for it.
+/// Returns the length of a payload. Reads it to its end.
 ///
 /// # Errors
 /// The error of the input.

@@ -1,11 +1,15 @@
-//! Whether an archived page is whole: every part that a browser loads for it is looked up as replay does.
+//! Checks whether an archived page is complete: every part that a browser loads for it is looked up
+//! as in replay.
 //!
-//! Parts are what the page, its styles and its frames refer to and need (`replay::Role::Part`). Of what a browser chooses from (sizes of a
-//! picture, forms of a font, what is for readers without scripts, pictures of a style, which it loads for elements that the page has) nobody
-//! knows which it takes, so it is counted apart. What scripts ask
-//! for is not seen. A part that was captured as a failure or a redirect to what was captured is there: the page looked so.
+//! Parts are the resources that the page, its styles and its frames refer to and need
+//! (`replay::Role::Part`). Alternatives are counted separately, because it is unknown which of them
+//! a browser loads: sizes of a picture, formats of a font, content for readers without scripts, and
+//! pictures of a style, which are loaded only for elements that the page has. Requests of scripts
+//! are not seen. A part also counts as found if its capture is a failure response, or a redirect to
+//! another capture, because the page looked like that.
 //!
-//! Invariants: at most [`PARTS_MAX`] parts are looked up, and [`DOCUMENTS_MAX`] documents of [`DEPTH_MAX`] levels are read.
+//! Invariants: at most [`PARTS_MAX`] parts are looked up, and [`DOCUMENTS_MAX`] documents of
+//! [`DEPTH_MAX`] levels are read.
 
 use std::collections::HashSet;
 
@@ -22,39 +26,40 @@ use super::headers::{redirect, status_of};
 use crate::ask::Answers;
 use crate::stream::Maker as _;
 
-/// Most parts that are looked up.
+/// Maximum number of parts that are looked up.
 const PARTS_MAX: usize = 2_000;
 
-/// Most pages, frames and styles that are read.
+/// Maximum number of pages, frames and styles that are read.
 const DOCUMENTS_MAX: usize = 200;
 
-/// Most levels: a style that a style imports in a frame is on the fourth.
+/// Maximum depth: a style that a style imports in a frame is on the fourth level.
 const DEPTH_MAX: usize = 6;
 
-/// Most bytes that a document may decode to.
+/// Maximum number of bytes that a document may decode to.
 const DOCUMENT_BYTES_MAX: u64 = 64 << 20;
 
-/// Most redirects that are followed from one part.
+/// Maximum number of redirects that are followed from one part.
 const REDIRECTS_MAX: usize = 5;
 
-/// A page, and what became of its parts.
+/// A page, and the results for its parts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CheckedPage {
     /// Its URL.
     pub url: String,
     /// Time of the capture, 14 digits.
     pub timestamp: String,
-    /// Parts found, of all parts: 1 if the page has none.
+    /// Fraction of parts found; 1 if the page has none.
     pub completeness: f64,
-    /// The parts, in the order in which the page refers to them; each once.
+    /// The parts, in the order in which the page first refers to them.
     pub parts: Vec<CheckedPart>,
-    /// Of what a browser chooses from: how many were captured.
+    /// Number of alternatives that were captured.
     pub alternatives_found: usize,
-    /// How many were not.
+    /// Number of alternatives that were not captured.
     pub alternatives_missing: usize,
-    /// Whether there was more than is looked at.
+    /// Whether the check stopped at a limit.
     pub is_cut: bool,
-    /// The captures of all that was found: the parts, what a browser chooses from, and the redirects on the way to them.
+    /// The captures of everything found: the parts, the alternatives, and the redirects that lead
+    /// to them.
     #[serde(skip)]
     pub captures: Vec<CdxRow>,
 }
@@ -64,11 +69,11 @@ pub struct CheckedPage {
 pub struct CheckedPart {
     /// Its URL.
     pub url: String,
-    /// `page`, `style`, `script` or `image` (which is any other part).
+    /// `page`, `style`, `script` or `image` (any other part).
     pub kind: &'static str,
     /// The document that refers to it.
     pub referrer: String,
-    /// What is shown for it; absent if it is missing.
+    /// The capture shown for it; absent if it is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<FoundPart>,
 }
@@ -76,27 +81,27 @@ pub struct CheckedPart {
 /// The capture that is shown for a part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FoundPart {
-    /// Its time, 14 digits.
+    /// Time of the capture, 14 digits.
     pub timestamp: String,
-    /// Seconds from the page's own time: negative if it is earlier.
+    /// Seconds from the page's own time; negative if the capture is earlier.
     pub seconds_away: i64,
-    /// Its status; 0 if it has none.
+    /// Status code; 0 if it has none.
     pub status: u16,
-    /// The rule by which a capture of another URL stands in.
+    /// The rule by which a capture of a similar URL was used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fuzzy: Option<String>,
 }
 
 impl CheckedPage {
-    /// Parts that are missing.
+    /// Returns the missing parts.
     pub fn missing(&self) -> impl Iterator<Item = &CheckedPart> {
         self.parts.iter().filter(|part| part.found.is_none())
     }
 }
 
-/// Checks the capture of `url` nearest to `at` (digits), or the current one. `goes_on` is asked before each look-up and each piece of a
-/// document that is read, and told how many look-ups there were; where it says no, the rest is left out
-/// ([`is_cut`](CheckedPage::is_cut)).
+/// Checks the capture of `url` nearest to `at` (digits), or the current one. `goes_on` is called
+/// with the number of look-ups so far, before each look-up and each piece of a document. If it
+/// returns false, the rest is left out ([`is_cut`](CheckedPage::is_cut)).
 ///
 /// # Errors
 /// [`AskError`] if there is no such capture, or its content cannot be read.
@@ -143,7 +148,7 @@ pub fn check_page(
     })
 }
 
-/// The capture that replay shows.
+/// Returns the capture that replay shows.
 fn look_up(source: &dyn Answers, url: &str, at: Option<&str>) -> Result<RecordBody, AskError> {
     let question = Record {
         url: url.to_owned(),
@@ -155,7 +160,7 @@ fn look_up(source: &dyn Answers, url: &str, at: Option<&str>) -> Result<RecordBo
     Ok(answer.body)
 }
 
-/// A page being checked.
+/// A page that is being checked.
 struct Check<'a> {
     source: &'a dyn Answers,
     timestamp: String,
@@ -163,7 +168,7 @@ struct Check<'a> {
     seen: HashSet<String>,
     documents: usize,
     parts: Vec<CheckedPart>,
-    /// Found and missing.
+    /// Numbers of alternatives found and missing.
     alternatives: (usize, usize),
     is_cut: bool,
     captures: Vec<CdxRow>,
@@ -172,7 +177,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Looks up what a document refers to, and what that refers to.
+    /// Looks up the references of a document, recursively.
     fn walk(
         &mut self,
         referrer: &str,
@@ -214,14 +219,14 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Whether to go on; not asked again after a no.
+    /// Returns whether to continue. Does not call `goes_on` again after it returned false.
     fn goes_on(&mut self) -> bool {
         let looked_up = self.seen.len() - 1;
         self.is_stopped = self.is_stopped || !(self.goes_on)(looked_up);
         !self.is_stopped
     }
 
-    /// Walks on through a part that is a document.
+    /// Continues into a part that is a document.
     fn enter(
         &mut self,
         found: &RecordBody,
@@ -239,14 +244,14 @@ impl Check<'_> {
         let Ok(base) = Url::parse(&found.capture.url) else {
             return Ok(());
         };
-        // A document that cannot be read is shown as far as it can be; its parts are not known.
+        // A document that cannot be read is shown as far as possible; its parts are not known.
         match self.references(found, base, modifier) {
             Ok(references) => self.walk(url, references, (depth + 1, modifier == Modifier::Style)),
             Err(_) => Ok(()),
         }
     }
 
-    /// The capture of a part, behind redirects.
+    /// Returns the capture of a part. Follows redirects.
     fn find(&mut self, url: &str) -> Result<Option<RecordBody>, AskError> {
         let mut url = url.to_owned();
         for _ in 0..=REDIRECTS_MAX {
@@ -260,7 +265,7 @@ impl Check<'_> {
             self.captures.push(found.capture.clone());
             let content = content_of(&found);
             if found.capture.kind == CaptureKind::Revisit && content.capture.kind == CaptureKind::Revisit {
-                // It says that there was something, and that is not here.
+                // It says only that there was content, and the content is not here.
                 return Ok(None);
             }
             if !(300..400).contains(&found.capture.status) {
@@ -274,7 +279,7 @@ impl Check<'_> {
         Ok(None)
     }
 
-    /// Where a redirect leads. What the head of a revisit says comes first.
+    /// Returns the target of a redirect. The header of a revisit takes precedence.
     fn location(&self, found: &RecordBody) -> Option<String> {
         let said_by = |record: &RecordBody| {
             let payload = self.payload(record).ok()?;
@@ -292,7 +297,7 @@ impl Check<'_> {
         PayloadReader::open(opened, DOCUMENT_BYTES_MAX)
     }
 
-    /// What a document refers to.
+    /// Returns the references of a document.
     fn references(
         &mut self,
         found: &RecordBody,
@@ -334,7 +339,8 @@ impl Check<'_> {
     }
 }
 
-/// The record that has the content of a capture; the capture's own, if a revisit has none.
+/// Returns the record with the content of a capture: the original of a revisit, if it has one,
+/// otherwise the capture itself.
 fn content_of(found: &RecordBody) -> &RecordBody {
     match (&found.capture.kind, &found.original) {
         (CaptureKind::Revisit, Some(original)) => original,

@@ -1,4 +1,4 @@
-//! The content of an answer: opened, rewritten or as it was captured, in full or in part.
+//! The content of a response: opened, rewritten or unchanged, whole or in part.
 
 use std::io;
 
@@ -22,7 +22,7 @@ use crate::record::{no_bytes, within};
 use crate::state::State;
 use crate::stream::{self, Wanted};
 
-/// A payload, and what ends its reading when nobody waits for it.
+/// A payload, and a guard that interrupts its reading when nobody waits for it.
 pub(super) struct Opened {
     pub(super) payload: PayloadReader,
     wanted: Wanted,
@@ -41,7 +41,8 @@ pub(super) async fn open(state: &State, content: &RecordBody) -> Result<Opened, 
     Ok(Opened { payload, wanted })
 }
 
-/// Finds a capture and, if it `is_wanted` and has content of its own or of an original, opens that: without a thread being woken between.
+/// Finds a capture. If it `is_wanted` and it or its original has content, opens that on the same
+/// thread.
 pub(super) async fn find_and_open(
     asker: &Asker,
     question: Record,
@@ -63,7 +64,7 @@ pub(super) async fn find_and_open(
     Ok((found.body, opened))
 }
 
-/// The payload of a capture that has one; may block.
+/// Returns the payload of a capture that has one. May block.
 fn payload_of(
     source: &dyn Answers,
     content: &RecordBody,
@@ -85,11 +86,12 @@ fn unreadable(content: &RecordBody, source: io::Error) -> Failure {
     no_bytes(&content.capture, &cannot_read(content, source))
 }
 
-/// How content is sent.
+/// Form in which content is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shown {
     Markup(Markup),
-    /// XML, whose beginning says whether it is a page, a drawing, or data ([`body::xml_markup`]).
+    /// XML, whose beginning decides whether it is a page, a drawing, or data
+    /// ([`body::xml_markup`]).
     Xml,
     Style,
     Plain,
@@ -108,7 +110,7 @@ impl Shown {
             .trim()
             .to_ascii_lowercase();
         match (mime.as_str(), modifier) {
-            // Servers call scripts anything; what is asked for as one is one.
+            // Servers declare scripts with any type, so a part requested as a script is a script.
             (_, Modifier::Script) => Shown::Plain,
             ("text/html", _) => Shown::Markup(Markup::Page),
             ("application/xhtml+xml", _) => Shown::Markup(Markup::Xhtml),
@@ -121,7 +123,7 @@ impl Shown {
     }
 }
 
-/// Answers with content.
+/// Responds with content.
 pub(super) async fn answer(
     state: &State,
     asked: &Asked<'_>,
@@ -156,7 +158,7 @@ pub(super) async fn answer(
     }
 }
 
-/// A page or a drawing, rewritten.
+/// Responds with a page or a drawing, rewritten.
 async fn markup(
     state: &State,
     asked: &Asked<'_>,
@@ -191,7 +193,8 @@ async fn markup(
         .and_then(|mime| mime.split(';').next())
         .unwrap_or("");
     let mime = match (markup, mime) {
-        // The shim is where a browser looks for it that reads the page as what it was rewritten as.
+        // The place of the shim depends on the markup, so the type must be the one that the page
+        // was rewritten as.
         (Markup::Page, _) => "text/html",
         (_, "application/xhtml+xml" | "image/svg+xml" | "application/xml" | "text/xml") => mime,
         (Markup::Xml, _) => "image/svg+xml",
@@ -205,7 +208,7 @@ async fn markup(
     Ok(response)
 }
 
-/// A style, rewritten.
+/// Responds with a style sheet, rewritten.
 async fn style(
     state: &State,
     asked: &Asked<'_>,
@@ -230,7 +233,7 @@ async fn style(
     Ok(response)
 }
 
-/// Content as it was captured, or the range of it that is asked for.
+/// Responds with unchanged content, or the requested range of it.
 async fn plain(
     state: &State,
     asked: &Asked<'_>,
@@ -238,7 +241,7 @@ async fn plain(
     opened: Opened,
 ) -> Result<Response, Failure> {
     let Opened { payload, wanted } = opened;
-    // Decoders need memory for as long as they run; bytes that are stored as they are sent do not.
+    // Decoders need memory while they run; content that is stored unencoded does not.
     let place = match payload.is_encoded() {
         true => Some(state.contents.take(asked.peer).await),
         false => None,

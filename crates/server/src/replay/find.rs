@@ -1,4 +1,4 @@
-//! Finds the capture that an address means.
+//! Finds the capture that an address refers to.
 
 use archive::question::{CaptureKind, CdxQuestion, CdxRow, Record, RecordBody};
 use cdx::{MatchType, Order};
@@ -8,10 +8,11 @@ use crate::ask::Asker;
 use crate::failure::Failure;
 use crate::record;
 
-/// Captures near the time that are looked at for one that can be shown.
+/// Maximum number of captures near the time that are searched for one that can be shown.
 const NEAR_MAX: usize = 50;
 
-/// Whether a capture has content to show by itself; text and metadata made of others have not.
+/// Returns whether a capture has original content to show. Text and metadata derived from other
+/// captures do not count.
 pub(crate) fn can_replay(kind: CaptureKind) -> bool {
     !matches!(
         kind,
@@ -19,17 +20,18 @@ pub(crate) fn can_replay(kind: CaptureKind) -> bool {
     )
 }
 
-/// The capture of `url` nearest to `time`, or the newest one.
+/// Returns the capture of `url` nearest to `time`, or the newest one.
 pub(crate) async fn nearest(asker: &Asker, url: &str, time: &str) -> Result<RecordBody, Failure> {
     nearest_of(asker, url, time, false).await
 }
 
-/// The same, or a capture of a URL that differs from it only in what does not matter ([`urlkey::FUZZY_RULES`]).
+/// Like [`nearest`], but also accepts a capture of a similar URL ([`urlkey::FUZZY_RULES`]).
 pub(super) async fn nearest_like(asker: &Asker, url: &str, time: &str) -> Result<RecordBody, Failure> {
     nearest_of(asker, url, time, true).await
 }
 
-/// The same as [`nearest_like`], and its content, opened, if it `is_wanted` and stands where it was looked for first.
+/// Like [`nearest_like`]. Also opens the content if the first capture found `is_wanted` and can be
+/// shown.
 pub(super) async fn nearest_opened(
     asker: &Asker,
     url: &str,
@@ -55,7 +57,7 @@ fn question(url: &str, time: &str, fuzzy: bool) -> Record {
     }
 }
 
-/// `found`, or the capture near it that has content to show.
+/// Returns `found`, or the nearest capture that has content to show.
 async fn shown(asker: &Asker, found: RecordBody) -> Result<RecordBody, Failure> {
     if can_replay(found.capture.kind) {
         return Ok(found);
@@ -68,7 +70,8 @@ async fn shown(asker: &Asker, found: RecordBody) -> Result<RecordBody, Failure> 
     Ok(RecordBody { fuzzy, ..found })
 }
 
-/// The capture nearest to that of a redirect that leads to its own key (from http to https, say), and that is no redirect itself.
+/// Returns the nearest capture that is not a redirect, for a redirect that leads to its own key
+/// (such as from http to https).
 pub(super) async fn beyond_redirect(asker: &Asker, url: &str, time: &str) -> Result<RecordBody, Failure> {
     near(asker, url, time, |row| {
         can_replay(row.kind) && !(300..400).contains(&row.status)
@@ -98,8 +101,8 @@ async fn near(
     Ok(found)
 }
 
-/// The record that has the content of a capture: for a revisit, which says that it was as before, the capture that
-/// has this content, if it is in the archive.
+/// Returns the record with the content of a capture. For a revisit it is the original with the same
+/// content, if that is in the archive.
 pub(crate) fn content_of(found: RecordBody) -> Result<RecordBody, Failure> {
     match (found.capture.kind, found.original) {
         (CaptureKind::Revisit, Some(original)) => Ok(*original),

@@ -1,4 +1,5 @@
-//! The page around an archived document that is opened by itself on the replay origin, and what is said where there is none.
+//! The page around an archived document that is opened directly on the replay origin, and the page
+//! for a missing document.
 
 use archive::question::CdxRow;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -10,19 +11,21 @@ use super::policy;
 use crate::failure::Failure;
 use crate::present;
 
-/// Its own policy: nothing but a frame of this origin, which no script in it can lead elsewhere.
+/// Policy of this page: it may contain only a frame of this origin, and no script in the frame can
+/// navigate it elsewhere.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; form-action 'none'; base-uri 'none'";
 
-/// Time of the capture of an answer (RFC 7089, section 2.1.1).
+/// Header with the capture time of a response (RFC 7089, section 2.1.1).
 const MEMENTO_DATETIME: HeaderName = HeaderName::from_static("memento-datetime");
 
-/// Whether a reader opens an address by itself, and not in a frame.
+/// Returns whether a reader opens an address directly, and not in a frame.
 pub(super) fn is_alone(asked: &HeaderMap, address: &Address) -> bool {
     let value = |name: &str| asked.get(name).and_then(|value| value.to_str().ok());
     match value("sec-fetch-dest") {
         Some(destination) => destination == "document",
-        // Browsers say it over TLS and on this machine alone. Elsewhere the address decides, and whether a browser asks.
+        // Browsers send this header only over TLS and to this machine. Otherwise the address
+        // decides, and whether the client is a browser.
         None => {
             address.modifier == Modifier::None
                 && value("accept").is_some_and(|accept| accept.contains("text/html"))
@@ -30,14 +33,14 @@ pub(super) fn is_alone(asked: &HeaderMap, address: &Address) -> bool {
     }
 }
 
-/// The frame that shows `address`.
+/// Returns the frame that shows `address`.
 pub(super) fn element(src: &str, title: &str, scripts: Scripts) -> Markup {
     html! {
         iframe.replay name=(replay::FRAME_NAME) title=(title) sandbox=(policy::sandbox(scripts)) src=(src) {}
     }
 }
 
-/// A page with nothing but the frame of an archived page.
+/// Returns a page that contains only the frame of an archived page.
 pub(super) fn alone(address: &Address, key: &str, scripts: Scripts) -> Response {
     let framed = Address {
         key: key.to_owned(),
@@ -64,7 +67,8 @@ pub(super) fn alone(address: &Address, key: &str, scripts: Scripts) -> Response 
     (headers, page.into_string()).into_response()
 }
 
-/// What is shown in the place of a document that is not there. Its text says nothing of what the archive has: scripts can read it.
+/// Returns the page for a missing document. Its text reveals nothing about the archive, because
+/// scripts can read it.
 pub(super) fn missing(failure: &Failure, address: Option<&Address>, scripts: Scripts) -> Response {
     let is_missing = failure.status == StatusCode::NOT_FOUND;
     let title = if is_missing { "Not captured" } else { "Not shown" };
@@ -75,7 +79,8 @@ pub(super) fn missing(failure: &Failure, address: Option<&Address>, scripts: Scr
                 meta charset="utf-8";
                 title { (title) }
                 @if let Some(address) = address && scripts == Scripts::On {
-                    // It tells the bar where the reader is, which then says what is near.
+                    // The shim tells the bar the reader's location, and the bar shows nearby
+                    // captures.
                     script src=(replay::SHIM_PATH) data-key="" data-time=(address.time) data-url=(address.url) {}
                 }
                 style { "body{font:1rem/1.6 system-ui,sans-serif;margin:2rem;color:#1e2226;background:#fff}" }
@@ -90,7 +95,7 @@ pub(super) fn missing(failure: &Failure, address: Option<&Address>, scripts: Scr
     (failure.status, headers, page.into_string()).into_response()
 }
 
-/// Says of which capture an answer is.
+/// Sets the headers that identify the capture of a response.
 ///
 /// `first` is the origin of the TimeGate, if it is known.
 pub(super) fn memento(headers: &mut HeaderMap, capture: &CdxRow, first: Option<&str>) {

@@ -1,36 +1,36 @@
-//! Status and headers of an answer: those of the capture, as far as they mean the same in the archive.
+//! Status and headers of a response: those of the capture, as far as they apply in the archive.
 
 use archive::question::{CaptureKind, CdxRow};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use replay::{Modifier, Role, Scope};
 
-/// What headers of a capture are called that the answer has none of its own for.
+/// Prefix for captured headers that do not apply to the response itself.
 const ORIGINAL: &str = "x-archive-orig-";
 
-/// Headers that the answer takes over as they were.
+/// Captured headers that are copied unchanged.
 const KEPT: [&str; 2] = ["content-language", "content-disposition"];
 
-/// The status of the capture: that of a revisit is its own, if it says one.
+/// Returns the status of the capture. A revisit with a status uses its own.
 pub(super) fn status_of(capture: &CdxRow, of_content: u16) -> StatusCode {
     let status = match (capture.kind, capture.status) {
         (CaptureKind::Revisit, 0) | (_, 0) => of_content,
         (_, status) => status,
     };
     let known = StatusCode::from_u16(status).ok();
-    // Answers without content, or of protocols that were changed to, cannot be sent again.
+    // Responses without content, partial responses and protocol switches cannot be sent again.
     known
         .filter(|known| !known.is_informational() && !matches!(status, 204 | 205 | 206 | 304 | 416))
         .unwrap_or(StatusCode::OK)
 }
 
-/// Where a redirect leads, as it is written.
+/// Returns the unresolved target of a redirect.
 pub(super) fn redirect(status: StatusCode, fields: &[(String, String)]) -> Option<&str> {
     let location = field(fields, "location")?;
     status.is_redirection().then_some(location)
 }
 
-/// A header of the capture, unless it is empty.
+/// Returns a header of the capture, unless it is empty.
 pub(super) fn field<'f>(fields: &'f [(String, String)], name: &str) -> Option<&'f str> {
     let found = fields.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
     found
@@ -38,7 +38,7 @@ pub(super) fn field<'f>(fields: &'f [(String, String)], name: &str) -> Option<&'
         .filter(|value| !value.is_empty())
 }
 
-/// The media type as it was declared.
+/// Returns the declared media type.
 pub(super) fn media(fields: &[(String, String)], capture: &CdxRow) -> HeaderValue {
     let declared = field(fields, "content-type").unwrap_or(&capture.mime);
     let declared = if declared == "unk" { "" } else { declared };
@@ -48,8 +48,8 @@ pub(super) fn media(fields: &[(String, String)], capture: &CdxRow) -> HeaderValu
         .unwrap_or(HeaderValue::from_static("application/octet-stream"))
 }
 
-/// Takes over the headers of the capture: some as they were, `Location` as an address of the archive, all others under names that
-/// mean nothing to a browser.
+/// Copies the headers of the capture: some unchanged, `Location` as an address of the archive, all
+/// others with a prefix that makes browsers ignore them.
 pub(super) fn take_over(
     headers: &mut HeaderMap,
     fields: &[(String, String)],
@@ -73,7 +73,7 @@ pub(super) fn take_over(
     }
 }
 
-/// Sets a header, if the value can stand in one.
+/// Sets a header, if the value is valid in one.
 pub(super) fn set(response: &mut Response, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         response.headers_mut().insert(name, value);

@@ -1,14 +1,15 @@
-//! Archived pages as they were: a second port, the replay origin, shows captures whose references lead to captures; the first port
-//! shows them in a frame, below a bar.
+//! Replay of archived pages. A second port, the replay origin, serves captures whose references
+//! lead to captures. The main port shows them in a frame, below a bar.
 //!
 //! Invariants:
-//! - archived code never shares an origin with the archive's pages and API, nor with other archived pages: it runs on a port of its
-//!   own, and every document there has an origin of its own (`sandbox`, without `allow-same-origin`), so neither cookies nor storage
-//!   nor service workers outlive it;
-//! - nothing that an archived document asks for leaves the archive: its policy ([`policy`]) names this origin alone, and it is
-//!   always in a frame whose own policy keeps it there;
-//! - the replay origin answers nothing but captures: no API, no pages of the archive. It takes no cookies and no tokens, so it shows
-//!   what everybody may see, or the groups that a proxy names.
+//! - Archived code never shares an origin with the archive's pages and API, nor with other archived
+//!   pages. It runs on a separate port, and every document there has a unique origin (`sandbox`,
+//!   without `allow-same-origin`), so no cookies, storage or service workers outlive it.
+//! - No request of an archived document leaves the archive. Its policy ([`policy`]) names only this
+//!   origin, and it is always in a frame whose own policy keeps it there.
+//! - The replay origin serves only captures: no API and no pages of the archive. It accepts no
+//!   cookies and no tokens, so it shows what the public may see, or what the groups named by a
+//!   proxy may see.
 
 mod answer;
 mod bar;
@@ -40,23 +41,24 @@ use replay::Scripts;
 pub struct ReplaySettings {
     /// Address to bind. Port 0 takes any free port.
     pub listen: SocketAddr,
-    /// If `listen` is taken, any free port will do.
+    /// Whether to use any free port if `listen` is in use.
     pub any_port: bool,
-    /// Where browsers reach the replay origin, as in `https://replay.example.org`; `None` if it is where it listens.
+    /// Address at which browsers reach the replay origin, such as `https://replay.example.org`.
+    /// `None` if it is the address of the port.
     pub url: Option<String>,
     /// Whether archived scripts run.
     pub scripts: bool,
 }
 
-/// Where the replay origin is.
+/// Location of the replay origin.
 #[derive(Debug, Clone)]
 pub(crate) struct ReplayPlace {
     pub(crate) settings: ReplaySettings,
     /// The bound address.
     pub(crate) address: SocketAddr,
-    /// Port of the archive's pages.
+    /// Main port, with the archive's pages.
     pub(crate) first_port: u16,
-    /// A word by which requests of this origin's documents are known. Made when the server starts.
+    /// A key that identifies requests of this origin's documents. Generated when the server starts.
     pub(crate) key: String,
 }
 
@@ -68,14 +70,15 @@ impl ReplayPlace {
         }
     }
 
-    /// The origin of the first port for who reached this one with `headers`; `None` where a proxy gave it another name.
+    /// Returns the origin of the main port for a client that reached this port with `headers`.
+    /// `None` if a proxy gave it another name.
     pub(crate) fn first_origin(&self, headers: &HeaderMap) -> Option<String> {
         let host = headers.get(header::HOST)?.to_str().ok()?;
         let is_direct = self.settings.url.is_none();
         is_direct.then(|| format!("http://{}:{}", without_port(host), self.first_port))
     }
 
-    /// The origin for a browser that reached the first port with `headers`.
+    /// Returns the replay origin for a browser that reached the main port with `headers`.
     pub(crate) fn origin(&self, headers: &HeaderMap) -> String {
         if let Some(url) = &self.settings.url {
             return url.trim_end_matches('/').to_owned();
@@ -86,12 +89,12 @@ impl ReplayPlace {
     }
 }
 
-/// A key for the addresses of one server: 128 random bits.
+/// Returns a key for the addresses of one server: 128 random bits.
 pub(crate) fn new_key() -> String {
     format!("{:032x}", system::random::<u128>())
 }
 
-/// A host without its port; an IPv6 address keeps its brackets.
+/// Returns a host without its port. An IPv6 address keeps its brackets.
 fn without_port(host: &str) -> &str {
     match host.rfind(':') {
         Some(colon) if !host[colon..].contains(']') => &host[..colon],

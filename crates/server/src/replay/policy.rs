@@ -3,11 +3,12 @@
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use replay::Scripts;
 
-/// Put into an answer without the shim: as a document of its own it runs no scripts, because nothing would stand before them.
+/// Marks a response without the shim. Opened as a document it runs no scripts, because the shim
+/// would not run before them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unscripted;
 
-/// What a frame may do that shows an archived document.
+/// Returns the permissions of a frame that shows an archived document.
 pub(super) fn sandbox(scripts: Scripts) -> &'static str {
     match scripts {
         Scripts::On => "allow-scripts allow-forms",
@@ -15,10 +16,12 @@ pub(super) fn sandbox(scripts: Scripts) -> &'static str {
     }
 }
 
-/// Sets the headers of every answer that is archived content. `host` is what the request names this origin.
+/// Sets the headers of every response with archived content. `host` is the name of this origin in
+/// the request.
 ///
-/// The policy names this origin in full beside `'self'`, because the document has no origin that `'self'` could stand for in all
-/// browsers. It says `sandbox` itself, so that a document is confined where no frame confines it.
+/// The policy names this origin explicitly in addition to `'self'`, because the document has no
+/// origin that `'self'` matches in all browsers. It contains `sandbox`, so that a document is also
+/// confined outside a frame.
 pub(super) fn confine(headers: &mut HeaderMap, host: &str, scripts: Scripts) {
     let own = match is_plain(host) {
         true => format!("'self' http://{host} https://{host}"),
@@ -37,10 +40,11 @@ pub(super) fn confine(headers: &mut HeaderMap, host: &str, scripts: Scripts) {
     }
 }
 
-/// Headers of every archived content.
+/// Headers of every response with archived content.
 const HEADERS: [(HeaderName, &str); 5] = [
-    // A content security policy says nothing of WebRTC in Chromium, nor of connections that are opened ahead of a request. This header
-    // does, and frames made by `srcdoc`, `javascript:` or a script inherit it. Redirects lead to captures, as the policy has it.
+    // In Chromium a content security policy does not cover WebRTC, nor connections that are opened
+    // before a request. This header does, and frames made by `srcdoc`, `javascript:` or a script
+    // inherit it. Redirects are allowed because they lead to captures, which the policy enforces.
     (
         HeaderName::from_static("connection-allowlist"),
         "(response-origin);redirects=allow;webrtc=block",
@@ -49,23 +53,24 @@ const HEADERS: [(HeaderName, &str); 5] = [
     // Without this, browsers look up host names in links before a click.
     (HeaderName::from_static("x-dns-prefetch-control"), "off"),
     (header::REFERRER_POLICY, "no-referrer"),
-    // A document has no origin, so what it loads here comes from elsewhere to the browser.
+    // A document has no origin, so the browser treats all its requests to this origin as
+    // cross-origin.
     (
         HeaderName::from_static("cross-origin-resource-policy"),
         "cross-origin",
     ),
 ];
 
-/// Whether a host can stand in a policy.
+/// Returns whether a host is safe in a policy.
 pub(super) fn is_plain(host: &str) -> bool {
     let plain =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b':' | b'[' | b']' | b'_');
     !host.is_empty() && host.bytes().all(plain)
 }
 
-/// Lets a document of this origin read what it fetches, and use fonts and modules. It has no origin of its own (`null`), as documents
-/// that other sites put into a sandbox; what tells them apart is the key in the addresses that it asks for, which nobody can know who
-/// could not read such a document.
+/// Lets a document of this origin read its responses, and use fonts and modules. Its origin is
+/// `null`, as for documents that other sites put into a sandbox. The key in the requested address
+/// tells them apart: only a client that could read such a document knows the key.
 pub(super) fn share(asked: &HeaderMap, is_keyed: bool, headers: &mut HeaderMap) {
     let is_null = asked.get(header::ORIGIN).is_some_and(|origin| origin == "null");
     if is_null && is_keyed {

@@ -1,4 +1,4 @@
-//! The replay origin: what its port answers, and what happens to every request.
+//! The replay origin: the routes of its port, and the steps common to all its requests.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::routes::{health, misaddressed, robots};
 use crate::state::{Common, Peer, State};
 
-/// The whole port as one service.
+/// Returns the whole port as one service.
 pub(crate) fn router(state: Arc<Common>) -> Router {
     Router::new()
         .route(SHIM_PATH, get(shim))
@@ -48,7 +48,7 @@ async fn shim() -> Response {
     (headers, SHIM).into_response()
 }
 
-/// Checks the name of the server, finds out who asks, and confines every answer.
+/// Checks the host name, identifies the client, and confines every response.
 async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: Next) -> Response {
     let asked = request.headers().clone();
     let begun = system::now();
@@ -86,8 +86,8 @@ fn host_of(asked: &HeaderMap) -> String {
     host.unwrap_or_default().to_owned()
 }
 
-/// Gives a request the archive as who sent it may see it: everybody, or the groups that a proxy names. What people sign in with is
-/// left aside: it would be the reader's, and not that of the script that asks.
+/// Gives a request the archive as the public may see it, or the groups named by a proxy. The
+/// reader's session is ignored, because the request may come from an archived script.
 async fn admit(state: &Arc<Common>, request: &mut Request) -> Result<(), Failure> {
     if let Some(failure) = misaddressed(state, request) {
         return Err(failure);
@@ -108,7 +108,7 @@ fn preflight() -> Response {
     (StatusCode::NO_CONTENT, headers).into_response()
 }
 
-/// Answers with the capture that the address names.
+/// Responds with the capture that the address names.
 async fn captured(Shared(common): Shared<Arc<Common>>, request: Request) -> Response {
     let scripts = common
         .replay_place()
@@ -175,7 +175,8 @@ async fn answered(
     answer::with(state, &asked, found, opened).await
 }
 
-/// Whether an address may stay as it is: the time of a page decides which captures its references lead to, so its address has it in full.
+/// Returns whether an address needs no redirect. The time of a page decides which captures its
+/// references lead to, so its address must contain the exact time.
 fn is_exact(address: &Address, capture: &CdxRow) -> bool {
     let is_page = matches!(address.modifier, Modifier::None | Modifier::Page | Modifier::Raw);
     !is_page || address.time.starts_with(&capture.timestamp)
@@ -188,7 +189,7 @@ fn found_at(address: &str) -> Response {
     }
 }
 
-/// Path and query of an address on this port, for the first port.
+/// Returns path and query of an address on this port, for the main port.
 pub(super) fn path(uri: &Uri) -> &str {
     uri.path_and_query().map_or("/", |path| path.as_str())
 }

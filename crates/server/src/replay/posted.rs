@@ -1,8 +1,9 @@
 //! Finds the capture that answers a request with a body.
 //!
-//! Pages ask one URL for many things, so the answer nearest in time is often another one. In order: the capture whose URL has the body in
-//! it, as pywb keeps it; of the captures of the URL that whose own request, which stands beside it in its file, had this body; of the
-//! answers to a POST the one nearest in time; any nearest in time.
+//! Pages send different requests to one URL, so the answer nearest in time is often the wrong one.
+//! In order of preference: the capture whose URL contains the body, as pywb stores it; the capture
+//! of the URL whose request record, stored next to it, had this body; the answer to a POST that is
+//! nearest in time; any answer nearest in time.
 
 use std::time::{Duration, Instant};
 
@@ -19,19 +20,19 @@ use crate::failure::{Code, Failure};
 
 const METHOD: &str = "POST";
 
-/// How the body of a request is looked up behind the query.
+/// Prefix of a body in the query of a URL.
 const METHOD_IN_QUERY: &str = "__wb_method=POST";
 
-/// Longest body that is looked up, in bytes.
+/// Maximum length of a body that is looked up, in bytes.
 const BODY_BYTES_MAX: usize = 64 << 10;
 
-/// Captures near the time whose requests are looked at.
+/// Maximum number of captures near the time whose requests are compared.
 const NEAR_MAX: usize = 50;
 
-/// How long their requests are looked at.
+/// Time limit for comparing their requests.
 const LOOK_MAX: Duration = Duration::from_secs(4);
 
-/// The capture that answers a request.
+/// Returns the capture that answers a request.
 pub(super) async fn find(
     asker: &Asker,
     address: &Address,
@@ -69,7 +70,7 @@ pub(super) async fn find(
     }
 }
 
-/// Of the captures of a URL, that of the same request; else the answer to another POST.
+/// Returns the capture of a URL with the same request, or else the answer to another POST.
 async fn answer_to(
     asker: &Asker,
     address: &Address,
@@ -101,7 +102,8 @@ async fn answer_to(
         .await
 }
 
-/// The first of captures whose request was this one; may block. One that cannot be read is passed over: replay says so of what is shown.
+/// Returns the first capture with the same request. May block. Captures that cannot be read are
+/// skipped: replay reports an unreadable capture when it shows it.
 fn first_like(
     source: &dyn Answers,
     rows: &[CdxRow],
@@ -132,7 +134,8 @@ fn record_of(source: &dyn Answers, row: &CdxRow) -> Option<RecordBody> {
     Some(answer.body)
 }
 
-/// The body of a request; of a form in parts (RFC 7578) without the line between them, which a browser makes up each time.
+/// Returns the body of a request. In a multipart form (RFC 7578) the boundary is removed, because
+/// browsers generate a new one each time.
 fn without_boundary(request: &SentRequest) -> Vec<u8> {
     let boundary = request.content_type.split(';').find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;

@@ -1,8 +1,8 @@
-//! `/replay-check?url=...&at=...`: how much of an archived page is there, and what is missing. The bar fetches the figure from it when a
-//! reader asks.
+//! `/replay-check?url=...&at=...`: how complete an archived page is, and which parts are missing.
+//! The bar fetches the figure when a reader asks for it.
 //!
-//! The work is bounded as in [`check_page`], by [`TIME_MAX`], and by the places for contents that are being read. It ends early if
-//! nobody waits for it.
+//! The work is bounded as in [`check_page`], by [`TIME_MAX`], and by the permits for reading
+//! contents. It ends early if the client disconnects.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -22,13 +22,13 @@ use crate::query::Query;
 use crate::state::{Context, Peer};
 use crate::stream::Wanted;
 
-/// How long parts are looked up. Most pages need a hundredth of it.
+/// Time limit for looking up parts. Most pages need a hundredth of it.
 const TIME_MAX: Duration = Duration::from_secs(8);
 
-/// Most missing parts that are listed.
+/// Maximum number of missing parts that are listed.
 const LISTED_MAX: usize = 200;
 
-/// Where the page of a capture is checked.
+/// Returns the address of the check of a capture's page.
 pub(super) fn address(url: &str, time: &str) -> String {
     link::with("/replay-check", &[("url", Some(url)), ("at", Some(time))])
 }
@@ -98,7 +98,7 @@ fn content(checked: &CheckedPage) -> Markup {
     }
 }
 
-/// The figure, in one line.
+/// Shows the figure in one line.
 fn figure(checked: &CheckedPage) -> Markup {
     let all = checked.parts.len();
     let missing = checked.missing().count();

@@ -1,8 +1,9 @@
-//! The content of a capture as it is sent: piece by piece, decoded, in UTF-8, with links to this server.
+//! The content of a capture in the form that is sent: piece by piece, decoded, in UTF-8, with links
+//! to this server.
 //!
-//! Invariant: a piece reads or returns about [`PIECE_BYTES`] of content, so its memory is bounded. At most
-//! [`CONTENT_BYTES_MAX`] are read and shown, whatever the record decodes to. If content is left out, the end
-//! says so where the type allows it.
+//! Invariant: each piece reads or returns about [`PIECE_BYTES`] of content, so its memory is
+//! bounded. At most [`CONTENT_BYTES_MAX`] are read and shown, even if the record decodes to more.
+//! If content is left out, a note at the end says so where the type allows it.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,23 +23,23 @@ use super::rewriter::{Rewriter, first_base};
 use super::show::Show;
 use crate::stream::Maker;
 
-/// Most bytes of a content that are shown.
+/// Maximum number of bytes of a content that are shown.
 pub(crate) const CONTENT_BYTES_MAX: u64 = 64 << 20;
 
-/// Bytes of a page in which its `base` is searched before anything is sent.
+/// Number of bytes of a page that are searched for its `base` before anything is sent.
 const BASE_BYTES_MAX: u64 = 4 << 20;
 
-/// Bytes of content read for a piece (for HTML: returned). A multiple of three, so that pieces in Base64 need
-/// no padding.
+/// Number of bytes of content read for a piece (for HTML: returned). A multiple of three, so that
+/// pieces in Base64 need no padding.
 const PIECE_BYTES: usize = 3 << 14;
 
 /// The note after the last byte that is shown.
 const NOTE: &str = "Weft shows the first 64 MiB of this content; the record has all of it.";
 
-/// Bytes of content that are searched for its title.
+/// Number of bytes of content that are searched for its title.
 const TITLE_BYTES_MAX: u64 = 256 << 10;
 
-/// The title in the content of a capture; `None` if it cannot be read.
+/// Returns the title in the content of a capture, or `None` if it cannot be read.
 pub(super) fn title(sources: &Sources, record: &RecordBody, interrupt: &Interrupt) -> Option<String> {
     let opened = archive::open_record(sources, record, interrupt).ok()?;
     let payload = PayloadReader::open(opened, TITLE_BYTES_MAX).ok()?;
@@ -55,7 +56,7 @@ pub(super) fn title(sources: &Sources, record: &RecordBody, interrupt: &Interrup
 pub(crate) struct Content {
     form: Form,
     part: Part,
-    /// One of the places for contents that may be read at a time. Held until nothing more is read.
+    /// Permit to read a content. Held until the reading ends.
     _place: Place,
 }
 
@@ -67,7 +68,7 @@ enum Form {
     Drawing(PayloadReader),
 }
 
-/// A text with two users: the rewriter reads it, and the content asks how it ended.
+/// A text with two users: the rewriter reads it, and the content checks how it ended.
 #[derive(Clone)]
 struct SharedText(Arc<Mutex<TextReader>>);
 
@@ -119,7 +120,8 @@ impl Content {
         let first_base = match show {
             Show::Html => {
                 let start = text(payload(BASE_BYTES_MAX)?)?;
-                // If the beginning cannot be read, the page is shown as far as possible, without a `base`.
+                // If the beginning cannot be read, the page is shown as far as possible, without a
+                // `base`.
                 first_base(start, &spot).unwrap_or_default()
             }
             _ => None,
@@ -142,7 +144,7 @@ impl Content {
         })
     }
 
-    /// The HTML before and after the content: for a drawing, the page around it.
+    /// Returns the HTML before and after the content. Only a drawing has any.
     fn frame(&self) -> [String; 2] {
         match self.form {
             Form::Drawing(_) => drawing(),
@@ -176,8 +178,8 @@ impl Maker for Content {
 }
 
 impl Form {
-    /// Appends the next piece of content to `sent`, and at the end the note. Returns whether that was the
-    /// end.
+    /// Appends the next piece of content to `sent`, and at the end the note. Returns whether that
+    /// was the end.
     fn is_over_after(&mut self, sent: &mut Vec<u8>) -> io::Result<bool> {
         let piece = match self {
             Form::Html(rewriter, _) => rewriter.next_piece()?.unwrap_or_default(),
@@ -195,7 +197,7 @@ impl Form {
         Ok(is_over)
     }
 
-    /// The note if content was left out. A picture has no place for a note, so it just ends.
+    /// Returns the note if content was left out. A picture cannot contain a note, so it just ends.
     fn note(&self) -> String {
         match self {
             Form::Html(_, text) if text.lock().is_cut() => html! { hr; p { (NOTE) } }.into_string(),
@@ -220,8 +222,9 @@ fn read_piece(source: &mut dyn Read) -> io::Result<Vec<u8>> {
     Ok(piece)
 }
 
-/// The page around a drawing, before and after its Base64. The drawing is a picture in the page, because an
-/// SVG document of its own could contain HTML, which the policy does not stop completely.
+/// Returns the page around a drawing, before and after its Base64. The drawing is a picture in the
+/// page, because a separate SVG document could contain HTML, which the policy does not stop
+/// completely.
 fn drawing() -> [String; 2] {
     const PLACE: &str = "data:image/svg+xml;base64,";
     let page = html! {

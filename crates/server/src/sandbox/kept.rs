@@ -1,30 +1,30 @@
-//! Which elements and attributes of archived HTML are kept.
+//! Lists the elements and attributes of archived HTML that are kept.
 //!
-//! Attributes are kept by name from a list, because a browser may open a connection for one that nobody here
-//! has thought of, before it asks the policy. No attribute on the list contains an address. The few that may
-//! contain one are [`Place`]s and are checked one by one.
+//! Attributes are kept by name from a list, because a browser may open a connection for an
+//! attribute unknown to this program before it checks the policy. No attribute on the list contains
+//! an address. The few that may contain one are [`Place`]s and are checked one by one.
 
-/// What happens to an element.
+/// How an element is rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It is kept, with the attributes that are kept.
+    /// Kept, with those attributes that are kept.
     Kept,
     /// Its tags are removed; its content is kept.
     Unwrapped,
-    /// It is removed with its content.
+    /// Removed with its content.
     Dropped,
-    /// It shows another document. A link to that document, named by this word, replaces it, and its content
-    /// is removed.
+    /// Shows another document. A link to that document, with this word as its label, replaces the
+    /// element, and its content is removed.
     Frame(&'static str),
-    /// The same, but its content is kept, as a browser does that cannot show the document.
+    /// Like `Frame`, but its content is kept, as a browser does if it cannot show the document.
     Embedded(&'static str),
-    /// It contains CSS.
+    /// Contains CSS.
     Style,
-    /// It contains text with line ends. HTML no longer has a name for such an element.
+    /// Contains preformatted text. The element is obsolete, so it is written as `pre`.
     Preformatted,
 }
 
-/// What happens to the element `name` (in lower case).
+/// Returns how the element `name` (in lower case) is rewritten.
 pub(super) fn fate(name: &[u8]) -> Fate {
     match name {
         // Without scripts a template is never shown.
@@ -40,13 +40,14 @@ pub(super) fn fate(name: &[u8]) -> Fate {
     }
 }
 
-/// Whether a name can be written unchanged, because nothing in it can end or begin a tag.
+/// Returns whether a name can be written unchanged, because no character in it can end or begin a
+/// tag.
 fn is_plain(name: &[u8]) -> bool {
     let plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
     name.first().is_some_and(u8::is_ascii_lowercase) && name.iter().all(plain)
 }
 
-/// Whether the element `name` has no end tag.
+/// Returns whether the element `name` has no end tag.
 pub(super) fn is_void(name: &[u8]) -> bool {
     matches!(
         name,
@@ -64,22 +65,23 @@ pub(super) fn is_void(name: &[u8]) -> bool {
     )
 }
 
-/// What a browser uses the value of an attribute for.
+/// How a browser uses the value of an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// It is not an address.
+    /// Not an address.
     None,
-    /// It is where a click leads.
+    /// Target of a click.
     Link,
-    /// It is a place in the same page.
+    /// A place in the same page.
     Inside,
-    /// It is a picture, kept if the address contains the picture itself.
+    /// A picture, kept if the address contains the picture itself.
     Picture,
-    /// It is the document in a frame.
+    /// The document in a frame.
     Framed,
 }
 
-/// How the attribute `name` of the element `element` is used, both in lower case. `None` if it is not kept.
+/// Returns how the attribute `name` of the element `element` is used, both in lower case. Returns
+/// `None` if it is not kept.
 pub(super) fn place(element: &[u8], name: &[u8]) -> Option<Place> {
     Some(match (element, name) {
         (b"a" | b"area", b"href" | b"xlink:href") => Place::Link,
@@ -106,7 +108,7 @@ fn is_kept(name: &[u8]) -> bool {
     }
 }
 
-/// Attributes that contain no address. Each list is sorted, because it is searched by bisection.
+/// Attributes that contain no address. Each list is sorted for binary search.
 const KEPT: [&[&str]; 3] = [HTML, SVG, MATHML];
 
 const HTML: &[&str] = &[

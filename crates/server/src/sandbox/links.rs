@@ -1,8 +1,9 @@
-//! Links of an archived page. Each leads to what this archive has of its target.
+//! Links of an archived page. Each leads to this archive's page about its target.
 //!
-//! `<a href>` (also in drawings) and `<area href>` become `/page?url=...&at=...` with the time of the page
-//! they are on. If the target was not captured, that page says so. Places in the same page and `mailto:` are
-//! kept; everything else that could lead somewhere loses its address ([`super::kept`]).
+//! `<a href>` (also in drawings) and `<area href>` become `/page?url=...&at=...` with the capture
+//! time of the page that contains them. If the target was not captured, that page says so.
+//! Fragments of the same page and `mailto:` are kept; all other attributes that could lead
+//! somewhere lose their address ([`super::kept`]).
 
 use archive::question::CdxRow;
 use url::Url;
@@ -26,22 +27,22 @@ impl Spot {
         }
     }
 
-    /// The address of the page.
+    /// Returns the address of the page.
     pub(super) fn url(&self) -> Option<&Url> {
         self.url.as_ref()
     }
 
-    /// Whether browsers read the page as XML.
+    /// Returns whether browsers parse the page as XML.
     pub(super) fn is_xml(&self) -> bool {
         self.is_xml
     }
 
-    /// The last label of the host.
+    /// Returns the last label of the host.
     pub(super) fn top_level(&self) -> Option<&str> {
         self.url.as_ref()?.domain()?.rsplit('.').next()
     }
 
-    /// What a reference becomes, resolved against `base`.
+    /// Returns the rewritten form of a reference, resolved against `base`.
     pub(super) fn lead(&self, base: Option<&Url>, reference: &str) -> Lead {
         let reference = trimmed(reference);
         if reference.starts_with('#') {
@@ -68,14 +69,14 @@ impl Spot {
         }
     }
 
-    /// The document that a frame shows, if its address is http or https.
+    /// Returns the document that a frame shows, if its address is http or https.
     pub(super) fn framed(&self, base: Option<&Url>, reference: &str) -> Option<Url> {
         let mut target = resolved(base, trimmed(reference))?;
         target.set_fragment(None);
         matches!(target.scheme(), "http" | "https").then_some(target)
     }
 
-    /// The address of this server's page about a URL at this time.
+    /// Returns the address of this server's page about a URL at this time.
     pub(super) fn page_of(&self, target: &Url) -> Option<String> {
         link::if_short(link::page_at(target.as_str(), &link::At::time(&self.at)))
     }
@@ -92,12 +93,12 @@ fn resolved(base: Option<&Url>, reference: &str) -> Option<Url> {
     }
 }
 
-/// What a link becomes.
+/// The rewritten form of a link.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Lead {
-    /// It is kept: it leads to a place in the page or to another program, such as mail.
+    /// Kept: it leads to a place in the page or to another program, such as mail.
     Here(String),
-    /// It leads to a page of this server.
+    /// Leads to a page of this server.
     Page(String),
     Nowhere,
 }

@@ -1,26 +1,26 @@
-//! Stops the tokenizer now and then.
+//! Interrupts the tokenizer at intervals.
 //!
-//! The tokenizer reads a text to its end before it returns anything, so a page that is one long text would be
-//! kept in memory. To stop it, the reader fails: the tokenizer continues where it was when it is called
-//! again. It remembers its place in every state except those of names (html5gum 0.9, `reconsume_in_inline`),
-//! and only these states stop at a `/`.
+//! The tokenizer reads a text to its end before it returns anything, so a page with one long text
+//! would be held in memory. To interrupt it, the reader fails: on the next call the tokenizer
+//! continues where it stopped. It remembers its place in every state except those of names
+//! (html5gum 0.9, `reconsume_in_inline`), and only these states stop at a `/`.
 
 use std::io::{self, Read};
 
 use html5gum::{IoReader, Reader};
 
-/// A page, read with a stop every so many bytes.
+/// A page, read with an interruption after a number of bytes.
 pub(super) struct Paced<R: Read> {
     page: IoReader<R>,
     stop_bytes: usize,
-    /// Bytes read since the last stop.
+    /// Bytes read since the last interruption.
     bytes: usize,
 }
 
 /// Why the tokenizer returns nothing.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Stop {
-    /// It was stopped and may continue.
+    /// It was interrupted and may continue.
     #[error("time to look")]
     Due,
     /// The page cannot be read.

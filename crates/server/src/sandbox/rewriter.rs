@@ -1,5 +1,5 @@
-//! Rewrites a page as a stream. The page is read twice from its beginning: first up to its `base`, then for
-//! the reader.
+//! Rewrites a page as a stream. The page is read twice from its beginning: first up to its `base`,
+//! then to be sent.
 
 use std::io::{self, Read};
 
@@ -11,7 +11,7 @@ use super::links::Spot;
 use super::paced::{Paced, Stop};
 use super::writer::{BaseFinder, Writer};
 
-/// Bytes of a page between two checks whether its base is known.
+/// Number of bytes of a page between two checks whether its base is known.
 const LOOK_BYTES: usize = 1 << 16;
 
 /// Reads a page and returns it rewritten, piece by piece.
@@ -19,8 +19,8 @@ pub(super) struct Rewriter<R: Read> {
     tokenizer: Tokenizer<Paced<R>, Writer>,
 }
 
-/// The first `base` of a page. It applies to links before it too, so it must be known before any link is
-/// written.
+/// Returns the first `base` of a page. It also applies to links before it, so it must be known
+/// before any link is written.
 ///
 /// # Errors
 /// The page's read errors.
@@ -35,7 +35,8 @@ pub(super) fn first_base(text: impl Read, spot: &Spot) -> io::Result<Option<Url>
 }
 
 impl<R: Read> Rewriter<R> {
-    /// Rewrites the page `text`, which is in UTF-8, was captured at `spot`, and whose first `base` is known.
+    /// Rewrites the page `text`, which is in UTF-8, was captured at `spot`, and whose first `base`
+    /// is known.
     pub(super) fn new(text: R, spot: Spot, first_base: Option<Url>, piece_bytes: usize) -> Rewriter<R> {
         let writer = Writer::new(spot, first_base, piece_bytes);
         Rewriter {
@@ -43,7 +44,7 @@ impl<R: Read> Rewriter<R> {
         }
     }
 
-    /// The next piece; `None` at the end.
+    /// Returns the next piece, or `None` at the end.
     ///
     /// # Errors
     /// The page's read errors.
@@ -52,7 +53,7 @@ impl<R: Read> Rewriter<R> {
     }
 }
 
-/// The tokenizer's next token, however often the tokenizer is stopped before it.
+/// Returns the tokenizer's next token. Continues the tokenizer each time it is interrupted.
 fn next<R: Read, E: Emitter>(tokenizer: &mut Tokenizer<Paced<R>, E>) -> io::Result<Option<E::Token>> {
     loop {
         match tokenizer.next() {
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
     use crate::link;
 
-    /// Gives its bytes in pieces.
+    /// Returns its bytes in pieces.
     struct InPieces<'a>(&'a [u8], usize);
 
     impl Read for InPieces<'_> {
@@ -101,7 +102,7 @@ mod tests {
         String::from_utf8(sent).expect("UTF-8")
     }
 
-    /// The tokenizer alone would read all of it before it gives anything.
+    /// The tokenizer alone would read the whole text before it returns anything.
     #[test]
     fn a_long_text_is_given_in_pieces() {
         const PIECE_BYTES: usize = 1000;
@@ -116,7 +117,8 @@ mod tests {
             let mut rewriter = Rewriter::new(html.as_bytes(), spot, None, PIECE_BYTES);
             let mut total = 0;
             while let Some(piece) = rewriter.next_piece().expect("read from memory") {
-                // A piece is due at the first look after so many bytes; each read has at most 16 KiB.
+                // A piece is due at the first check after so many bytes; each read has at most 16
+                // KiB.
                 assert!(piece.len() < 40_000, "{}", piece.len());
                 total += piece.len();
             }
@@ -277,7 +279,7 @@ mod tests {
         check("<noframes>hidden<p></noframes><iframe srcdoc=x></iframe>a", "a");
     }
 
-    /// Whatever state a browser is in, it finds no tag that was not written here.
+    /// In any state of its parser, a browser finds no tag except those written here.
     #[test]
     fn no_tag_begins_in_text_values_comments_or_css() {
         check(

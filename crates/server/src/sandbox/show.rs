@@ -1,8 +1,8 @@
-//! Which content is shown, and as what. Media types are never taken over as they were archived.
+//! Selects the content that is shown, and its form. Archived media types are never used unchanged.
 
 use archive::question::CaptureKind;
 
-/// How a browser shows content, and so how it is sent.
+/// How a browser shows content, which decides how it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Show {
     Html,
@@ -36,17 +36,18 @@ fn show_as(mime: &str) -> Option<Show> {
     }
 }
 
-/// Whether a capture has content to show. A redirect has none of interest, and a reader would take it for the
-/// page.
+/// Returns whether a capture has content worth showing. The content of a redirect is not, and a
+/// reader would take it for the page.
 pub(crate) fn worth_showing(status: u16, mime: &str, kind: CaptureKind) -> bool {
     !(300..400).contains(&status) && can_show(mime, kind)
 }
 
-/// Whether content of this type and kind of capture can be shown.
+/// Returns whether content of this type and kind of capture can be shown.
 pub(super) fn can_show(mime: &str, kind: CaptureKind) -> bool {
     match kind {
         CaptureKind::Wat => false,
-        // A revisit is shown with the content that it refers to. Its own media type says nothing about that.
+        // A revisit is shown with the content that it refers to, which its own media type does not
+        // describe.
         CaptureKind::Wet | CaptureKind::Revisit => true,
         CaptureKind::Arc | CaptureKind::Resource | CaptureKind::Response | CaptureKind::Conversion => {
             show_as(mime).is_some()
@@ -54,8 +55,8 @@ pub(super) fn can_show(mime: &str, kind: CaptureKind) -> bool {
     }
 }
 
-/// How content is shown and the media type it is sent with. HTML, XHTML and SVG are always sent as UTF-8 HTML
-/// made here.
+/// Returns how content is shown and the media type it is sent with. HTML, XHTML and SVG are always
+/// sent as UTF-8 HTML written by this program.
 pub(super) fn shown(mime: &str, kind: CaptureKind) -> (Show, String) {
     let text = "text/plain; charset=utf-8".to_owned();
     let html = "text/html; charset=utf-8".to_owned();

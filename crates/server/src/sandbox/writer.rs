@@ -1,15 +1,15 @@
-//! Reads archived HTML tag by tag and writes it anew, so that it reaches nothing by itself.
+//! Reads archived HTML tag by tag and writes it again, so that it reaches nothing by itself.
 //!
-//! Browsers open connections for some references (frames, `<link rel=preconnect>`) before they ask the
-//! policy, and they read a page in ways that a tokenizer alone cannot predict. So nothing is passed on
-//! unchanged. Invariants:
-//! - every `<` that is sent begins a tag made here, or a document type; in text and values it is a character
-//!   reference, in CSS an escape. So whatever a browser takes for a comment, a script or text, the only tags
-//!   it can find in it are ours;
-//! - only the attributes in [`kept`] are written; the only addresses are places in the page, pictures that
-//!   are their own address, and links to this server.
+//! Browsers open connections for some references (frames, `<link rel=preconnect>`) before they
+//! check the policy, and they parse a page in ways that a tokenizer alone cannot predict. So no
+//! markup is passed on unchanged. Invariants:
+//! - Every `<` that is sent begins a tag or a document type written here. In text and values it is
+//!   a character reference, in CSS an escape. So even if a browser takes a part for a comment, a
+//!   script or text, it finds only tags written here.
+//! - Only the attributes in [`kept`] are written. The only addresses are places in the page,
+//!   pictures in `data:` URLs, and links to this server.
 //!
-//! Addresses in CSS are left to the policy, which browsers ask before they connect to them.
+//! Addresses in CSS are left to the policy, which browsers check before they connect to them.
 
 use html5gum::State;
 use url::Url;
@@ -35,7 +35,7 @@ pub(super) struct Writer {
     spot: Spot,
     /// The address that references are resolved against.
     base: Option<Url>,
-    /// The first `base` with an address that was read so far.
+    /// The first `base` with an address so far.
     told_base: Option<Url>,
     tag: Tag,
     doctype: Doctype,
@@ -47,23 +47,24 @@ pub(super) struct Writer {
     inside: Inside,
     /// Bytes that were not returned yet.
     written: Vec<u8>,
-    /// A piece is returned once it has this many bytes; the last one at the end of the page.
+    /// A piece is returned once it has this many bytes. The last one is returned at the end of the
+    /// page.
     piece_bytes: usize,
     is_over: bool,
 }
 
-/// What the text being read is part of.
+/// Context of the text being read.
 #[derive(Debug, PartialEq, Eq)]
 enum Inside {
     Page,
-    /// A dropped element, and how many elements of its name are open.
+    /// A dropped element, and the number of open elements with its name.
     Dropped(Vec<u8>, u32),
     /// The CSS read so far.
     Style(Vec<u8>),
 }
 
 impl Writer {
-    /// A writer for the page at `spot`, whose first `base` is known.
+    /// Returns a writer for the page at `spot`, whose first `base` is known.
     pub(super) fn new(spot: Spot, first_base: Option<Url>, piece_bytes: usize) -> Writer {
         let mut writer = Writer {
             base: first_base.or_else(|| spot.url().cloned()),
@@ -80,7 +81,8 @@ impl Writer {
             is_over: false,
         };
         if writer.spot.is_xml() {
-            // XML is always laid out in standards mode. This document type selects that mode in HTML.
+            // XML is always laid out in standards mode. This document type selects that mode in
+            // HTML.
             writer.put("<!DOCTYPE html>");
         }
         writer
@@ -90,11 +92,12 @@ impl Writer {
         self.written.extend_from_slice(text.as_bytes());
     }
 
-    /// The tokenizer's state after a start tag, as in a browser without scripts.
+    /// Returns the tokenizer's state after a start tag, as in a browser without scripts.
     fn next_state(&self) -> Option<State> {
         let name = self.tag.name.as_slice();
         let is_markup = match (self.spot.is_xml(), self.foreign_depth > 0) {
-            // Real documents do not escape the content of these elements, whatever type they declare.
+            // Real documents do not escape the content of these elements, even if their type
+            // requires it.
             (true, _) => self.tag.closes_itself || !matches!(name, b"script" | b"style"),
             (false, true) => self.tag.closes_itself || name == b"title",
             (false, false) => false,
@@ -110,7 +113,7 @@ impl Writer {
         }
     }
 
-    /// Whether the `/>` of a start tag ends the element.
+    /// Returns whether the `/>` of a start tag ends the element.
     fn closes_itself(&self) -> bool {
         let foreign = self.foreign_depth > 0 || matches!(self.tag.name.as_slice(), b"svg" | b"math");
         self.tag.closes_itself && (self.spot.is_xml() || foreign)
@@ -126,7 +129,8 @@ impl Writer {
         self.end_style();
         let next = self.next_state();
         let fate = match kept::fate(&self.tag.name) {
-            // Where there are frames, the content for browsers without frames is all there is to read.
+            // In a page with a frameset, the content for browsers without frames is all there is to
+            // read.
             Fate::Unwrapped if self.tag.name == b"noframes" && !self.has_frameset => Fate::Dropped,
             fate => fate,
         };
@@ -183,7 +187,8 @@ impl Writer {
         for attribute in std::mem::take(&mut self.tag.attributes) {
             leads_to_page |= self.write_attribute(&attribute);
         }
-        // Pages of this server must not be shown in a frame, so such a link replaces the whole window.
+        // Pages of this server must not be shown in a frame, so such a link replaces the whole
+        // window.
         if leads_to_page {
             self.put(" target=\"_top\"");
         }
@@ -210,8 +215,8 @@ impl Writer {
         }
     }
 
-    /// Notes the address of a `base`. Only the first one with an address counts (WHATWG HTML, the `base`
-    /// element).
+    /// Notes the address of a `base`. Only the first one with an address counts (WHATWG HTML, the
+    /// `base` element).
     fn take_base(&mut self) {
         let href = self
             .tag

@@ -1,4 +1,4 @@
-//! Puts a report together: asks every node of the layouts in force at once, and stops waiting after a while.
+//! Builds a report: asks every node of the layouts in force at once, with a time limit.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,15 +10,15 @@ use store::{
 
 use super::report::{NodeReport, StoreReport, VolumeCondition, VolumeReport};
 
-/// A node that does not answer within this time is reported as unreachable.
+/// Time limit of a node's answer. A node that does not answer by then is reported as unreachable.
 const ANSWER_TIME: Duration = Duration::from_secs(3);
 
-/// Asks all nodes of a cluster for their state. The caller adds the census and the S3 figures.
+/// Asks all nodes of a cluster for their state. The caller adds the census and the S3 counters.
 pub async fn gather(cluster: &Cluster) -> StoreReport {
     let topology = cluster.topology();
     let roles = node_roles(&topology);
-    // All nodes are asked before the first answer is awaited, so the whole report takes [`ANSWER_TIME`] at
-    // most and not that for each node that is out.
+    // All nodes are asked before the first answer is awaited, so the whole report takes at most
+    // [`ANSWER_TIME`], even if several nodes are down.
     let asked: Vec<_> = roles
         .iter()
         .map(|role| tokio::spawn(ask(std::sync::Arc::clone(&topology), role.clone())))
@@ -26,7 +26,7 @@ pub async fn gather(cluster: &Cluster) -> StoreReport {
     let mut nodes = Vec::with_capacity(roles.len());
     let mut statuses = BTreeMap::new();
     for (role, asked) in roles.iter().zip(asked) {
-        // A panic while one node was asked is a problem of that node's row, not of the report.
+        // A panic while one node was asked affects only that node's row, not the report.
         let answer = asked.await.unwrap_or_else(|error| Err(error.to_string()));
         nodes.push(node_report(role, &answer));
         let Ok(status) = answer else { continue };
@@ -63,10 +63,11 @@ async fn ask(topology: std::sync::Arc<Topology>, role: NodeRole) -> Result<NodeS
     }
 }
 
-/// Every node of the layouts in force once, sorted by name, as the newest layout describes it.
+/// Returns every node of the layouts in force once, sorted by name, as the newest layout describes
+/// it.
 fn node_roles(topology: &Topology) -> Vec<NodeRole> {
     let mut roles = BTreeMap::new();
-    // The current layout comes first: it knows the address that a node moved to.
+    // The current layout comes first, because it has the address of a node that moved.
     for layout in std::iter::once(&topology.layouts.current).chain(&topology.layouts.older) {
         for node in &layout.roles.nodes {
             roles.entry(node.id.clone()).or_insert_with(|| node.clone());
@@ -131,13 +132,13 @@ fn volume_report(
         id: role.id.to_string(),
         node: role.node.to_string(),
         zone: role.zone.clone(),
-        // An older layout still has the weight that the volume had before it was taken out.
+        // An older layout still has the weight that the volume had before it was removed.
         weight: if leaving { 0 } else { role.weight },
         share,
         ..VolumeReport::default()
     };
     let Some(status) = status else {
-        // A node that answers without this volume has another problem than a node that is silent.
+        // A node that answers without this volume has a different problem than an unreachable node.
         let node = nodes
             .iter()
             .find(|node| node.id == report.node && !node.reachable);
@@ -167,7 +168,7 @@ fn volume_report(
     }
 }
 
-/// Share of all replicas that the current layout gives each volume.
+/// Returns the share of all replicas that the current layout gives each volume.
 fn shares(topology: &Topology) -> BTreeMap<VolumeId, f64> {
     let mut counts: BTreeMap<VolumeId, u64> = BTreeMap::new();
     for partition in 0..PARTITIONS {

@@ -1,7 +1,8 @@
-//! The last minutes of a store's work: rates over all its nodes for the charts, and rates of each operation.
+//! The last minutes of a store's work: rates over all its nodes for the charts, and rates of each
+//! operation.
 //!
-//! Nodes count from their start. A node that was restarted, or once did not answer, causes no jump. At most
-//! [`POINTS_MAX`] points are kept.
+//! Nodes count from their start. A node that was restarted, or once did not answer, causes no jump.
+//! At most [`POINTS_MAX`] points are kept.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,7 +13,7 @@ use store::RequestCount;
 use super::StoreReport;
 use crate::history::POINTS_MAX;
 
-/// Figures of one moment.
+/// Values at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Point {
     /// Requests answered by all nodes.
@@ -21,7 +22,7 @@ pub(crate) struct Point {
     pub(crate) bytes_in_per_s: f64,
     /// Content sent by all nodes.
     pub(crate) bytes_out_per_s: f64,
-    /// Mean time to the end of an answer, in milliseconds; 0 if there was no request.
+    /// Mean time to the end of a response, in milliseconds; 0 if there was no request.
     pub(crate) ms_mean: f64,
     /// Bytes that the workers of all nodes read.
     pub(crate) upkeep_bytes_per_s: f64,
@@ -66,17 +67,17 @@ impl History {
         History(Mutex::default())
     }
 
-    /// The points so far, oldest first.
+    /// Returns the points so far, oldest first.
     pub(crate) fn points(&self) -> Vec<Point> {
         self.lock().points.iter().copied().collect()
     }
 
-    /// Rates of `operation` on all nodes.
+    /// Returns the rates of `operation` on all nodes.
     pub(crate) fn node_rate(&self, operation: &str) -> Rate {
         self.lock().nodes.get(operation).copied().unwrap_or_default()
     }
 
-    /// Rates of `operation` at the S3 face.
+    /// Returns the rates of `operation` at the S3 face.
     pub(crate) fn s3_rate(&self, operation: &str) -> Rate {
         self.lock().s3.get(operation).copied().unwrap_or_default()
     }
@@ -103,7 +104,7 @@ impl History {
         inner.points.push_back(point);
     }
 
-    /// A poisoned lock only means that a point may be missing.
+    /// Locks the points. A poisoned lock only means that a point may be missing.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -132,8 +133,8 @@ impl Seen {
     }
 }
 
-/// The work between two samples, by source. A source that is new, or whose counters began again, counts from
-/// the next sample on.
+/// Returns the work between two samples, by source. A source that is new, or whose counters were
+/// reset, counts from the next sample on.
 fn steps(
     last: &BTreeMap<Source, RequestCount>,
     now: &BTreeMap<Source, RequestCount>,
@@ -144,8 +145,9 @@ fn steps(
             source.0.clone(),
             RequestCount {
                 operation: now.operation.clone(),
-                // A smaller count means that the node began anew: there is no step to show. The other counts
-                // only grow with this one; where they were read a moment apart they must not wrap.
+                // A smaller count means that the node was restarted, so there is no step to show.
+                // The other counters only grow together with this one, but they may be read at
+                // slightly different moments, so they must not wrap.
                 count: now.count.checked_sub(was.count)?,
                 failures: now.failures.saturating_sub(was.failures),
                 bytes_in: now.bytes_in.saturating_sub(was.bytes_in),
@@ -231,9 +233,10 @@ mod tests {
         let begun = Instant::now();
         let second = |n: u64| begun + Duration::from_secs(n);
         history.add(second(0), &report(&[("a", 100)], 10));
-        // A second node is seen for the first time: what it did before is not of these two seconds.
+        // A second node is seen for the first time. Its earlier work does not belong to these two
+        // seconds.
         history.add(second(2), &report(&[("a", 140), ("b", 5000)], 30));
-        // The first was started again.
+        // The first node was restarted.
         history.add(second(4), &report(&[("a", 3), ("b", 5010)], 30));
         let per_s: Vec<f64> = history.points().iter().map(|p| p.requests_per_s).collect();
         assert_eq!(per_s, [0.0, 20.0, 5.0]);

@@ -1,4 +1,4 @@
-//! The store's figures in the form that Prometheus reads.
+//! The store's metrics in the Prometheus text format.
 
 use metrics::{Metric, Text};
 use store::upkeep::Census;
@@ -13,7 +13,7 @@ const LAYOUTS_OLDER: Metric = Metric::gauge(
 );
 const NODE_UP: Metric = Metric::gauge("weft_store_node_up", "Whether a node answers.");
 
-/// A figure that every volume has.
+/// A metric of each volume.
 type VolumeFigure = (Metric, fn(&VolumeReport) -> f64);
 
 const VOLUME_FIGURES: [VolumeFigure; 9] = [
@@ -70,7 +70,7 @@ const VOLUME_FIGURES: [VolumeFigure; 9] = [
     ),
 ];
 
-/// A figure that every worker has.
+/// A metric of each worker.
 type WorkerFigure = (Metric, fn(&WorkerStatus) -> f64);
 
 const WORKER_FIGURES: [WorkerFigure; 5] = [
@@ -105,18 +105,18 @@ const WORKER_FIGURES: [WorkerFigure; 5] = [
     ),
 ];
 
-/// A figure of requests.
+/// A metric of requests.
 type RequestFigure = (Metric, fn(&RequestCount) -> u64);
 
-/// The figures of requests.
+/// Metrics of requests.
 struct RequestMetrics {
-    /// Figures that are numbers.
+    /// Metrics that are plain numbers.
     numbers: [RequestFigure; 4],
     seconds: Metric,
 }
 
 impl RequestMetrics {
-    /// By their names: all, failures, bytes in, bytes out, answer times.
+    /// Returns metrics with these names: all, failures, bytes in, bytes out, response times.
     const fn named(names: [&'static str; 5]) -> RequestMetrics {
         let [all, failures, bytes_in, bytes_out, seconds] = names;
         RequestMetrics {
@@ -179,7 +179,7 @@ const CENSUS_WHOLE: Metric = Metric::gauge(
     "Whether everything was as it must be at the last census.",
 );
 
-/// Writes all figures of a report.
+/// Writes all metrics of a report.
 pub(crate) fn write(text: &mut Text, report: &StoreReport) {
     text.one(&LAYOUT, report.layout);
     text.one(&LAYOUTS_OLDER, report.layouts_older.len());
@@ -203,9 +203,9 @@ pub(crate) fn write(text: &mut Text, report: &StoreReport) {
     }
 }
 
-/// Writes the figures of an S3 face or gateway.
+/// Writes the metrics of an S3 face or gateway.
 pub(crate) fn write_s3(text: &mut Text, requests: &[RequestCount], connections: Option<&ConnectionCount>) {
-    // Without one its metrics are left out: zeros would say that it is there and idle.
+    // Without a face its metrics are left out: zeros would mean that it is present and idle.
     let requests: Vec<_> = requests.iter().map(|count| (None, count)).collect();
     if !requests.is_empty() {
         write_requests(text, &S3_REQUESTS, &requests);
@@ -244,8 +244,8 @@ fn write_requests(text: &mut Text, metrics: &RequestMetrics, counts: &[(Option<&
             lines.value(&labels(*node, count), value(count));
         }
     }
-    // All lines of one metric must stand together, after its one declaration; so each metric goes through all
-    // counts, and not each count through all metrics.
+    // All lines of one metric must follow its declaration without interruption. So the outer loop
+    // is over metrics, and the inner one over counts.
     let mut lines = text.begin(&metrics.seconds);
     for (node, count) in counts {
         lines.buckets(
@@ -265,7 +265,7 @@ fn labels<'a>(node: Option<&'a str>, count: &'a RequestCount) -> Vec<(&'static s
 }
 
 fn write_census(text: &mut Text, census: &Census) {
-    // Prometheus counts times in seconds.
+    // Prometheus uses seconds.
     text.one(&CENSUS_TIME, census.time_ms as f64 / 1000.0);
     text.one(&CENSUS_OBJECTS, census.objects);
     let states = [

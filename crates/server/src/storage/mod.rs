@@ -1,8 +1,8 @@
-//! The replicated store beside the archive: how the pages, the API and the metrics learn about its state.
+//! The attached replicated store: how the pages, the API and the metrics learn about its state.
 //!
-//! The server knows a store only through its reports ([`Storage`]): it reads no object and writes none.
-//! Invariants: at most one report is made at a time, and none is requested again within [`REPORT_AGE_MAX`],
-//! however many clients ask.
+//! The server accesses a store only through reports ([`Storage`]): it reads no object and writes
+//! none. Invariants: at most one report is made at a time, and none is requested again within
+//! [`REPORT_AGE_MAX`].
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,16 +21,17 @@ pub use report::{ConnectionCount, NodeReport, StoreReport, VolumeCondition, Volu
 pub(crate) use history::{History, Point, Rate};
 pub(crate) use metrics::{write, write_s3};
 
-/// Every client that asks within this time gets the same report.
+/// Maximum age of a cached report.
 const REPORT_AGE_MAX: Duration = Duration::from_secs(1);
 
-/// The counts of an S3 face or gateway since its start: requests by operation, and connections.
+/// Counters of an S3 face or gateway since its start: requests by operation, and connections.
 pub type FaceCounts = Arc<dyn Fn() -> (Vec<store::RequestCount>, ConnectionCount) + Send + Sync>;
 
 /// A source of reports about a store.
 #[async_trait]
 pub trait Storage: Send + Sync + 'static {
-    /// The state of the store now. It takes seconds at most. Nodes that do not answer are reported as such.
+    /// Returns the current state of the store, within seconds. Nodes that do not answer are
+    /// reported as unreachable.
     async fn report(&self) -> StoreReport;
 }
 
@@ -51,10 +52,10 @@ impl Watch {
         }
     }
 
-    /// A report of now, or one that is at most [`REPORT_AGE_MAX`] old.
+    /// Returns a report that is at most [`REPORT_AGE_MAX`] old.
     pub(crate) async fn report(&self) -> Arc<StoreReport> {
-        // Held while the nodes are asked: whoever comes meanwhile waits for this report and makes no second
-        // one.
+        // Held while the nodes are asked, so concurrent callers wait for this report and do not
+        // start a second one.
         let mut last = self.last.lock().await;
         if let Some((at, report)) = last.as_ref()
             && system::since(*at) < REPORT_AGE_MAX
@@ -69,8 +70,8 @@ impl Watch {
     /// Takes a sample every `interval`, until the task is aborted.
     pub(crate) async fn sample_forever(&self, interval: Duration) {
         let mut ticks = tokio::time::interval(interval.max(Duration::from_millis(100)));
-        // A report may take longer than an interval. The next one then comes a whole interval later, because
-        // nodes that are slow must not be asked without a pause.
+        // A report may take longer than an interval. The next one then starts a whole interval
+        // later, because slow nodes must not be asked without a pause.
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;

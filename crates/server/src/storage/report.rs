@@ -1,4 +1,5 @@
-//! The report about a store. The page, the API, the metrics and the command line all show the same one.
+//! The report about a store. The page, the API, the metrics and the command line all show the same
+//! report.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,16 +15,16 @@ pub struct StoreReport {
     pub layout: u64,
     /// Older layouts from which data may not have moved yet, newest first.
     pub layouts_older: Vec<u64>,
-    /// Number of copies that every object has.
+    /// Number of copies of every object.
     pub replicas: u8,
-    /// Number of copies that the layout asks for, if fewer volumes than that may hold new data.
+    /// Number of copies that the layout requires, if fewer volumes than that may hold new data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas_asked: Option<u8>,
     /// Nodes, sorted by name.
     pub nodes: Vec<NodeReport>,
     /// Volumes, sorted by name.
     pub volumes: Vec<VolumeReport>,
-    /// The last census that this process made or was told of.
+    /// The last census that this process made or received.
     pub census: Option<Census>,
     /// Requests at the S3 face of this process; absent if it has none.
     pub s3: Vec<RequestCount>,
@@ -73,17 +74,17 @@ pub struct NodeReport {
 /// Whether a volume takes part in reads and writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum VolumeCondition {
-    /// It takes part, and has everything that belongs on it.
+    /// Takes part, and has everything that belongs on it.
     #[default]
     #[serde(rename = "in service")]
     InService,
-    /// It takes part, and some of what belongs on it is still missing.
+    /// Takes part, but some data that belongs on it is still missing.
     #[serde(rename = "rebuilding")]
     Rebuilding,
-    /// Its node has taken it out of use.
+    /// Taken out of use by its node.
     #[serde(rename = "out")]
     Out,
-    /// It is only in an older layout: its data is being moved away.
+    /// Only in an older layout: its data is being moved away.
     #[serde(rename = "leaving")]
     Leaving,
     /// Its node does not answer, or does not serve it.
@@ -92,7 +93,7 @@ pub enum VolumeCondition {
 }
 
 impl VolumeCondition {
-    /// The words for it in JSON, on the page and on the terminal.
+    /// Returns its name in JSON, on the page and on the terminal.
     pub fn name(self) -> &'static str {
         match self {
             VolumeCondition::InService => "in service",
@@ -103,7 +104,7 @@ impl VolumeCondition {
         }
     }
 
-    /// Whether reads and writes reach it.
+    /// Returns whether the volume takes part in reads and writes.
     pub fn takes_part(self) -> bool {
         !matches!(self, VolumeCondition::Out | VolumeCondition::Unreachable)
     }
@@ -127,7 +128,7 @@ pub struct VolumeReport {
     /// Failure domain of the volume.
     #[schemars(example = &"local/a")]
     pub zone: String,
-    /// Its share relative to the others, as an administrator set it; 0 while it is being drained.
+    /// Weight relative to other volumes, as set by an administrator; 0 while it is being drained.
     pub weight: u32,
     /// Share of all replicas that the layout gives the volume, 0 to 1.
     pub share: f64,
@@ -149,12 +150,12 @@ pub struct VolumeReport {
     pub tombstones: u64,
     /// Number of replicas marked bad.
     pub bad: u64,
-    /// Number of uploads under way.
+    /// Number of uploads in progress.
     pub staged: u64,
 }
 
 impl StoreReport {
-    /// Requests of all nodes together, by operation.
+    /// Returns the requests of all nodes together, by operation.
     pub fn requests(&self) -> Vec<RequestCount> {
         let mut sums: std::collections::BTreeMap<&str, RequestCount> = std::collections::BTreeMap::new();
         for count in self.nodes.iter().flat_map(|node| &node.requests) {
@@ -170,7 +171,7 @@ impl StoreReport {
 }
 
 impl VolumeReport {
-    /// Used part of its file system, 0 to 1, including the files of other programs.
+    /// Returns the used part of its file system, 0 to 1, including the files of other programs.
     pub fn fill(&self) -> f64 {
         match self.capacity_bytes {
             0 => 0.0,

@@ -1,7 +1,7 @@
-//! What is wrong with a store and what an administrator can do about it, in sentences.
+//! Problems of a store and what an administrator can do about them, as sentences.
 //!
-//! Invariants: if there is no trouble here, the store is whole as far as its report knows; each trouble is
-//! reported once, by the most precise source that knows of it, and names the next step.
+//! Invariants: if there is no problem here, the store is whole as far as its report shows. Each
+//! problem is reported once, by the most precise source, and names the next step.
 
 use store::upkeep::Census;
 use store::{WorkerState, WorkerStatus};
@@ -9,14 +9,15 @@ use store::{WorkerState, WorkerStatus};
 use super::report::{NodeReport, StoreReport, VolumeCondition, VolumeReport};
 use crate::present;
 
-/// A census younger than this, in milliseconds, counts as current.
+/// Maximum age of a census that counts as current, in milliseconds.
 const FRESH_MS: u64 = 60_000;
 
-/// Most objects that a sentence names.
+/// Maximum number of objects that a sentence names.
 const NAMED_MAX: usize = 3;
 
 impl StoreReport {
-    /// Everything that needs an administrator, with what to do next. Empty if all is well.
+    /// Returns all problems that need an administrator, with the next step. Empty if there are
+    /// none.
     pub fn troubles(&self) -> Vec<String> {
         let mut troubles = Vec::new();
         troubles.extend(self.too_few_volumes());
@@ -56,7 +57,7 @@ impl StoreReport {
             VolumeCondition::Unreachable if self.answers(node) => Some(format!(
                 "{what}; give it to the node and start it again, or take it out of the layout (weft store layout plan)"
             )),
-            // That its node does not answer is reported already.
+            // The node itself is already reported.
             VolumeCondition::Unreachable => None,
             VolumeCondition::Rebuilding => Some(format!(
                 "{what}: what belongs on it is not all there yet; weft store repair does not wait for its turn"
@@ -107,7 +108,7 @@ impl StoreReport {
         } else {
             "missing where the new layout wants a copy; data is moving, weft store repair does not wait for its turn"
         };
-        // Volumes count entries whose file is gone among their bad replicas.
+        // Volumes include entries with a missing file in their count of bad replicas.
         let files_known = known_bad
             .saturating_sub(census.replicas_bad)
             .min(census.files_missing);
@@ -152,7 +153,7 @@ impl NodeReport {
         })
     }
 
-    /// Workers that are stuck, and repairs that failed and will be tried again.
+    /// Returns workers that are stuck, and repairs that failed and will be retried.
     fn work(&self) -> Vec<String> {
         let say = |worker: &WorkerStatus| {
             let WorkerStatus { name, last_error, .. } = worker;
@@ -174,7 +175,7 @@ impl NodeReport {
 }
 
 impl VolumeReport {
-    /// Whether there is no room for content. A drained volume needs none.
+    /// Returns whether there is no space for content. A drained volume needs none.
     fn is_full(&self) -> bool {
         self.capacity_bytes > 0 && self.free_bytes == 0 && self.weight > 0
     }
@@ -191,7 +192,7 @@ impl VolumeReport {
     }
 }
 
-/// The age of the census, if it is worth mentioning.
+/// Returns the age of the census, if it is worth mentioning.
 fn age(ms: u64) -> String {
     if ms < FRESH_MS {
         return String::new();
@@ -199,7 +200,7 @@ fn age(ms: u64) -> String {
     format!(" (counted {} ago)", present::span(ms))
 }
 
-/// The first objects, in brackets.
+/// Returns the first objects, in brackets.
 fn names(objects: &[String]) -> String {
     if objects.is_empty() {
         return String::new();

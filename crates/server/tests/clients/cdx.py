@@ -53,7 +53,7 @@ def check_toolkit(name, fetcher):
     equal(fetcher.get_size_estimate("many.example/*", as_pages=True, pageSize=1), 3, f"{name} pages")
 
 
-# The first takes Weft for the server of Common Crawl, the second for the Internet Archive.
+# The first treats Weft as the server of Common Crawl, the second as the Internet Archive.
 check_toolkit("cdx_toolkit (Common Crawl)", cdx_toolkit.CDXFetcher(source=WEFT + "/all-index"))
 check_toolkit("cdx_toolkit (ia)", cdx_toolkit.CDXFetcher(source="ia"))
 offset = cdx_toolkit.CDXFetcher(source=WEFT + "/cdx").get(STORY, limit=1)[0]

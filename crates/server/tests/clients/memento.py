@@ -9,7 +9,7 @@ from memento_client import MementoClient
 WEFT = sys.argv[1]
 STORY = "http://www.story.example/"
 
-# The original is not on the live web: the client is told that it knows of no TimeGate of its own.
+# The original is not on the live web, so the client must not look for a TimeGate there.
 session = requests.Session()
 client = MementoClient(timegate_uri=WEFT + "/timegate/", check_native_timegate=False, session=session)
 

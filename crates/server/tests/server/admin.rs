@@ -1,4 +1,4 @@
-//! Administration is apart from reading: who gets which route, with rules and without.
+//! Administration is separate from reading: which clients get which routes, with rules and without.
 
 use std::collections::BTreeSet;
 
@@ -13,22 +13,22 @@ use crate::fake::owned;
 use crate::port::Running;
 use crate::rights::Place;
 
-/// For whom a route is.
+/// Clients that may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Audience {
-    /// Everybody, who gets what they may see.
+    /// All clients. They get what they may see.
     Everybody,
-    /// Those who administer the archive.
+    /// Administrators.
     Admins,
-    /// Those of them from whom nothing is hidden.
+    /// Administrators from whom nothing is hidden.
     AdminsWhoReadAll,
-    /// Those whom the settings name for it.
+    /// Clients that the settings allow to post.
     Posters,
 }
 
 use Audience::{Admins, AdminsWhoReadAll, Everybody, Posters};
 
-/// Every route, with an address of it.
+/// Every route, with an address for it.
 const ROUTES: &[(&str, &str, Audience)] = &[
     ("GET", "/healthz", Everybody),
     ("GET", "/robots.txt", Everybody),
@@ -139,22 +139,23 @@ async fn status(router: &Router, method: &str, path: &str, headers: &[(&str, &st
     (status, String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Whether somebody gets a route.
+/// Returns whether a client gets a route.
 fn gets(audience: Audience, is_admin: bool, reads_all: bool) -> bool {
     match audience {
         Everybody => true,
         Admins => is_admin,
         AdminsWhoReadAll => is_admin && reads_all,
-        // The settings of these servers name nobody.
+        // The settings of these servers allow nobody to post.
         Posters => false,
     }
 }
 
-/// Walks all routes as somebody.
+/// Requests all routes as one client.
 async fn walk(router: &Router, who: &str, headers: &[(&str, &str)], is_admin: bool, reads_all: bool) {
     for (method, path, audience) in ROUTES {
         let (status, text) = status(router, method, path, headers).await;
-        // Loads over HTTP are off here, and that is said to those alone who could begin them.
+        // Loads over HTTP are disabled here. The response says so only to clients that could start
+        // one.
         let is_refused = status == StatusCode::FORBIDDEN && !text.contains("loads over HTTP are off");
         let expected = gets(*audience, is_admin, reads_all);
         assert_eq!(!is_refused, expected, "{who}: {method} {path}: {status} {text}");
@@ -216,7 +217,7 @@ async fn every_route_says_for_whom_it_is_and_is_for_nobody_else() {
             true,
         )
         .await;
-        // A header of groups from somewhere else, and a name like the role.
+        // A header with groups from an untrusted address, with a name like the role.
         walk(
             &router,
             "a liar",
@@ -226,7 +227,7 @@ async fn every_route_says_for_whom_it_is_and_is_for_nobody_else() {
         )
         .await;
     }
-    // Administering shows no page.
+    // An administrator does not see hidden pages.
     let (_, found) = status(
         &router,
         "GET",
@@ -235,7 +236,7 @@ async fn every_route_says_for_whom_it_is_and_is_for_nobody_else() {
     )
     .await;
     assert!(found.contains("\"total\":0"), "{found}");
-    // Unless the rules say so.
+    // Unless the rules allow it.
     let rules = "[[rule]]\naccess = \"deny\"\ndomain = \"secret.org\"\nexcept = [\"admin\"]\n";
     std::fs::write(place.archive.rights_path(), rules).unwrap();
     walk(
@@ -269,7 +270,8 @@ async fn no_route_of_the_api_is_left_out_of_the_walk() {
     assert!(left_out.is_empty(), "{left_out:?}");
 }
 
-/// The story: somebody keeps an archive on their own machine, writes one rule, and is told "Not for you" by the page of loads.
+/// Regression: the owner of an archive on a local machine wrote one rule, and the page of loads
+/// refused them.
 #[test]
 fn the_owner_on_loopback_administers_and_strangers_do_not() {
     let place = Place::new();
@@ -305,7 +307,7 @@ fn the_owner_on_loopback_administers_and_strangers_do_not() {
             assert!(is_refused(&text), "{method} {path} {from}: {text}");
         }
     }
-    // A server with another name has a proxy in front.
+    // A server with another name is behind a proxy.
     let named = ServerSettings {
         hosts: vec!["archive.example".into()],
         ..ServerSettings::default()

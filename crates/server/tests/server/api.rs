@@ -1,4 +1,4 @@
-//! The JSON API: what the document says is what the routes do.
+//! The JSON API: routes behave as documented in OpenAPI.
 
 use archive::ErrorCode;
 use archive::question::{Body, CdxBody, CdxRow, Inlinks, Question};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::fake::{error, get, router, sample, send};
 use crate::files::Scanned;
 
-/// An address for a documented path, with every required parameter given.
+/// Returns an address for a documented path, with every required parameter.
 pub(crate) fn address(path: &str, operation: &Value) -> String {
     let mut address = path.replace("{id}", "1");
     let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
@@ -26,7 +26,7 @@ pub(crate) fn address(path: &str, operation: &Value) -> String {
     address
 }
 
-/// The schema that an operation's answer has, if it is JSON.
+/// Returns the schema of an operation's answer, if it is JSON.
 pub(crate) fn schema<'a>(document: &'a Value, operation: &Value) -> Option<&'a Value> {
     let reference = &operation["responses"]["200"]["content"]["application/json"]["schema"]["$ref"];
     let name = reference.as_str()?.strip_prefix("#/components/schemas/")?;
@@ -51,7 +51,7 @@ async fn every_documented_route_answers_with_the_documented_fields() {
             continue; // Needs one of three parameters: see the tests of dialects.
         }
         if path.starts_with("/api/v1/sql") {
-            continue; // Answered by another program, whose own tests ask it.
+            continue; // Answered by another program, which has its own tests.
         }
         let address = address(path, operation);
         let reply = get(&router, &address).await;
@@ -220,7 +220,8 @@ async fn a_record_answer_tells_no_path_of_the_server() {
     );
 }
 
-/// An archive with `count` captures that gives at most `limit` of them at once, by cursor.
+/// Returns an archive with `count` captures that returns at most `limit` of them at once, by
+/// cursor.
 fn many_captures(count: usize) -> axum::Router {
     router(move |question| {
         let Question::Cdx(cdx) = question else {
@@ -316,7 +317,7 @@ async fn metrics_are_prometheus_text() {
     types.sort_unstable();
     types.dedup();
     assert_eq!(types.len(), count, "a metric is declared twice");
-    // The archive may be busy: its own figures are left out then, the server's stay.
+    // If the archive is busy, its metrics are left out and the server's are kept.
     let reply = get(&self::router(|_| Err(error(ErrorCode::Unavailable))), "/metrics").await;
     assert_eq!(reply.status, 200);
     assert!(reply.body.contains("weft_up_seconds") && !reply.body.contains("weft_epoch"));
@@ -343,7 +344,7 @@ async fn what_an_asker_has_is_not_sent_again_and_the_rest_is_compressed() {
         assert_eq!(again.header("etag"), tag);
         assert_eq!(ask("if-none-match", "\"x\"").await.status, 200);
         let packed = ask("accept-encoding", "gzip").await;
-        // What fits a packet is sent as it is.
+        // A response that fits into a packet is not compressed.
         let expected = if first.body.len() < 1024 { "" } else { "gzip" };
         assert_eq!(packed.header("content-encoding"), expected, "{path}");
     }
@@ -361,7 +362,7 @@ async fn no_two_operations_have_one_id() {
         .filter_map(|operation| operation["parameters"].as_array())
         .flatten()
     {
-        // The format has it only there.
+        // OpenAPI allows it only there.
         assert!(
             parameter["in"] == "query" || parameter["allowEmptyValue"].is_null(),
             "{parameter}"

@@ -1,4 +1,4 @@
-//! The feed of a search, read as a feed reader does (RFC 4287).
+//! The feed of a search, parsed as by a feed reader (RFC 4287).
 
 use archive::question::{Answer, Body, Question, SearchBody, SearchOrder};
 use quick_xml::events::Event;
@@ -6,7 +6,7 @@ use quick_xml::{Reader, escape};
 
 use crate::fake::{get, router, sample};
 
-/// An element: where it is, its attributes, its text.
+/// An element: its path, its attributes, its text.
 #[derive(Debug, Default)]
 struct Element {
     path: String,
@@ -21,7 +21,7 @@ impl Element {
     }
 }
 
-/// All elements, in their order; panics at what is not well-formed.
+/// Returns all elements in order. Panics if the XML is not well-formed.
 fn elements(xml: &str) -> Vec<Element> {
     let mut reader = Reader::from_str(xml);
     reader.config_mut().check_end_names = true;
@@ -86,7 +86,7 @@ fn texts<'e>(elements: &'e [Element], path: &str) -> Vec<&'e str> {
 #[tokio::test]
 async fn a_feed_has_what_readers_need() {
     let router = router(|question| {
-        // The page of results is asked as well, below.
+        // The page of results is requested as well, below.
         if let Question::Search(search) = question
             && !search.facets
         {
@@ -108,7 +108,7 @@ async fn a_feed_has_what_readers_need() {
     );
     let all = elements(&reply.body);
     assert_eq!(all[0].attribute("xmlns"), "http://www.w3.org/2005/Atom");
-    // One of each, as section 4.1.1 and 4.1.2 ask.
+    // Exactly one of each, as sections 4.1.1 and 4.1.2 require.
     for name in ["id", "title", "updated", "author/name"] {
         assert_eq!(texts(&all, &format!("/feed/{name}")).len(), 1, "{name}");
     }
@@ -142,7 +142,7 @@ async fn a_feed_has_what_readers_need() {
         let reply = get(&router, address.1).await;
         assert_eq!(reply.status, 200, "{address:?}");
     }
-    // The same again, and other ids for other queries and entries.
+    // The same feed again; other queries and entries have other ids.
     assert_eq!(get(&router, path).await.body, reply.body);
     let mut ids = texts(&all, "/feed/entry/id");
     ids.extend(texts(&all, "/feed/id"));

@@ -1,4 +1,4 @@
-//! Reading the archive in a real browser.
+//! Tests of the pages in a real browser.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::loaded::{Loaded, load};
 use crate::port::Running;
 use crate::web;
 
-/// A browser before a server over the made-up web, and a trap that counts connections to the outside.
+/// A browser, a server over the sample web, and a trap that counts connections to the outside.
 struct Scene {
     browser: Browser,
     server: Running,
@@ -65,7 +65,7 @@ impl Scene {
         self.browser.go(&format!("http://{}{path}", self.server.address));
     }
 
-    /// Path and query of the page that is open.
+    /// Returns path and query of the current page.
     fn path(&self) -> String {
         let address = self.browser.address();
         let rest = address.strip_prefix(&format!("http://{}", self.server.address));
@@ -86,7 +86,8 @@ impl Scene {
     }
 }
 
-/// Rules that hide nothing from the public, with words that break layouts, and a register of takedowns.
+/// Writes rules that hide nothing from the public and contain words that break layouts, and a
+/// register of takedowns.
 pub(crate) fn govern(archive: &Archive) {
     let long = "Donaudampfschifffahrtsgesellschaftskapitaen".repeat(6);
     let rules = format!(
@@ -195,8 +196,8 @@ fn search_and_follow_to_a_page_an_in_link_a_domain_and_back() {
     );
 }
 
-/// The story: a reader looks at a page that tries everything. Nothing of it may run, nothing may be asked of
-/// the outside, not even a connection, and nothing may be asked of this server in the reader's name.
+/// A reader opens a page that tries every attack. It must run no code, open no connection to the
+/// outside, and send no request to this server in the reader's name.
 #[test]
 fn a_hostile_page_does_not_break_out() {
     let Some(scene) = Scene::set() else { return };
@@ -217,7 +218,7 @@ fn a_hostile_page_does_not_break_out() {
         ),
         serde_json::json!(["undefined", "undefined", ""])
     );
-    // By itself too, where no frame holds it.
+    // The same when it is opened directly, without a frame.
     scene.go(&format!("/sandbox/content?url={}", web::HOSTILE));
     std::thread::sleep(Duration::from_millis(1500));
     assert!(!browser.has_dialog());
@@ -272,7 +273,7 @@ fn a_hostile_page_does_not_break_out() {
     );
 }
 
-/// Requests that the server counted for a route, whatever the status.
+/// Returns the number of requests that the server counted for a route, with any status.
 fn requests(scene: &Scene, route: &str) -> u64 {
     let script = "return await (await fetch('/metrics')).text()";
     let text = match scene.path().starts_with("/sandbox") {
@@ -292,7 +293,7 @@ fn requests(scene: &Scene, route: &str) -> u64 {
         .sum()
 }
 
-/// Pages with much on them, and with things that break layouts.
+/// Pages with much content, and with content that breaks layouts.
 const PAGES: [&str; 25] = [
     "/",
     "/search",
@@ -387,7 +388,7 @@ fn keys_reach_everything_and_focus_is_seen() {
         browser.press("/");
         assert_eq!(focused("value"), "/", "within the box it is a letter");
     }
-    // Every control has a name, every picture a description or none to be read.
+    // Every control has a name, and every picture a description or a mark that it has none.
     for path in PAGES {
         scene.go(path);
         let nameless = browser.script(
@@ -401,7 +402,7 @@ fn keys_reach_everything_and_focus_is_seen() {
     }
 }
 
-/// Ratio of contrast of every piece of text with what is behind it, the least of each page.
+/// Script that returns text with too little contrast to its background.
 const CONTRAST: &str = "
     const parse = c => { const m = c.match(/[\\d.]+/g).map(Number); return m.length < 4 ? [...m, 1] : m };
     const light = c => { const f = v => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; return .2126 * f(c[0]) + .7152 * f(c[1]) + .0722 * f(c[2]) };
@@ -415,7 +416,8 @@ const CONTRAST: &str = "
     }
     return low;";
 
-/// A page fits on the screen, has one heading of the first order, and all its text stands out.
+/// Checks that a page fits on the screen, has exactly one `h1`, and that all its text has enough
+/// contrast.
 pub(crate) fn check_readable(browser: &Browser, what: &str) {
     let wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
     assert_eq!(browser.script(wide), 0, "{what}: wider by so many pixels");

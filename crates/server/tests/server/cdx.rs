@@ -1,4 +1,4 @@
-//! `/cdx` and `/cdx/search/cdx`: what each server that clients were written for would answer.
+//! `/cdx` and `/cdx/search/cdx`: responses are those of the servers that they imitate.
 
 use axum::Router;
 use serde_json::Value;
@@ -21,7 +21,7 @@ async fn wayback(query: &str) -> Reply {
     get(&router(), &format!("/cdx/search/cdx?{query}")).await
 }
 
-/// First words of every line: key and time.
+/// Returns the time of every line.
 fn times(body: &str) -> Vec<&str> {
     body.lines()
         .map(|line| line.split(' ').nth(1).unwrap_or(""))
@@ -81,7 +81,8 @@ async fn white_space_in_an_address_does_not_break_a_line() {
     assert!(body.contains(" http://www.story.example/b?c=d%20e "), "{body}");
 }
 
-/// No client takes it amiss: some take a 404 for a failure, others an empty answer for one that has to be JSON.
+/// All clients accept these responses: some treat a 404 as a failure, others an empty response as
+/// invalid JSON.
 #[tokio::test]
 async fn nothing_captured_is_an_empty_answer() {
     let arrays = wayback("url=nothing.example&output=json").await;
@@ -184,7 +185,7 @@ async fn captures_come_in_the_order_asked_for() {
             ["20140526200624", "20140625200624", "20140426200624"]
         );
     }
-    // What pywb asks for a calendar; and the Internet Archive wants to be told twice.
+    // pywb's request for a calendar. The Internet Archive requires both parameters.
     assert_eq!(
         times(
             &pywb(&format!("{STORY}&closest=&sort=closest&limit=100"))

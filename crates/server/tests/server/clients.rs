@@ -1,5 +1,5 @@
-//! The field's clients, unchanged, from the package index: cdx_toolkit, waybackpy, wayback, a Memento client, and pywb
-//! replaying pages over Weft's index.
+//! Unmodified clients from the package index: cdx_toolkit, waybackpy, wayback, a Memento client,
+//! and pywb, which replays pages from Weft's index.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -13,7 +13,7 @@ use crate::field::field;
 use crate::loaded::load;
 use crate::port::{Running, exchange, with_replay};
 
-/// How long pywb may take to start.
+/// Maximum time that pywb may take to start.
 const START_TIME_MAX: Duration = Duration::from_secs(60);
 
 fn python(modules: &[&str]) -> Option<PathBuf> {
@@ -38,13 +38,13 @@ fn cdx_toolkit_waybackpy_and_wayback() {
     let mut script = apart::command(python, home.path());
     script
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/cdx.py"))
-        // It is polite to servers of others, and would wait three seconds before each request.
+        // By default it waits three seconds before each request, to be polite to public servers.
         .env("CDXT_DEFAULT_MIN_RETRY_INTERVAL", "0")
         .env("CDXT_IA_MIN_RETRY_INTERVAL", "0");
     check_script(&mut script, &running);
 }
 
-/// Runs the script of a client, which ends with an error if something is not as it should be.
+/// Runs the script of a client, which fails if a result is wrong.
 #[track_caller]
 fn check_script(script: &mut Command, running: &Running) {
     let address = format!("http://{}", running.address);
@@ -69,14 +69,15 @@ fn a_memento_client() {
     check_script(&mut script, &running);
 }
 
-/// pywb's server over an index of ours, until dropped.
+/// A pywb server that uses our index, until dropped.
 struct Pywb {
     child: Child,
     port: u16,
 }
 
 impl Pywb {
-    /// With the one line that its manual gives for OutbackCDX, and the place of the files.
+    /// Starts pywb with the one line that its manual gives for OutbackCDX, and the place of the
+    /// files.
     fn start(python: &Path, home: &Path, index: &Running, files: &str) -> Pywb {
         let config = format!(
             "collections:\n  weft:\n    index_paths: cdx+http://{}/cdx\n    archive_paths: {files}/\n",
@@ -133,7 +134,7 @@ fn pywb_replays_pages_over_our_index() {
     check_pywb(|_| field().folder().display().to_string());
 }
 
-/// The story: the crawl's files are where Weft runs, and pywb is elsewhere.
+/// The crawl's files are on the machine of Weft, and pywb runs elsewhere.
 #[test]
 fn pywb_replays_pages_whose_records_weft_sends() {
     check_pywb(|running| format!("http://{}/record", running.address));
@@ -146,7 +147,8 @@ fn check_pywb(files: impl Fn(&Running) -> String) {
     let running = Running::start_over(field().loaded.archive.clone(), ServerSettings::default());
     let home = tempfile::tempdir().expect("a folder");
     let pywb = Pywb::start(&python, home.path(), &running, &files(&running));
-    // Of twelve captures the nearest is replayed, also where it is a later one; links lead to the archive.
+    // The nearest of twelve captures is replayed, even if it is a later one. Links lead to the
+    // archive.
     for (time, edition) in [
         ("20140126200624", 0),
         ("20140601000000", 1),
@@ -174,7 +176,7 @@ fn check_pywb(files: impl Fn(&Running) -> String) {
     );
 }
 
-/// A real crawl with its redirects, and revisits whose content lies in another record.
+/// A real crawl with redirects, and revisits whose content is in another record.
 #[test]
 fn pywb_replays_real_crawls_over_our_index() {
     let (Some(python), Some(data)) = (python(&["pywb.apps.cli"]), apart::shared_data()) else {

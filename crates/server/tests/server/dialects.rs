@@ -1,7 +1,7 @@
-//! Every parameter of docs/cdx.md, at every server that it says has it.
+//! Every parameter of docs/cdx.md, for every server that supports it.
 //!
-//! The cases and the table of the page are compared: a cell that says something has a case here, and where it says `-`, the
-//! parameter changes nothing.
+//! The cases are compared with the table in the document: a cell with text has a case here, and
+//! where the cell is `-`, the parameter has no effect.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -40,21 +40,21 @@ impl Server {
     }
 }
 
-/// What an answer is.
+/// An expected response.
 enum Answer {
     /// These captures, by the letters of [`CAPTURES`].
     Are(&'static str),
     Is(&'static str),
     Holds(&'static str),
-    /// The answer without the parameter.
+    /// The same response as without the parameter.
     Plain,
-    /// 400
+    /// Status 400.
     Refused,
 }
 
 use Answer::{Are, Holds, Is, Plain, Refused};
 
-/// Beginning of a key, time, and the letter that stands for such a capture.
+/// Prefix of a key, time, and the letter for this capture.
 const CAPTURES: [(&str, &str, char); 10] = [
     ("example,a)/", "20130101000000", 'o'),
     ("example,a)/", "20140101000000", '1'),
@@ -68,13 +68,14 @@ const CAPTURES: [(&str, &str, char); 10] = [
     ("example,z)/", "20140101000000", 'z'),
 ];
 
-/// What most cases ask for: all captures of one URL.
+/// The query of most cases: all captures of one URL.
 const URL: &str = "?url=http://a.example/";
 
 /// SHA-1 of the first capture's payload.
 const DIGEST: &str = "sha1:MSUZ7UE6YJT5IN7DIXLSN5BKGX62NBFL";
 
-/// A parameter, where it is given, the query behind [`URL`] (or all of it, with a question mark), and what is answered.
+/// Parameter, server, query after [`URL`] (or the whole query, with a question mark), and expected
+/// response.
 const CASES: &[(&str, Server, &str, Answer)] = &[
     ("url", Pywb, "?url=a.example/*", Are("o12345pn")),
     ("url", Pywb, "?url=example,a)/", Are("o12345")),
@@ -378,7 +379,7 @@ const CASES: &[(&str, Server, &str, Answer)] = &[
     ("collection", Pywb, "&collection=old", Are("o")),
     ("collection", Wayback, "&collection=old", Are("o")),
     (
-        // Folders are shown to the owner alone: see the tests of paths.
+        // Only the owner sees folders: see the tests of paths.
         "filenames",
         Pywb,
         "&filenames=path&limit=1",
@@ -454,7 +455,7 @@ struct Made {
     _folder: TempDir,
 }
 
-/// The captures of [`CAPTURES`]: the oldest in the collection `old`, the others in `news`.
+/// Returns the captures of [`CAPTURES`]: the oldest in the collection `old`, the others in `news`.
 fn made() -> &'static Made {
     static MADE: OnceLock<Made> = OnceLock::new();
     MADE.get_or_init(|| {
@@ -518,7 +519,7 @@ fn router() -> Router {
     server::router(made().loaded.archive.clone(), ServerSettings::default())
 }
 
-/// The captures of an answer, each by its letter.
+/// Returns the letters of the captures in a response.
 fn letters(body: &str) -> String {
     let letter = |line: &str| {
         let mut words = line.split(' ');
@@ -557,7 +558,7 @@ async fn each_parameter_means_what_the_page_says() {
     }
 }
 
-/// Rows of the page's table: the parameter, and whether each server has it.
+/// Returns the rows of the document's table: the parameter, and whether each server has it.
 fn rows() -> Vec<(String, [bool; 3])> {
     let head = "| parameter | pywb | Internet Archive | OutbackCDX |\n";
     let (_, table) = PAGE.split_once(head).expect("the table of parameters");
@@ -610,7 +611,7 @@ async fn collections_have_addresses_of_their_own() {
         ("/all-index", "o12345"),
         ("/outbackcdx/news", "12345"),
         ("/api/v1/cdx", "o12345"),
-        // A collection in the path is not overruled.
+        // A collection in the path takes precedence.
         ("/old/cdx?collection=news", "o"),
         ("/unheard-of/cdx", ""),
         ("/outbackcdx/unheard-of", ""),
@@ -623,7 +624,7 @@ async fn collections_have_addresses_of_their_own() {
             "{path}"
         );
     }
-    // Common Crawl's clients take an empty answer for a broken one.
+    // Common Crawl's clients treat an empty response as broken.
     for path in [
         "/unheard-of-index?url=a.example",
         "/all-index?url=nothing.example&output=json",
@@ -633,7 +634,7 @@ async fn collections_have_addresses_of_their_own() {
         let message = reply.json()["error"]["message"].to_string();
         assert!(message.contains("No Captures found for"), "{message}");
     }
-    // What is no index is no address at all, and shadows no page.
+    // Other paths with one segment are unknown addresses, and do not shadow pages.
     for path in ["/unheard-of", "/-index", "/index"] {
         let reply = of(path).await;
         assert_eq!(
@@ -654,7 +655,8 @@ async fn collections_have_addresses_of_their_own() {
     assert_eq!(listed[2]["cdx-api"], "http://localhost/old-index");
 }
 
-/// What fits into one answer is sent with its length, and needs no compression below a packet.
+/// A response that fits into one answer is sent with its length, and is not compressed if it fits
+/// into a packet.
 #[tokio::test]
 async fn small_answers_are_sent_whole() {
     let reply = asked(&router(), Pywb, "").await;

@@ -1,4 +1,5 @@
-//! A real Chromium, driven over WebDriver: just as much of the protocol as the tests need.
+//! A real Chromium, driven over WebDriver. Only the parts of the protocol that the tests need are
+//! implemented.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -24,11 +25,11 @@ pub(crate) struct Browser {
     _profile: TempDir,
 }
 
-/// An error of the protocol: its short word.
+/// The error code of the protocol.
 pub(crate) type Refused = String;
 
 impl Browser {
-    /// Starts one, or says in one line why there is none. `flags` are added to Chromium's.
+    /// Starts a browser, or prints why there is none. `flags` are added to Chromium's.
     pub(crate) fn start(flags: &[String]) -> Option<Browser> {
         let chromium = [
             "/usr/bin/chromium",
@@ -40,7 +41,8 @@ impl Browser {
             return None;
         };
         let profile = tempfile::tempdir().expect("a folder");
-        // The browser inherits this: a proxy of the user would see every request of the tests.
+        // The browser inherits this environment: a proxy of the user would see every request of the
+        // tests.
         let started = apart::command("chromedriver", profile.path())
             .arg("--port=0")
             .stdout(Stdio::piped())
@@ -87,7 +89,7 @@ impl Browser {
         Some(browser)
     }
 
-    /// One command of the session that must succeed.
+    /// Runs a command of the session that must succeed.
     fn run(&self, command: &str, body: Value) -> Value {
         self.try_run(command, body)
             .unwrap_or_else(|error| panic!("{command}: {error}"))
@@ -165,7 +167,7 @@ impl Browser {
             .to_owned()
     }
 
-    /// Goes on in the frame that `selector` finds, or back in the whole page with `None`.
+    /// Switches to the frame that `selector` matches, or to the whole page with `None`.
     pub(crate) fn enter_frame(&self, selector: Option<&str>) {
         let id = match selector {
             Some(selector) => json!({ ELEMENT: self.find(selector) }),
@@ -174,7 +176,7 @@ impl Browser {
         self.run("frame", json!({ "id": id }));
     }
 
-    /// The value of `return ...` in the page.
+    /// Returns the value of `return ...` in the page.
     pub(crate) fn script(&self, script: &str) -> Value {
         self.run("execute/sync", json!({ "script": script, "args": [] }))
     }
@@ -189,14 +191,14 @@ impl Browser {
         self.run(&format!("element/{element}/click"), json!({}));
     }
 
-    /// Text as a reader sees it.
+    /// Returns text as rendered.
     pub(crate) fn text(&self, selector: &str) -> String {
         let element = self.find(selector);
         let text = self.read(&format!("element/{element}/text")).expect("a text");
         text.as_str().unwrap_or("").to_owned()
     }
 
-    /// Presses keys one after the other, wherever the focus is.
+    /// Presses keys one after the other in the focused element.
     pub(crate) fn press(&self, keys: &str) {
         let strokes: Vec<Value> = keys
             .chars()
@@ -213,12 +215,12 @@ impl Browser {
         );
     }
 
-    /// Whether a script opened a dialog.
+    /// Returns whether a script opened a dialog.
     pub(crate) fn has_dialog(&self) -> bool {
         self.read("alert/text").is_ok()
     }
 
-    /// Size of the page's window; below 600 as on a phone.
+    /// Sets the size of the page's window. Below a width of 600 it emulates a phone.
     pub(crate) fn size(&self, width: u32, height: u32) {
         let phone = width < 600;
         self.devtools(
@@ -244,7 +246,7 @@ impl Browser {
         )
     }
 
-    /// The whole page as PNG.
+    /// Returns the whole page as PNG.
     pub(crate) fn picture(&self) -> Vec<u8> {
         let size = self.script("return [innerWidth, Math.min(document.documentElement.scrollHeight, 6000)]");
         let clip = json!({ "x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1 });
@@ -268,7 +270,7 @@ impl Drop for Browser {
     }
 }
 
-/// The port that chromedriver took, as it says it.
+/// Returns the port of chromedriver, from its output.
 fn port_of(chromedriver: &mut Child) -> u16 {
     let output = chromedriver.stdout.take().expect("its output");
     let mut lines = BufReader::new(output).lines();
@@ -277,7 +279,7 @@ fn port_of(chromedriver: &mut Child) -> u16 {
         .map_while(Result::ok)
         .find(|line| line.contains("successfully"));
     let line = line.expect("chromedriver says that it started");
-    // What it goes on to say has to go somewhere.
+    // Further output must be read, or the process would block.
     std::thread::spawn(move || lines.for_each(drop));
     let digits: String = line.chars().filter(char::is_ascii_digit).collect();
     digits.parse().expect("a port")

@@ -1,5 +1,5 @@
-//! Hostile text, whatever it is and wherever it comes from, makes no element, no attribute and no address
-//! beyond those that the same page has with harmless text.
+//! Hostile text in any field adds no element, no attribute and no address to those that the same
+//! page has with harmless text.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,14 +14,15 @@ use server::{Served, ServerSettings};
 use crate::fake::{FakeStore, get, sample, served};
 use crate::pages::PAGES;
 
-/// Elements by name with the names of their attributes, and how often each stands in the page. Of addresses,
-/// only the beginnings are kept; scripts and styles are kept whole.
+/// Returns elements by name with the names of their attributes, and how often each occurs in the
+/// page. Only the beginnings of addresses are kept; scripts and styles are kept whole.
 fn structure(html: &str) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for token in Tokenizer::new(html) {
         let Ok(Token::StartTag(tag)) = token else { continue };
         let name = String::from_utf8_lossy(&tag.name).into_owned();
-        // The match mark of snippets depends on the text, and so do the places where an address may be broken.
+        // The highlights of snippets depend on the text, and so do the places where an address may
+        // be broken.
         if matches!(name.as_str(), "mark" | "wbr") && tag.attributes.is_empty() {
             continue;
         }
@@ -41,7 +42,7 @@ fn structure(html: &str) -> BTreeMap<String, usize> {
     counts
 }
 
-/// The sample, with `text` in place of every string except the tag of the answer.
+/// Returns the sample with `text` in place of every string except the tag of the answer.
 fn filled(question: &Question, text: &str) -> Result<Answer, archive::AskError> {
     let mut value = serde_json::to_value(sample(question)?).expect("answers are JSON");
     let tag = value["answer"].take();
@@ -50,7 +51,7 @@ fn filled(question: &Question, text: &str) -> Result<Answer, archive::AskError> 
     Ok(serde_json::from_value(value).expect("still an answer"))
 }
 
-/// The sample of a store with every string replaced by `text`.
+/// Returns the sample of a store with every string replaced by `text`.
 fn filled_store(text: &str) -> StoreReport {
     let mut value = serde_json::to_value(crate::sample::store()).expect("reports are JSON");
     fill(&mut value, text);
@@ -66,7 +67,8 @@ fn fill(value: &mut Value, text: &str) {
             let is_job = fields.contains_key("elapsed_ms");
             for (name, field) in fields {
                 match name.as_str() {
-                    // Words of ours, as the tag is; of some, a reason follows that is not.
+                    // Fixed words, like the tag. Some are followed by a reason, which is arbitrary
+                    // text.
                     "kind" | "links_scope" | "documents_scope" | "access" | "default" => {}
                     "stage" if is_job => {}
                     "state" if is_input => *field = format!("failed({text})").into(),
@@ -80,7 +82,7 @@ fn fill(value: &mut Value, text: &str) {
     }
 }
 
-/// Structures of all pages with `text` in every place.
+/// Returns the structures of all pages with `text` in every field.
 fn structures(text: &str) -> Vec<BTreeMap<String, usize>> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -113,13 +115,15 @@ fn structures(text: &str) -> Vec<BTreeMap<String, usize>> {
     })
 }
 
-/// `text` may only lack things that harmless text has (a link that is not http, say), never add any.
+/// Checks that `text` adds no element to those of harmless text. It may have fewer (such as a link
+/// that is not http).
 #[track_caller]
 fn check(text: &str) {
     if text.trim().is_empty() {
-        return; // Asks for nothing, which has a page of its own.
+        return; // An empty query has a separate page.
     }
-    // As many lines and words of text, as long, because the preview shows lines, and the long ones first.
+    // The harmless text has the same lengths of lines and words, because the preview depends on
+    // them.
     let letter = |c: char| match c {
         c if c.is_whitespace() || matches!(c, '。' | '！' | '？') => c,
         c if c.is_ascii() => 'x',

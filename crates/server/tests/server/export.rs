@@ -1,4 +1,4 @@
-//! Whole result sets over HTTP.
+//! Complete search results over HTTP.
 
 use archive::AskError;
 use archive::question::{Answer, Body, Question, SearchBody, SearchHit};
@@ -33,7 +33,7 @@ fn loaded() -> Loaded {
 }
 
 async fn file(router: &Router, path: &str) -> (HeaderMap, Bytes) {
-    // As browsers do: what is compressed already stays as it is.
+    // As browsers do. A response that is already compressed must not be compressed again.
     let request = Request::get(path)
         .header("host", "localhost")
         .header("accept-encoding", "gzip");
@@ -98,7 +98,7 @@ async fn results_come_as_a_parquet_file() {
     assert_eq!(self::rows(nothing).len(), 0);
 }
 
-/// The story: a search shows three results of a site, and its file had all of them.
+/// Regression: a search showed three results of a site, but its export had all of them.
 #[tokio::test]
 async fn a_grouped_search_is_exported_as_it_is_shown() {
     let loaded = loaded();
@@ -148,7 +148,7 @@ async fn a_grouped_search_is_exported_as_it_is_shown() {
     assert_eq!(shown.lines().count(), 3);
 }
 
-/// A page of results, then an archive that does not answer any more.
+/// Returns a page of results, then the archive fails.
 fn first_page(question: &Question) -> Result<Answer, AskError> {
     let Question::Search(search) = question else {
         return Err(fake::error(archive::ErrorCode::Internal));
@@ -158,7 +158,7 @@ fn first_page(question: &Question) -> Result<Answer, AskError> {
     }
     let time = "2014-03-11T10:00:00.000Z".to_owned();
     let hit = |n| SearchHit {
-        // More than a row group waits for.
+        // Larger than a row group.
         url: format!("http://example.org/{n}/{}", "x".repeat(1 << 20)),
         fetch_time: time.clone(),
         since: time.clone(),

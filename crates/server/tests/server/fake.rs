@@ -1,4 +1,4 @@
-//! Something to ask without an archive behind it, and how to ask it.
+//! A fake archive, and helpers to send requests.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ where
     F: Fn(&Question) -> Result<Answer, AskError> + Send + Sync + 'static,
 {
     fn ask(&self, question: &Question) -> Result<Answer, AskError> {
-        // There are no rules here, whatever else there is.
+        // The fake has no rules.
         match question {
             Question::Sight(_) => Ok(Answer {
                 epoch: 12,
@@ -42,7 +42,7 @@ where
     }
 }
 
-/// Which kind of answer a question has.
+/// Returns the kind of a question's answer.
 pub(crate) fn kind(question: &Question) -> &'static str {
     match question {
         Question::Status(_) => "status",
@@ -84,7 +84,7 @@ pub(crate) fn kind(question: &Question) -> &'static str {
     }
 }
 
-/// The sample answer of the question's kind.
+/// Returns the sample answer of the question's kind.
 pub(crate) fn sample(question: &Question) -> Result<Answer, AskError> {
     if let Question::CdxBlocks(_) = question {
         let (ends, next) = (Vec::new(), None);
@@ -93,7 +93,7 @@ pub(crate) fn sample(question: &Question) -> Result<Answer, AskError> {
             body: Body::CdxBlocks(CdxBlocksBody { ends, next }),
         });
     }
-    // A part of a graph is asked for by the page and by nobody else, so that it is not documented.
+    // Only the page asks for a part of a graph, so it is not documented.
     if let Question::GraphPart(_) = question {
         return Ok(Answer {
             epoch: 12,
@@ -105,7 +105,7 @@ pub(crate) fn sample(question: &Question) -> Result<Answer, AskError> {
         .into_iter()
         .find(|(name, _)| *name == wanted);
     let mut answer = found.expect("a sample of every kind").1;
-    // A list that goes on has an end.
+    // The second page of a list is the last.
     if let (Question::Cdx(cdx), Body::Cdx(CdxBody { next, .. })) = (question, &mut answer.body)
         && cdx.after.is_some()
     {
@@ -119,7 +119,7 @@ pub(crate) fn sample(question: &Question) -> Result<Answer, AskError> {
     Ok(answer)
 }
 
-/// Two domains that link to each other, and one of them to itself.
+/// Returns two domains that link to each other, one of them also to itself.
 fn a_graph() -> GraphPartBody {
     let edge = |source: &str, target: &str, links| GraphEdge {
         source: source.into(),
@@ -140,7 +140,7 @@ fn a_graph() -> GraphPartBody {
     }
 }
 
-/// An error of the archive.
+/// Returns an error of the archive.
 pub(crate) fn error(code: ErrorCode) -> AskError {
     AskError {
         code,
@@ -148,7 +148,7 @@ pub(crate) fn error(code: ErrorCode) -> AskError {
     }
 }
 
-/// A cache with a directory, in which nothing is.
+/// Returns a cache with one directory, without content.
 fn a_cache() -> Cache {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
     let settings = Settings {
@@ -158,7 +158,7 @@ fn a_cache() -> Cache {
     Cache::open(&settings, "").expect("a cache")
 }
 
-/// Served that answer by `answers`, with a store that reports the sample.
+/// Returns a server's components with `answers` as the archive and a store that reports the sample.
 pub(crate) fn served(
     answers: impl Fn(&Question) -> Result<Answer, AskError> + Send + Sync + 'static,
 ) -> Served {
@@ -172,7 +172,7 @@ pub(crate) fn served(
     }
 }
 
-/// Reports what it holds.
+/// Reports the given report.
 pub(crate) struct FakeStore(pub(crate) StoreReport);
 
 #[async_trait::async_trait]
@@ -182,19 +182,19 @@ impl Storage for FakeStore {
     }
 }
 
-/// The router as the owner of the archive asks it.
+/// Returns a router whose requests come from the owner of the archive.
 pub(crate) fn owned(router: Router) -> Router {
     router.layer(axum::Extension(server::OwnerRequest))
 }
 
-/// A router that answers by `answers`, for the owner of the archive.
+/// Returns a router that answers with `answers`, for the owner of the archive.
 pub(crate) fn router(
     answers: impl Fn(&Question) -> Result<Answer, AskError> + Send + Sync + 'static,
 ) -> Router {
     owned(server::router(served(answers), ServerSettings::default()))
 }
 
-/// An answer over HTTP.
+/// A response over HTTP.
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -233,7 +233,7 @@ pub(crate) async fn send(router: &Router, mut request: Request<Content>) -> Repl
     }
 }
 
-/// `GET path`.
+/// Sends `GET path`.
 pub(crate) async fn get(router: &Router, path: &str) -> Reply {
     send(
         router,

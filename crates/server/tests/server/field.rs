@@ -1,4 +1,5 @@
-//! Captures for clients to look up: one page over a year, and more pages of one host than a block holds.
+//! Captures for the tests of CDX clients: one page over a year, and more pages of one host than a
+//! block holds.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -8,7 +9,7 @@ use warc::{Compression, Draft, Writer};
 
 use crate::loaded::{Loaded, load};
 
-/// Pages of `many.example`: three blocks of 3,000, the last one short.
+/// Number of pages of `many.example`: two full blocks of 3,000 and one short one.
 pub(crate) const MANY: usize = 6500;
 
 /// 2014-01-26T20:06:24Z
@@ -23,7 +24,7 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// Where `field.warc` lies.
+    /// Returns the folder of `field.warc`.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -38,8 +39,9 @@ pub(crate) fn field() -> &'static Field {
     })
 }
 
-/// `http://www.story.example/` once in 30 days, twelve times; every fourth answer is an error, and the text changes
-/// every third time. Beside it a picture, and a page with white space in its address and its type.
+/// Writes `http://www.story.example/` once every 30 days, twelve times. Every fourth response is an
+/// error, and the text changes every third time. Also writes a picture, and a page with white space
+/// in its address and its type.
 fn write(folder: &Path) -> PathBuf {
     let path = folder.join("field.warc");
     let mut writer = Writer::create(&path, Compression::Plain).expect("a file");

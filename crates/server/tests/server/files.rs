@@ -36,7 +36,7 @@ impl Scanned {
         scanned
     }
 
-    /// A tree as an archive's might be, for the pictures too.
+    /// Returns a tree like that of a real archive, also for screenshots.
     pub(crate) fn sample() -> Scanned {
         let mut files: Vec<(Vec<u8>, usize)> = Vec::new();
         for (crawl, count) in [
@@ -84,7 +84,7 @@ impl Scanned {
         let path = self.tree().join(OsStr::from_bytes(name));
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         fs::write(&path, vec![b'x'; size]).expect("a file");
-        // Some years, the same in each run.
+        // Times spread over some years, the same in each run.
         let year = u64::from(name.iter().fold(0u32, |sum, byte| sum + u32::from(*byte)) % 9);
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_390_766_784 + year * 365 * 86_400);
         let file = fs::File::options().write(true).open(&path).expect("a file");
@@ -135,7 +135,7 @@ async fn ok(router: &Router, address: &str) -> Reply {
     reply
 }
 
-/// Files and their bytes, and directories, as the disk has them.
+/// Returns the numbers of files, their bytes, and directories on disk.
 fn on_disk(dir: &Path) -> (u64, u64, u64) {
     let (mut files, mut bytes, mut dirs) = (0, 0, 1);
     for entry in fs::read_dir(dir).expect("a folder") {
@@ -253,7 +253,7 @@ async fn a_directory_has_the_figures_of_the_disk_in_both_orders() {
     }
 }
 
-/// A limit leaves the lightest names to a sum.
+/// With a limit, the lightest names are added up.
 #[tokio::test]
 async fn what_is_left_out_is_summed() {
     let scanned = Scanned::sample();
@@ -302,7 +302,7 @@ async fn names_are_escaped_and_need_not_be_text() {
         ("\u{202e}txt.exe".as_bytes(), 7),
     ]);
     let router = scanned.router();
-    // Every directory is reached by links alone.
+    // Every directory can be reached by links.
     let mut seen: BTreeMap<String, String> = BTreeMap::new();
     let mut wanted = vec!["/files/tree".to_owned()];
     while let Some(address) = wanted.pop() {
@@ -342,7 +342,8 @@ async fn names_are_escaped_and_need_not_be_text() {
     }
 }
 
-/// Links to each of 3,000 directories above, each with its whole path, made a page of tens of megabytes.
+/// Regression: links to each of 3,000 directories above, each with its whole path, made a page of
+/// tens of megabytes.
 #[tokio::test]
 async fn the_page_of_a_deep_directory_is_no_larger_than_a_few_links() {
     const DEPTH: usize = 3000;
@@ -361,7 +362,8 @@ async fn the_page_of_a_deep_directory_is_no_larger_than_a_few_links() {
         let above = escaped(&path(depth - 1));
         let path = escaped(&path(depth));
         let page = ok(&router, &format!("/files/tree?path={path}")).await.body;
-        // The way up, two orders, and, where there is a directory in it, two tiles and a row.
+        // The breadcrumbs, two orders, and, for a directory with a subdirectory, two tiles and a
+        // row.
         assert!(page.len() < 20_000 + 6 * path.len(), "{depth}: {}", page.len());
         assert!(depth < DEPTH || page.len() < 120_000, "{}", page.len());
         for link in [above, escaped(&scanned.tree())] {
@@ -382,7 +384,7 @@ async fn the_page_of_a_deep_directory_is_no_larger_than_a_few_links() {
     }
 }
 
-/// A file with several names counts once, so that what is below a directory is the sum of its rows.
+/// A file with several names counts once, so that the total of a directory is the sum of its rows.
 #[tokio::test]
 async fn hard_links_count_once() {
     let scanned = Scanned::of(&[(b"a/one", 9_000), (b"b/two", 100)]);
@@ -412,7 +414,7 @@ async fn while_a_scan_has_the_catalogue_the_last_figures_are_shown_or_a_refusal(
     let scanned = Scanned::sample();
     let (asked_before, never_asked) = (scanned.router(), scanned.router());
     let before = ok(&asked_before, "/api/v1/files").await.json();
-    // Older than what is given to everybody without another look.
+    // Longer than the maximum age of a cached overview.
     tokio::time::sleep(Duration::from_millis(1100)).await;
     let held = scanned.open();
     let path = escaped(&scanned.tree());
@@ -489,7 +491,7 @@ async fn paths_that_are_not_catalogued_are_not_looked_for_on_the_disk() {
         &format!("/files/tree?path={}", escaped(Path::new(&slashes))),
     )
     .await;
-    // A file has nothing below it.
+    // A file has no children.
     let page = ok(
         &router,
         &format!("/files/tree?path={}", escaped(&scanned.tree().join("a/b"))),

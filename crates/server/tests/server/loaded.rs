@@ -7,7 +7,7 @@ use archive::{Archive, OpenSettings};
 use inputs::LoadInput;
 use tempfile::TempDir;
 
-/// An archive in a folder of its own.
+/// An archive in a temporary folder.
 pub(crate) struct Loaded {
     pub(crate) archive: Archive,
     pub(crate) job: JobBody,
@@ -15,7 +15,7 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    /// The archive's directory.
+    /// Returns the archive's directory.
     pub(crate) fn dir(&self) -> &Path {
         self.dir.path()
     }

@@ -1,4 +1,5 @@
-//! The server from outside: over its router, over a real port, over real archives, and in a real browser.
+//! Tests of the server from outside: over its router, over a real port, with real archives, and in
+//! a real browser.
 
 mod admin;
 mod api;

@@ -1,4 +1,4 @@
-//! The documented list of metrics is what is exported.
+//! The documented list of metrics matches the exported metrics.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,8 @@ struct Row {
     labels: Vec<String>,
 }
 
-/// The rows of an exported text, in the document's form, with the histograms' own label left out.
+/// Returns the rows of an exported text in the document's format. The label `le` of histograms is
+/// left out.
 fn rows(text: &str) -> Vec<String> {
     let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
     for line in text.lines() {
@@ -64,7 +65,7 @@ async fn every_metric_is_documented_and_no_other() {
     );
 }
 
-/// The labels of each documented metric, and those of every target that Prometheus itself gives.
+/// Returns the labels of each documented metric, and those that Prometheus adds to every target.
 fn labels_by_metric() -> BTreeMap<String, Vec<String>> {
     let rows = DOCUMENT.lines().filter(|line| line.starts_with("| `weft_"));
     rows.map(|row| {
@@ -79,7 +80,7 @@ fn labels_by_metric() -> BTreeMap<String, Vec<String>> {
     .collect()
 }
 
-/// Every metric that an expression names is documented, and has the labels that it is asked for.
+/// Checks that every metric in an expression is documented and has the labels used.
 fn check_expression(expression: &str, metrics: &BTreeMap<String, Vec<String>>) {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let named: Vec<&str> = expression

@@ -1,4 +1,4 @@
-//! The pages: there, friendly where there is nothing, and with headers that keep archived text in its place.
+//! The pages: they exist, are helpful without data, and have headers that confine archived text.
 
 use archive::ErrorCode;
 use archive::question::{
@@ -73,7 +73,7 @@ async fn every_page_is_there_with_landmarks_and_policy() {
     }
 }
 
-/// Nothing comes from elsewhere: every address in a page that a browser would load is this server's.
+/// Every address in a page that a browser would load is this server's.
 #[tokio::test]
 async fn nothing_is_loaded_from_elsewhere() {
     let router = router(sample);
@@ -256,7 +256,7 @@ async fn notes_on_a_query_are_shown_beside_its_results() {
     );
 }
 
-/// Pages that leave older versions out say so.
+/// Pages that cover only current versions say so.
 #[tokio::test]
 async fn what_comes_from_the_newest_version_alone_says_so() {
     for (path, words) in [
@@ -295,7 +295,7 @@ async fn results_say_which_version_they_are_and_lead_to_it() {
     ] {
         assert!(body.contains(part), "{part} is not in {body}");
     }
-    // A choice is kept in the next, and can be taken back.
+    // A choice is kept when another is made, and can be undone.
     let body = get(&router(sample), "/search?q=example&distinct=1&sort=oldest")
         .await
         .body;
@@ -323,7 +323,7 @@ async fn queries_are_compared_over_the_years() {
         "&lt;b&gt;other (3)",
         "/search?q=example+year%3A2014&amp;all_versions=1",
         "2</a><span class=\"soft\"> \u{b7} 400.0</span>",
-        // A field more than there are queries.
+        // One field more than there are queries.
         "id=\"trend-2\"",
     ] {
         assert!(body.contains(part), "{part} is not in {body}");
@@ -342,7 +342,7 @@ async fn matches_are_shown_in_context_by_page() {
         "<mark>example</mark>",
         " &amp; more",
         "past version",
-        // In this form as in the other, the order stays.
+        // The order is kept when the form changes.
         "/search?q=example&amp;sort=newest\"",
         "/search?q=example&amp;after=a7.com%2Cexample%29%2F&amp;sort=newest&amp;show=concordance",
     ] {
@@ -352,7 +352,7 @@ async fn matches_are_shown_in_context_by_page() {
     assert_eq!(body.matches("<mark>").count(), 3, "{body}");
 }
 
-/// The story: the pages said "200 found" of what had been answered, and "Words are all to be found".
+/// Regression: the pages said "200 found" of responses, and "Words are all to be found".
 #[tokio::test]
 async fn words_are_those_of_the_web() {
     let page = get(&router(sample), "/captures?url=http://example.com/")
@@ -363,7 +363,7 @@ async fn words_are_those_of_the_web() {
     assert!(prompt.contains("All words must match"), "{prompt}");
 }
 
-/// A URL that is only linked to has nothing to read: what is known of it stands in the main column.
+/// A URL that is only linked to has no text, so its details are in the main column.
 #[tokio::test]
 async fn a_url_that_is_only_linked_to_has_no_empty_column() {
     let router = router(|question| match question {
@@ -440,7 +440,7 @@ async fn a_page_at_a_date_shows_the_capture_of_that_time() {
     );
 }
 
-/// A redirect and the page, captured in one second: every link leads to the capture that it stands with.
+/// A redirect and the page, captured in one second: every link leads to its own capture.
 #[tokio::test]
 async fn captures_of_one_second_have_addresses_of_their_own() {
     let capture = |offset: u64, status: u16| archive::question::CdxRow {
@@ -555,7 +555,7 @@ async fn captures_of_one_url_come_newest_first() {
     );
 }
 
-/// Every page has one heading above all, and none leaves a level out.
+/// Every page has one top-level heading, and no page skips a level.
 #[tokio::test]
 async fn headings_are_in_order() {
     let router = router(sample);

@@ -1,4 +1,4 @@
-//! In which folders files lie is for the owner of the archive alone, whatever is asked.
+//! Only the owner of the archive sees the folders of files, in every response.
 
 use std::path::Path;
 
@@ -10,13 +10,13 @@ use server::ServerSettings;
 use crate::port::{Running, with_replay};
 use crate::rights::{OPEN, SECRET, addresses};
 
-/// Part of every path of a file, and of no page.
+/// A folder in the path of every file, but of no page.
 const FOLDER: &str = "private-folder";
 
-/// Of other machines, as a proxy passes them on.
+/// A request of another machine, as a proxy forwards it.
 const FROM_ELSEWHERE: &str = "X-Forwarded-For: 192.0.2.7\r\n";
 
-/// An archive of two inputs that are named by their paths, and of one that is gone.
+/// Creates an archive of two inputs that are named by their paths, and of one that is missing.
 fn archive(dir: &Path) -> Archive {
     let folder = dir.join(FOLDER);
     std::fs::create_dir(&folder).unwrap();
@@ -45,7 +45,7 @@ fn archive(dir: &Path) -> Archive {
                 "secret.warc",
                 &crate::rights::record(SECRET, "<title>Other</title>river"),
             ),
-            // A length that is none, so that something is in quarantine.
+            // Without a valid length, so that a record is in quarantine.
             named(
                 "damaged.warc",
                 "WARC/1.0\r\nWARC-Type: response\r\n\r\nno record of any kind",
@@ -92,7 +92,7 @@ fn every_address() -> Vec<String> {
     all
 }
 
-/// Cursors are base64.
+/// Returns whether the folder occurs in a text, also within cursors, which are base64.
 fn holds_the_folder(text: &str) -> bool {
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'));
     let decoded = words.filter_map(|word| data_encoding::BASE64URL_NOPAD.decode(word.as_bytes()).ok());
@@ -115,7 +115,7 @@ fn folders_are_shown_to_the_owner_alone() {
         let answer = get(&running, &path, FROM_ELSEWHERE);
         assert!(!holds_the_folder(&answer), "{path}\n{answer}");
     }
-    // Its name is one by which the same record is found.
+    // The name shown finds the same record.
     let record = get(&running, "/record/open.warc?offset=0", FROM_ELSEWHERE);
     assert!(record.starts_with("HTTP/1.1 200"), "{record}");
 }

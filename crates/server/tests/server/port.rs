@@ -1,4 +1,4 @@
-//! The server on a real port: limits, loads from this machine, the orderly end.
+//! The server on a real port: limits, loads from this machine, orderly shutdown.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -16,7 +16,7 @@ use crate::fake::{self, sample};
 /// A server on a free port, until dropped.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
-    /// The replay origin, if the settings ask for one.
+    /// Address of the replay origin, if the settings enable it.
     pub(crate) replay: Option<SocketAddr>,
     stop: Option<oneshot::Sender<()>>,
     ended: Option<tokio::task::JoinHandle<()>>,
@@ -59,7 +59,7 @@ impl Running {
         }
     }
 
-    /// Asks for the end; the server ends when the requests under way have.
+    /// Requests shutdown. The server ends when requests in progress have finished.
     fn stop(&mut self) -> tokio::task::JoinHandle<()> {
         let _ = self.stop.take().expect("stopped once").send(());
         self.ended.take().expect("stopped once")
@@ -69,13 +69,13 @@ impl Running {
         connected(self.address)
     }
 
-    /// Sends `request` as it is, and reads until the server closes.
+    /// Sends `request` unchanged, and reads until the server closes the connection.
     pub(crate) fn raw(&self, request: &[u8]) -> String {
         exchange(self.address, request)
     }
 }
 
-/// The default settings, with a replay origin on a free port.
+/// Returns the default settings, with a replay origin on a free port.
 pub(crate) fn with_replay() -> ServerSettings {
     ServerSettings {
         replay: Some(ReplaySettings {
@@ -88,10 +88,10 @@ pub(crate) fn with_replay() -> ServerSettings {
     }
 }
 
-/// Sends `request` as it is to a server, and reads until that closes.
+/// Sends `request` unchanged to a server, and reads until it closes the connection.
 pub(crate) fn exchange(address: SocketAddr, request: &[u8]) -> String {
     let mut stream = connected(address);
-    // A server that refuses early may close before all is written.
+    // A server that refuses early may close before everything is written.
     let _ = stream.write_all(request);
     read_all(&mut stream)
 }
@@ -226,7 +226,7 @@ fn loads_only_where_allowed_and_only_from_this_machine() {
     }
 }
 
-/// A gate that questions wait at until it is opened.
+/// A gate that blocks questions until it is opened.
 #[derive(Default)]
 struct Gate {
     open: Mutex<bool>,
@@ -337,8 +337,8 @@ fn connections_beyond_the_limit_wait_their_turn() {
     assert!(third.read(&mut piece).expect("an answer") > 0);
 }
 
-/// A page at evil.example is loaded, then the name is pointed at 127.0.0.1: the browser asks us under that name and lets
-/// the page read the answer.
+/// DNS rebinding: a page at evil.example is loaded, then the name is pointed at 127.0.0.1. The
+/// browser sends requests here under that name and lets the page read the responses.
 #[test]
 fn a_name_that_is_not_ours_reads_nothing() {
     let settings = ServerSettings {
@@ -413,7 +413,7 @@ fn idle_connections_of_one_address_do_not_keep_others_out() {
     drop(idle);
 }
 
-/// All of 127.0.0.0/8 is this machine, so another address is at hand.
+/// Connects from another address of 127.0.0.0/8, all of which belong to this machine.
 fn from_another_address(server: SocketAddr) -> std::io::Result<TcpStream> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()

@@ -1,4 +1,4 @@
-//! Captures posted as to OutbackCDX, over a real port.
+//! Captures posted in the OutbackCDX protocol, over a real port.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::port::{Running, exchange};
 use crate::rights::{OPEN, Place, SECRET};
 
-/// A server that takes posts of this machine, over an archive of its own.
+/// A server that accepts posts from this machine, over its own archive.
 struct Posting {
     running: Running,
     archive: Archive,
@@ -41,7 +41,7 @@ impl Posting {
         }
     }
 
-    /// Status and body of the answer to a post.
+    /// Returns status and body of the response to a post.
     fn post(&self, path: &str, body: &str) -> (u16, String) {
         answer(&post(
             self.running.address,
@@ -99,7 +99,7 @@ fn posts_are_answered_as_by_outbackcdx() {
         listed,
         "org,example)/ 20030402160014 http://example.org/ text/html 200 MOH7IEN2JAEJOHYXIEPEEGHOHG5VI=== - - 2248 396 mycrawl.warc.gz\n"
     );
-    // At the other servers' addresses, too.
+    // Also visible at the endpoints of the other servers.
     assert!(
         posting
             .get("/myindex/cdx?url=example.org/two")
@@ -111,7 +111,7 @@ fn posts_are_answered_as_by_outbackcdx() {
         (200, "Deleted 1 records\n".into())
     );
     assert_eq!(posting.get("/outbackcdx/myindex?url=example.org"), "");
-    // `all` is no label.
+    // `all` is not a label.
     assert_eq!(posting.post("/outbackcdx/all", ONE).1, "Added 1 records\n");
     assert_eq!(posting.get("/outbackcdx/all?url=example.org"), listed);
     assert_eq!(posting.get("/outbackcdx/myindex?url=example.org"), "");
@@ -182,7 +182,8 @@ fn what_is_loaded_is_not_deleted_and_the_answer_says_so() {
     );
 }
 
-/// Indexes as pywb's `cdx-indexer` wrote them of a crawl, in both of its forms: what is listed is what the crawl itself has.
+/// Indexes of a crawl written by pywb's `cdx-indexer`, in both of its formats. The list is the same
+/// as that of the crawl itself.
 #[test]
 fn what_cdx_indexer_writes_can_be_posted() {
     let Some(shared) = apart::shared_data() else {
@@ -211,7 +212,7 @@ fn what_cdx_indexer_writes_can_be_posted() {
     }
 }
 
-/// The source of an alias is answered with the captures of its target where OutbackCDX is asked, and nowhere else.
+/// Only the OutbackCDX endpoint answers for the source of an alias with the captures of its target.
 #[test]
 fn aliases_lead_to_their_targets() {
     let posting = Posting::start();
@@ -234,7 +235,7 @@ fn aliases_lead_to_their_targets() {
         );
         assert_eq!(posting.get(&format!("/cdx?url={source}")), "");
     }
-    // A circle ends, and a new target takes the place of the old one.
+    // A cycle ends, and a new target replaces the old one.
     let again = "@alias http://legacy.example.org/page-one http://older.example.org/\n";
     assert_eq!(posting.post("/outbackcdx/a", again).1, "Added 1 records\n");
     assert_eq!(posting.get("/outbackcdx/a?url=http://older.example.org/"), "");
@@ -274,7 +275,8 @@ fn bodies_come_in_chunks_and_within_limits() {
     let headers = "Host: localhost\r\nContent-Encoding: gzip\r\n";
     let (status, text) = answer(&post(address, "/outbackcdx/a", headers, &gzip.finish().unwrap()));
     assert!(status == 415 && text.contains(".cdx.gz"), "{text}");
-    // Refused by what the head says, before 33 MiB are sent; and where it says nothing, once they are.
+    // Refused by the header before 33 MiB are sent. Without a length in the header, refused once
+    // they are.
     let piece = format!("100000\r\n{}\r\n", "x".repeat(1 << 20));
     let long = format!(
         "POST /outbackcdx/a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n{}",
@@ -282,7 +284,7 @@ fn bodies_come_in_chunks_and_within_limits() {
     );
     let (status, text) = answer(&exchange(address, long.as_bytes()));
     assert!(status == 413 && text.contains("weft load"), "{text}");
-    // A body that is cut off is nothing.
+    // A truncated body has no effect.
     let cut = format!("POST /outbackcdx/b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\n\r\n{ONE}");
     let mut stream = std::net::TcpStream::connect(address).unwrap();
     stream.write_all(cut.as_bytes()).unwrap();
@@ -290,7 +292,7 @@ fn bodies_come_in_chunks_and_within_limits() {
     assert_eq!(posting.get("/outbackcdx/b?url=example.org"), "");
 }
 
-/// Nobody may post unless settings say so, and then those alone whom they name.
+/// Nobody may post unless settings allow it, and then only the clients named there.
 #[test]
 fn who_may_post_is_a_setting() {
     let place = Place::new();
@@ -333,7 +335,7 @@ fn who_may_post_is_a_setting() {
         403
     );
     assert_eq!(status(&groups, &bearer("none")), 401);
-    // Rules hide something from whoever comes without a token.
+    // Rules hide some captures from clients without a token.
     let here = with(true, &[]);
     assert_eq!(status(&here, local), 403);
     place.open_secret();
@@ -345,7 +347,7 @@ fn who_may_post_is_a_setting() {
     assert_eq!(status(&here, "Host: localhost\r\nOrigin: null\r\n"), 403);
 }
 
-/// A post to a collection is listed in that collection, or the answer says where it is listed.
+/// A post to a collection is listed in that collection, or the response says where it is listed.
 #[test]
 fn what_would_land_in_another_collection_is_refused() {
     let place = Place::new();
@@ -385,14 +387,15 @@ fn what_would_land_in_another_collection_is_refused() {
     let (status, text) = send("/outbackcdx/elsewhere?loaded=skip", &both);
     assert!(status == 200 && text.starts_with("Added 1 records\n"), "{text}");
     assert_eq!(get("/outbackcdx/elsewhere?url=example.org/*").lines().count(), 1);
-    // Everything is listed with all.
+    // All captures are listed in `all`.
     assert_eq!(
         send("/outbackcdx/all", &loaded),
         (200, "Added 1 records\n".into())
     );
 }
 
-/// Whoever posts learns nothing of captures that are hidden from them: each answer is that of an archive without them.
+/// A client that posts learns nothing about captures that are hidden from it: each response is that
+/// of an archive without them.
 #[test]
 fn answers_to_posts_are_the_same_whether_a_capture_is_hidden_or_not_there() {
     let place = Place::new();
@@ -413,7 +416,8 @@ fn answers_to_posts_are_the_same_whether_a_capture_is_hidden_or_not_there() {
     };
     let running = Running::start_over(place.archive.clone(), settings);
     let headers = format!("Host: localhost\r\nAuthorization: Bearer {token}\r\n");
-    // The same of a page that nobody has, and of the page in another file.
+    // Compared with the same post about a page that does not exist, and about the page in another
+    // file.
     let nowhere = line.replace("secret", "sekret");
     for (line, nowhere) in [
         (line.clone(), nowhere.clone()),

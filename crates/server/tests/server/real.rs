@@ -22,7 +22,7 @@ fn crawl(name: &str) -> Option<PathBuf> {
     apart::shared_data().map(|folder| folder.join("crawls").join(name))
 }
 
-/// Key, time and JSON of a CDXJ line.
+/// Returns key, time and JSON of a CDXJ line.
 fn parts(line: &str) -> (&str, &str, serde_json::Value) {
     let mut parts = line.splitn(3, ' ');
     let (key, time, json) = (parts.next(), parts.next(), parts.next());
@@ -30,9 +30,8 @@ fn parts(line: &str) -> (&str, &str, serde_json::Value) {
     (key.unwrap_or(""), time.unwrap_or(""), json)
 }
 
-/// Our lines for everything captured agree with the reference index on every field, line by line. Lines of one
-/// key and second may stand in another order, because the reference keeps no smaller unit: they are put in
-/// order of their offsets first.
+/// Our lines for all captures agree with the reference index on every field. Lines with the same
+/// key and second are first sorted by offset, because the reference has no smaller unit of time.
 #[tokio::test]
 async fn cdx_agrees_with_the_reference_index() {
     let (Some(warc), Some(reference)) = (crawl("iana.warc.gz"), crawl("iana.cdxj")) else {
@@ -138,7 +137,7 @@ async fn bytes(router: &Router, path: &str) -> (u16, String, Vec<u8>) {
     (status, media, body.to_vec())
 }
 
-/// Every capture's record can be had, and is the one asked for.
+/// Checks that every capture's record can be downloaded and is the requested one.
 async fn check_records(loaded: &Loaded, domains: &[&str], media: &str) {
     let router = router(loaded);
     let mut checked = 0;
@@ -210,7 +209,7 @@ fn drafts() -> Vec<Draft> {
         .collect()
 }
 
-/// However a record is stored, what is sent is a file with that record alone.
+/// However a record is stored, the response is a file with only that record.
 #[tokio::test]
 async fn records_stand_alone_whatever_container_they_come_from() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -244,7 +243,7 @@ async fn records_stand_alone_whatever_container_they_come_from() {
     }
 }
 
-/// A range of a record, the rest after a break, and nothing of what the asker has.
+/// A range of a record, the rest after an interruption, and 304 if the client already has it.
 #[tokio::test]
 async fn records_are_sent_by_ranges_and_only_when_new() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -298,7 +297,8 @@ async fn records_are_sent_by_ranges_and_only_when_new() {
     ] {
         assert_eq!(ask(&headers).await.body, whole.body, "{headers:?}");
     }
-    // Ranges count the bytes of the record: were it compressed on the way, a resumed download would be a mixture.
+    // Ranges count the bytes of the record. If it were compressed in transit, a resumed download
+    // would be corrupt.
     let asked = ask(&[("accept-encoding", "gzip")]).await;
     assert_eq!((asked.header("content-encoding"), asked.body.len()), ("", length));
     let known = ask(&[("if-none-match", &tag)]).await;
@@ -363,7 +363,8 @@ async fn another_record_at_the_same_offset_is_not_given() {
     );
 }
 
-/// A record of `http://NAME.example/`, as long as that of every other name of the same length.
+/// Returns a record of `http://NAME.example/`. Names of the same length give records of the same
+/// length.
 fn record_of(name: &str) -> String {
     let block =
         format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>{name}</title>content of {name}");
@@ -405,8 +406,9 @@ async fn archived_content_comes_decoded_and_under_the_sandbox_policy() {
     assert!(reply.body.starts_with("<!DOCTYPE html>"), "{}", reply.body);
 }
 
-/// Followed from the archived page, a link leads to the archive's page of its target at that time, or to one that says
-/// that it was not captured; never to the live web, and never to whatever this server has at the same path.
+/// A link in an archived page leads to the archive's page of its target at that time, or to one
+/// that says that it was not captured. It never leads to the live web, nor to a page of this server
+/// with the same path.
 #[tokio::test]
 async fn links_in_an_archived_page_lead_to_archived_pages() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -479,7 +481,7 @@ async fn an_older_capture_has_its_own_title() {
     );
 }
 
-/// The content of a capture that only says "unchanged" is that of the capture it saw again.
+/// A revisit, which only says "unchanged", is shown with the content of its original.
 #[tokio::test]
 async fn revisits_show_what_they_saw_again() {
     let Some(warc) = crawl("dupes.warc.gz") else {

@@ -1,4 +1,4 @@
-//! Archived pages as they were, over the port that shows them.
+//! Archived pages on the replay origin.
 
 mod bar;
 mod crawls;
@@ -55,7 +55,7 @@ impl Scene {
         self.server.replay.expect("a replay origin")
     }
 
-    /// The answer of the replay origin, head and body.
+    /// Returns the response of the replay origin, header and body, without the key.
     fn get(&self, path: &str, headers: &str) -> String {
         self.send(&format!(
             "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{headers}\r\n",
@@ -63,7 +63,7 @@ impl Scene {
         ))
     }
 
-    /// The same with the key of the server's documents in it.
+    /// Like `get`, but with the key of the server's documents.
     fn raw(&self, path: &str, headers: &str) -> String {
         self.exchange(&format!(
             "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{headers}\r\n",
@@ -80,7 +80,7 @@ impl Scene {
     }
 }
 
-/// The same with addresses that have no key: it is another in each server.
+/// Removes the key from addresses, because it differs between servers.
 fn without_key(answer: &str) -> String {
     let Some((_, rest)) = answer.split_once("/replay/~") else {
         return answer.to_owned();
@@ -115,7 +115,7 @@ fn check(answer: &str, status: u16, parts: &[&str]) {
     }
 }
 
-/// The answer of the first port.
+/// Returns the response of the main port.
 fn first(scene: &Scene, path: &str, headers: &str) -> String {
     let request = format!(
         "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{headers}\r\n",
@@ -145,7 +145,7 @@ fn captures_are_shown_with_references_to_captures() {
         ("http://a.example/", 0, &page),
         ("http://a.example/s/x.css", 5, css),
     ]);
-    // A program gets what a frame gets, at the page's own time.
+    // A program gets the same as a frame, at the page's own time.
     let moved = scene.get("/replay/2014/http://a.example/", "");
     check(
         &moved,
@@ -180,7 +180,7 @@ fn captures_are_shown_with_references_to_captures() {
     check(&scene.get("/static/replay.js", ""), 200, &["text/javascript"]);
 }
 
-/// What a reader opens by itself is put into a frame, whose policy keeps it in the archive.
+/// A page that a reader opens directly is put into a frame, whose policy keeps it in the archive.
 #[test]
 fn a_page_opened_by_itself_is_in_a_frame() {
     let scene = Scene::of(&[("http://a.example/", 0, &format!("{HTML}hello"))]);
@@ -225,7 +225,7 @@ fn redirects_failures_and_codings_are_as_they_were() {
             0,
             "Content-Type: text/html; charset=iso-8859-1\r\n\r\n<p>caf&eacute;<a href=x>",
         ),
-        // The page moved to https, under the same key: that is no loop.
+        // The page moved to https under the same key, which is not a loop.
         (
             "http://a.example/page",
             10,
@@ -272,7 +272,7 @@ fn redirects_failures_and_codings_are_as_they_were() {
     );
 }
 
-/// XHTML was served as plain XML, too; other XML is data, and stays.
+/// Regression: XHTML was served as plain XML. Other XML is data, and is unchanged.
 #[test]
 fn pages_and_drawings_in_xml_are_rewritten_and_data_is_not() {
     let page = "<html xmlns='http://www.w3.org/1999/xhtml'><head/><body><a href='x'/></body></html>";
@@ -381,7 +381,7 @@ fn forms_find_the_answer_that_was_captured_for_them() {
     check(&post("/replay/2014mp_/http://a.example/none", "q=x"), 404, &[]);
 }
 
-/// Another site's sandbox looks like an archived page to the server, but for where it comes from.
+/// To the server a sandbox of another site looks like an archived page, except for the key.
 #[test]
 fn other_sites_read_nothing_and_no_service_worker_is_given() {
     let scene = Scene::of(&[("http://a.example/", 0, &format!("{HTML}<p>x"))]);
@@ -434,7 +434,7 @@ fn scripts_can_be_left_out() {
     assert!(!shown.contains("replay.js"));
 }
 
-/// Answers of one URL at one time, with their requests beside them as crawlers write them.
+/// Writes responses of one URL at one time, followed by their requests, as crawlers write them.
 fn posted(folder: &Path, is_named: bool) -> PathBuf {
     let path = folder.join("posted.warc.gz");
     let mut writer = Writer::create(&path, Compression::GZIP).expect("a file");
@@ -502,7 +502,7 @@ fn of_many_answers_of_one_url_that_of_the_same_request_is_shown() {
             200,
             &["answer 2"],
         );
-        // Nobody posted that; the answer nearest in time stands in.
+        // No capture has this request, so the answer nearest in time is used.
         check(&post("text/plain", "{\"page\": 3}"), 200, &["answer 0"]);
     }
 }
@@ -535,7 +535,7 @@ fn pages_whose_addresses_differ_in_case_are_shown_each_by_its_own() {
         ("20140127200624", "pCL4f", "upper"),
         ("20140126200624", "pcL4f", "lower"),
         ("2030", "pcL4f", "lower"),
-        // What was never captured is shown as the page that has its key.
+        // A URL that was never captured is shown as the page with the same key.
         ("2030", "PCL4F", "upper"),
     ] {
         let address = format!("/replay/{time}mp_/http://a.example/a/{path}");

@@ -1,4 +1,4 @@
-//! Who asks over HTTP sees what rights let them see, on every address.
+//! HTTP clients see what the rules let them see, at every address.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use tower::ServiceExt;
 use crate::fake;
 use crate::port::Running;
 
-/// An archive of two hosts, of which the public may see one.
+/// An archive of two hosts, one of which is hidden from the public.
 pub(crate) struct Place {
     pub(crate) archive: Archive,
     dir: tempfile::TempDir,
@@ -71,12 +71,12 @@ impl Place {
         std::fs::write(self.archive.rights_path(), rules).unwrap();
     }
 
-    /// Takes the rules away.
+    /// Removes the rules.
     pub(crate) fn open_secret(&self) {
         std::fs::remove_file(self.archive.rights_path()).unwrap();
     }
 
-    /// The one input.
+    /// Returns the path of the only input.
     pub(crate) fn warc(&self) -> PathBuf {
         self.dir.path().join("crawl.warc")
     }
@@ -98,7 +98,7 @@ impl Place {
     }
 }
 
-/// Addresses of everything about the archive's content.
+/// Returns addresses of everything about the archive's content.
 pub(crate) fn addresses() -> Vec<String> {
     let of_url = [
         "/page?url=",
@@ -169,7 +169,7 @@ pub(crate) fn addresses() -> Vec<String> {
     all
 }
 
-/// Addresses of what only those get who see everything.
+/// Addresses for administrators only.
 const OF_THE_SERVER: [&str; 15] = [
     "/loads",
     "/quarantine",
@@ -217,7 +217,7 @@ async fn nothing_on_any_address_tells_the_public_of_what_is_hidden() {
         "without rules everybody sees everything: {all}"
     );
 
-    // From the next request on.
+    // In effect from the next request on.
     place.hide_secret();
     for path in addresses() {
         let (status, _, text) = get(&router, &path, &[]).await;
@@ -225,7 +225,7 @@ async fn nothing_on_any_address_tells_the_public_of_what_is_hidden() {
             status.is_success() || status == StatusCode::NOT_FOUND,
             "{path}: {status} {text}"
         );
-        // Where the word is searched for, it stands in the answer because it was asked.
+        // If the address contains the word, the response may repeat it.
         if !path.contains(WORD) {
             assert!(!text.contains(WORD), "{path}: {text}");
         }
@@ -259,7 +259,7 @@ async fn nothing_on_any_address_tells_the_public_of_what_is_hidden() {
         vary.iter().any(|value| value.contains("authorization")),
         "{vary:?}"
     );
-    // Who reads everything administers nothing.
+    // Permission to read everything does not make an administrator.
     for path in OF_THE_SERVER {
         let (status, ..) = get(&router, path, &[("authorization", &bearer)]).await;
         assert_eq!(status, StatusCode::FORBIDDEN, "{path}");
@@ -301,7 +301,7 @@ async fn a_token_that_is_none_is_refused_and_never_the_public() {
     assert_eq!(status(&bearer).await, StatusCode::UNAUTHORIZED);
 }
 
-/// Asks a real server, which knows the address of who asks.
+/// Sends a search to a real server, which knows the client's address. Returns the total.
 fn total(running: &Running, groups: &str) -> String {
     let request = format!(
         "GET /api/v1/search?q=vellichor HTTP/1.1\r\nHost: localhost\r\nX-Groups: {groups}\r\nConnection: close\r\n\r\n"
@@ -319,7 +319,7 @@ fn a_header_of_groups_is_believed_from_the_proxy_alone() {
     let place = Place::new();
     place.hide_secret();
     let of_proxy = Running::start_over(place.archive.clone(), place.settings("127.0.0.0/8"));
-    // The hidden page, and the open one that it links to with the same word.
+    // The hidden page, and the visible one that links to it with the same word.
     assert_eq!(total(&of_proxy, "staff"), "2");
     assert_eq!(total(&of_proxy, "readers, staff"), "2");
     assert_eq!(total(&of_proxy, "readers"), "0");
@@ -327,7 +327,7 @@ fn a_header_of_groups_is_believed_from_the_proxy_alone() {
     assert_eq!(total(&of_others, "staff"), "0");
 }
 
-/// Half a rule is no rule: nothing is shown, and it says why.
+/// If a rule is invalid, nothing is shown, and the response says why.
 #[tokio::test]
 async fn rules_that_cannot_be_read_close_the_server() {
     let place = Place::new();
@@ -343,7 +343,7 @@ async fn rules_that_cannot_be_read_close_the_server() {
     ] {
         let (status, _, text) = get(&router, path, &[]).await;
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{path}: {text}");
-        // Only the owner learns where the rules stand and what is in them.
+        // Only the owner learns the name and the content of the rules file.
         assert!(text.contains("weft rights ls"), "{path}: {text}");
         assert!(
             !text.contains("rights.toml") && !text.contains("acess"),
@@ -356,8 +356,8 @@ async fn rules_that_cannot_be_read_close_the_server() {
     assert_eq!(get(&router, "/", &[]).await.0, StatusCode::OK);
 }
 
-/// The story: whoever keeps an archive on their own machine opens the page to see why nothing is shown. Behind a proxy, whoever comes
-/// may be anybody, from wherever the connection comes.
+/// The owner of an archive on a local machine opens the page to see why nothing is shown. Behind a
+/// proxy the client may be anybody, whatever its address.
 #[test]
 fn on_its_own_machine_the_page_says_what_is_wrong_with_the_rules() {
     let place = Place::new();
@@ -421,7 +421,7 @@ async fn the_page_and_the_api_say_the_rules_and_what_they_come_to() {
     }
     assert!(!text.contains("<script>") && !text.contains("<i>"), "{text}");
 
-    // What the form says is what is so, and by which rules.
+    // The result of the form is right, and so are the rules that it names.
     let verdict = async |address: &str| {
         let (status, _, text) = get(&router, address, &[]).await;
         assert_eq!(status, StatusCode::OK, "{text}");
@@ -506,7 +506,7 @@ async fn pages_say_as_whom_one_looks_where_that_matters() {
         text.contains("<bdi>admin") && text.contains("href=\"/rights\"") && !text.contains("href=\"/sql\""),
         "{text}"
     );
-    // Without rules, and nothing to tell people apart by, all look alike.
+    // Without rules and without authentication, all clients get the same page.
     let plain = Place::new();
     let router = server::router(plain.archive.clone(), ServerSettings::default());
     let (_, _, text) = get(&router, "/", &[]).await;

@@ -1,4 +1,5 @@
-//! Rules of hosts in a closed archive whose hosts lie below and beside each other: what each reader gets of every listing.
+//! Rules for hosts in a closed archive whose hosts are nested or similar: what each client gets in
+//! every listing.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,7 @@ use tower::ServiceExt;
 
 use crate::port::{Running, with_replay};
 
-/// A page of each host; the last word of its text is its own.
+/// A page of each host. The last word of its text is unique.
 const PAGES: [(&str, &str); 7] = [
     ("http://x.org/bare", "quagga"),
     ("http://www.x.org/www", "quail"),
@@ -24,10 +25,10 @@ const PAGES: [(&str, &str); 7] = [
     ("http://x.org:8080/port", "quasar"),
 ];
 
-/// Where all pages link to, and which links to all of them.
+/// All pages link to it, and it links to all of them.
 const HUB: &str = "http://hub.net/hub";
 
-/// The directory goes last: an archive that is closed still finds its socket there.
+/// The directory is dropped last: an archive that is closed still finds its socket there.
 struct Scene {
     router: Router,
     archive: Archive,
@@ -92,7 +93,7 @@ impl Scene {
         (status, String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Which pages the public sees by every listing.
+    /// Checks which pages the public sees in every listing.
     async fn check(&self, rules: &str, seen: &[&str]) {
         self.rules(rules);
         let seen: BTreeSet<&str> = seen.iter().copied().collect();
@@ -127,7 +128,7 @@ impl Scene {
             check("export", &export, url);
             check("lines in context", &concordance, url);
             check("completions", &suggested, word);
-            // What a page that is seen links to is what that page says.
+            // A visible page shows all of its links.
             assert_eq!(outlinks.contains(url), sees_hub, "{rules}\n{word}: {outlinks}");
             if domain_of(url) == "x.org" {
                 check("cdx of the domain", &domain, url);
@@ -147,7 +148,7 @@ impl Scene {
         }
     }
 
-    /// Records, previews and what is about all pages: asked less often, because they take longer.
+    /// Checks records, previews and totals. Runs less often, because it takes longer.
     async fn check_slow(&self, seen: &[&str]) {
         for (url, word) in PAGES {
             for path in ["/api/v1/record?url=", "/sandbox/content?url="] {
@@ -239,7 +240,7 @@ fn replay_and_memento_show_the_hosts_that_a_rule_opens() {
     }
 }
 
-/// A rule that would open or hide more than it says closes everything until it is mended.
+/// A rule that would show or hide more than intended closes everything until it is corrected.
 #[tokio::test]
 async fn www_in_a_rule_shows_nothing_and_says_why() {
     let scene = Scene::new();

@@ -1,5 +1,5 @@
-//! One complete answer of each kind. Every optional field is filled and every list has one row, so that the
-//! documented schemas can be compared with all there is.
+//! One complete answer of each kind. Every optional field is set and every list has one row, so
+//! that the documented schemas can be compared with all fields.
 
 use ::rights::{Access, Condition, Groups, Rule};
 use archive::question::*;
@@ -7,7 +7,7 @@ use server::storage::{ConnectionCount, NodeReport, StoreReport, VolumeCondition,
 use store::upkeep::Census;
 use store::{RequestCount, WorkerState, WorkerStatus};
 
-/// The name of each kind of answer in JSON, and an answer of that kind with all its fields.
+/// Returns the name of each kind of answer in JSON, and an answer of that kind with all its fields.
 pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
     let next = || Some("com,example)/b".to_owned());
     let bodies = vec![
@@ -167,7 +167,7 @@ fn report() -> ReportBody {
     }
 }
 
-/// A store's report with all its fields.
+/// Returns a store's report with all its fields.
 pub(crate) fn store() -> StoreReport {
     let requests = |operation: &str| RequestCount {
         operation: operation.to_owned(),

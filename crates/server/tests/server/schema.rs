@@ -1,4 +1,4 @@
-//! What routes answer agrees with the schemas of the OpenAPI document, down to the last field.
+//! Responses of routes agree with the schemas of the OpenAPI document in every field.
 
 use archive::question::{Body, Question, SearchNoteKind};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::fake::{get, router, sample};
 use crate::files::Scanned;
 use crate::loaded::load;
 
-/// Compares values with schemas. It knows the keywords that our document has, and no others.
+/// Compares values with schemas. Supports only the keywords that our document uses.
 struct Checker<'a> {
     document: &'a Value,
     differences: Vec<String>,
@@ -68,7 +68,7 @@ impl Checker<'_> {
                 "maxItems" if value.as_array().is_some_and(|v| (v.len() as u64) > count(wanted)) => {
                     self.differ(place, "too many items");
                 }
-                // What others wrote is passed on as it is.
+                // Content written by other programs is passed on unchanged.
                 "additionalProperties" if wanted == true => {}
                 "const" | "enum" | "minimum" | "maximum" | "minItems" | "maxItems" => {}
                 "items" => {
@@ -123,7 +123,7 @@ fn is_a(name: &Value, value: &Value) -> bool {
     }
 }
 
-/// Where `value` differs from `schema`.
+/// Returns where `value` differs from `schema`.
 pub(crate) fn differences(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let differences = Vec::new();
     let mut checker = Checker {
@@ -134,8 +134,8 @@ pub(crate) fn differences(document: &Value, schema: &Value, value: &Value) -> Ve
     checker.differences
 }
 
-/// Asks every documented `GET` route of the API and compares answers with their schemas. `arguments` gives
-/// what a path needs.
+/// Requests every documented `GET` route of the API and compares responses with their schemas.
+/// `arguments` adds the parameters that a path needs.
 async fn ask_all(router: &axum::Router, arguments: impl Fn(&str, &Value) -> String) -> Vec<(String, Value)> {
     let document = get(router, "/api/v1/openapi.json").await.json();
     let mut answers = Vec::new();
@@ -178,7 +178,7 @@ async fn answers_of_a_real_archive_have_their_schema() {
     let answers = ask_all(&router, |path, operation| match path {
         "/api/v1/search" => "/api/v1/search?q=%22domain+names&explain=1&facets=1".to_owned(),
         "/api/v1/captures" => "/api/v1/captures?url=*.iana.org".to_owned(),
-        // It was captured once: there is nothing before it.
+        // It was captured once, so there is no earlier version.
         "/api/v1/diff" => "/api/v1/diff?url=iana.org&from=2030".to_owned(),
         _ => address(path, operation).replace("example.com", "iana.org"),
     })
@@ -195,7 +195,7 @@ async fn answers_of_a_real_archive_have_their_schema() {
     }
 }
 
-/// Fields that may be null are so in an answer without them.
+/// Nullable fields are null in an answer without values.
 #[tokio::test]
 async fn answers_with_nothing_in_them_have_their_schema() {
     let scanned = Scanned::of(&[]);
@@ -240,7 +240,7 @@ async fn requests_for_a_load_have_their_schema() {
             name: "crawl.warc.gz".into(),
             path: "/data/crawl.warc.gz".into(),
         }],
-        // Not over HTTP.
+        // Not available over HTTP.
         allow_elsewhere: Vec::new(),
         collection: Some("news".into()),
         links: Some(archive::question::LinkScope::All),

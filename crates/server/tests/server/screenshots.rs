@@ -1,4 +1,5 @@
-//! Pictures of every page, for people to look at: `target/screenshots`, at 1280 and 390 pixels, light and dark.
+//! Pictures of every page, for people to look at: `target/screenshots`, at 1280 and 390 pixels,
+//! light and dark.
 //!
 //! `cargo test --release -p server --test server -- --ignored screenshots`
 
@@ -173,7 +174,7 @@ fn screenshots() {
     eprintln!("pictures are in {}", folder.display());
 }
 
-/// Rules and takedowns as a library could have them. They hide nothing from the public.
+/// Creates rules and takedowns like those of a library. They hide nothing from the public.
 fn govern(archive: &Archive) {
     let rules = r#"
 [[rule]]
@@ -238,7 +239,7 @@ groups = ["readers"]
     archive.ask(UndoTakedown { id, who }).expect("undone");
 }
 
-/// Signing in, and what a reader sees from whom rules hide something.
+/// Pictures of signing in, and of the pages of a reader with restricted access.
 fn as_a_reader(browser: &Browser, folder: &Path, archive: &Archive, settings: &ServerSettings) {
     let keys = tempfile::tempdir().expect("a folder");
     let tokens = TokensFile::at(keys.path().join("tokens.toml"));
@@ -291,7 +292,7 @@ impl Sql {
         let child = Command::new(program)
             .args(["serve", "--beside-store", "--archive"])
             .args([archive.as_os_str(), "--socket".as_ref(), socket.as_os_str()])
-            // It ends with its standard input.
+            // It ends when its standard input is closed.
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()
@@ -306,7 +307,7 @@ impl Sql {
 
 impl Drop for Sql {
     fn drop(&mut self) {
-        // It may have ended.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -16,7 +16,7 @@ use crate::port::{Running, exchange, with_replay};
 use crate::rights::{Place, SECRET, WORD};
 use crate::web;
 
-/// An archive with something for staff alone, a token of theirs, and a router.
+/// Returns an archive with pages only for staff, a token of staff, and a router.
 fn scene() -> (Place, String, Router) {
     let place = Place::new();
     place.hide_secret();
@@ -44,13 +44,14 @@ async fn get_with(router: &Router, path: &str, headers: &[(&str, &str)]) -> Repl
     send(router, request.body(Body::empty()).unwrap()).await
 }
 
-/// What a browser sends back of a `Set-Cookie`.
+/// Returns the cookie that a browser sends after a `Set-Cookie`.
 fn kept(reply: &Reply) -> String {
     let (pair, _) = reply.header("set-cookie").split_once(';').expect("a cookie");
     pair.to_owned()
 }
 
-/// Scripts of archived pages run at the replay origin, and must not act as the reader who signed in at the archive.
+/// Scripts of archived pages run at the replay origin, and must not act as the reader who is signed
+/// in at the archive.
 #[test]
 fn the_replay_origin_takes_no_cookie_and_no_token() {
     let (place, token, _) = scene();
@@ -70,7 +71,7 @@ fn the_replay_origin_takes_no_cookie_and_no_token() {
         format!("Cookie: weft_token={token}\r\n"),
         format!("Authorization: Bearer {token}\r\n"),
     ] {
-        // The archive itself knows whose it is.
+        // The archive's own port accepts the token.
         let checked = asked(running.address, &check, &header);
         assert!(checked.starts_with("HTTP/1.1 200"), "{checked}");
         let shown = asked(replay, &page, &header);
@@ -99,7 +100,7 @@ async fn a_token_becomes_a_cookie_that_counts_as_the_token_does() {
         "{}",
         page.body
     );
-    // Otherwise browsers would not say where the form comes from.
+    // Otherwise browsers would not send the origin of the form.
     assert_eq!(page.header("referrer-policy"), "same-origin");
 
     let form = format!("token=+{token}%0A");
@@ -145,7 +146,7 @@ async fn a_token_becomes_a_cookie_that_counts_as_the_token_does() {
     );
     assert_eq!(found.header("cache-control"), "private, no-cache");
     assert!(found.header("vary").contains("cookie"), "{:?}", found.headers);
-    // Who reads everything administers nothing.
+    // Permission to read everything does not make an administrator.
     for path in ["/api/v1/status", "/rights", "/takedowns", "/loads"] {
         assert_eq!(
             get_with(&router, path, &with).await.status,
@@ -153,7 +154,7 @@ async fn a_token_becomes_a_cookie_that_counts_as_the_token_does() {
             "{path}"
         );
     }
-    // Whoever asks with a header means the header.
+    // The header takes precedence over the cookie.
     let both = [("cookie", &*cookie), ("authorization", "Bearer x")];
     assert_eq!(
         get_with(&router, "/", &both).await.status,
@@ -173,7 +174,7 @@ async fn a_token_becomes_a_cookie_that_counts_as_the_token_does() {
         "weft_token=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"
     );
 
-    // From the next request on, and never as the public.
+    // In effect from the next request on, and never treated as the public.
     place.tokens().withdraw("room").unwrap();
     for path in [
         "/",
@@ -285,12 +286,12 @@ async fn where_no_tokens_are_taken_nobody_signs_in() {
     assert_eq!(get(&router, "/sign-in").await.status, StatusCode::NOT_FOUND);
     let reply = post(&router, "/sign-in", &[], "token=x".to_owned()).await;
     assert_eq!(reply.status, StatusCode::NOT_FOUND);
-    // A cookie of another server on this machine means nothing here.
+    // A cookie of another server on this machine is ignored here.
     let reply = get_with(&router, "/", &[("cookie", "weft_token=x")]).await;
     assert_eq!(reply.status, StatusCode::OK);
 }
 
-/// Only navigations to pages are sent on, and only to this server.
+/// Only navigations to pages are redirected, and only to this server.
 #[tokio::test]
 async fn whoever_follows_a_link_of_another_site_arrives_with_the_cookie() {
     let (_place, token, router) = scene();
@@ -336,7 +337,7 @@ async fn whoever_follows_a_link_of_another_site_arrives_with_the_cookie() {
     }
 }
 
-/// A browser before a server with tokens over the made-up web, of which readers see less.
+/// A browser and a server with tokens over the sample web, some of which is hidden from readers.
 struct Room {
     browser: Browser,
     running: Running,
@@ -403,10 +404,10 @@ fn a_reader_signs_in_follows_archived_links_and_signs_out() {
     browser.press(crate::driver::ENTER);
     browser.text(".hero");
     assert_eq!(viewer(), "readers");
-    // Nobody reads it: neither a script of ours nor, all the more, an archived page.
+    // No script can read it, neither ours nor that of an archived page.
     assert_eq!(browser.script("return document.cookie"), "");
 
-    // A link in an archived page leads to a page of ours, as the reader sees it.
+    // A link in an archived page leads to one of our pages, with the reader's permissions.
     room.go(&format!("/sandbox/content?url={}", web::HOSTILE));
     assert_eq!(
         browser.script("try { return document.cookie } catch (error) { return error.name }"),

@@ -1,5 +1,5 @@
-//! Requests that are passed on to the program for SQL. It is stood in for by an echo at the other end of a socket; `weft-sql`'s own
-//! tests run the real one behind `weft serve`.
+//! Requests that are forwarded to the program for SQL. An echo server on a socket replaces it here.
+//! `weft-sql`'s own tests run the real one behind `weft serve`.
 
 use std::io;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::net::UnixStream;
 
 use crate::fake::{sample, send, served};
 
-/// Answers with what it was asked.
+/// Responds with the request.
 struct Echo;
 
 #[async_trait::async_trait]

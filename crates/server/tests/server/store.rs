@@ -1,4 +1,4 @@
-//! The store beside the archive: shown where there is one, and what is said of it.
+//! The attached store: whether it is shown, and its report.
 
 use std::sync::Arc;
 
@@ -138,7 +138,7 @@ async fn figures_of_the_store_are_metrics() {
     assert_eq!(once.len(), names.len(), "a metric is declared twice");
 }
 
-/// An operation that was never asked has no row; a time beyond the last bucket is said so.
+/// An operation without requests has no row. A time beyond the last bucket is shown as such.
 #[tokio::test]
 async fn requests_are_shown_when_there_were_some() {
     let mut report = crate::sample::store();

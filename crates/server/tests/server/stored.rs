@@ -1,4 +1,4 @@
-//! Bytes of inputs by offset and length, for whoever may see them.
+//! Bytes of inputs by offset and length, for clients that may see them.
 
 use std::path::PathBuf;
 
@@ -73,7 +73,7 @@ fn open(archive: &Archive) -> Router {
     server::router(archive.clone(), ServerSettings::default())
 }
 
-/// The input's bytes, and where the record of the hidden host begins in them.
+/// Returns the input's bytes, and the offset of the hidden host's record.
 fn bytes_and_secret(place: &Place) -> (Vec<u8>, usize) {
     let bytes = std::fs::read(place.warc()).expect("the input");
     let text = String::from_utf8(bytes.clone()).expect("text");
@@ -137,7 +137,7 @@ async fn who_sees_everything_gets_any_bytes() {
     }
 }
 
-/// Of a file with hidden and shown records the public gets the shown ones, and the staff all of it.
+/// The public gets only the visible records of a file, and staff get the whole file.
 #[tokio::test]
 async fn the_public_gets_records_that_it_sees_and_nothing_else() {
     let place = Place::new();
@@ -183,7 +183,7 @@ async fn the_public_gets_records_that_it_sees_and_nothing_else() {
             String::new(),
             403,
         ),
-        // As if it were there, with nothing in it to see.
+        // The same response as for an existing file without visible records.
         ("/record/none.warc".to_owned(), String::new(), 403),
         ("/record/none.warc?offset=0".to_owned(), String::new(), 404),
     ] {
@@ -197,7 +197,7 @@ async fn the_public_gets_records_that_it_sees_and_nothing_else() {
     assert_eq!((staff.status, staff.body), (200, bytes));
 }
 
-/// What was taken down is still in the file, and nobody gets it from there.
+/// Records of a taken-down page are still in the file, but are not sent to anybody.
 #[tokio::test]
 async fn what_was_taken_down_is_sent_to_nobody() {
     let place = Place::new();
@@ -229,8 +229,9 @@ async fn what_was_taken_down_is_sent_to_nobody() {
     assert!(reply.text().contains(OPEN));
 }
 
-/// Crawlers write text and pictures of pages into files of their own. These are sent whole until a page in them is taken down, whichever
-/// file the page itself is in; and again when that is undone.
+/// Crawlers write text and pictures of pages into separate files. These are sent whole until a page
+/// in them is taken down, even if the page itself is in another file. They are sent again when the
+/// takedown is undone.
 #[tokio::test]
 async fn what_crawlers_derive_from_what_was_taken_down_is_sent_to_nobody() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -316,7 +317,7 @@ async fn places_of_captures_lead_to_their_bytes() {
     assert!(checked > 12, "{}", list.text());
 }
 
-/// Records that share a compressed member are no bytes of the file.
+/// A record that shares a compressed member with others has no separate byte range.
 #[tokio::test]
 async fn a_record_in_a_shared_member_is_refused_alone() {
     let place = Place::new();

@@ -1,4 +1,5 @@
-//! A small made-up web as a WARC file: ordinary pages that link to each other, and one that tries everything.
+//! A small sample web as a WARC file: ordinary pages that link to each other, and one that tries
+//! every attack.
 
 use std::path::{Path, PathBuf};
 
@@ -8,16 +9,17 @@ use warc::{Compression, Draft, Writer};
 const FIRST_MS: i64 = 1_390_766_784_000;
 const YEAR_MS: i64 = 365 * 86_400_000;
 
-/// URL of the page that tries everything.
+/// URL of the page that tries every attack.
 pub(crate) const HOSTILE: &str = "http://hostile.example.net/page";
 
 /// URL of a page in Arabic.
 pub(crate) const RIGHT_TO_LEFT: &str = "http://hostile.example.net/arabic";
 
-/// URL of a page of frames.
+/// URL of a page with frames.
 pub(crate) const FRAMES: &str = "http://hostile.example.net/frames";
 
-/// Writes the web into `folder`. Hostile references go to `trap`, an address that should never be asked.
+/// Writes the web into `folder`. Hostile references lead to `trap`, an address that must never be
+/// requested.
 pub(crate) fn write(folder: &Path, trap: &str) -> PathBuf {
     let path = folder.join("web.warc.gz");
     let mut writer = Writer::create(&path, Compression::GZIP).expect("a file");
@@ -73,7 +75,7 @@ fn looms(years: i64) -> String {
     )
 }
 
-/// Frames, also such as only a browser finds.
+/// Returns a page with frames, including some that only a browser's parser finds.
 fn frames(trap: &str) -> String {
     format!(
         r#"<html><head><title>Frames of looms</title></head><frameset cols="50%,50%"><frame src="{trap}/frame"><frame src="/local">
@@ -82,8 +84,8 @@ fn frames(trap: &str) -> String {
     )
 }
 
-/// Scripts in every place they may stand, references that would reach out or send cookies, and text that
-/// breaks layouts.
+/// Returns a page with scripts in every possible place, references that would open connections or
+/// send cookies, and text that breaks layouts.
 fn hostile(trap: &str) -> String {
     let attack = "try{window.top.document.title='pwned'}catch(e){}try{parent.pwned=1}catch(e){}document.documentElement.dataset.ran='1';alert(1)";
     let long = "Donaudampfschifffahrtsgesellschaft".repeat(60);

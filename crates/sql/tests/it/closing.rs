@@ -1,4 +1,4 @@
-//! A database that nobody asks stands in nobody's way.
+//! An idle database does not block other processes.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use archive::{Archive, OpenSettings};
 
 use crate::data::{Place, ask};
 
-/// How long it takes until another process could own the archive.
+/// Returns the time until another process could own the archive.
 fn until_free(place: &Place) -> Duration {
     let begun = Instant::now();
     let mut settings = OpenSettings::default();
@@ -31,7 +31,7 @@ fn an_archive_is_closed_when_nobody_asks() {
     ] {
         let database = place.database();
         runtime.block_on(ask(&database, statement));
-        // While the database still lives: it waits two seconds for the next statement, not longer.
+        // While the database still exists: it waits only two seconds for the next statement.
         let took = until_free(&place);
         assert!(took < Duration::from_secs(10), "{statement}: {took:?}");
         runtime.block_on(ask(&database, statement));

@@ -1,4 +1,4 @@
-//! Archives to ask, and answers as text.
+//! Test archives, and answers as text.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use sql::arrow::util::display::{ArrayFormatter, FormatOptions};
 use sql::{Database, QuerySettings, Settings, SqlError};
 use tempfile::TempDir;
 
-/// An archive in a folder of its own.
+/// A folder with an archive.
 pub(crate) struct Place {
     root: TempDir,
 }
@@ -27,7 +27,7 @@ impl Place {
         self.root.path().join(name)
     }
 
-    /// A made-up web of so many pages, some crawled again.
+    /// Generates a synthetic web of this many pages, some of them crawled again.
     pub(crate) fn web(&self, pages: u64, seed: u64) -> PathBuf {
         let settings = making::synth::Settings {
             pages,
@@ -42,7 +42,7 @@ impl Place {
         out
     }
 
-    /// Opens the archive as its owner; makes it if there is none.
+    /// Opens the archive as its owner; creates it if missing.
     pub(crate) fn own(&self) -> Archive {
         let mut settings = OpenSettings::default();
         settings.create = true;
@@ -55,7 +55,7 @@ impl Place {
         self.load_as(archive, inputs, name, epoch_bytes);
     }
 
-    /// Loads inputs as `weft load` does that is given absolute paths: these are their names.
+    /// Loads inputs like `weft load` with absolute paths, which become their names.
     pub(crate) fn load_by_path(&self, archive: &Archive, inputs: &[PathBuf]) {
         self.load_as(archive, inputs, |path| inputs::path_text(path), None);
     }
@@ -80,7 +80,7 @@ impl Place {
         assert_eq!(job.state, JobState::Done, "{job:#?}");
     }
 
-    /// An archive of a small web, loaded and closed.
+    /// Makes an archive of a small web, loaded and closed.
     pub(crate) fn small() -> Place {
         let place = Place::new();
         let web = place.web(120, 1);
@@ -88,13 +88,13 @@ impl Place {
         place
     }
 
-    /// The catalogue of files of the archive, open; made if there is none.
+    /// Opens the archive's catalogue of files; creates it if missing.
     pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
         let dir = self.path("archive/files");
         Arc::new(Catalogue::create(&dir, &CatalogueSettings::default()).unwrap())
     }
 
-    /// Reads a tree into the catalogue, and closes it.
+    /// Scans a tree into the catalogue, and closes it.
     pub(crate) fn scan(&self, tree: &Path) {
         let settings = ScanSettings::default();
         self.catalogue()
@@ -107,7 +107,7 @@ impl Place {
     }
 }
 
-/// The rows of an answer as dumps have them, without the last line's end, and its epoch.
+/// Returns the rows of an answer in dump format, without the last line end, and the epoch.
 pub(crate) async fn ask_with(
     database: &Database,
     statement: &str,
@@ -148,7 +148,7 @@ pub(crate) async fn refused(database: &Database, statement: &str) -> SqlError {
     }
 }
 
-/// A view as its dump has it.
+/// Returns the dump of a view.
 pub(crate) fn dump(archive: &Archive, view: View) -> String {
     let mut out = Vec::new();
     archive

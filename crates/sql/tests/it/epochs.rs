@@ -1,4 +1,4 @@
-//! All tables of a statement are of one epoch; older ones can be asked for.
+//! All tables of a statement have one epoch; older epochs can be requested.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,7 +7,7 @@ use sql::{QuerySettings, SqlError};
 
 use crate::data::{Place, ask_with, dump};
 
-/// The captures of the facts and those that the ledger counts, the pages of the facts and the live ones.
+/// The captures of the facts and the count of the ledger; the pages of the facts and the live ones.
 const BOTH: &str = "
     SELECT
         (SELECT count(*) FROM captures) AS a,
@@ -20,7 +20,7 @@ fn a_statement_sees_one_epoch_while_the_archive_is_loaded() {
     let place = Place::new();
     let inputs = [place.web(400, 1), place.web(400, 2)];
     let owner = place.own();
-    // Asked through the socket of the owner, which loads.
+    // Queried through the socket of the owner, which is loading.
     let database = place.database();
     let is_loading = AtomicBool::new(true);
     let mut epochs = Vec::new();

@@ -1,4 +1,4 @@
-//! The catalogue of files as tables, beside a plain walk of the disk.
+//! The catalogue of files as tables, compared with a plain walk of the disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -14,7 +14,8 @@ use sql::{FileTable, QUESTIONS, QuerySettings, SqlError, TableInfo};
 
 use crate::data::{Place, ask, ask_with, refused};
 
-/// A tree with some of everything: hard links across directories, symbolic links, names that are no text.
+/// Creates a tree with all kinds of entries: hard links across directories, symbolic links, names
+/// that are not UTF-8.
 fn tree(place: &Place) -> PathBuf {
     let root = place
         .path("tree")
@@ -50,7 +51,7 @@ fn tree(place: &Place) -> PathBuf {
                 UNIX_EPOCH + Duration::from_micros(1_700_000_000_123_456 + (n * 77 + m) as u64),
             )
             .unwrap();
-            // Fails without the right to it, and is then as good a tree.
+            // Without permission this fails, which does not affect the test.
             let _ = std::os::unix::fs::chown(&path, Some(3_999_000_000 + m as u32 % 2), None);
         }
     }
@@ -62,7 +63,7 @@ fn tree(place: &Place) -> PathBuf {
     root
 }
 
-/// What a plain walk finds at and below a directory.
+/// Returns the entries that a plain walk finds at and below a directory.
 fn walked(root: &Path) -> BTreeMap<PathBuf, Metadata> {
     let mut found = BTreeMap::new();
     let mut open = vec![root.to_owned()];
@@ -76,11 +77,11 @@ fn walked(root: &Path) -> BTreeMap<PathBuf, Metadata> {
     found
 }
 
-/// Columns as [`row`] has them.
+/// The columns of [`row`].
 const COLUMNS: &str = "path, directory, name, type, format, size_bytes, disk_size_bytes, owner, group_name, uid, gid, mode, links, \
     modified::bigint, changed::bigint, case when type = 'file' then accessed::bigint end, created::bigint, target, inode";
 
-/// A row as `file_names` has it, made of what the system says.
+/// Returns the expected row of `file_names`, from system calls.
 fn row(path: &Path, metadata: &Metadata) -> String {
     let micros = |seconds: i64, ns: i64| (seconds * 1_000_000 + ns.div_euclid(1000)).to_string();
     let kind = metadata.file_type();
@@ -117,7 +118,7 @@ fn row(path: &Path, metadata: &Metadata) -> String {
         metadata.nlink().to_string(),
         micros(metadata.mtime(), metadata.mtime_nsec()),
         micros(metadata.ctime(), metadata.ctime_nsec()),
-        // To the second.
+        // Access times have a resolution of one second.
         if is_file {
             micros(metadata.atime(), 0)
         } else {
@@ -155,7 +156,7 @@ async fn names_are_those_of_a_plain_walk() {
         .collect();
     expected.sort_unstable();
     assert_eq!(sorted(&found), expected);
-    // Paths that are no text are known by their bytes.
+    // Paths that are not UTF-8 are shown with escaped bytes.
     assert!(
         found.contains("caf\\xe9 \\xff.txt") && found.contains("looks like \\x5cx41"),
         "{found}"
@@ -208,13 +209,13 @@ async fn files_with_several_names_are_listed_once_and_sums_are_over_them() {
     assert_eq!(total, expected.len().to_string());
 }
 
-/// What conditions give where the catalogue answers them is what they give where every row is looked at.
+/// Conditions evaluated by the catalogue give the same as conditions evaluated on every row.
 #[tokio::test(flavor = "multi_thread")]
 async fn conditions_on_paths_give_what_they_give_without_help() {
     let place = Place::small();
     let tree = tree(&place);
     place.scan(&tree);
-    // A second tree, whose path begins as that of the first.
+    // A second tree, whose path has that of the first as a prefix.
     let other = place.path("tree!");
     fs::create_dir(&other).unwrap();
     fs::write(other.join("file"), b"1").unwrap();
@@ -262,7 +263,7 @@ async fn conditions_on_paths_give_what_they_give_without_help() {
     for (n, condition) in conditions.iter().enumerate() {
         let table = ["file_names", "files"][n % 2];
         let with = |column: &str| {
-            // An expression that hides the column: every row is read and looked at.
+            // An expression that hides the column, so that every row is read and checked.
             let condition = condition
                 .replace("COLUMN(path)", &column.replace("COLUMN", "path"))
                 .replace("COLUMN(directory)", &column.replace("COLUMN", "directory"));
@@ -280,7 +281,7 @@ async fn conditions_on_paths_give_what_they_give_without_help() {
     );
 }
 
-/// The plan says what the catalogue answers itself, and that nothing looks at the rows again.
+/// The plan shows which conditions the catalogue evaluates, and that they are not evaluated again.
 #[tokio::test(flavor = "multi_thread")]
 async fn conditions_and_limits_reach_the_catalogue() {
     let place = Place::small();
@@ -339,7 +340,8 @@ async fn conditions_and_limits_reach_the_catalogue() {
     );
 }
 
-/// Which crawl files are on the disk and not in the archive, and how many captures each has: the questions of docs/sql.md.
+/// Crawl files on disk that are not in the archive, and the number of captures of each file: the
+/// statements of docs/sql.md.
 #[tokio::test(flavor = "multi_thread")]
 async fn files_on_disk_are_joined_with_what_was_loaded() {
     let place = Place::new();
@@ -416,7 +418,7 @@ async fn what_policies_know_of_contents_is_in_files() {
     };
     let mut damaged = digest(seen("a/x.warc.gz"), None);
     damaged.damaged_ms = Some(1_700_000_000_003);
-    // It was another file then.
+    // The file has changed since.
     let mut stale = digest(seen("a b/x.warc.gz"), None);
     stale.seen.size_bytes += 1;
     let digests = vec![digest(seen("a/doc.pdf"), Some(copy)), damaged, stale];
@@ -474,12 +476,12 @@ async fn without_a_catalogue_it_is_told_how_to_get_one() {
     };
     assert!(!names(database.tables().await.unwrap()).contains(&"files"));
     assert!(!ask(&database, "SHOW TABLES").await.contains("file_names"));
-    // A first scan makes it, and the same database has the tables.
+    // After a first scan the same database has the tables.
     place.scan(&tree(&place));
     assert!(names(database.tables().await.unwrap()).ends_with(&["files", "file_names", "file_usage"]));
     assert!(ask(&database, "SHOW TABLES").await.contains("file_usage"));
     assert_ne!(ask(&database, "SELECT count(*) FROM files").await, "0");
-    // Epochs of the archive are not those of the disk.
+    // The disk has no epochs.
     let mut settings = QuerySettings::default();
     settings.at_epoch = Some(1);
     let error = ask_with(&database, "SELECT * FROM files", &settings)
@@ -498,7 +500,8 @@ async fn without_a_catalogue_it_is_told_how_to_get_one() {
     );
 }
 
-/// Another process has the catalogue: statements that need it wait, and are then told so; others do not notice.
+/// Another process has the catalogue open: statements that need it wait and then fail with that
+/// reason; others are unaffected.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_catalogue_in_use_is_waited_for() {
     let place = Place::small();
@@ -528,7 +531,7 @@ async fn a_catalogue_in_use_is_waited_for() {
     assert_ne!(ask(&database, "SELECT count(*) FROM files").await, "0");
 }
 
-/// A statement has the catalogue as long as it runs, together with other statements, and no longer.
+/// A statement keeps the catalogue open while it runs, shared with other statements, and no longer.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_catalogue_is_closed_when_no_statement_reads_it() {
     let place = Place::small();
@@ -541,7 +544,7 @@ async fn a_catalogue_is_closed_when_no_statement_reads_it() {
         opened.is_ok()
     };
     let settings = QuerySettings::default();
-    // Rows of a product of all with all, which nobody reads to their end.
+    // Rows of a cross product that is never read to its end.
     let first = database
         .query(
             "SELECT a.path FROM file_names a, file_names b, file_names c",
@@ -572,7 +575,7 @@ async fn a_catalogue_is_closed_when_no_statement_reads_it() {
     assert!(is_free());
 }
 
-/// The engine writes where it reads: what the system says when that is not possible is told.
+/// Opening the catalogue requires writing. If that fails, the system's error is reported.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_catalogue_that_cannot_be_opened_is_an_error_that_names_it() {
     let place = Place::small();
@@ -593,7 +596,7 @@ async fn a_catalogue_that_cannot_be_opened_is_an_error_that_names_it() {
     assert_ne!(ask(&place.database(), "SELECT count(*) FROM pages").await, "0");
 }
 
-/// An archive that is opened without a change to it has its catalogue, too.
+/// An archive opened read-only has its catalogue, too.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_archive_opened_for_reading_has_its_catalogue() {
     let place = Place::small();

@@ -1,11 +1,11 @@
-//! Conditions, limits and orders that live views answer themselves give what they give without.
+//! Conditions, limits and orders pushed down to live views do not change results.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::data::{Place, ask};
 
-/// Tables with a key, and the key's column.
+/// Tables with a key column.
 const KEYED: [(&str, &str); 4] = [
     ("pages", "url_key"),
     ("uris", "url_key"),
@@ -82,7 +82,7 @@ fn conditions_on_keys_give_what_they_give_without_help() {
             )
         };
         let helped = runtime.block_on(ask(&database, &with(column)));
-        // An expression that no range says: every row is read and looked at.
+        // An expression that is not a range, so that every row is read and checked.
         let alone = runtime.block_on(ask(&database, &with(&format!("concat({column}, '')"))));
         prop_assert_eq!(helped, alone, "{}", with(column));
         Ok(())
@@ -119,7 +119,7 @@ async fn limits_and_orders_give_the_first_rows() {
     }
 }
 
-/// Only the columns that are asked for, in the order in which they are asked for.
+/// Only the requested columns, in the requested order.
 #[tokio::test(flavor = "multi_thread")]
 async fn columns_are_chosen() {
     let place = Place::small();

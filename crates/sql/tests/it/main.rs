@@ -1,4 +1,4 @@
-//! SQL over archives that are loaded here.
+//! SQL over archives that the tests load.
 
 mod closing;
 mod data;

@@ -1,4 +1,4 @@
-//! Upkeep of the facts: fewer files, the same rows, also while the archive is loaded.
+//! Maintenance of the facts: fewer files, the same rows, even during a load.
 
 use std::time::Duration;
 
@@ -31,20 +31,20 @@ fn small_files_are_put_together_and_loads_go_on() {
     for (round, seed) in [1, 2, 3].into_iter().enumerate() {
         let web = place.web(300, seed);
         place.load(&owner, &[web], Some(20_000));
-        // Beside the owner, through its socket.
+        // Concurrently with the owner, through its socket.
         let database = place.database();
         let done = run(&database, Duration::from_secs(3600));
         let captures = &done[0];
         assert_eq!(captures.table, "captures");
         assert!(captures.files_before > 8 && captures.files_after < 4, "{done:#?}");
         assert!(captures.checkpoint, "{done:#?}");
-        // Younger than an hour.
+        // All files are younger than an hour.
         assert_eq!(captures.files_removed, 0);
         assert!(data_files(&place, "captures") > captures.files_before);
         let verified = runtime.block_on(verify(&database, &mut |_| ())).unwrap();
         assert!(verified.is_clean(), "round {round}: {verified:#?}");
     }
-    // What is taken back leaves the compacted files, too.
+    // Captures that are taken back also leave the compacted files.
     let database = place.database();
     let rows = dump(&owner, View::Captures).lines().count();
     let count = runtime.block_on(ask(&database, "SELECT count(*) FROM captures"));
@@ -57,7 +57,7 @@ fn small_files_are_put_together_and_loads_go_on() {
     let verified = runtime.block_on(verify(&database, &mut |_| ())).unwrap();
     assert!(verified.is_clean(), "{verified:#?}");
     drop(owner);
-    // Another owner reads the checkpoint, and goes on.
+    // Another owner reads the checkpoint and continues.
     let owner = place.own();
     let web = place.web(100, 9);
     place.load(&owner, &[web], None);

@@ -1,4 +1,4 @@
-//! Every statement of docs/sql.md does what the page says.
+//! Every statement of docs/sql.md works as the page says.
 
 use sql::QUESTIONS;
 
@@ -11,7 +11,7 @@ fn every_question_has_an_answer() {
     };
     let place = Place::new();
     place.load_by_path(&place.own(), &inputs);
-    // The files that were loaded, and one that was not.
+    // The loaded files, and one that was not loaded.
     let tree = place.path("tree");
     std::fs::create_dir(&tree).unwrap();
     std::fs::write(tree.join("new.warc.gz"), b"").unwrap();
@@ -28,7 +28,7 @@ fn every_question_has_an_answer() {
     }
 }
 
-/// The page names every table and column that there is.
+/// The page names every table and column.
 #[test]
 fn the_page_names_every_column() {
     let page = include_str!("../../../../docs/sql.md");

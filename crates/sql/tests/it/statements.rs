@@ -1,4 +1,4 @@
-//! What statements may do, and what they are told when they are wrong.
+//! Permitted statements, and the errors of others.
 
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ async fn tables_and_columns_can_be_listed_and_plans_be_shown() {
     let shown = ask(&database, "SHOW TABLES").await;
     for table in TABLES {
         let is_there = shown.contains(&format!("\t{}\t", table.name));
-        // Nothing was ever scanned.
+        // No scan has run yet.
         let is_expected = table.name != "texts" && FileTable::named(table.name).is_none();
         assert_eq!(is_there, is_expected, "{}: {shown}", table.name);
     }
@@ -111,7 +111,7 @@ async fn a_long_statement_is_stopped() {
     let error = ask_with(&database, endless, &settings).await.unwrap_err();
     assert!(matches!(error, SqlError::TimeLimit { seconds: 1 }), "{error:?}");
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
-    // The database answers on.
+    // The database still works.
     assert_eq!(ask(&database, "SELECT 1").await, "1");
 }
 
@@ -177,7 +177,8 @@ async fn an_archive_without_facts_has_its_live_tables() {
     assert!(matches!(error, SqlError::NoFacts(_)), "{error:?}");
 }
 
-/// Its facts are where this program does not reach. That is said, unless it is told where else they are.
+/// The facts are at a location that this program cannot reach. The error says so, unless the
+/// settings give another location.
 #[tokio::test(flavor = "multi_thread")]
 async fn facts_are_where_the_archive_says_or_the_settings() {
     let place = Place::small();
@@ -205,7 +206,8 @@ async fn facts_are_where_the_archive_says_or_the_settings() {
     assert_eq!(ask(&database, count).await, expected);
 }
 
-/// Of names of inputs, whoever may not know where files lie gets the last parts, in every column that has them.
+/// For users who must not learn where files are, names of inputs are reduced to their last part in
+/// every column.
 #[tokio::test(flavor = "multi_thread")]
 async fn names_are_without_folders_where_these_are_hidden() {
     let place = Place::new();

@@ -1,6 +1,8 @@
-//! Traps of SQL in which engines are known to fall, against DuckDB: NULL, subqueries, outer joins, grouping, numbers, texts, times, frames.
+//! Difficult SQL where engines are known to fail, compared with DuckDB: NULL, subqueries, outer
+//! joins, grouping, numbers, texts, times, window frames.
 //!
-//! A trap is answered as DuckDB does, or is refused, or docs/sql.md says where the dialects differ.
+//! Each statement has the same result as in DuckDB, is refused, or differs as documented in
+//! docs/sql.md.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -9,13 +11,13 @@ use sql::QuerySettings;
 
 use crate::data::{Place, ask, ask_with, refused};
 
-/// Small tables with NULL at each place where it matters.
+/// Small tables with NULL at each relevant place.
 const TABLES: &str = "WITH o(id, g) AS (VALUES (1, 1), (2, 2), (3, 3), (NULL, 4), (5, NULL)), \
      i(id, g) AS (VALUES (1, 1), (NULL, 2), (7, 4)), n(id, g) AS (VALUES (1, 1), (7, 4)) ";
 
-/// Answered as DuckDB answers them.
+/// The same result as in DuckDB.
 const SAME: &[&str] = &[
-    // NOT IN and NULL: constants, expressions, in every place of a condition, correlated and not.
+    // NOT IN and NULL: constants and expressions, at every place of a condition, correlated or not.
     "SELECT id FROM o WHERE 3 NOT IN (SELECT id FROM i)",
     "SELECT id FROM o WHERE 3 NOT IN (SELECT id FROM n)",
     "SELECT id FROM o WHERE NULL NOT IN (SELECT id FROM n)",
@@ -42,7 +44,7 @@ const SAME: &[&str] = &[
     "SELECT id FROM o WHERE id NOT IN (1, NULL)",
     "SELECT id FROM o WHERE id < ALL (SELECT id FROM i)",
     "SELECT id FROM o WHERE id <> ALL (SELECT id FROM i WHERE i.g = o.g)",
-    // EXISTS, and aggregates of nothing in subqueries.
+    // EXISTS, and aggregates of empty inputs in subqueries.
     "SELECT id FROM o WHERE NOT EXISTS (SELECT 1 FROM i WHERE i.g = o.g)",
     "SELECT id FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.g > o.g) OR id IS NULL",
     "SELECT id FROM o WHERE EXISTS (SELECT max(id) FROM i WHERE i.g = o.g)",
@@ -68,15 +70,15 @@ const SAME: &[&str] = &[
     "SELECT id FROM o EXCEPT SELECT id FROM i",
     "SELECT id FROM o INTERSECT SELECT id FROM i",
     "SELECT g, id, count(*) FROM i GROUP BY GROUPING SETS ((g), (id), ())",
-    // Aggregates of nothing.
+    // Aggregates of empty inputs.
     "SELECT count(*), min(id), max(id), avg(id), sum(id) FROM o WHERE false",
     "SELECT count(*) FROM o WHERE false GROUP BY g",
     "SELECT bool_and(id > 0), bool_or(id > 4) FROM o WHERE id IS NULL",
-    // Three values.
+    // Three-valued logic.
     "SELECT NULL = NULL, 1 IS DISTINCT FROM NULL, true OR NULL, false AND NULL, NOT (NULL AND true)",
     "SELECT id FROM o WHERE NOT (id = 1 OR g = 2)",
     "SELECT 'a' || NULL, coalesce(NULL, 3), nullif(1, NULL), greatest(1, NULL)",
-    // CASE looks at what it needs alone.
+    // CASE evaluates only the branch it needs.
     "SELECT CASE WHEN id - 1 = 0 THEN 0 ELSE 6 % (id - 1) END FROM o",
     "SELECT CASE NULL WHEN NULL THEN 1 ELSE 2 END",
     // Types of sets and comparisons; numbers.
@@ -93,7 +95,7 @@ const SAME: &[&str] = &[
     "SELECT TIMESTAMP '2024-12-31 23:59:59.999999' + INTERVAL '1 microsecond' = TIMESTAMP '2025-01-01 00:00:00'",
     "SELECT date_trunc('week', TIMESTAMP '2024-01-07 10:00:00') = TIMESTAMP '2024-01-01 00:00:00'",
     "SELECT extract(dow FROM DATE '2024-01-07'), extract(week FROM DATE '2024-12-30')",
-    // Frames of windows.
+    // Window frames.
     "SELECT id, last_value(id) OVER (ORDER BY g) FROM o WHERE g IS NOT NULL",
     "SELECT g, sum(g) OVER (ORDER BY g ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM o WHERE g IS NOT NULL",
     "SELECT g, sum(g) OVER (ORDER BY g RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM o WHERE g IS NOT NULL",
@@ -101,7 +103,7 @@ const SAME: &[&str] = &[
     "SELECT id, count(*) OVER (PARTITION BY id) FROM i",
 ];
 
-/// Refused, with these words: the engine has no plan for them, or a wrong one.
+/// Refused with this text: the engine cannot plan them, or plans them wrongly.
 const REFUSED: &[(&str, &str)] = &[
     ("SELECT id, id IN (SELECT id FROM i) FROM o", "in WHERE, HAVING"),
     (
@@ -133,7 +135,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("SELECT CAST('2024-02-30' AS DATE)", "Cannot cast"),
 ];
 
-/// Answered otherwise than DuckDB does, as docs/sql.md says ("Where dialects differ").
+/// Different from DuckDB, as documented in docs/sql.md ("Where dialects differ").
 const OTHERWISE: &[(&str, &str)] = &[
     ("SELECT 7 / 2, -7 / 2", "3\t-3"),
     (
@@ -146,7 +148,7 @@ const OTHERWISE: &[(&str, &str)] = &[
     ("SELECT substr('hello', -2)", "hello"),
 ];
 
-/// What DuckDB answers; nothing, with a visible line, where it is missing.
+/// Runs the statements in DuckDB. Prints a line and returns `None` if DuckDB is missing.
 fn of_duckdb(statements: &[String]) -> Option<Vec<Option<Vec<String>>>> {
     let Some(python) = apart::python(&["duckdb"]) else {
         println!("skipped: there is no Python with duckdb");
@@ -195,7 +197,7 @@ async fn traps_are_answered_as_duckdb_does_or_refused() {
             Ok((_, rows)) => Some(sorted(rows.split('\n').map(str::to_owned).collect())),
             Err(error) => Some(vec![error.to_string()]),
         };
-        // No row and one with nothing in it are the same text.
+        // No row and one empty row have the same text.
         let expected = expected.map(|rows| {
             if rows.is_empty() {
                 vec![String::new()]
@@ -210,7 +212,8 @@ async fn traps_are_answered_as_duckdb_does_or_refused() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Every form of a condition with `[NOT] IN`, over rows with and without NULL, and every correlation.
+/// Every form of a condition with `[NOT] IN`, over rows with and without NULL, and every
+/// correlation.
 #[tokio::test(flavor = "multi_thread")]
 async fn not_in_has_three_values_everywhere() {
     let place = Place::small();
@@ -257,13 +260,13 @@ async fn not_in_has_three_values_everywhere() {
     }
 }
 
-/// The anchor of a link may be absent.
+/// The anchor of a link may be NULL.
 #[tokio::test(flavor = "multi_thread")]
 async fn tables_of_facts_with_nulls_hide_no_rows() {
     let place = Place::small();
     let database = place.database();
     let nulls = "SELECT CASE WHEN anchor = 'x' THEN anchor END FROM links";
-    // Columns of live tables are never NULL; a subquery without rows is.
+    // Columns of live tables are never NULL, but an empty subquery is.
     let absent = "SELECT coalesce((SELECT title FROM pages WHERE url_key = 'x'), 'none')";
     assert_eq!(ask(&database, absent).await, "none");
     for condition in [
@@ -282,7 +285,7 @@ async fn tables_of_facts_with_nulls_hide_no_rows() {
     }
 }
 
-/// What is damaged is said by its name, and not in the words of the engines that read it.
+/// Damage is reported by file name, not in the words of the engine that reads it.
 #[tokio::test(flavor = "multi_thread")]
 async fn damaged_files_of_facts_are_told_in_a_sentence() {
     let place = Place::small();
@@ -311,7 +314,7 @@ async fn damaged_files_of_facts_are_told_in_a_sentence() {
             named && error.contains(said) && error.lines().count() == 1,
             "{error}"
         );
-        // Live views do not need them.
+        // Live views do not read the facts.
         ask(&place.database(), "SELECT count(*) FROM pages").await;
     }
 }

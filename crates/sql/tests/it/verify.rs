@@ -1,4 +1,4 @@
-//! The live views are what their definitions make of the facts; where they are not, that is found.
+//! Live views match their definitions over the facts, and differences are found.
 
 use std::path::PathBuf;
 
@@ -33,7 +33,7 @@ fn real_crawls_loaded_in_any_order_are_as_defined() {
     for (inputs, epoch_bytes) in orders {
         let place = Place::new();
         let owner = place.own();
-        // One after the other: another order of epochs, not only of inputs.
+        // One after the other, which also changes the order of epochs.
         for part in inputs.chunks(9) {
             place.load(&owner, part, epoch_bytes);
         }
@@ -45,7 +45,7 @@ fn real_crawls_loaded_in_any_order_are_as_defined() {
     }
 }
 
-/// A row that is lost from a table of the index is missed in the views that it belongs to.
+/// A row deleted from a table of the index is reported as missing in the views derived from it.
 #[test]
 fn a_row_lost_from_a_live_view_is_found() {
     for (table, views) in [
@@ -66,10 +66,11 @@ fn a_row_lost_from_a_live_view_is_found() {
         assert!(!verified.is_clean());
         for view in &verified.views {
             let is_meant = views.contains(&view.view);
-            // What else depends on the row may differ as well, but nothing may be missed.
+            // Other views derived from the row may differ as well, but no expected difference may
+            // be missing.
             assert!(!is_meant || view.difference.is_some(), "{table}: {verified:#?}");
         }
-        // What follows from other tables is mended as it is told.
+        // Derived views can be rebuilt as the message advises.
         if ["uris", "domains"].contains(&table) {
             rebuild(&place, views, false);
             assert_clean(&place);
@@ -102,7 +103,7 @@ fn a_row_lost_from_the_facts_is_found() {
     }
 }
 
-/// Deletes one row of a current page, as an engine of another vendor would.
+/// Deletes one row of a current page, as another vendor's engine would.
 async fn lose_fact(facts: &std::path::Path, table: &str) {
     use datafusion::prelude::{col, lit};
     let url = url::Url::from_directory_path(facts.join(table)).unwrap();
@@ -137,7 +138,7 @@ async fn lose_fact(facts: &std::path::Path, table: &str) {
 fn a_document_lost_from_the_search_index_is_found() {
     let place = Place::small();
     assert_clean(&place);
-    // That of another archive at the same epoch, which has other pages.
+    // The search index of another archive at the same epoch, with other pages.
     let other = Place::new();
     let web = other.web(60, 1);
     other.load(&other.own(), &[web], None);

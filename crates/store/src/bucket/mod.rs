@@ -1,15 +1,15 @@
 //! Buckets: valid names, and the record that makes a bucket exist.
 //!
-//! A bucket exists if its record exists: the empty object `.s3/buckets/NAME`, whose attributes are the
-//! bucket's properties. A writer makes the bucket before its first object, so that all users of the store see
-//! the same buckets. Stores written by older versions may hold objects without a bucket;
-//! [`Store::all_buckets`] reports those.
+//! A bucket exists if its record exists: the empty object `.s3/buckets/NAME`, whose attributes are
+//! the bucket's properties. A writer makes the bucket before its first object, so that all users of
+//! the store see the same buckets. Stores written by older versions may hold objects without a
+//! bucket; [`Store::all_buckets`] reports those.
 //!
-//! A process remembers the records that it has read or written. Requests that only read objects use them
-//! while a record cannot be read: [`Store::bucket_as_known`].
+//! A process remembers the records that it has read or written. Requests that only read objects use
+//! them while a record cannot be read: [`Store::bucket_as_known`].
 //!
-//! Nothing ties objects to their bucket: a put that runs while its bucket is being removed may leave an
-//! object that appears again when the bucket is made again.
+//! Objects are not tied to their bucket: a put that runs while its bucket is being removed may
+//! leave an object, which reappears if the bucket is made again.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -23,20 +23,20 @@ use crate::versions::Versioning;
 /// Shortest bucket name in bytes, as in S3.
 const NAME_BYTES_MIN: usize = 3;
 
-/// Prefix of the keys of all records. It names a hidden bucket: one that begins with a dot, which no client
-/// can name.
+/// Prefix of the keys of all records. It names a hidden bucket: it begins with a dot, so no client
+/// can name it.
 const RECORDS: &str = ".s3/buckets/";
 
-/// Attribute: when the bucket was made, in milliseconds since 1970. It is set when the record is changed,
-/// because the record's own time changes then.
+/// Attribute: when the bucket was made, in milliseconds since 1970. It is set when the record is
+/// changed, because the record's own time changes then.
 pub(crate) const MADE: &str = "weft-made";
 
-/// Attribute: what the bucket does with objects that are written again; absent if it keeps no versions.
+/// Attribute: how the bucket treats objects that are overwritten; absent if it keeps no versions.
 pub(crate) const VERSIONING: &str = "weft-versioning";
 
-/// How often a change is retried after another process changed the bucket in between. Fewer would refuse some
-/// of many settings that are changed at once; each try is a write, and without an end a request could try for
-/// ever.
+/// How often a change is retried after another process changed the bucket in between. Fewer would
+/// refuse some of many simultaneous changes. Each try is a write, and without a limit a request
+/// could try forever.
 const CHANGES_MAX: usize = 32;
 
 /// Records read from the store per request.
@@ -58,7 +58,7 @@ pub struct Bucket {
 pub struct Buckets {
     /// In order of their names.
     pub buckets: Vec<Bucket>,
-    /// Where the next page starts: give it as `after`. `None` when there is no more.
+    /// Where the next page starts, to be passed as `after`. `None` on the last page.
     pub next: Option<String>,
 }
 
@@ -83,14 +83,14 @@ pub enum BucketError {
 }
 
 impl Bucket {
-    /// What it does with objects that are written or deleted again.
+    /// Returns how the bucket treats objects that are overwritten or deleted.
     pub fn versioning(&self) -> Versioning {
         Versioning::of(&self.attributes)
     }
 }
 
-/// Checks a bucket name against S3's rules. [`Key::new`] allows more: it must accept the store's own hidden
-/// buckets and names written when any short name was allowed.
+/// Checks a bucket name against S3's rules. [`Key::new`] allows more: it must accept the store's
+/// own hidden buckets and names written when any short name was allowed.
 ///
 /// # Errors
 /// [`BucketError::Name`] if `name` breaks a rule.
@@ -110,18 +110,18 @@ pub fn check_name(name: &str) -> Result<(), BucketError> {
     }
 }
 
-/// Whether a key, or a prefix of one, belongs to the store itself or to the layers above it. Such keys are
-/// never listed to clients.
+/// Returns whether a key or prefix belongs to the store itself or to the layers above it. Such keys
+/// are never listed to clients.
 pub fn is_hidden(key: &str) -> bool {
     key.starts_with('.')
 }
 
 impl Store {
-    /// Makes a bucket. Returns `None`, and changes nothing, if a bucket of that name exists.
+    /// Makes a bucket. Returns `None`, and changes nothing, if a bucket with that name exists.
     ///
     /// # Errors
-    /// [`BucketError::Name`] for an invalid name, [`BucketError::Store`] if the record cannot be read or
-    /// written.
+    /// [`BucketError::Name`] for an invalid name, [`BucketError::Store`] if the record cannot be
+    /// read or written.
     pub async fn make_bucket(
         &self,
         name: &str,
@@ -144,7 +144,7 @@ impl Store {
         }
     }
 
-    /// Makes a bucket unless it exists. Returns whether this call made it.
+    /// Makes a bucket if it does not exist. Returns whether this call made it.
     ///
     /// # Errors
     /// As [`Store::make_bucket`].
@@ -157,7 +157,7 @@ impl Store {
         Ok(self.make_bucket(name, BTreeMap::new()).await?.is_some())
     }
 
-    /// A bucket; `None` if it does not exist.
+    /// Returns a bucket, or `None` if it does not exist.
     ///
     /// # Errors
     /// [`StoreError`] if the record cannot be read, but never `NotFound`.
@@ -175,12 +175,12 @@ impl Store {
         }
     }
 
-    /// A bucket as far as it can be known now: like [`Store::bucket`] if that succeeds, otherwise the newest
-    /// state of its record that can be reached or that this process has read before. It may lack recent
-    /// changes by other processes, so use it only to read objects.
+    /// Returns a bucket as far as it can be known now: like [`Store::bucket`] if that succeeds,
+    /// otherwise the newest state of its record that can be reached or that this process has read
+    /// before. It may lack recent changes by other processes, so use it only to read objects.
     ///
     /// # Errors
-    /// As [`Store::bucket`]; `Unavailable` if nothing is known of the record, or if the last known event is
+    /// As [`Store::bucket`]; `Unavailable` if the record is unknown, or if the last known event is
     /// its removal.
     pub async fn bucket_as_known(&self, name: &str) -> Result<Option<Bucket>, StoreError> {
         let unavailable = match self.bucket(name).await {
@@ -196,12 +196,13 @@ impl Store {
         }
     }
 
-    /// Changes a bucket's properties. `change` receives the current attributes and returns the new ones, or
-    /// refuses. It is called again with fresh attributes if another process changed the bucket in between, so
-    /// that changes take effect one after the other.
+    /// Changes a bucket's properties. `change` receives the bucket and returns the new attributes,
+    /// or refuses. It is called again with a fresh bucket if another process changed it in between,
+    /// so that changes take effect one after the other.
     ///
     /// # Errors
-    /// [`BucketError::Missing`] and [`BucketError::Store`]; the inner error is the refusal of `change`.
+    /// [`BucketError::Missing`] and [`BucketError::Store`]; the inner error is the refusal of
+    /// `change`.
     pub async fn change_bucket<E>(
         &self,
         name: &str,
@@ -215,8 +216,8 @@ impl Store {
                 other => other?,
             };
             let condition = Condition::Etag(meta.etag.clone());
-            // All contents are empty, so their MD5s are equal: only a tag that no earlier version had tells
-            // two states apart.
+            // All records are empty, so their MD5s are equal. Only an entity tag that no earlier
+            // version had tells two states apart.
             let etag = meta.version.to_string();
             let mut changed = bucket(meta);
             changed.attributes = match change(&changed) {
@@ -243,7 +244,7 @@ impl Store {
         }
     }
 
-    /// A page of buckets whose names begin with `prefix`.
+    /// Returns a page of buckets whose names begin with `prefix`.
     ///
     /// # Errors
     /// [`StoreError`] if the records cannot be listed.
@@ -271,7 +272,7 @@ impl Store {
         })
     }
 
-    /// All buckets by name; the value is `None` for a name that has objects but no bucket.
+    /// Returns all buckets by name. The value is `None` for a name that has objects but no bucket.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be listed.
@@ -341,7 +342,7 @@ impl Store {
     }
 }
 
-/// The key of a bucket's record.
+/// Returns the key of a bucket's record.
 fn record(name: &str) -> Result<Key, StoreError> {
     Ok(Key::parse(&format!("{RECORDS}{name}"))?)
 }

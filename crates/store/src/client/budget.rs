@@ -1,14 +1,14 @@
-//! The memory for contents that are collected before they are written.
+//! The memory limit for content that is collected in memory before it is written.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Memory for contents being collected, of all clients together: any number of clients that stall half-way
-/// through a small object hold no more than this.
+/// Bytes of collected content that all clients together may hold. Any number of clients that stall
+/// half-way through a small object are bounded by it.
 pub(super) const COLLECTED_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// The memory that is left for contents being collected.
+/// The memory that is still free for collecting content.
 #[derive(Debug, Clone)]
 pub(super) struct Budget(pub(super) Arc<Semaphore>);
 
@@ -23,7 +23,7 @@ impl Budget {
         Self(Arc::new(Semaphore::new(bytes_max)))
     }
 
-    /// Takes room for `bytes` out of the budget; `None` if there is too little.
+    /// Reserves `bytes` of the budget. Returns `None` if too little is left.
     pub(super) fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
         let bytes = u32::try_from(bytes).ok()?;
         self.0.clone().try_acquire_many_owned(bytes).ok()

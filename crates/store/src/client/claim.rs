@@ -1,4 +1,4 @@
-//! Claiming a seat: asks the other nodes to promise a later term.
+//! Claims a seat by asking the other nodes to promise a later term.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,25 +11,28 @@ use super::seats::{Seat, back_off, covers};
 use super::store::Store;
 use crate::cluster::Topology;
 
-/// How often a claim is retried because another node's was later. Nodes that claim at the same moment part
-/// after one or two random waits; one that still loses leaves the seat to the others.
+/// How often a claim is retried because another node's term was later. Two nodes that claim at the
+/// same moment are usually separated by one or two random waits; a node that keeps losing leaves
+/// the seat to the others.
 const CLAIM_TRIES: u32 = 6;
 
 /// The nodes' answers to a claim.
 struct Answers {
-    /// By node that answered: the later terms that it has promised to others.
+    /// Per node that answered: the claims that it refused, because it has promised a later term to
+    /// another node.
     refused: BTreeMap<NodeId, Vec<Claim>>,
     failures: Vec<String>,
-    /// A node knows another layout.
+    /// Set if a node knows another layout.
     other_layout: Option<NodeError>,
 }
 
 impl Store {
-    /// The seat of a partition in term `least` or a later one: the one held, or a new claim.
+    /// Returns the seat of a partition in term `least` or later: the one held, or a newly claimed
+    /// one.
     ///
     /// # Errors
-    /// `Undecided` when too few nodes answer, `Superseded` when another node holds a later term,
-    /// `OtherLayout` when a node knows another layout.
+    /// `Undecided` if too few nodes answer, `Superseded` if another node holds a later term,
+    /// `OtherLayout` if a node knows another layout.
     pub(super) async fn seat(
         &self,
         topology: &Arc<Topology>,
@@ -72,7 +75,8 @@ impl Store {
                 term,
             });
             let claims: Vec<_> = claims.collect();
-            // This node promises first, and durably, so that no later process of it claims the same term.
+            // This node promises first, durably, so that no later process of this node claims the
+            // same term.
             let own = self.own_promise(topology, me, &claims).await?;
             if let Some(later) = own.iter().map(|claim| claim.term).max() {
                 latest = later;
@@ -99,9 +103,10 @@ impl Store {
         }
     }
 
-    /// The partitions to claim together with this one: those for which only nodes that do not answer for this
-    /// partition either come before this node, except partitions with a seat other than the one to be
-    /// replaced.
+    /// Returns the partitions to claim together with this one. A partition is included if every
+    /// node before this one in its order of deciders also comes before this one for `partition`,
+    /// because those nodes do not answer. Partitions that have a seat are left out, unless it is
+    /// the seat to be replaced.
     fn batch(&self, topology: &Topology, me: &NodeId, partition: Partition) -> Vec<Partition> {
         let before = |partition| {
             topology
@@ -139,7 +144,7 @@ impl Store {
         }
     }
 
-    /// Asks all other nodes. Once enough have promised, the rest is waited for only a little longer.
+    /// Asks all other nodes. Once enough have promised, waits only a little longer for the rest.
     async fn ask_promises(
         &self,
         topology: &Arc<Topology>,
@@ -187,7 +192,7 @@ impl Store {
             promised: Some(Arc::new(answers.promised(partition))),
         };
         let mut held = self.seats().held.lock();
-        // Most often no node refuses anything, and all partitions share one list.
+        // Usually no node refuses anything, and all partitions share one list.
         let common = seat(partition);
         let all_agree = answers.refused.values().all(Vec::is_empty);
         for other in batch {
@@ -199,7 +204,7 @@ impl Store {
 }
 
 impl Answers {
-    /// The nodes that have promised for a partition.
+    /// Returns the nodes that have promised for a partition.
     fn promised(&self, partition: Partition) -> BTreeSet<NodeId> {
         let refuses = |refused: &Vec<Claim>| refused.iter().any(|claim| claim.partition == partition);
         let nodes = self.refused.iter().filter(|(_, refused)| !refuses(refused));

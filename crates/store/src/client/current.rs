@@ -1,18 +1,17 @@
-//! The current version of a key: the newest that any volume holds.
+//! Finds the current version of a key: the newest that any volume holds.
 //!
-//! Why asking a few volumes is enough: every acknowledged version was on R different volumes when it was
-//! acknowledged, on as many nodes and zones as [`Topology::sure`](crate::cluster::Topology::sure) says, at least one
-//! of them a **place**: a home volume of the partition in a layout still in force. Copies are dropped only
-//! after R others of the same or a newer version, spread as wide, were verified. So:
-//!  1. When every place has answered and none is being rebuilt, the newest version among the answers is
+//! Why asking a few volumes is enough: every acknowledged version was on R different volumes when
+//! it was acknowledged, on as many nodes and zones as
+//! [`Topology::sure`](crate::cluster::Topology::sure) requires. At least one of them was a
+//! **place**: a home volume of the partition in a layout still in force. Copies are dropped only
+//! after R others of the same or a newer version, spread as widely, were verified. So:
+//!  1. Once every place has answered and none is being rebuilt, the newest version found is
 //!     current.
-//!  2. When a place is unknown (no answer, or being rebuilt), all other volumes are asked too. The answer is
-//!     certain once the unknown volumes are too few, or on too few nodes or zones, to hold all copies.
-//!  3. Otherwise nothing is certain, with one exception: if every volume has answered though some are being
-//!     rebuilt, a version found may be read, but "there is none" and decisions are impossible.
-//!
-//! A **prepared** version counts like a visible one; until its decider finishes it ([`super::decide`]) it is
-//! in doubt. After [`Patience::hedge`](super::Patience::hedge) a late volume counts as unknown if possible.
+//!  2. If a place is unknown (no answer, or being rebuilt), all other volumes are asked too. The
+//!     answer is certain once the unknown volumes are too few, or on too few nodes or zones, to
+//!     hold all copies.
+//!  3. Otherwise nothing is certain. One exception: if every volume has answered but some are being
+//!     rebuilt, a version found may be read, but absence is unproved and no decision is possible.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -28,12 +27,14 @@ use super::store::{Reading, Store};
 use super::volumes::LAYOUT_TRIES;
 use crate::cluster::Topology;
 
-/// How often a reader settles a key that is written all the time before it fails. Each try decides somebody
-/// else's write: fewer would refuse reads beside one busy writer, more would let a reader decide its writes
-/// for seconds.
+/// How often a reader settles a key that is written continuously before it fails. Each try decides
+/// another client's write: fewer would refuse reads of a key with one busy writer, more would let a
+/// reader decide that writer's writes for seconds.
 const SETTLE_TRIES: usize = 4;
 
-/// The volumes' answers about one key.
+/// The answers of the volumes about one key. A **prepared** version counts like a visible one; it
+/// is in doubt until its decider finishes it ([`super::decide`]). A volume that is late after
+/// [`Patience::hedge`](super::Patience::hedge) counts as unknown if possible.
 #[derive(Debug)]
 pub(super) struct Look {
     key: Key,
@@ -43,28 +44,30 @@ pub(super) struct Look {
     pub(super) good: Vec<VolumeId>,
     /// Volumes that hold it and know that their copy is bad.
     pub(super) bad: Vec<VolumeId>,
-    /// Volumes that failed to answer.
+    /// Volumes that did not answer.
     pub(super) failed: Vec<VolumeId>,
     /// The newest version prepared on each volume that has one.
     pub(super) pending: Vec<(VolumeId, Pending)>,
-    /// A node knows another layout: the answers may belong to different layouts and must not be combined.
+    /// A node knows another layout. The answers may belong to different layouts and must not be
+    /// combined.
     pub(super) other_layout: bool,
-    /// A node answered that has not promised the term of the decider that asks, so its answer does not count.
+    /// A node answered that has not promised the term of the asking decider, so its answer does not
+    /// count.
     pub(super) has_strangers: bool,
-    /// Whether `newest` is the current version beyond doubt.
+    /// Whether `newest` is certainly the current version.
     certain: bool,
-    /// Every volume answered: nothing newer than `newest` exists anywhere, though something may have been
+    /// Every volume answered: no version newer than `newest` exists anywhere, but one may have been
     /// lost.
     has_heard_all: bool,
-    /// Unknown volumes with the reason, as text.
+    /// Unknown volumes with the reason, for error messages.
     doubts: Vec<String>,
 }
 
 impl Look {
-    /// The current version if it is live, `None` if there is none.
+    /// Returns the current version if it is live, otherwise `None`.
     ///
     /// # Errors
-    /// `Unavailable` when it is not certain which version is the current one.
+    /// `Unavailable` if it is not certain which version is current.
     pub(super) fn decided(&self) -> Result<Option<&Meta>, StoreError> {
         if !self.certain || self.in_doubt().is_some() {
             return Err(self.unavailable());
@@ -72,39 +75,39 @@ impl Look {
         Ok(self.newest.as_ref().filter(|meta| !meta.deleted))
     }
 
-    /// Whether `newest` is certainly the current version, prepared versions left aside.
+    /// Returns whether `newest` is certainly the current version, ignoring prepared versions.
     pub(super) fn is_certain(&self) -> bool {
         self.certain
     }
 
-    /// The newest prepared version, if it is newer than every visible one.
+    /// Returns the newest prepared version if it is newer than every visible one.
     pub(super) fn in_doubt(&self) -> Option<&Meta> {
         let pending = self.pending.iter().map(|(_, pending)| &pending.meta);
         let newest = pending.max_by_key(|meta| meta.version)?;
         (self.version() < Some(newest.version)).then_some(newest)
     }
 
-    /// The newest version that is visible.
+    /// Returns the newest visible version.
     pub(super) fn version(&self) -> Option<Version> {
         self.newest.as_ref().map(|meta| meta.version)
     }
 
-    /// What a writer notes before it requests a change: the newest version, if it is certain.
+    /// Returns the newest version, if it is certain. A writer notes it before it requests a change.
     pub(super) fn seen(&self) -> Option<Seen> {
         (self.certain && self.in_doubt().is_none()).then(|| Seen {
             version: self.version(),
         })
     }
 
-    /// The latest term of all versions in the answers.
+    /// Returns the latest term of all versions in the answers.
     pub(super) fn latest_term(&self) -> Term {
         let pending = self.pending.iter().map(|(_, pending)| pending.meta.version.term);
         let visible = self.version().map(|version| version.term);
         pending.chain(visible).max().unwrap_or_default()
     }
 
-    /// The version to read: the current one; while volumes are being rebuilt, the newest that exists; with
-    /// [`Reading::Any`], the newest on the volumes that can be reached.
+    /// Returns the version to read: the current one; while volumes are being rebuilt, the newest
+    /// that exists; with [`Reading::Any`], the newest on reachable volumes.
     ///
     /// # Errors
     /// `NotFound` if the key certainly has no live version, otherwise `Unavailable`.
@@ -124,7 +127,7 @@ impl Look {
         }
     }
 
-    /// Unknown volumes with the reason, as text.
+    /// Returns the unknown volumes with the reason, for error messages.
     pub(super) fn doubts(&self) -> String {
         if self.doubts.is_empty() {
             return "it is being written".to_owned();
@@ -133,7 +136,7 @@ impl Look {
     }
 }
 
-/// Questions under way and answers so far.
+/// Requests in flight and the answers so far.
 struct Asking<'a> {
     seat: Option<&'a Seat>,
     look: Look,
@@ -157,11 +160,11 @@ impl Store {
         self.look_now(key).await
     }
 
-    /// Looks for a version to read. A version in doubt is settled first, so that no later reader reads
-    /// something older.
+    /// Looks for a version to read. A version in doubt is settled first, so that no later reader
+    /// reads an older one.
     ///
     /// # Errors
-    /// `Unavailable` when the doubt cannot be settled now.
+    /// `Unavailable` if the doubt cannot be settled now.
     pub(super) async fn look_to_read(&self, key: &Key) -> Result<Look, StoreError> {
         let mut look = self.look(key).await;
         if self.reading() == Reading::Any {
@@ -172,8 +175,8 @@ impl Store {
             if !is_told || look.in_doubt().is_none() {
                 return Ok(look);
             }
-            // The version that settling returned is recent enough: anything newer was decided after this read
-            // began.
+            // The version that settling returned is recent enough: any newer one was decided after
+            // this read began.
             let settled = self.settle(key).await?.map(|meta| meta.version);
             look = self.look(key).await;
             if look.version() >= settled {
@@ -183,14 +186,14 @@ impl Store {
         Err(look.unavailable())
     }
 
-    /// The newest version that can be reached, tombstones included. A prepared version counts, because it may
-    /// be visible on another volume.
+    /// Returns the newest reachable version, tombstones included. A prepared version counts,
+    /// because it may be visible on another volume.
     pub(crate) async fn newest_reached(&self, key: &Key) -> Option<Meta> {
         let look = self.look(key).await;
         look.in_doubt().or(look.newest.as_ref()).cloned()
     }
 
-    /// A look, repeated once on a fresh topology if the layout has changed.
+    /// Looks once, and again with a fresh topology if the layout has changed.
     async fn look_now(&self, key: &Key) -> Look {
         let mut tries = 1;
         loop {
@@ -203,7 +206,7 @@ impl Store {
         }
     }
 
-    /// One look under a topology. For a decider, `seat` says which nodes' answers count.
+    /// Looks once under a topology. For a decider, `seat` says which nodes' answers count.
     pub(super) async fn look_under(&self, topology: &Arc<Topology>, key: &Key, seat: Option<&Seat>) -> Look {
         let mut asking = Asking::new(topology, key, seat);
         let places = topology.places(key.partition());
@@ -260,7 +263,7 @@ impl<'a> Asking<'a> {
         }));
     }
 
-    /// Collects answers until all have arrived, `enough` returns true, or the time is over.
+    /// Collects answers until all have arrived, `enough` returns true, or `time` has passed.
     async fn hear(&mut self, time: std::time::Duration, enough: impl Fn(&Self) -> bool) {
         let deadline = Instant::now() + time;
         while !self.waiting.is_empty() && !enough(self) {
@@ -316,7 +319,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// All places have answered.
+    /// Returns whether all places have answered.
     fn is_done(&self) -> bool {
         self.places.is_empty()
     }

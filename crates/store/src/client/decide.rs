@@ -1,16 +1,17 @@
-//! Deciding: every write of a key (plain, conditional, deletion, completion, copy) is decided in one place.
+//! Decides every write of a key (put, conditional put, deletion, completion, copy) in one place.
 //!
-//! The first node of [`Topology::deciders`](crate::cluster::Topology::deciders) that answers decides: under the key's
-//! lock and in its seat's term ([`super::seats`]). It looks at the key on nodes that have promised the term,
-//! compares the condition and what protects the object, prepares the version on safe volumes (it is **chosen** then) and makes it visible.
+//! The first node of [`Topology::deciders`](crate::cluster::Topology::deciders) that answers
+//! decides, under the key's lock and in its seat's term ([`super::seats`]). It looks at the key on
+//! nodes that have promised the term and checks the condition and the object's protection. Then it
+//! prepares the version on safe volumes, which makes it **chosen**, and makes it visible.
 //!
-//! Why this is safe whatever crashes, hangs or is cut off, and whatever clocks say:
-//!  - only a chosen version becomes visible, and crashes do not undo a preparation: every look finds it;
-//!  - the next decider prepares a version in doubt (prepared above everything visible) again in its own term
-//!    and makes it visible first: it takes effect before the next decision, or never;
-//!  - nodes that have promised a later term refuse an earlier one: the earlier decider chooses nothing more;
-//!  - a request names its write and the newest version that the asker knew. If the newest version is neither,
-//!    nothing is done: a late or repeated request has no effect;
+//! Why this is safe under any crash, hang, partition or clock error:
+//!  - only a chosen version becomes visible; a crash undoes no preparation, so every look finds it;
+//!  - the next decider prepares a version in doubt (prepared above everything visible) again in its
+//!    own term and makes it visible first: it takes effect before the next decision, or never;
+//!  - nodes that promised a later term refuse earlier ones: earlier deciders choose nothing more;
+//!  - a request names its write and the newest version its sender knew. If the newest version is
+//!    neither, it does nothing, so a late or repeated request has no effect;
 //!  - a decision uses one layout; volumes refuse requests under another.
 
 use std::collections::BTreeMap;
@@ -34,8 +35,8 @@ use super::write::Write;
 
 use crate::cluster::Topology;
 
-/// How often one decision is restarted: for a write in doubt, a lost seat or a new layout, each once or
-/// twice.
+/// How often one decision is restarted. A write in doubt, a lost seat and a new layout each cause
+/// one or two restarts.
 const TURNS: u32 = 12;
 
 /// A change of a key, with everything needed to request it.
@@ -46,7 +47,7 @@ pub(super) struct Order {
     uploads: Uploads,
     /// Volumes that did not answer when the key was looked up.
     failed: Vec<VolumeId>,
-    /// It was requested before, and its outcome is unknown.
+    /// It was requested before, with an unknown outcome.
     again: bool,
 }
 
@@ -55,13 +56,15 @@ struct Deciding {
     store: Store,
     finish: Finish,
     content: Content,
-    /// The copy of the current version that the condition names, as it was before the key was locked.
+    /// The kept copy of the current version that the condition names, read before the key was
+    /// locked.
     kept: Option<Meta>,
     /// The seat must be of this term or a later one.
     least: Term,
-    /// Something of it may have been prepared: from now on another decider may finish it.
+    /// A version may have been prepared, so another decider may finish it from now on.
     begun: bool,
-    /// The seat was claimed again because nodes answered that had not promised, or too few that had.
+    /// The seat was claimed again, because a node that had not promised answered, or too few that
+    /// had.
     renewed: bool,
 }
 
@@ -91,7 +94,7 @@ impl Order {
         }
     }
 
-    /// The same order, with content that is uploaded already.
+    /// Adds content that is already uploaded.
     pub(super) fn uploaded(mut self, uploads: &mut Uploads) -> Self {
         for (volume, upload) in uploads.take() {
             self.uploads.push(volume, upload);
@@ -99,10 +102,11 @@ impl Order {
         self
     }
 
-    /// Asks the same once more on another condition, after a refusal: for the deciders it is a new request.
+    /// Prepares the order for another try under another condition, after a refusal. Deciders see a
+    /// new request.
     pub(super) fn renew(&mut self, condition: Condition, current: Option<&Meta>) {
         self.finish.write = WriteId::random();
-        // Only of a current version the number is known; of a deleted one the decider's is asked for.
+        // The number of a current version is known; for a deleted one, the decider reports it.
         self.finish.seen = current.map(|meta| Seen {
             version: Some(meta.version),
         });
@@ -111,18 +115,18 @@ impl Order {
         }
     }
 
-    /// The condition, which is to be replaced ([`Order::renew`]).
+    /// Takes the condition out, to be replaced with [`Order::renew`].
     pub(super) fn take_condition(&mut self) -> Condition {
         let condition = self.finish.change.condition_mut();
         condition.map(std::mem::take).unwrap_or_default()
     }
 
-    /// Whether it was asked for before, with an outcome that is not known.
+    /// Returns whether it was requested before, with an unknown outcome.
     pub(super) fn is_again(&self) -> bool {
         self.again
     }
 
-    /// Ends the order: discards the uploads that nobody needs.
+    /// Ends the order and discards uploads that are no longer needed.
     pub(super) async fn close(&mut self, is_written: bool) {
         if is_written && !self.again {
             self.uploads.take();
@@ -131,7 +135,7 @@ impl Order {
         }
     }
 
-    /// The request for a decider.
+    /// Returns the request for a decider.
     fn asked(&self) -> Finish {
         let mut finish = self.finish.clone();
         if let Some(uploads) = finish.change.uploads_mut() {
@@ -140,7 +144,7 @@ impl Order {
         finish
     }
 
-    /// Length and digests that the content must have, if there is content.
+    /// Returns the length and digest that the content must have, if there is content.
     fn expected(&self) -> Option<Expected> {
         self.finish.change.draft().map(|draft| Expected {
             size: draft.size,
@@ -150,7 +154,7 @@ impl Order {
 }
 
 impl Store {
-    /// Finishes a broken-off write of a key and returns the key's newest version.
+    /// Finishes an interrupted write of a key and returns the key's newest version.
     pub(super) async fn settle(&self, key: &Key) -> Result<Option<Meta>, StoreError> {
         let finish = Finish {
             key: key.clone(),
@@ -169,8 +173,8 @@ impl Store {
         self.finish(order).await
     }
 
-    /// Has a change decided by the key's decider. Waits up to [`Patience::decide`](super::Patience::decide)
-    /// for a node that can decide.
+    /// Has a change decided by the key's decider. Waits up to
+    /// [`Patience::decide`](super::Patience::decide) for a node that can decide.
     pub(super) async fn finish(&self, mut order: Order) -> Result<Option<Meta>, StoreError> {
         let ended = self.finish_somewhere(&mut order).await;
         order.close(ended.is_ok()).await;
@@ -215,7 +219,7 @@ impl Store {
                         let detail = "the answer of who decided was lost, and the object was written since";
                         return Err(unavailable(&key, detail));
                     }
-                    // It answers but cannot decide: try the next node without waiting.
+                    // This node answers but cannot decide: try the next one without waiting.
                     NodeError::Undecided { begun, .. } => {
                         order.finish.relayed = true;
                         order.again |= begun;
@@ -246,7 +250,7 @@ impl Store {
         }
     }
 
-    /// Asks one node, or this process directly. Content for another node must be uploaded first.
+    /// Asks one node, or decides in this process. Content for another node is uploaded first.
     ///
     /// # Errors
     /// The reason why the content could not be uploaded.
@@ -262,8 +266,8 @@ impl Store {
         }
         if Some(id) == self.cluster().me() {
             let mut finish = order.asked();
-            // A request within the process arrives at once and exactly once, so the version seen matters only
-            // on a repeat.
+            // A request within the process arrives at once and exactly once, so the version seen
+            // matters only for a repeated one.
             finish.seen = finish.seen.filter(|_| order.again);
             return Ok(self.decide(finish, order.content.clone()).await);
         }
@@ -296,7 +300,7 @@ impl Store {
                         version: newest.map(|meta| meta.version),
                     })
                 }
-                // Whatever became of that: nothing of this change has begun.
+                // Whatever the outcome, this change has not begun.
                 Err(NodeError::Unreachable { node, detail, .. }) => {
                     let asked = false;
                     return Ok(Err(NodeError::Unreachable { node, detail, asked }));
@@ -311,8 +315,8 @@ impl Store {
         Ok(node.finish(order.asked()).await)
     }
 
-    /// Decides and finishes a change ([`contract::Node::finish`] of this process's node): here, or by a node that
-    /// comes earlier in the order of deciders, if that one answers.
+    /// Decides and finishes a change for [`contract::Node::finish`] of this process's node. If a
+    /// node earlier in the order of deciders answers, that node decides.
     ///
     /// # Errors
     /// [`NodeError`] if this node cannot decide or the change is refused.
@@ -330,12 +334,13 @@ impl Store {
             let Some(node) = topology.nodes.get(&id) else {
                 continue;
             };
-            // The asker could not reach it, but that may be the asker's trouble alone.
+            // The sender could not reach that node, but the fault may be the sender's alone.
             if !matches!(timeout(self.patience().probe, node.layouts()).await, Ok(Ok(_))) {
                 continue;
             }
             match node.finish(finish.clone()).await {
-                // If the change took effect there, it shows: the version seen is not the newest any more.
+                // If the change took effect there, the version seen is no longer the newest, which
+                // shows below.
                 Err(NodeError::Unreachable { asked, .. }) => was_asked |= asked,
                 Err(NodeError::Undecided { begun, .. }) => was_asked |= begun,
                 ended => return ended,
@@ -367,7 +372,7 @@ impl Store {
             begun: false,
             renewed: false,
         };
-        // A task of its own, so that the decision is finished even if the asker has gone.
+        // Runs in a separate task, so that the decision is finished even if the caller goes away.
         let ended = tokio::spawn(async move {
             let store = deciding.store.clone();
             let _ordered = store.locks().lock(&deciding.finish.key).await;
@@ -380,8 +385,9 @@ impl Store {
 }
 
 impl Store {
-    /// The copy that a change's condition says is kept. It is read before the key is locked, because reading
-    /// may decide about the copy's key, whose lock may be the same; a protected copy does not go away meanwhile.
+    /// Returns the kept copy that the condition names. It is read before the key is locked: reading
+    /// may decide about the copy's key, which may share the lock. A protected copy cannot disappear
+    /// in between.
     fn kept_copy(&self, change: &Change) -> BoxFuture<'static, Result<Option<Meta>, NodeError>> {
         let kept = match change.condition() {
             Some(Condition::Version { kept, .. }) => kept.clone(),
@@ -450,7 +456,7 @@ impl Deciding {
             return self.undecided(look.doubts());
         }
         if look.latest_term() > seat.term {
-            // Versions written in this seat's term would order before what is there.
+            // Versions written in this seat's term would sort before the newest one.
             self.least = if seat.is_alone() {
                 look.latest_term()
             } else {
@@ -484,8 +490,8 @@ impl Deciding {
         } else {
             Content::Prepared(prepared.clone())
         };
-        // The number comes from this process's own clock, like all of this term: a version that was abandoned
-        // in this term and turns up later must order before what is decided after it.
+        // The number comes from this process's clock, as for all versions of this term. A version
+        // that was abandoned in this term and turns up later must sort before later decisions.
         let clock = &self.store.cluster().clock;
         let version = clock.after(Some(meta.version), seat.term);
         let again = Meta { version, ..meta };
@@ -493,7 +499,7 @@ impl Deciding {
         let spread = Spread::of_version(&self.store, topology, &again, content, &look.failed);
         match Write::new(&self.store, again, spread).complete().await {
             Ok(_) => {
-                // Its earlier preparation is not needed any more.
+                // The earlier preparation is no longer needed.
                 Uploads::of(&self.store, prepared)
                     .prepared_as(meta.version)
                     .abort()
@@ -504,9 +510,9 @@ impl Deciding {
         }
     }
 
-    /// Completes what an earlier decider left half done of the current version: where it is prepared it
-    /// becomes visible, and older preparations are discarded. A failure here is left to the next decider of
-    /// the key.
+    /// Completes what an earlier decider left unfinished: makes the current version visible where
+    /// it is only prepared, and discards older preparations. A failure here is left to the key's
+    /// next decider.
     async fn tidy(&self, look: &Look) {
         for (volume, pending) in &look.pending {
             let (upload, version) = (pending.upload, pending.meta.version);
@@ -524,7 +530,7 @@ impl Deciding {
         }
     }
 
-    /// Decides, once the current version is known beyond doubt.
+    /// Decides, once the current version is certain.
     async fn settled(&mut self, topology: &Arc<Topology>, seat: &Seat, look: &Look) -> Turn {
         self.tidy(look).await;
         let newest = look.newest.as_ref();
@@ -567,7 +573,8 @@ impl Deciding {
         if draft.deleted && current.is_none() {
             return Turn::Done(Ok(None));
         }
-        // The clock is this node's own. That of versions is no use here: others move it forward.
+        // Uses this node's wall clock. The version clock is unsuitable: other nodes move it
+        // forward.
         let now_ms = system::wall_ms();
         let is_kept = |current: &&Meta| {
             let copy = self.kept.as_ref();
@@ -579,11 +586,11 @@ impl Deciding {
             &protect,
             now_ms,
         ) {
-            // Whatever protection the client's attributes claim goes.
+            // Overwrites any protection that the client's attributes claim.
             Ok(protection) => protection.write_to(&mut draft.attributes),
             Err(protection) => return Turn::Done(Err(NodeError::Protected(protection))),
         }
-        // From here on other nodes may find something of this request.
+        // From here on other nodes may find a version prepared for this request.
         self.finish.seen = Some(Seen {
             version: look.version(),
         });
@@ -617,7 +624,7 @@ impl Deciding {
         match short {
             Short::Stopped(Stop::OtherLayout) => Turn::Again { wait: false },
             Short::Stopped(Stop::Superseded(term)) => {
-                // It may be a later term of this same node.
+                // It may be a later term of this node.
                 self.least = term;
                 Turn::Again { wait: true }
             }
@@ -627,7 +634,7 @@ impl Deciding {
     }
 }
 
-/// The draft of a deletion.
+/// Returns the draft of a deletion.
 fn tombstone() -> Draft {
     Draft {
         deleted: true,

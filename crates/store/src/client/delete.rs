@@ -8,10 +8,12 @@ use super::spread::Content;
 use super::store::Store;
 
 impl Store {
-    /// Deletes: writes a tombstone. Returns `None`, and writes no tombstone, if there is nothing to delete.
+    /// Deletes an object by writing a tombstone. Returns `None`, without a tombstone, if there is
+    /// no object.
     ///
     /// # Errors
-    /// [`StoreError`]; also `Condition` if the condition names an entity tag and there is no object.
+    /// [`StoreError`]; also `Condition` if the condition names an entity tag and there is no
+    /// object.
     pub async fn delete(&self, key: &Key, condition: Condition) -> Result<Option<Meta>, StoreError> {
         let look = self.look(key).await;
         // The key certainly has no live version, so no decision is needed.

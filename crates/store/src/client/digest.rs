@@ -1,7 +1,7 @@
-//! MD5, SHA-256 and BLAKE3 of a content, each computed once, in parallel on different cores.
+//! Computes MD5, SHA-256 and BLAKE3 of content, each once, in parallel on different cores.
 //!
-//! No thread waits for content: hashing runs in short tasks, so that any number of slow uploads cannot use up
-//! the threads that the volumes need.
+//! No thread blocks on content: hashing runs in short tasks, so that any number of slow uploads
+//! cannot use up the threads that the volumes need.
 
 use bytes::Bytes;
 use contract::{ByteStream, Digests};
@@ -12,10 +12,11 @@ use tokio::task::JoinError;
 
 use super::intake::{Sink, channel};
 
-/// Up to this length all digests are computed in the calling task: handing the work over twice takes longer.
+/// Up to this length all digests are computed in the calling task: handing the work to other
+/// threads takes longer.
 const INLINE_BYTES_MAX: usize = 32 * 1024;
 
-/// Digests of a short content.
+/// Returns the digests of short content.
 pub(super) fn digest_now(content: &[u8]) -> Digests {
     Digests {
         md5: Md5::of(content),
@@ -24,7 +25,7 @@ pub(super) fn digest_now(content: &[u8]) -> Digests {
     }
 }
 
-/// Digests of a content in memory.
+/// Returns the digests of content in memory.
 ///
 /// # Errors
 /// [`JoinError`] when the process is shutting down.
@@ -42,8 +43,8 @@ pub(super) async fn digest_whole(content: &Bytes) -> Result<Digests, JoinError> 
     Ok(Digests { md5, sha256, blake3 })
 }
 
-/// Computes digests while content passes: feed the sinks that [`Digesting::begin`] returns, then call
-/// [`Digesting::finish`].
+/// Computes digests while content passes. Feed the sinks that [`Digesting::begin`] returns, then
+/// call [`Digesting::finish`].
 pub(super) struct Digesting {
     md5: tokio::task::JoinHandle<Option<Md5>>,
     sha256: tokio::task::JoinHandle<Option<Sha256>>,
@@ -68,7 +69,7 @@ impl Digesting {
         (digesting, vec![md5_sink, sha256_sink, blake3_sink])
     }
 
-    /// The digests; `None` if the content broke off or the process is shutting down.
+    /// Returns the digests, or `None` if the content was cut short or the process is shutting down.
     pub(super) async fn finish(self) -> Option<Digests> {
         let (md5, sha256, blake3) = try_join3(self.md5, self.sha256, self.blake3).await.ok()?;
         Some(Digests {
@@ -79,7 +80,7 @@ impl Digesting {
     }
 }
 
-/// Runs a digest over a content and hashes all pieces that are waiting in one task.
+/// Feeds content to a digest, hashing all waiting pieces in one task.
 async fn fold<S: Send + 'static>(body: ByteStream, mut state: S, update: fn(&mut S, &[u8])) -> Option<S> {
     let mut waiting = body.ready_chunks(super::intake::SINK_PIECES);
     while let Some(pieces) = waiting.next().await {

@@ -26,7 +26,7 @@ pub enum StoreError {
         /// What protects it.
         protection: Protection,
     },
-    /// The content differs from what the client declared. Nothing became visible.
+    /// The content differs from its declared properties. No version became visible.
     #[error("{key}: {what} is {found}, declared was {expected}")]
     Declared {
         /// The object.
@@ -38,7 +38,7 @@ pub enum StoreError {
         /// The value that the client declared.
         expected: String,
     },
-    /// The client's content broke off. Nothing became visible.
+    /// The client's content was cut short. Nothing became visible.
     #[error("{key}: the content broke off: {detail}")]
     Body {
         /// The object.
@@ -54,7 +54,7 @@ pub enum StoreError {
         /// Why.
         detail: String,
     },
-    /// The range lies outside the object.
+    /// The range is outside the object.
     #[error("{key}: range {start}-{} is outside of {size} bytes", last_byte(*.end))]
     Range {
         /// The object.
@@ -66,7 +66,7 @@ pub enum StoreError {
         /// Size of the object.
         size: u64,
     },
-    /// Too many volumes, or all deciders of the key, cannot be reached: ask again later (HTTP 503).
+    /// Too many volumes, or all deciders of the key, cannot be reached. Retry later (HTTP 503).
     #[error("{key}: {}: {detail}", UNCERTAIN)]
     Unavailable {
         /// The object.
@@ -74,7 +74,7 @@ pub enum StoreError {
         /// Which volumes or nodes did not answer.
         detail: String,
     },
-    /// No volume has room (HTTP 507).
+    /// No volume has space (HTTP 507).
     #[error("{key}: no room: {detail}")]
     Full {
         /// The object.
@@ -103,7 +103,7 @@ pub enum StoreError {
     Part {
         /// The object that the upload is for.
         key: String,
-        /// Which part, what was found and expected.
+        /// The part, and the found and expected values.
         detail: String,
     },
     /// The key is invalid.
@@ -111,7 +111,7 @@ pub enum StoreError {
     Key(#[from] contract::KeyError),
 }
 
-/// The error of an operation that cannot be done at present.
+/// Returns the error of an operation that cannot be done at present.
 pub(super) fn unavailable(key: &Key, detail: impl fmt::Display) -> StoreError {
     let key = key.to_string();
     // The detail is often such an error itself, of a decider or of an earlier step.
@@ -122,7 +122,7 @@ pub(super) fn unavailable(key: &Key, detail: impl fmt::Display) -> StoreError {
     }
 }
 
-/// What can be done about a protection.
+/// Returns what can be done about a protection.
 fn advice(protection: &Protection) -> &'static str {
     match protection.retention.map(|retention| retention.mode) {
         Some(RetentionMode::Compliance) => "nothing removes, replaces or shortens that before",
@@ -131,10 +131,10 @@ fn advice(protection: &Protection) -> &'static str {
     }
 }
 
-/// What [`StoreError::Unavailable`] says.
+/// The text of [`StoreError::Unavailable`].
 const UNCERTAIN: &str = "cannot be answered for certain now";
 
-/// The last byte of a range as people write it; empty for one without an end.
+/// Returns the last byte of a range for display; empty for a range without an end.
 fn last_byte(end: u64) -> String {
     match end {
         u64::MAX => String::new(),
@@ -142,7 +142,7 @@ fn last_byte(end: u64) -> String {
     }
 }
 
-/// The error of a content that is not what its client declared.
+/// Returns the error for content that differs from its declared properties.
 pub(super) fn declared(
     key: &Key,
     what: &str,

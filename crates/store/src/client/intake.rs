@@ -1,10 +1,11 @@
-//! The one pass over a client's content: cut into pieces, counted, and given to every reader of the bytes.
+//! Reads a client's content in one pass: cuts it into pieces, counts it, and hands it to every
+//! reader.
 //!
-//! Memory is bounded. Content up to [`WHOLE_BYTES_MAX`] is collected, at most [`super::budget::COLLECTED_BYTES_MAX`] for all
-//! writes together. Longer content passes through channels of at most [`SINK_PIECES`] pieces of at most
-//! [`PIECE_BYTES_MAX`], shared by all readers. The slowest reader sets the pace of the client; a volume that
-//! takes nothing for too long is dropped, and the content goes on to the others. The caller limits how long a
-//! client may be silent.
+//! Memory is bounded. Content up to [`WHOLE_BYTES_MAX`] is collected, at most
+//! [`super::budget::COLLECTED_BYTES_MAX`] for all writes together. Longer content passes through
+//! channels of at most [`SINK_PIECES`] pieces of at most [`PIECE_BYTES_MAX`], shared by all
+//! readers. The slowest reader sets the pace of the client. A volume that takes no piece for too
+//! long is dropped, and the others continue. The caller limits how long a client may be silent.
 
 use std::io;
 use std::time::Duration;
@@ -18,21 +19,23 @@ use tokio::time::timeout;
 use super::budget::Budget;
 use super::error::{StoreError, declared};
 
-/// Content up to this length is collected before it is written, and goes to each volume in one request.
+/// Content up to this length is collected before it is written, and is sent to each volume in one
+/// request.
 pub(super) const WHOLE_BYTES_MAX: usize = 1024 * 1024;
 
-/// Longest piece passed on, in bytes. The length of a block, which is what volumes hash and write at a time;
-/// longer ones would only take more memory.
+/// Longest piece passed on, in bytes. It equals the length of a block, which volumes hash and write
+/// at a time; longer pieces would only take more memory.
 const PIECE_BYTES_MAX: usize = 256 * 1024;
 
-/// Pieces shorter than this are joined: passing one on costs as much as copying a good part of it.
+/// Shorter pieces are joined, because passing a piece on costs about as much as copying most of its
+/// bytes.
 const PIECE_BYTES_MIN: usize = 64 * 1024;
 
-/// Pieces that may wait for one reader. Fewer would make the client wait for each single write of the slowest
-/// volume; each costs [`PIECE_BYTES_MAX`] for every reader of every upload.
+/// Pieces that may wait for one reader. With fewer, the client would wait for every single write of
+/// the slowest volume. Each costs [`PIECE_BYTES_MAX`] for every reader of every upload.
 pub(super) const SINK_PIECES: usize = 4;
 
-/// A content that was collected. Its share of the budget is returned when the last of its bytes is freed.
+/// Collected content. Its share of the budget is released when the last of its bytes is freed.
 struct Collected {
     bytes: Bytes,
     _taken: OwnedSemaphorePermit,
@@ -44,19 +47,19 @@ impl AsRef<[u8]> for Collected {
     }
 }
 
-/// The beginning of a content, read to choose how the content is written.
+/// The beginning of a client's content, which decides how it is written.
 pub(super) enum Opening {
-    /// All of it.
+    /// The whole content.
     Whole(Bytes),
-    /// More than fits, or more than there is memory for: the whole stream, with the bytes already read put
-    /// back in front.
+    /// More than the limit or the free memory allows: the whole stream, with the bytes already read
+    /// put back in front.
     Long(ByteStream),
 }
 
 /// The sending end of one reader's channel.
 pub(super) struct Sink {
-    /// `None` marks a complete end. A reader that sees the channel closed without it knows that the content
-    /// broke off.
+    /// `None` marks a complete end. If the channel closes without it, the reader knows that the
+    /// content is incomplete.
     pieces: mpsc::Sender<Option<Bytes>>,
     /// Set for a reader that the write can do without.
     stall: Option<Stall>,
@@ -64,13 +67,13 @@ pub(super) struct Sink {
 
 /// When a reader is dropped.
 struct Stall {
-    /// How long it may take no piece.
+    /// How long the reader may take no piece.
     time_max: Duration,
     given_up: oneshot::Sender<()>,
 }
 
 impl Sink {
-    /// Sends a piece. Returns whether the reader took it, or will.
+    /// Sends a piece. Returns whether the reader took it or will take it.
     async fn give(&mut self, piece: Option<Bytes>) -> bool {
         let sending = self.pieces.send(piece);
         let Some(stall) = &self.stall else {
@@ -80,17 +83,17 @@ impl Sink {
             return sent.is_ok();
         }
         if let Some(stall) = self.stall.take() {
-            // The send fails only if nobody waits for this reader any more.
+            // The send fails only if nobody waits for this reader any longer.
             let _ = stall.given_up.send(());
         }
         false
     }
 }
 
-/// Reads the beginning of a content.
+/// Reads the beginning of a client's content.
 ///
 /// # Errors
-/// `Body` when the content breaks off; if the content is read from this store, the error of that read.
+/// `Body` if the content is cut short; if it is read from this store, the error of that read.
 pub(super) async fn open(key: &Key, mut body: ByteStream, budget: &Budget) -> Result<Opening, StoreError> {
     let Some(first) = body.next().await else {
         return Ok(Opening::Whole(Bytes::new()));
@@ -119,11 +122,11 @@ pub(super) async fn open(key: &Key, mut body: ByteStream, budget: &Budget) -> Re
     Ok(Opening::Long(Box::pin(beginning.chain(body))))
 }
 
-/// The content received so far. Pieces are joined as they arrive: a client that sends single bytes must not
-/// cost the bookkeeping of a piece for each.
+/// The content received so far. Pieces are joined as they arrive, so that a client that sends
+/// single bytes does not cost the bookkeeping of a piece for each.
 struct Beginning {
     first: Bytes,
-    /// `first` and everything after it; empty while nothing has followed `first`.
+    /// `first` and everything after it; empty until something follows `first`.
     joined: BytesMut,
 }
 
@@ -147,7 +150,7 @@ impl Beginning {
         self.joined.freeze()
     }
 
-    /// The content, holding its share of the budget.
+    /// Returns the content, which holds its share of the budget.
     fn collected(self, taken: Option<OwnedSemaphorePermit>) -> Bytes {
         let bytes = self.bytes();
         match taken {
@@ -157,7 +160,7 @@ impl Beginning {
     }
 }
 
-/// A channel and the content that comes out of it.
+/// Returns a channel and the content that comes out of it.
 pub(super) fn channel() -> (Sink, ByteStream) {
     let (sink, pieces) = mpsc::channel(SINK_PIECES);
     let body = stream::unfold(Some(pieces), |pieces| async move {
@@ -172,12 +175,12 @@ pub(super) fn channel() -> (Sink, ByteStream) {
         pieces: sink,
         stall: None,
     };
-    // Readers may poll once more after the end, and an unfolded stream panics then.
+    // Readers may poll once more after the end, and an unfolded stream would panic.
     (sink, Box::pin(body.fuse()))
 }
 
-/// The same for a reader that the write can do without: it is dropped when it takes no piece for `stall`. The
-/// receiver then gets a message; otherwise it gets none.
+/// Like [`channel`], for a reader that the write can do without. If it takes no piece for `stall`,
+/// it is dropped and the receiver gets a message; otherwise the receiver gets none.
 pub(super) fn channel_for(stall: Duration) -> (Sink, ByteStream, oneshot::Receiver<()>) {
     let (mut sink, content) = channel();
     let (given_up, told) = oneshot::channel();
@@ -188,12 +191,13 @@ pub(super) fn channel_for(stall: Duration) -> (Sink, ByteStream, oneshot::Receiv
     (sink, content, told)
 }
 
-/// Gives a content to all sinks and returns its length. A sink whose reader has gone or was dropped is left
-/// out from then on. When none of the first `needed` sinks is left, the rest of the content is not read.
+/// Sends content to all sinks and returns its length. A sink whose reader has gone or was dropped
+/// is skipped from then on. Once the first `needed` sinks are all gone, the rest of the content is
+/// not read.
 ///
 /// # Errors
-/// `Body` when the content breaks off; `Declared` as soon as it is longer than `size_max`. The sinks' readers
-/// see then that the content is incomplete.
+/// `Body` if the content is cut short; `Declared` once it is longer than `size_max`. The readers
+/// then see that the content is incomplete.
 pub(super) async fn pour(
     key: &Key,
     mut body: ByteStream,
@@ -263,7 +267,8 @@ impl Fan {
     }
 }
 
-/// The error for a content that broke off; if the content was read from this store, that read's own error.
+/// Returns the error for content that was cut short, or the error of the read if it was read from
+/// this store.
 fn broke_off(key: &Key, error: io::Error) -> StoreError {
     let detail = error.to_string();
     let inner = error

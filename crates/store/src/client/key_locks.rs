@@ -3,10 +3,10 @@
 use contract::Key;
 use tokio::sync::{Mutex, MutexGuard};
 
-/// Number of locks for all keys. Keys that share a lock wait for each other needlessly, with no other effect.
+/// Number of locks for all keys. Keys that share a lock wait for each other, which costs time only.
 const LOCKS: usize = 1024;
 
-/// One lock for each key, in effect.
+/// One lock per key, in effect.
 pub(crate) struct KeyLocks(Vec<Mutex<()>>);
 
 impl KeyLocks {
@@ -16,7 +16,8 @@ impl KeyLocks {
 
     pub(crate) async fn lock(&self, key: &Key) -> MutexGuard<'_, ()> {
         let hash = key.hash();
-        // Bytes other than those that choose the partition, because this node may own few partitions.
+        // Uses other bytes than those that choose the partition, because this node may own few
+        // partitions.
         let index = usize::from(u16::from_be_bytes([hash[4], hash[5]])) % LOCKS;
         self.0[index].lock().await
     }

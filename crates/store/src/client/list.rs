@@ -1,12 +1,13 @@
-//! Listing: the sorted listings of all volumes are merged; the newest version of each key counts, tombstones
-//! hide keys.
+//! Listing: merges the sorted listings of all volumes. The newest version of each key counts, and
+//! tombstones hide keys.
 //!
-//! Memory is bounded by volumes times entries per request. With a delimiter, the volumes are asked to skip
-//! each rolled-up prefix, so that a page costs about as many entries as it shows, not as many as it hides.
+//! Memory is bounded by volumes times entries per request. With a delimiter, the volumes skip each
+//! rolled-up prefix, so that the cost of a page depends on the entries it shows, not on those it
+//! hides.
 //!
-//! A page is certain when the unknown volumes (failed, late, or being rebuilt) are too few, or on too few
-//! nodes or zones, to hold all copies of an acknowledged version: then each such version is on a volume that
-//! answered.
+//! A page is certain if the unknown volumes (failed, late, or being rebuilt) are too few, or on too
+//! few nodes or zones, to hold all copies of an acknowledged version. Then each such version is on
+//! a volume that answered.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -25,11 +26,11 @@ use crate::cluster::Topology;
 pub struct List {
     /// `bucket/` and the beginning of a name.
     pub prefix: String,
-    /// Roll names up to the next occurrence of this text after the prefix.
+    /// Names are rolled up to the next occurrence of this text after the prefix.
     pub delimiter: Option<String>,
-    /// Only entries after this text (bytewise; `bucket/name` or a rolled-up prefix).
+    /// Lists only entries after this text (bytewise; `bucket/name` or a rolled-up prefix).
     pub after: Option<String>,
-    /// At most this many objects and prefixes together.
+    /// Maximum number of objects and prefixes together.
     pub limit: usize,
 }
 
@@ -40,20 +41,21 @@ pub struct Listing {
     pub objects: Vec<Meta>,
     /// Key prefixes up to and including the delimiter, in order; empty without a delimiter.
     pub prefixes: Vec<String>,
-    /// Where the next page starts: give it as `after`. `None` when there is no more.
+    /// Where the next page starts, to be passed as `after`. `None` on the last page.
     pub next: Option<String>,
 }
 
-/// Fewest entries asked of a volume per request; the next constant is the most. Fewer would ask again where
-/// the keys of a page are not spread evenly. The most is a page of S3, so that one request suffices for it.
+/// Fewest and most entries asked of a volume per request. Fewer would need more requests if the
+/// keys of a page are spread unevenly. The maximum is one page of S3, which one request then
+/// covers.
 const ASK_MIN: usize = 32;
 const ASK_MAX: usize = 1000;
 
-/// Keys whose unfinished writes are settled at once. Each is a decision with its syncs: one at a time, a
-/// listing after a crash would wait for each in turn; more would make writes wait.
+/// Keys whose unfinished writes are settled in parallel. Each is a decision with its syncs: one at
+/// a time, a listing after a crash would wait for each in turn; more would slow down writes.
 const SETTLED_AT_ONCE: usize = 16;
 
-/// Sorts after every continuation of a prefix, except its own repetition.
+/// Sorts after every continuation of a prefix, except one that begins with this character.
 const LAST_CHAR: char = char::MAX;
 
 /// One volume's listing.
@@ -63,7 +65,7 @@ struct Source {
     waiting: VecDeque<Held>,
     /// Key after which the next request continues.
     after: Option<String>,
-    /// The volume has no more.
+    /// The volume has no further entries.
     ended: bool,
 }
 
@@ -72,7 +74,7 @@ struct Merge<'a> {
     store: &'a Store,
     list: &'a List,
     sources: Vec<Source>,
-    /// The last prefix returned, or the text that all entries must come after.
+    /// The last prefix returned, or the text that all entries must follow.
     rolled_up: Option<String>,
     /// Entries asked of a volume per request.
     ask: usize,
@@ -91,10 +93,11 @@ enum Entry {
 }
 
 impl Store {
-    /// A page of live objects.
+    /// Returns a page of live objects.
     ///
     /// # Errors
-    /// `Unavailable` when R or more volumes do not answer, because objects could be missing from the page.
+    /// `Unavailable` if the volumes that do not answer could hold all copies of an object, which
+    /// the page would miss.
     pub async fn list(&self, list: &List) -> Result<Listing, StoreError> {
         match self.list_once(list).await {
             Err(StoreError::Unavailable { .. }) if self.ask_for_layouts().await => self.list_once(list).await,
@@ -161,8 +164,8 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Finds out which volumes are being rebuilt (their listings are used, but prove nothing), and settles
-    /// broken-off writes: one volume may list their versions and another not.
+    /// Finds out which volumes are being rebuilt, whose listings are used but prove nothing. Then
+    /// settles interrupted writes, whose versions only some volumes may list.
     async fn probe(&mut self) -> Result<(), StoreError> {
         let prefix = self.list.prefix.clone();
         let mut unsettled = BTreeSet::new();
@@ -200,8 +203,8 @@ impl<'a> Merge<'a> {
         Ok(())
     }
 
-    /// Settles keys, and merges the resulting versions like the listing of one more volume: the volumes that
-    /// hold them may be others than those that answered.
+    /// Settles keys and merges the resulting versions like the listing of one more volume: they may
+    /// be held by other volumes than those that answered.
     async fn settle(&mut self, unsettled: BTreeSet<Key>) -> Result<(), StoreError> {
         let store = self.store;
         let settling = unsettled
@@ -227,7 +230,7 @@ impl<'a> Merge<'a> {
         Ok(())
     }
 
-    /// The next live object or rolled-up prefix.
+    /// Returns the next live object or rolled-up prefix.
     async fn next(&mut self) -> Result<Option<Entry>, StoreError> {
         loop {
             self.refill().await?;
@@ -274,7 +277,7 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Asks every source that has no waiting entries.
+    /// Asks every source that has no entries waiting.
     async fn refill(&mut self) -> Result<(), StoreError> {
         loop {
             let dry = |source: &&Source| source.waiting.is_empty() && !source.ended;
@@ -332,8 +335,8 @@ impl<'a> Merge<'a> {
         source.waiting = entries.into();
     }
 
-    /// Asks volumes in parallel. Once the volumes that have not answered are not needed any more, the
-    /// function waits only a little longer for them.
+    /// Asks volumes in parallel. Once the volumes that have not answered are no longer needed,
+    /// waits only a little longer for them.
     async fn gather<T, F>(
         &self,
         volumes: Vec<VolumeId>,
@@ -354,7 +357,7 @@ impl<'a> Merge<'a> {
         let mut deadline = Instant::now() + self.store.patience().answer;
         while !waiting.is_empty() {
             tokio::select! {
-                // An answer that is here wins over a deadline that passes at the same moment.
+                // An answer that has arrived wins over a deadline that passes at the same moment.
                 biased;
                 Some((volume, answer)) = waiting.next() => {
                     late.remove(&volume);
@@ -374,7 +377,7 @@ impl<'a> Merge<'a> {
         answers
     }
 
-    /// Continues without a volume.
+    /// Marks a volume as failed and continues without it.
     fn lose(&mut self, volume: VolumeId, error: &VolumeError) {
         if let Some(source) = self.sources.iter_mut().find(|source| source.volume == volume) {
             source.ended = true;
@@ -387,7 +390,7 @@ impl<'a> Merge<'a> {
         self.doubts.push(why);
     }
 
-    /// Whether no acknowledged version can lie on these volumes only.
+    /// Returns whether no acknowledged version can be only on these volumes.
     fn is_seen_without(&self, unknown: &BTreeSet<VolumeId>) -> bool {
         self.sure.is_seen_without(&self.topology.domains.width(unknown))
     }
@@ -407,7 +410,7 @@ impl<'a> Merge<'a> {
     }
 }
 
-/// The rolled-up prefix of a key, if the list rolls it up.
+/// Returns the rolled-up prefix of a key, if the list rolls it up.
 fn rolled(list: &List, key: &str) -> Option<String> {
     let delimiter = list
         .delimiter
@@ -418,8 +421,8 @@ fn rolled(list: &List, key: &str) -> Option<String> {
     Some(key[..list.prefix.len() + at + delimiter.len()].to_owned())
 }
 
-/// A text after all keys that begin with `prefix`, except those that continue with the last character of
-/// Unicode: these are met again and rolled up again.
+/// Returns a text that sorts after all keys that begin with `prefix`, except those that continue
+/// with the last character of Unicode. These are seen again and rolled up again.
 fn past(prefix: &str) -> String {
     let mut past = prefix.to_owned();
     past.push(LAST_CHAR);

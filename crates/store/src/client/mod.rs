@@ -1,6 +1,6 @@
-//! The store as its clients see it: put, get, list, delete, with conditions. Every acknowledged write is
-//! visible to all later reads through any node (linearizable for each key); [`decide`] and [`current`] say
-//! how. An operation stands in the file of its name.
+//! Client operations of the store: put, get, list, delete, with conditions. Every acknowledged
+//! write is visible to all later reads through any node (linearizable for each key); [`decide`] and
+//! [`current`] explain how. Each operation is in the file of its name.
 
 mod budget;
 mod claim;

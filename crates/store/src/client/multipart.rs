@@ -1,13 +1,13 @@
 //! Multipart uploads: content in parts, received in any order, joined into one object at the end.
 //!
-//! An open upload is an object `.uploads/u/BUCKET/NAME/ID` without content, described in one attribute; its
-//! parts are objects `.uploads/p/ID/NNNNN`. All of them are as safe as any object, and no process keeps state
-//! of its own.
+//! An open upload is an object `.uploads/u/BUCKET/NAME/ID` without content, described in one
+//! attribute. Its parts are objects `.uploads/p/ID/NNNNN`. All of them are as safe as any object,
+//! and no process keeps state for an upload.
 //!
-//! Order at the end: the object is written first, like any object (all or nothing); then the upload is
-//! removed, then its parts. A crash in between leaves parts without an upload, which
-//! [`Store::expire_multiparts`] removes. A part that arrives while its upload ends is removed by the request
-//! that brought it.
+//! Completion writes the object first, like any object (all or nothing), then removes the upload,
+//! then its parts. A crash in between leaves parts without an upload, which
+//! [`Store::expire_multiparts`] removes. A part that arrives while its upload ends is removed by
+//! the request that brought it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -24,7 +24,7 @@ use super::put::{Finisher, Put};
 use super::store::Store;
 use crate::versions::Versioning;
 
-/// The bucket that multipart uploads live in.
+/// The bucket that holds multipart uploads.
 const BUCKET: &str = ".uploads";
 
 /// The attribute that describes an upload, as JSON.
@@ -36,17 +36,17 @@ pub const PART_NUMBER_MAX: u32 = 10_000;
 /// Default age at which an unfinished upload is aborted.
 pub const MULTIPART_AGE_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Parts removed in parallel. Each waits for disks to sync: one at a time would leave them idle, many would
-/// make other writes wait.
+/// Parts removed in parallel. Each waits for disks to sync: one at a time would leave the disks
+/// idle, many would slow down other writes.
 const REMOVALS: usize = 8;
 
-/// Entries of a page when a whole listing is read.
+/// Entries per page when a whole listing is read.
 const PAGE: usize = 1000;
 
 /// A multipart upload that was begun and neither completed nor aborted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Multipart {
-    /// Its name: 32 hexadecimal digits.
+    /// Its id: 32 hexadecimal digits.
     pub id: String,
     /// The object that it will become.
     pub key: Key,
@@ -61,7 +61,7 @@ pub struct Multipart {
 pub struct Multiparts {
     /// In order of `key/id`.
     pub open: Vec<Multipart>,
-    /// Where the next page starts: give it as `after`. `None` when there is no more.
+    /// Where the next page starts, to be passed as `after`. `None` on the last page.
     pub next: Option<String>,
 }
 
@@ -70,34 +70,35 @@ pub struct Multiparts {
 pub struct Part {
     /// Its number, 1 to 10,000.
     pub number: u32,
-    /// Its content: size, entity tag (MD5 in hexadecimal), digests, attributes given to [`Store::put_part`],
-    /// and the time it was received (`version.millis`).
+    /// Its content: size, entity tag (MD5 in hexadecimal), digests, attributes given to
+    /// [`Store::put_part`], and the time it was received (`version.millis`).
     pub meta: Meta,
 }
 
 /// A page of parts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Parts {
-    /// In order of their numbers.
+    /// In ascending order of part number.
     pub parts: Vec<Part>,
-    /// Whether parts of higher numbers follow.
+    /// Whether parts with higher numbers follow.
     pub more: bool,
 }
 
 /// Parameters of the completion of an upload.
 #[derive(Default)]
 pub struct Complete {
-    /// Part numbers in rising order, with entity tags without quotes, of the parts that make up the object.
+    /// Part numbers in rising order, with entity tags without quotes, of the parts that make up the
+    /// object.
     pub parts: Vec<(u32, String)>,
-    /// Attributes to add to those given at the beginning.
+    /// Attributes to add to those given when the upload was created.
     pub attributes: BTreeMap<String, String>,
-    /// What must hold of the current version.
+    /// Condition on the current version.
     pub condition: Condition,
-    /// What the bucket does with what is replaced.
+    /// How the bucket treats the version that is replaced.
     pub versioning: Versioning,
-    /// What becomes of the object's protection.
+    /// How the object's protection changes.
     pub protect: Protect,
-    /// Check of the digests of the whole content before it becomes visible.
+    /// Checks the digests of the whole content before it becomes visible.
     pub finisher: Option<Finisher>,
 }
 
@@ -140,11 +141,12 @@ impl Store {
         }
     }
 
-    /// Receives a part and replaces an earlier one of that number. Returns when it is as safe as an object. A
-    /// condition and versioning in `put` are ignored.
+    /// Receives a part and replaces an earlier one with that number. Returns once the part is as
+    /// safe as an object. Ignores a condition and versioning in `put`.
     ///
     /// # Errors
-    /// `NoMultipart` if the upload is not open, `Part` for a number out of range; otherwise as [`Store::put`].
+    /// `NoMultipart` if the upload is not open, `Part` for a number out of range; otherwise as
+    /// [`Store::put`].
     pub async fn put_part(
         &self,
         key: &Key,
@@ -163,7 +165,7 @@ impl Store {
         (put.condition, put.versioning) = (Condition::Always, Versioning::Unversioned);
         let part = part_key(id, number)?;
         let meta = self.put(&part, body, put).await?;
-        // The upload ended in the meantime: nobody else will remove this part.
+        // The upload ended in the meantime, so no other request will remove this part.
         if let Err(error @ StoreError::NoMultipart { .. }) = self.multipart(key, id).await {
             self.delete(&part, Condition::Always).await?;
             return Err(error);
@@ -171,7 +173,7 @@ impl Store {
         Ok(meta)
     }
 
-    /// Parts received, with numbers above `after`.
+    /// Returns the parts received with numbers above `after`.
     ///
     /// # Errors
     /// `NoMultipart` if the upload is not open; otherwise as [`Store::list`].
@@ -186,7 +188,8 @@ impl Store {
         self.parts(id, after, limit).await
     }
 
-    /// Open uploads of objects whose key begins with `prefix` (`bucket/` and the beginning of a name).
+    /// Returns the open uploads of objects whose key begins with `prefix` (`bucket/` and the
+    /// beginning of a name).
     ///
     /// # Errors
     /// As [`Store::list`].
@@ -228,12 +231,12 @@ impl Store {
         self.remove_parts(id).await
     }
 
-    /// Joins parts into the object, in one pass over their verified bytes, and removes them. The object's
-    /// entity tag is the MD5 over the parts' MD5s, `-`, and their number.
+    /// Joins parts into the object, in one pass over their verified bytes, and then removes them.
+    /// The object's entity tag is the MD5 of the parts' MD5s, `-`, and the number of parts.
     ///
     /// # Errors
     /// `NoMultipart` if the upload is not open, `Part` if the named parts are wrong; otherwise as
-    /// [`Store::put`]. The upload stays open after any of them.
+    /// [`Store::put`]. After any error the upload stays open.
     pub async fn complete_multipart(
         &self,
         key: &Key,
@@ -255,7 +258,7 @@ impl Store {
             ..Put::default()
         };
         let meta = self.put(key, self.joined(parts), put).await?;
-        // The object is safe; what cannot be removed now is removed when it has aged.
+        // The object is safe. Whatever cannot be removed now expires later.
         let cleared = match self.delete(&control(key, id)?, Condition::Always).await {
             Ok(_) => self.remove_parts(id).await,
             Err(error) => Err(error),
@@ -266,8 +269,8 @@ impl Store {
         Ok(meta)
     }
 
-    /// Aborts all uploads begun longer than `age` ago, and removes parts of that age that belong to none.
-    /// Returns the number of uploads aborted.
+    /// Aborts all uploads begun longer than `age` ago, and removes parts of that age without an
+    /// open upload. Returns the number of aborted uploads.
     ///
     /// # Errors
     /// As [`Store::list`] and [`Store::delete`].
@@ -284,7 +287,7 @@ impl Store {
                 }
                 match self.abort_multipart(&multipart.key, &multipart.id).await {
                     Ok(()) => expired += 1,
-                    // The client ended it in the meantime.
+                    // The client completed or aborted it in the meantime.
                     Err(StoreError::NoMultipart { .. }) => {}
                     Err(error) => return Err(error),
                 }
@@ -346,7 +349,7 @@ impl Store {
         })
     }
 
-    /// The parts that a client names, as they were received.
+    /// Returns the parts that a client names, as received.
     async fn chosen(&self, key: &Key, id: &str, named: &[(u32, String)]) -> Result<Vec<Meta>, StoreError> {
         if named.is_empty() || !named.is_sorted_by(|a, b| a.0 < b.0) {
             return Err(part_error(
@@ -373,7 +376,7 @@ impl Store {
         Ok(chosen)
     }
 
-    /// The bytes of parts, one after the other.
+    /// Returns the bytes of the parts, one after the other.
     fn joined(&self, parts: Vec<Meta>) -> ByteStream {
         let store = self.clone();
         let bodies = stream::iter(parts).then(move |part| {
@@ -402,7 +405,7 @@ impl Store {
     }
 }
 
-/// The key of the object that describes an upload.
+/// Returns the key of the object that describes an upload.
 fn control(key: &Key, id: &str) -> Result<Key, StoreError> {
     if id.len() != 32 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(no_multipart(key, id));
@@ -419,7 +422,7 @@ fn described(meta: &Meta) -> Result<Multipart, StoreError> {
     serde_json::from_str(text).map_err(|error| lost(&meta.key, error))
 }
 
-/// The MD5 of the parts' MD5s, `-`, and the number of parts.
+/// Returns the MD5 of the parts' MD5s, `-`, and the number of parts.
 fn joined_etag(parts: &[Meta]) -> String {
     let mut md5 = Md5::default();
     parts.iter().for_each(|part| md5.update(&part.digests.md5));
@@ -444,7 +447,7 @@ fn part_error(key: &Key, detail: String) -> StoreError {
     }
 }
 
-/// The error for an upload whose description cannot be parsed.
+/// Returns the error for an upload whose description cannot be parsed.
 fn lost(key: &Key, error: serde_json::Error) -> StoreError {
     StoreError::Lost {
         key: key.to_string(),

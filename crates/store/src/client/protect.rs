@@ -1,5 +1,5 @@
-//! Changing what protects an object: a retention, a legal hold. The decider of the key says whether it may be
-//! changed ([`Protection::after`](contract::Protection::after)).
+//! Changes what protects an object: its retention or legal hold. The key's decider checks whether
+//! the change is allowed ([`Protection::after`](contract::Protection::after)).
 
 use std::convert::Infallible;
 
@@ -9,11 +9,13 @@ use super::error::StoreError;
 use super::store::Store;
 
 impl Store {
-    /// Changes the protection of an object, of its current version where versions are kept. The content is read
-    /// and written again ([`Store::rewrite`]); nothing is written if that changes nothing.
+    /// Changes the protection of an object, or of its current version in a bucket that keeps
+    /// versions. The content is read and written again ([`Store::rewrite`]). Nothing is written if
+    /// the protection stays the same.
     ///
     /// # Errors
-    /// [`StoreError`]; `Protected` if what is in force forbids it, `NotFound` if there is no object.
+    /// [`StoreError`]; `Protected` if the protection in force forbids the change, `NotFound` if
+    /// there is no object.
     pub async fn protect(&self, key: &Key, protect: Protect) -> Result<Meta, StoreError> {
         let versioning = self.versioning(key.bucket()).await?;
         let written = self.rewrite(key, None, versioning, protect, |_, _| Ok::<_, Infallible>(()));

@@ -1,4 +1,5 @@
-//! A client's write: read its content in one pass, compare it with the declarations, then have it decided.
+//! Client writes: reads the content in one pass, checks it against the declared values, then has it
+//! decided.
 
 use std::collections::BTreeMap;
 
@@ -22,8 +23,8 @@ use super::uploads::Uploads;
 use super::volumes::next_places;
 use crate::versions::{VERSION_ID, Versioning};
 
-/// Called once the whole content has arrived and before it is visible. An error cancels the write. It may add
-/// attributes (checksums from a trailer).
+/// Called once the whole content has arrived and before it is visible. An error cancels the write.
+/// It may add attributes (checksums from a trailer).
 pub type Finisher =
     Box<dyn FnOnce(&Digests, u64, &mut BTreeMap<String, String>) -> Result<(), String> + Send>;
 
@@ -36,32 +37,35 @@ pub struct Put {
     pub md5: Option<[u8; 16]>,
     /// SHA-256 that the client declared.
     pub sha256: Option<[u8; 32]>,
-    /// Headers to keep, names in lower case. Protection is none of them: a put of the same content keeps it.
+    /// Headers to keep, names in lower case. They never set or remove protection; a put of the same
+    /// content keeps it.
     pub attributes: BTreeMap<String, String>,
     /// Entity tag; MD5 of the content in hexadecimal if `None`.
     pub etag: Option<String>,
-    /// What must hold of the current version.
+    /// Condition on the current version.
     pub condition: Condition,
-    /// What becomes of the object's protection.
+    /// How the object's protection changes.
     pub protect: Protect,
-    /// What the bucket does with what is replaced ([`Store::versioning`]).
+    /// How the bucket treats the version that is replaced ([`Store::versioning`]).
     pub versioning: Versioning,
-    /// Check of the whole content before it becomes visible.
+    /// Checks the whole content before it becomes visible.
     pub finisher: Option<Finisher>,
 }
 
 impl Store {
-    /// Writes a version. Returns only when R different volumes hold it, synced.
+    /// Writes a version. Returns only once R different volumes hold it, synced.
     ///
     /// # Errors
-    /// [`StoreError`]. After `Unavailable` the version may be visible (complete, on fewer volumes) if a
-    /// volume failed between syncing it and making it visible; any other error leaves nothing.
+    /// [`StoreError`]. After `Unavailable` the version may be visible, complete: a volume failed
+    /// between syncing it and making it visible (then on fewer volumes), or the decider's answer
+    /// was lost. After any other error nothing remains.
     pub async fn put(&self, key: &Key, body: ByteStream, mut put: Put) -> Result<Meta, StoreError> {
         put.versioning.mark(&mut put.attributes);
-        // The look tells which volumes to avoid and which version exists now. The decider looks again.
+        // The look tells which volumes to avoid and which version exists now. The decider looks
+        // again.
         let (opening, look) = tokio::join!(intake::open(key, body, self.intake()), self.look(key));
-        // Send no content for a condition that is false already; whether a true one still holds, the decider
-        // says.
+        // Do not send content for a condition that is already false. The decider checks whether a
+        // true one still holds.
         if put.condition != Condition::Always
             && let Ok(current) = look.decided()
             && !put.condition.holds(current)
@@ -77,8 +81,8 @@ impl Store {
         }
     }
 
-    /// Writes the newest version of `from` as `to`, verified while it is read. Attributes are copied unless
-    /// others are given.
+    /// Copies the newest version of `from` to `to`, verified while it is read. Attributes are
+    /// copied unless others are given.
     ///
     /// # Errors
     /// [`StoreError`]; `NotFound` is about `from`, `Condition` about `to`.
@@ -96,7 +100,8 @@ impl Store {
         self.copy_as(from, to, attributes, put).await
     }
 
-    /// The same with its own attributes, in a bucket that may keep what is replaced.
+    /// Like [`Store::copy`], with the attributes of `from`, into a bucket that may keep the version
+    /// that is replaced.
     pub(crate) async fn copy_versioned(
         &self,
         from: &Key,
@@ -202,7 +207,7 @@ impl Store {
         self.written(key, order, versioning).await
     }
 
-    /// Streams a long content to volumes and digests in parallel. A volume that stalls is left out.
+    /// Streams long content to volumes and digests in parallel. A volume that stalls is dropped.
     async fn receive_long(
         &self,
         key: &Key,
@@ -228,7 +233,8 @@ impl Store {
             staging.push(async move {
                 let volume = volume?;
                 tokio::select! {
-                    // A volume that has answered wins over one that has been given up at the same moment.
+                    // An answer from a volume wins over a message that it was dropped at the same
+                    // moment.
                     biased;
                     receipt = volume.receive(upload, content) => receipt,
                     Ok(()) = given_up => Err(VolumeError::Unreachable {
@@ -255,7 +261,7 @@ impl Store {
     }
 }
 
-/// The change for a put; the caller adds which uploads hold the content.
+/// Returns the change for a put; the caller adds the uploads that hold the content.
 fn changed(condition: Condition, draft: Draft, protect: Protect) -> Change {
     let (draft, uploads) = (Box::new(draft), Vec::new());
     match protect.is_empty() {
@@ -273,7 +279,7 @@ fn changed(condition: Condition, draft: Draft, protect: Protect) -> Change {
     }
 }
 
-/// The error if every volume refused a content; `None` if at least one took it.
+/// Returns the error if every volume refused the content, `None` if at least one took it.
 fn all_failed(key: &Key, results: &[Result<Receipt, VolumeError>]) -> Option<StoreError> {
     let errors: Vec<&VolumeError> = results
         .iter()
@@ -294,7 +300,7 @@ fn all_failed(key: &Key, results: &[Result<Receipt, VolumeError>]) -> Option<Sto
     })
 }
 
-/// Compares a received content with everything declared about it.
+/// Compares received content with everything declared about it.
 fn draft(key: &Key, digests: Digests, size: u64, put: Put) -> Result<Draft, StoreError> {
     let hex = |bytes: &[u8]| data_encoding::HEXLOWER.encode(bytes);
     if let Some(expected) = put.size.filter(|expected| *expected != size) {

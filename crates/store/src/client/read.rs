@@ -1,9 +1,9 @@
-//! Reading: every block is compared with its digest before it is returned. If a replica has it wrong, breaks
-//! off or stalls, the block is read from another replica.
+//! Reading: every block is compared with its digest before it is returned. If a replica has a wrong
+//! block, breaks off or stalls, the block is read from another replica.
 //!
-//! No unverified byte leaves this module: the block table must hash to the BLAKE3 that the version's
-//! description names, and each block must match the table ([`crate::union`]). A replica that is known to be
-//! bad comes last but is still read, because its intact blocks may exist nowhere else.
+//! No unverified byte leaves this module: the block table must hash to the BLAKE3 in the version's
+//! metadata, and each block must match the table ([`crate::union`]). A replica that is known to be
+//! bad is tried last but is still read, because its intact blocks may exist nowhere else.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -19,39 +19,39 @@ use super::error::StoreError;
 use super::store::{Damage, Store};
 use crate::union::{Union, Ways};
 
-/// How often a key is looked up again because the version found was replaced before it could be opened. A
-/// version goes when the next is committed: fewer would refuse reads of a key that is written several times a
-/// second; each costs a lookup.
+/// How often a key is looked up again because the version found was replaced before it could be
+/// opened. A version disappears when the next is committed: fewer tries would refuse reads of a key
+/// that is written several times a second. Each try costs a lookup.
 const OVERTAKEN_TRIES: usize = 8;
 
 /// A range of a version being read.
 struct Reader {
     union: Union,
-    /// Bytes of the content that are wanted.
+    /// Requested bytes of the content.
     range: Range<u64>,
 }
 
 /// Volumes that may hold a version, best first.
 struct Candidates {
     volumes: Vec<VolumeId>,
-    /// Volumes that reported the version: if one of them has no file, that is damage.
+    /// Volumes that reported the version. If one of them has no file, that is damage.
     holders: BTreeSet<VolumeId>,
     /// Volumes that know that their replica is bad, so no damage is reported for them.
     bad: BTreeSet<VolumeId>,
 }
 
-/// An object opened for reading. Its bytes are verified as they pass.
+/// An object opened for reading. Reading verifies its bytes.
 pub struct Object {
-    /// The object.
+    /// The object's metadata.
     pub meta: Meta,
-    /// Range of the content that `body` gives.
+    /// Range of the content that `body` yields.
     pub range: Range<u64>,
     /// The bytes. The stream ends with an error if no replica holds a block intact.
     pub body: ByteStream,
 }
 
 impl Store {
-    /// The newest version, without its content.
+    /// Returns the metadata of the newest version.
     ///
     /// # Errors
     /// [`StoreError`]; `NotFound` if there is no live version.
@@ -59,7 +59,8 @@ impl Store {
         self.look_to_read(key).await?.live(self.reading()).cloned()
     }
 
-    /// Opens the newest version for reading, whole or a range of it. A range is cut at the object's end.
+    /// Opens the newest version for reading, whole or a range of it. A range is cut at the object's
+    /// end.
     ///
     /// # Errors
     /// [`StoreError`]; `Range` for a range that begins after the end or is empty.
@@ -70,8 +71,8 @@ impl Store {
             let meta = look.live(self.reading())?.clone();
             let range = cut(&meta, range.clone())?;
             let mut reader = Reader::new(self, meta, range.clone(), self.candidates(&look));
-            // The first block is read before the response begins, so that a lost object is an error and not a
-            // broken response.
+            // The first block is read before the response begins, so that a lost object is an error
+            // and not a truncated response.
             match reader.next().await {
                 Ok(first) => {
                     let meta = reader.union.meta().clone();
@@ -94,7 +95,7 @@ impl Store {
         }
     }
 
-    /// All verified bytes of a version, from these volumes only.
+    /// Returns all verified bytes of a version, from these volumes only.
     pub(super) fn read_back(&self, meta: &Meta, volumes: &[VolumeId]) -> ByteStream {
         let candidates = Candidates {
             volumes: volumes.to_vec(),
@@ -105,8 +106,9 @@ impl Store {
         Box::pin(reader.into_stream())
     }
 
-    /// This node's volumes first, then the others that reported the version in random order, then those whose
-    /// replica is bad, then the volumes that did not answer or did not know the version.
+    /// Returns this node's volumes first, then the others that reported the version in random
+    /// order, then those whose replica is bad, then the volumes that did not answer or did not know
+    /// the version.
     fn candidates(&self, look: &Look) -> Candidates {
         let topology = self.cluster().topology();
         let is_here = |volume: &VolumeId| {
@@ -136,7 +138,7 @@ impl Store {
     }
 }
 
-/// The range of the content that is asked for.
+/// Returns the requested range of the content.
 fn cut(meta: &Meta, range: Option<Range<u64>>) -> Result<Range<u64>, StoreError> {
     match range {
         None => Ok(0..meta.size),
@@ -169,7 +171,7 @@ impl Reader {
         })
     }
 
-    /// The next verified bytes of the range; `None` at its end.
+    /// Returns the next verified bytes of the range, `None` at its end.
     async fn next(&mut self) -> Result<Option<Bytes>, StoreError> {
         let start = self.union.position() * BLOCK_BYTES;
         let block = self.union.next().await.map_err(|unreadable| StoreError::Lost {
@@ -180,7 +182,7 @@ impl Reader {
     }
 }
 
-/// The part of a block, beginning at `start`, that lies in the range.
+/// Returns the part of a block, beginning at `start`, that is in the range.
 fn wanted(block: &Bytes, start: u64, range: &Range<u64>) -> Bytes {
     let place = |byte: u64| {
         usize::try_from(byte.saturating_sub(start))
@@ -191,8 +193,8 @@ fn wanted(block: &Bytes, start: u64, range: &Range<u64>) -> Bytes {
 }
 
 impl Store {
-    /// Access to the replicas of a version: requests use the layout in force at that moment, and failures
-    /// lead to a check of the replica.
+    /// Returns access to the replicas of a version. Each request uses the layout in force at that
+    /// moment, and a failure leads to a check of the replica.
     fn ways(&self, meta: &Meta, holders: BTreeSet<VolumeId>, bad: BTreeSet<VolumeId>) -> Ways {
         let (store, key, version) = (self.clone(), meta.key.clone(), meta.version);
         let open = move |volume: &VolumeId, blocks: Range<u64>| {
@@ -221,7 +223,7 @@ impl Store {
         }
     }
 
-    /// Notes why a replica was abandoned, and has it checked unless the connection is to blame.
+    /// Logs why a replica was abandoned, and has it checked unless the connection is to blame.
     fn failed(&self, meta: &Meta, volume: &VolumeId, error: &VolumeError) {
         use VolumeError::{Corrupt, Failed, Missing};
         tracing::warn!(key = %meta.key, version = %meta.version, %volume, %error, "a replica could not be read");
@@ -230,8 +232,8 @@ impl Store {
         }
     }
 
-    /// Has a replica re-read in the background, marked if it is bad, and reported to repair unless it proves
-    /// good.
+    /// Has a replica read again in the background, marked if it is bad, and reported to repair
+    /// unless it is good.
     fn suspect(&self, meta: &Meta, volume: VolumeId, detail: String) {
         let (store, key, version) = (self.clone(), meta.key.clone(), meta.version);
         let damage = Damage {

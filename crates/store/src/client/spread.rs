@@ -1,12 +1,12 @@
-//! Brings a content to R volumes before anything of it is visible.
+//! Brings content to R volumes before any of it is visible.
 //!
 //! Invariants:
-//!  - [`Spread::fill`] returns `Ok` only if R different volumes hold the whole uploaded content, on as many
-//!    nodes and zones as home has, at least one of them at home in the layout in force, each with the length
-//!    and BLAKE3 of what was sent;
-//!  - a volume that fails is replaced by the next one of [`next_place`] (a hand-off, which repair brings
-//!    home). A streamed content is then copied from another upload and compared on arrival;
-//!  - when it fails, every upload is aborted and nothing was ever visible; when another decider stops it,
+//!  - [`Spread::fill`] returns `Ok` only if R different volumes hold the whole uploaded content, on
+//!    as many nodes and zones as home has, at least one of them at home in the layout in force,
+//!    each with the length and BLAKE3 of the bytes sent;
+//!  - a volume that fails is replaced by the next one of [`next_place`] (a hand-off, which repair
+//!    brings home). Streamed content is then copied from another upload and compared on arrival;
+//!  - on failure every upload is aborted and nothing was ever visible; if another decider stops it,
 //!    prepared uploads stay for that decider to find.
 
 use std::collections::BTreeSet;
@@ -26,11 +26,11 @@ use crate::cluster::Topology;
 /// Where the bytes of a version can be read while it is written.
 #[derive(Clone)]
 pub(super) enum Content {
-    /// A tombstone has no bytes.
+    /// A tombstone, which has no bytes.
     None,
     /// The whole content, in memory.
     Whole(Bytes),
-    /// The content was streamed: only the uploads have it.
+    /// The content was streamed, so only the uploads have it.
     Passed,
     /// Another process has prepared it on these volumes.
     Prepared(Vec<(VolumeId, UploadId)>),
@@ -45,20 +45,21 @@ pub(super) struct Expected {
     pub(super) blake3: [u8; 32],
 }
 
-/// A content on its way to R volumes.
+/// Content on its way to R volumes.
 pub(super) struct Spread {
     store: Store,
     key: Key,
     expected: Expected,
     content: Content,
-    /// The version, once it has its number; from then on every upload is also prepared.
+    /// The version, once it has its number. From then on every upload is also prepared.
     meta: Option<Meta>,
     uploads: Uploads,
     /// The topology of the decision, from its look to the last preparation.
     under: Option<Arc<Topology>>,
     /// Why the decision must start again.
     stop: Option<Stop>,
-    /// It is prepared on enough volumes: others may count on it from now on, and later copies only add to it.
+    /// It is prepared on enough volumes. Others may rely on it from now on, and later copies only
+    /// add to it.
     is_chosen: bool,
     /// Volumes that did not answer the look.
     silent: Vec<VolumeId>,
@@ -69,14 +70,14 @@ pub(super) struct Spread {
 
 /// Why a version did not reach R volumes.
 pub(super) enum Short {
-    /// It failed, and no trace of it is left.
+    /// It failed and left no trace.
     Refused(StoreError),
     /// It may be prepared on some volumes: the decision must start again.
     Stopped(Stop),
 }
 
 impl Short {
-    /// The error for a caller that only receives content, which no other decider can stop.
+    /// Returns the error for a caller that only receives content, which no other decider can stop.
     pub(super) fn refused(self, key: &Key) -> StoreError {
         match self {
             Self::Refused(error) => error,
@@ -100,12 +101,12 @@ pub(super) enum Stop {
 /// The side that caused a copy to fail.
 enum Fault {
     Target(VolumeError),
-    /// The upload on this volume cannot be read, or is not the content.
+    /// The upload on this volume cannot be read, or its bytes are wrong.
     Source(VolumeId, VolumeError),
 }
 
 impl Spread {
-    /// Starts with a content that no volume holds yet. Volumes that are known to fail are not asked.
+    /// Starts with content that no volume holds yet. Volumes that are known to fail are not asked.
     pub(super) fn new(
         store: &Store,
         key: &Key,
@@ -129,7 +130,7 @@ impl Spread {
         }
     }
 
-    /// The same for a version that has its number, decided under a topology.
+    /// Like [`Spread::new`], for a version that has its number, decided under a topology.
     pub(super) fn of_version(
         store: &Store,
         topology: &Arc<Topology>,
@@ -149,7 +150,8 @@ impl Spread {
         under.unwrap_or_else(|| self.store.cluster().topology())
     }
 
-    /// Asks a volume: under the topology of the decision if there is one, otherwise under the topology in force.
+    /// Asks a volume under the topology of the decision if there is one, otherwise under the one in
+    /// force.
     async fn ask<T, F>(
         &self,
         id: &VolumeId,
@@ -167,7 +169,7 @@ impl Spread {
         }
     }
 
-    /// Notes a volume's answer to a content that was streamed to it.
+    /// Records a volume's answer to content that was streamed to it.
     pub(super) async fn note(
         &mut self,
         volume: VolumeId,
@@ -182,8 +184,8 @@ impl Spread {
             }
             Err(error) => {
                 if matches!(error, VolumeError::Unreachable { .. }) {
-                    // It would not answer this request either: dropping sends the abort and does not wait for
-                    // an answer.
+                    // It would not answer this request either: dropping the guard sends the abort
+                    // without waiting for an answer.
                     drop(guard);
                 } else {
                     guard.abort().await;
@@ -205,7 +207,7 @@ impl Spread {
         }
     }
 
-    /// The uploads of the content.
+    /// Returns the uploads of the content.
     pub(super) fn uploads(&mut self) -> &mut Uploads {
         &mut self.uploads
     }
@@ -232,7 +234,7 @@ impl Spread {
             if topology.is_safe(partition, &ready) {
                 return Ok(());
             }
-            // At least one: R volumes may be ready and still be on too few nodes or zones.
+            // At least one: R volumes may be ready but on too few nodes or zones.
             let wanted = topology.home(partition).len().saturating_sub(ready.len()).max(1);
             let next = next_places(&topology, &self.key, &ready, &self.refused, wanted);
             if next.is_empty() || !self.has_source() {
@@ -243,14 +245,16 @@ impl Spread {
         }
     }
 
-    /// Marks the version as chosen: others may count on it from now on, and the layout may change.
+    /// Marks the version as chosen: others may rely on it from now on, and the layout may change.
     pub(super) fn is_chosen(&mut self) {
         self.is_chosen = true;
-        // The decision is made, so later requests use the layout in force instead of the decision's.
+        // The decision is made, so later requests use the layout in force instead of the
+        // decision's.
         self.under = None;
     }
 
-    /// Completes and syncs the uploads, under the version's number. `fill` replaces volumes that fail.
+    /// Completes and syncs the uploads under the version's number. `fill` replaces volumes that
+    /// fail.
     pub(super) async fn prepare(&mut self) {
         let Some(meta) = self.meta.clone() else { return };
         let (this, meta) = (&*self, &meta);
@@ -269,7 +273,7 @@ impl Spread {
         }
     }
 
-    /// Whether an error ends the decision, rather than being the fault of the volume.
+    /// Returns whether an error ends the decision and is not the volume's fault.
     fn stops(&mut self, error: &VolumeError) -> bool {
         let stop = match error {
             VolumeError::Superseded { promised, .. } => Stop::Superseded(*promised),
@@ -295,7 +299,7 @@ impl Spread {
 
     async fn lay_on(&self, volume: &VolumeId) -> Result<UploadId, Fault> {
         let upload = UploadId::random();
-        // Aborted on drop, if anything fails or the caller stops waiting.
+        // Aborted on drop, if a step fails or the caller stops waiting.
         let mut guard = Uploads::of(&self.store, vec![(volume.clone(), upload)]);
         if let Some(meta) = &self.meta {
             guard = guard.prepared_as(meta.version);
@@ -338,7 +342,7 @@ impl Spread {
         asking.await.map_err(Fault::Target)
     }
 
-    /// Sends a content from memory.
+    /// Sends content from memory.
     async fn send(&self, volume: &VolumeId, upload: UploadId, content: &Bytes) -> Result<(), Fault> {
         let sending = self.ask(volume, |asked| {
             let piece = content.clone();
@@ -349,7 +353,7 @@ impl Spread {
         self.expected.check(volume, &receipt).map_err(Fault::Target)
     }
 
-    /// Makes a copy of another volume's upload.
+    /// Copies another volume's upload.
     async fn copy_upload(&self, volume: &VolumeId, upload: UploadId) -> Result<(), Fault> {
         let prepared = match &self.content {
             Content::Prepared(prepared) => prepared.as_slice(),
@@ -381,7 +385,7 @@ impl Spread {
         }
     }
 
-    /// Makes a copy of what other volumes have committed.
+    /// Copies the version from volumes that have committed it.
     async fn copy_committed(
         &self,
         volume: &VolumeId,
@@ -395,13 +399,14 @@ impl Spread {
         self.expected.check(volume, &receipt).map_err(Fault::Target)
     }
 
-    /// The next volume for a version that `held` hold, if it still needs one that can be asked.
+    /// Returns the next volume for a version that `held` hold, if the version needs another and one
+    /// can be asked.
     pub(super) fn next(&self, held: &[VolumeId]) -> Option<VolumeId> {
         let topology = self.topology();
         next_place(&topology, &self.key, held, &self.refused).filter(|_| self.has_source())
     }
 
-    /// Reads the content from these volumes from now on: they have committed it.
+    /// Reads the content from these volumes from now on, because they have committed it.
     pub(super) fn committed_on(&mut self, held: &[VolumeId]) {
         let gone_by = matches!(
             self.content,
@@ -436,7 +441,7 @@ impl Spread {
         self.errors.push(error);
     }
 
-    /// The error that says why nothing was written.
+    /// Returns the error that says why nothing was written.
     pub(super) fn error(&self) -> StoreError {
         let (key, detail) = (self.key.to_string(), self.reasons());
         if self.is_full() {
@@ -445,8 +450,8 @@ impl Spread {
         StoreError::Unavailable { key, detail }
     }
 
-    /// Whether lack of room is the reason: all errors are of that kind, or too few volumes would be left even
-    /// if all others worked.
+    /// Returns whether lack of space is the reason: all errors are of that kind, or too few volumes
+    /// would be left even if all others worked.
     fn is_full(&self) -> bool {
         let is_full = |error: &&VolumeError| matches!(error, VolumeError::Full { .. });
         let full = self.errors.iter().filter(is_full).count();
@@ -482,7 +487,7 @@ impl Expected {
         }
     }
 
-    /// Compares what a volume received with what was sent.
+    /// Compares the receipt of a volume with the bytes that were sent.
     fn check(&self, volume: &VolumeId, receipt: &Receipt) -> Result<(), VolumeError> {
         if receipt.size == self.size && receipt.blake3 == self.blake3 {
             return Ok(());

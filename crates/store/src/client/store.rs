@@ -1,4 +1,4 @@
-//! The handle of a store: what all its operations share.
+//! The handle of a store, which all its operations share.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,8 @@ use super::seats::Seats;
 use crate::bucket_records::Records;
 use crate::cluster::Cluster;
 
-/// Damage that a read or write found and repair must fix: a bad or missing replica, or a copy away from home.
+/// Damage that a read or write found and repair must fix: a bad or missing replica, or a copy away
+/// from home.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
     /// The object.
@@ -25,36 +26,38 @@ pub struct Damage {
     pub detail: String,
 }
 
-/// How long the store waits for a volume or node before it goes on without it.
+/// How long the store waits for a volume or node before it continues without it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
-    /// For an answer from an index. After it other volumes are asked too, and the late one is left out if
-    /// possible. A disk under load answers within some tens of milliseconds. Shorter would ask further
-    /// volumes for nothing; longer is added to every request while a node is frozen.
-    pub hedge: Duration,
-    /// For an answer from an index that is indispensable. Longer than one request may take
-    /// ([`contract::QUICK`]), whose error says more; shorter would refuse reads because of one busy disk.
-    pub answer: Duration,
-    /// For the next block of a replica; then another replica is read. Shorter would leave disks that only
-    /// have a full queue; for as long as this a client hears nothing.
-    pub stall: Duration,
-    /// For a node that can decide a write, before the client is told to ask again later. Shorter would refuse
-    /// writes in the seconds until a node is known to be dead and another has taken over; clients themselves
-    /// wait for a minute at most.
-    pub decide: Duration,
-    /// For a reply from a node that decides first, before the next node takes over. Shorter would make nodes
-    /// take over from each other because one is busy; longer is added to every write while the first is
+    /// For an answer from an index. After this, other volumes are asked too, and the late one is
+    /// left out if possible. A disk under load answers within some tens of milliseconds. Shorter
+    /// would ask further volumes needlessly; longer is added to every request while a node is
     /// frozen.
+    pub hedge: Duration,
+    /// For an answer from an index that cannot be done without. Longer than the limit of one
+    /// request ([`contract::QUICK`]), whose error says more. Shorter would refuse reads because of
+    /// one busy disk.
+    pub answer: Duration,
+    /// For the next block of a replica; after this, another replica is read. Shorter would abandon
+    /// disks that only have a full queue. The client receives no bytes for this long.
+    pub stall: Duration,
+    /// For a node that can decide a write, before the client is asked to retry later. Shorter would
+    /// refuse writes in the seconds until a node is known to be dead and another has taken over.
+    /// Clients themselves wait for a minute at most.
+    pub decide: Duration,
+    /// For a reply from a node that decides first, before the next node takes over. Shorter would
+    /// make nodes take over from each other because one is busy; longer is added to every write
+    /// while the first is frozen.
     pub probe: Duration,
 }
 
 /// Which versions may be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reading {
-    /// The current one; `Unavailable` when too few nodes answer to know which version that is.
+    /// The current one; `Unavailable` if too few nodes answer to know which version that is.
     #[default]
     Current,
-    /// The newest that can be reached, which may have been replaced or deleted.
+    /// The newest one that can be reached, which may have been replaced or deleted.
     Any,
 }
 
@@ -73,8 +76,8 @@ impl Default for Patience {
 /// The callback for damage.
 type DamageHook = Arc<dyn Fn(Damage) + Send + Sync>;
 
-/// The whole store, seen from one process. Cheap to clone. A process makes one and clones it, because
-/// conditions are decided under locks that the clones share.
+/// The whole store, seen from one process. Cheap to clone. A process makes one and clones it,
+/// because conditions are decided under locks that the clones share.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -85,8 +88,8 @@ struct Inner {
     cluster: Arc<Cluster>,
     patience: Patience,
     locks: KeyLocks,
-    /// Held while an object of a bucket that keeps versions is changed in several steps. Never taken under one of
-    /// `locks`.
+    /// Held while an object of a bucket that keeps versions is changed in several steps. Must not
+    /// be taken while one of `locks` is held.
     versions_locks: KeyLocks,
     intake: Budget,
     seats: Seats,
@@ -95,12 +98,12 @@ struct Inner {
 }
 
 impl Store {
-    /// The store of a cluster.
+    /// Returns the store of a cluster.
     pub fn new(cluster: Arc<Cluster>) -> Self {
         Self::with_patience(cluster, Patience::default())
     }
 
-    /// The store of a cluster whose volumes answer faster or slower than usual.
+    /// Returns the store of a cluster whose volumes answer faster or slower than usual.
     pub fn with_patience(cluster: Arc<Cluster>, patience: Patience) -> Self {
         let inner = Inner {
             cluster,
@@ -118,7 +121,7 @@ impl Store {
         }
     }
 
-    /// The same store, with `reading` applied to `get`, `head` and `list`.
+    /// Returns the same store, with `reading` applied to `get`, `head` and `list`.
     #[must_use]
     pub fn reading_as(&self, reading: Reading) -> Self {
         Self {
@@ -131,13 +134,13 @@ impl Store {
         self.reading
     }
 
-    /// The cluster that the store runs on.
+    /// Returns the cluster that the store runs on.
     pub fn cluster(&self) -> &Arc<Cluster> {
         &self.inner.cluster
     }
 
-    /// Sets the callback for damage that reads and writes find. It must not block; a second call replaces the
-    /// first.
+    /// Sets the callback for damage that reads and writes find. It must not block. A second call
+    /// replaces the first.
     pub fn on_damage(&self, hook: impl Fn(Damage) + Send + Sync + 'static) {
         *self.inner.damage.write() = Some(Arc::new(hook));
     }

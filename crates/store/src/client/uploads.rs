@@ -1,11 +1,11 @@
-//! Uploads on volumes, which are aborted when they are dropped.
+//! Uploads on volumes, aborted when they are dropped.
 
 use contract::{Abandon, UploadId, Version, VolumeId};
 use futures_util::future::join_all;
 
 use super::store::Store;
 
-/// Uploads on volumes; those not taken out are aborted when this is dropped.
+/// Uploads on volumes. Those not taken out are aborted when this is dropped.
 pub(super) struct Uploads {
     store: Store,
     list: Vec<(VolumeId, UploadId)>,
@@ -26,8 +26,8 @@ impl Uploads {
         }
     }
 
-    /// The same, for the preparer of `version`, who knows that nobody counts on the uploads when they are
-    /// aborted.
+    /// Marks the uploads as prepared for `version` by this process, which knows when nothing relies
+    /// on them any longer.
     pub(super) fn prepared_as(mut self, version: Version) -> Self {
         self.what = Abandon::Version(version);
         self
@@ -41,7 +41,7 @@ impl Uploads {
         &self.list
     }
 
-    /// The volumes, in order.
+    /// Returns the volumes, in order.
     pub(super) fn volumes(&self) -> Vec<VolumeId> {
         self.list.iter().map(|(volume, _)| volume.clone()).collect()
     }
@@ -51,7 +51,7 @@ impl Uploads {
         std::mem::take(&mut self.list)
     }
 
-    /// Aborts the upload on one volume. Returns false if there is none.
+    /// Aborts the upload on one volume. Returns false if that volume has no upload.
     pub(super) async fn abort_on(&mut self, volume: &VolumeId) -> bool {
         let (there, rest): (Vec<_>, Vec<_>) = self.take().into_iter().partition(|(at, _)| at == volume);
         self.list = rest;

@@ -1,5 +1,5 @@
-//! Finishing a put in a bucket that keeps versions ([`crate::versions`]): the content is uploaded once, and what
-//! it replaces is copied to its place before each attempt.
+//! Finishes a put in a bucket that keeps versions ([`crate::versions`]). The content is uploaded
+//! once; before each attempt the current version is copied to its place among the older ones.
 
 use contract::{Condition, Key, Meta};
 
@@ -78,7 +78,7 @@ impl Store {
 
 /// Why an attempt has written nothing.
 enum Attempt {
-    /// Somebody else has written the object since it was looked at.
+    /// Another client has written the object since it was looked at.
     Overtaken,
     Failed(StoreError),
 }

@@ -10,12 +10,12 @@ use tokio::time::timeout;
 use super::store::Store;
 use crate::cluster::Topology;
 
-/// How often a step is repeated because a node knew a newer layout. People change layouts by hand: two
-/// changes in a row are already rare.
+/// How often a step is repeated because a node knew a newer layout. Operators change layouts by
+/// hand, so two changes in a row are already rare.
 pub(super) const LAYOUT_TRIES: usize = 4;
 
 impl Store {
-    /// Asks a volume, and again on a fresh topology if the layout has changed.
+    /// Asks a volume, and again with a fresh topology if the layout has changed.
     pub(super) async fn ask<T, F>(
         &self,
         id: &VolumeId,
@@ -34,9 +34,9 @@ impl Store {
         }
     }
 
-    /// Asks the nodes whether the older layouts that this process still reads are in force. Volumes that left
-    /// the cluster do not answer, and a process that is not a node is not told that an older layout has
-    /// ended. Returns whether something has changed.
+    /// Asks the nodes whether the older layouts that this process still reads are in force. This is
+    /// needed because volumes that left the cluster do not answer, and a process that is not a node
+    /// does not learn that an older layout has ended. Returns whether something has changed.
     pub(super) async fn ask_for_layouts(&self) -> bool {
         let topology = self.cluster().topology();
         if topology.layouts.older.is_empty() {
@@ -59,7 +59,7 @@ impl Store {
         false
     }
 
-    /// A volume's handle in the current topology.
+    /// Returns a volume's handle in the current topology.
     pub(super) fn volume(&self, id: &VolumeId) -> Result<Arc<dyn Volume>, VolumeError> {
         self.cluster()
             .topology()
@@ -73,9 +73,9 @@ impl Store {
     }
 }
 
-/// The next volume for a copy of a version: a home volume of the partition as long as one is left, then the
-/// fallbacks in their order. While no home volume holds the version, only home volumes are considered. A
-/// volume that would leave the copies on fewer nodes or zones than home has is skipped.
+/// Returns the next volume for a copy of a version: home volumes of the partition first, then the
+/// fallbacks in their order. While no home volume holds the version, only home volumes are
+/// considered. Skips a volume that would leave the copies on fewer nodes or zones than home has.
 pub(super) fn next_place(
     topology: &Topology,
     key: &Key,
@@ -96,7 +96,7 @@ pub(super) fn next_place(
     })
 }
 
-/// The next places, at most `limit`; see [`next_place`].
+/// Returns the next places, at most `limit`; see [`next_place`].
 pub(super) fn next_places(
     topology: &Topology,
     key: &Key,

@@ -1,17 +1,17 @@
-//! Making a version safe: received and prepared on R volumes, then committed on them, and only then
-//! acknowledged.
+//! Makes a version safe: receives and prepares it on R volumes, commits it there, acknowledges it.
 //!
-//! A write is acknowledged only if it is safe ([`Topology::is_safe`](crate::cluster::Topology::is_safe)): R different
-//! volumes hold the version, synced, on as many nodes and zones as home has, at least one at home in the
-//! layout then in force. The caller has decided it ([`super::decide`]), under the key's lock and in a seat's
-//! term.
+//! A write is acknowledged only if it is safe
+//! ([`Topology::is_safe`](crate::cluster::Topology::is_safe)): R different volumes hold the
+//! version, synced, on as many nodes and zones as home has, at least one at home in the layout then
+//! in force.
 //!
-//!  - Nothing is committed before R volumes have the whole version under a temporary name, synced and
-//!    compared with its digest ([`Spread`]). If that fails, everything is aborted and nothing was visible:
-//!    `Full` for lack of room, otherwise `Unavailable`.
-//!  - From the first commit on the version may be read. A volume that fails between sync and commit is
-//!    replaced by one that copies from a committed volume. If none is left, the result is `Unavailable`
-//!    although the version exists on fewer volumes; a client that retries writes a newer one.
+//!  - Nothing is committed before R volumes have the whole version under a temporary name, synced
+//!    and compared with its digest ([`Spread`]). If that fails, everything is aborted and nothing
+//!    was visible: `Full` for lack of space, otherwise `Unavailable`.
+//!  - From the first commit on, the version may be read. A volume that fails between sync and
+//!    commit is replaced by one that copies from a committed volume. If none is left, the result is
+//!    `Unavailable` although the version exists on fewer volumes; a client that retries writes a
+//!    newer one.
 //!  - These steps run in the decision's task: a client that goes away cannot stop them half-way.
 
 use contract::{Cause, Meta, UploadId, VolumeId};
@@ -29,12 +29,13 @@ pub(super) struct Write {
     spread: Spread,
     /// Volumes that have committed.
     held: Vec<VolumeId>,
-    /// Prepared but not committed, because a volume failed in between.
+    /// Prepared but not committed, because the commit failed on these volumes.
     left: Vec<(VolumeId, UploadId)>,
 }
 
 impl Write {
-    /// Starts the write of a decided version.
+    /// Starts the write of a version that the caller has decided ([`super::decide`]), under the
+    /// key's lock and in a seat's term.
     pub(super) fn new(store: &Store, meta: Meta, spread: Spread) -> Self {
         Self {
             store: store.clone(),
@@ -56,7 +57,8 @@ impl Write {
     /// [`Short`] if the version is not safe in the end, or if the decision stops.
     pub(super) async fn complete(mut self) -> Result<Meta, Short> {
         self.spread.fill().await?;
-        // Marked before the first commit: from here on other nodes may show and count on the version.
+        // Marked before the first commit: from then on other nodes may show the version and rely on
+        // it.
         self.spread.is_chosen();
         self.commit().await;
         while self.is_lacking() {
@@ -67,7 +69,7 @@ impl Write {
             self.spread.lay(vec![volume]).await;
             self.commit().await;
         }
-        // Enough volumes show the version: nobody needs the preparations that are left.
+        // Enough volumes show the version, so the remaining preparations are not needed.
         let left = std::mem::take(&mut self.left);
         Uploads::of(&self.store, left)
             .prepared_as(self.meta.version)
@@ -77,7 +79,7 @@ impl Write {
         Ok(self.meta)
     }
 
-    /// Makes visible what is prepared.
+    /// Commits the prepared uploads, which makes the version visible.
     async fn commit(&mut self) {
         let uploads = self.spread.uploads().take();
         let store = &self.store;
@@ -91,8 +93,8 @@ impl Write {
             match committed {
                 Ok(()) => self.held.push(volume),
                 Err(error) => {
-                    // The preparation stays: the version is chosen, and this copy may be the one that tells
-                    // others of it.
+                    // The preparation stays: the version is chosen, and other nodes may learn of it
+                    // only from this copy.
                     self.left.push((volume.clone(), upload));
                     self.spread.refuse(volume, error);
                 }
@@ -101,13 +103,13 @@ impl Write {
         self.spread.committed_on(&self.held);
     }
 
-    /// Whether more volumes must hold the version before it may be acknowledged.
+    /// Returns whether more volumes must hold the version before it may be acknowledged.
     fn is_lacking(&self) -> bool {
         let topology = self.store.cluster().topology();
         !topology.is_safe(self.meta.key.partition(), &self.held)
     }
 
-    /// The error of a write that cannot be completed.
+    /// Returns the error of a write that cannot be completed.
     fn fell_short(&self) -> StoreError {
         if self.held.is_empty() {
             return self.spread.error();
@@ -115,7 +117,7 @@ impl Write {
         unavailable(&self.meta.key, self.spread.reasons())
     }
 
-    /// Tells repair about home volumes without a copy.
+    /// Reports home volumes without a copy to repair.
     fn tell(&self) {
         let topology = self.store.cluster().topology();
         let held: Vec<_> = self.held.iter().map(ToString::to_string).collect();

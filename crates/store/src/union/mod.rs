@@ -1,13 +1,15 @@
-//! The union of a version's replicas: its content, with each block from any replica that has it right.
+//! The union of a version's replicas: the version's content, with each block from any replica that
+//! has it right.
 //!
 //! Invariants:
-//!  - a block is returned only if it matches the table, and the table hashes to the BLAKE3 of the version;
-//!  - a replica that fails at a block is asked again for the blocks after it, however often it has failed;
-//!    only a replica that does not exist is never asked again;
-//!  - a block is called unreadable only after every replica was asked for that block.
+//!  - a block is returned only if it matches the table, and the table hashes to the version's
+//!    BLAKE3;
+//!  - a replica that fails at a block is asked again for the blocks after it, however often it has
+//!    failed; only a replica that does not exist is never asked again;
+//!  - a block is reported as unreadable only after every replica was asked for it.
 //!
-//! The caller decides which volumes may hold the version, and what happens to a replica that failed. Memory
-//! is that of one replica being read, and of the table.
+//! The caller decides which volumes may hold the version, and what happens to a replica that
+//! failed. Memory is bounded by one replica being read and the table.
 
 use std::mem::Discriminant;
 use std::ops::Range;
@@ -30,7 +32,7 @@ use reading::Reading;
 type Open =
     Box<dyn Fn(&VolumeId, Range<u64>) -> BoxFuture<'static, Result<ReplicaRead, VolumeError>> + Send + Sync>;
 
-/// Called with the reason why a replica failed, once for each kind of failure of a replica.
+/// Called with the reason why a replica failed, once per replica and kind of failure.
 type Failed = Box<dyn FnMut(&VolumeId, &VolumeError) + Send>;
 
 /// Access to the replicas.
@@ -41,11 +43,11 @@ pub(crate) struct Ways {
     pub(crate) stall: Duration,
 }
 
-/// Blocks that no replica has right.
+/// Blocks that are right in no replica.
 #[derive(Debug, thiserror::Error)]
 #[error("{} are right in no replica: {detail}", BlockSet::of(blocks.clone()).bytes_text(*size))]
 pub(crate) struct Unreadable {
-    /// One block; or all remaining blocks if no table could be found to compare them with.
+    /// One block, or all remaining blocks if no table could be found to compare them with.
     pub(crate) blocks: Range<u64>,
     size: u64,
     /// The error of each replica.
@@ -53,7 +55,7 @@ pub(crate) struct Unreadable {
 }
 
 impl Unreadable {
-    /// The error of each replica.
+    /// Returns the error of each replica.
     pub(crate) fn detail(&self) -> &str {
         &self.detail
     }
@@ -62,7 +64,7 @@ impl Unreadable {
 /// A version being read.
 pub(crate) struct Union {
     meta: Meta,
-    /// In the order in which the caller named them.
+    /// The replicas in the order in which the caller named them.
     replicas: Vec<Replica>,
     ways: Ways,
     /// The verified table, once it is found.
@@ -70,24 +72,24 @@ pub(crate) struct Union {
     reading: Option<Reading>,
     /// The next block to return.
     next: u64,
-    /// The block after the last.
+    /// The block after the last one to return.
     end: u64,
 }
 
-/// What is known of one replica.
+/// The state of one replica.
 struct Replica {
     volume: VolumeId,
-    /// The block at which it failed last.
+    /// The block at which it last failed.
     failed_at: Option<u64>,
     failures: u64,
-    /// Why it failed last.
+    /// Why it last failed.
     said: String,
     /// Its volume did not answer the last request: retried only after all others have failed.
     away: bool,
     /// The replica does not exist.
     gone: bool,
     told: Option<Discriminant<VolumeError>>,
-    /// It gave at least one block.
+    /// It has provided at least one block.
     used: bool,
 }
 
@@ -99,7 +101,7 @@ impl Union {
         volumes: impl IntoIterator<Item = VolumeId>,
         ways: Ways,
     ) -> Self {
-        // The table of an object of one block is its digest.
+        // The table of an object of one block is the object's digest.
         let table =
             (meta.size <= BLOCK_BYTES).then(|| Arc::new(BlockTable::from_values(vec![meta.digests.blake3])));
         Self {
@@ -113,18 +115,18 @@ impl Union {
         }
     }
 
-    /// The version.
+    /// Returns the version's metadata.
     pub(crate) fn meta(&self) -> &Meta {
         &self.meta
     }
 
-    /// Number of the next block to be returned.
+    /// Returns the number of the next block to be returned.
     pub(crate) fn position(&self) -> u64 {
         self.next
     }
 
-    /// The next block, verified; `None` at the end. After an error the next call retries the same block,
-    /// unless [`Union::pass_over`] skips it.
+    /// Returns the next block, verified, or `None` at the end. After an error the next call retries
+    /// the same block, unless [`Union::pass_over`] skips it.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Unreadable> {
         if self.next >= self.end {
             return Ok(None);
@@ -161,7 +163,7 @@ impl Union {
         self.reading = None;
     }
 
-    /// Reads on to the end and returns the blocks that cannot be read.
+    /// Reads to the end and returns the blocks that cannot be read.
     pub(crate) async fn rest_unreadable(&mut self) -> BlockSet {
         let mut found = BlockSet::default();
         loop {
@@ -176,13 +178,14 @@ impl Union {
         }
     }
 
-    /// The volumes that gave a block.
+    /// Returns the volumes that provided a block.
     pub(crate) fn used(&self) -> Vec<VolumeId> {
         let used = self.replicas.iter().filter(|replica| replica.used);
         used.map(|replica| replica.volume.clone()).collect()
     }
 
-    /// The replica being read, or the best of those that have not failed at this block, opened there.
+    /// Returns the replica being read, or else opens the best one that has not failed at this
+    /// block.
     async fn open_next(&mut self) -> Option<Reading> {
         if let Some(reading) = self.reading.take() {
             return Some(reading);
@@ -203,7 +206,7 @@ impl Union {
         None
     }
 
-    /// Of the replicas that have not failed at this block, the one that has failed least.
+    /// Returns the replica that has failed least, among those that have not failed at this block.
     fn best(&self) -> Option<usize> {
         let open = |replica: &Replica| !replica.gone && replica.failed_at != Some(self.next);
         let all = self.replicas.iter().enumerate();
@@ -227,7 +230,7 @@ impl Union {
         Ok(Reading::new(index, volume, read))
     }
 
-    /// Notes that a replica did not give the next block.
+    /// Records that a replica did not provide the next block.
     fn failed(&mut self, index: usize, error: &VolumeError) {
         use VolumeError::{Missing, OtherLayout, Out, Unreachable};
         let replica = &mut self.replicas[index];

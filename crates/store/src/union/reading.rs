@@ -1,4 +1,4 @@
-//! One replica being read, block by block as the bytes arrive.
+//! Reads one replica block by block as its bytes arrive.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use contract::{BlockTable, ByteStream, ReplicaRead, VolumeError, VolumeId};
 use futures_util::StreamExt;
 use tokio::time::timeout;
 
-/// An open replica, at some block.
+/// An open replica at a block.
 pub(super) struct Reading {
     /// Its index among the replicas of the union.
     pub(super) replica: usize,
-    /// Its table as stored; it may be damaged.
+    /// Its table as stored, which may be damaged.
     pub(super) table: std::sync::Arc<BlockTable>,
     volume: VolumeId,
     bytes: ByteStream,
-    /// Bytes received beyond the last block returned; less than a block and a piece.
+    /// Bytes received beyond the last block returned; less than a block plus a piece.
     rest: Bytes,
 }
 
@@ -30,14 +30,14 @@ impl Reading {
         }
     }
 
-    /// The next `length` bytes, unverified.
+    /// Returns the next `length` bytes, unverified.
     pub(super) async fn block(&mut self, length: usize, stall: Duration) -> Result<Bytes, VolumeError> {
         if self.rest.len() >= length {
             return Ok(self.rest.split_to(length));
         }
         let mut joined = BytesMut::new();
         loop {
-            // A block that came in one piece is not copied.
+            // A block that arrived in one piece is not copied.
             if joined.is_empty() && self.rest.len() >= length {
                 return Ok(self.rest.split_to(length));
             }

@@ -1,8 +1,8 @@
-//! The table of blocks that all replicas are compared with.
+//! The block table that all replicas are compared with.
 //!
-//! Each replica has a copy of it. If every copy is damaged, the table is assembled from the values that the
-//! copies and the contents give for each block. Two equal values are very likely right, and the whole table
-//! must hash to the digest of the version.
+//! Each replica has a copy of it. If every copy is damaged, the table is assembled from the values
+//! that the copies and the contents give for each block. Two equal values are very likely right,
+//! and the whole table must hash to the digest of the version.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use contract::{BlockTable, block_bytes, block_count, block_value};
 use super::{Union, Unreadable};
 
 impl Union {
-    /// Finds the verified table. If a replica had it, that replica is left open at the next block.
+    /// Finds the verified table. If a replica had it, leaves that replica open at the next block.
     pub(super) async fn find_table(&mut self) -> Result<Arc<BlockTable>, Unreadable> {
         if let Some(table) = &self.table {
             return Ok(table.clone());
@@ -25,7 +25,8 @@ impl Union {
                     return Ok(self.found(table));
                 }
                 Ok(reading) => {
-                    // Its table is wrong, but its blocks may be right: it has not failed at any block.
+                    // Its table is wrong, but its blocks may be right, so it has not failed at any
+                    // block.
                     let error = self.corrupt(index, "table of blocks");
                     self.replicas[index].said = error.to_string();
                     self.tell(index, &error);
@@ -50,7 +51,7 @@ impl Union {
             && table.values().len() as u64 == block_count(self.meta.size)
     }
 
-    /// The table assembled from damaged tables and the contents.
+    /// Assembles the table from damaged tables and the contents.
     async fn join_tables(&mut self, damaged: &[Arc<BlockTable>]) -> Option<BlockTable> {
         let blocks = block_count(self.meta.size);
         let mut values = Vec::new();
@@ -67,7 +68,7 @@ impl Union {
         self.is_right(&table).then_some(table)
     }
 
-    /// The digests of one block in all contents that can be read.
+    /// Returns the digests of one block in all contents that can be read.
     async fn values_of(&mut self, block: u64) -> Vec<[u8; 32]> {
         let length = block_bytes(block, self.meta.size);
         let mut values = Vec::new();
@@ -86,8 +87,8 @@ impl Union {
     }
 }
 
-/// The most frequent value; of equally frequent ones the last. Contents come after tables, and where a table
-/// is known to be damaged, a content may be intact.
+/// Returns the most frequent value, the last one among equally frequent ones. Contents come after
+/// tables: where a table is known to be damaged, the content may be intact.
 fn most_said(said: &[[u8; 32]]) -> Option<[u8; 32]> {
     let times = |value: &&[u8; 32]| said.iter().filter(|other| other == value).count();
     said.iter().max_by_key(times).copied()

@@ -20,38 +20,39 @@ pub struct Census {
     pub time_ms: u64,
     /// Number of the layout counted against.
     pub layout: u64,
-    /// Live objects (newest version is no tombstone).
+    /// Live objects, whose newest version is not a tombstone.
     pub objects: u64,
-    /// Content bytes of these, once each.
+    /// Content bytes of the live objects, each counted once.
     pub object_bytes: u64,
     /// Replicas that must exist: objects and tombstones times R.
     pub replicas_expected: u64,
-    /// Of these, replicas that exist and are not known to be bad.
+    /// Expected replicas that exist and are not known to be bad.
     pub replicas_good: u64,
-    /// Replicas that exist but are bad, wherever they are.
+    /// Replicas that exist but are bad, on any volume.
     pub replicas_bad: u64,
-    /// Replicas that do not exist, or are on a volume that cannot be reached (see `volumes_unreachable`).
+    /// Replicas that do not exist, or are on a volume that cannot be reached (see
+    /// `volumes_unreachable`).
     pub replicas_missing: u64,
-    /// Of the missing replicas, those that an index lists without a file.
+    /// Missing replicas that an index lists without a file.
     #[serde(default)]
     pub files_missing: u64,
-    /// Good copies on volumes outside their current partition: unfinished hand-offs and moves, older
-    /// versions.
+    /// Good copies on volumes outside their current partition: unfinished hand-offs and moves, and
+    /// older versions.
     pub replicas_surplus: u64,
-    /// Objects with no good replica anywhere, some of whose bytes no bad replica has right either: lost
-    /// unless a missing volume comes back.
+    /// Objects without a good replica, some of whose bytes are right in no bad replica either. They
+    /// are lost unless a missing volume comes back.
     pub objects_lost: u64,
-    /// Their keys, the first hundred.
+    /// Keys of lost objects, at most 100.
     pub lost: Vec<String>,
-    /// Their keys with the bytes that no replica has right; all other bytes can still be read. The first
-    /// hundred.
+    /// Keys of lost objects with the bytes that no replica has right, at most 100. All other bytes
+    /// can still be read.
     #[serde(default)]
     pub lost_bytes: Vec<String>,
-    /// Objects whose good replicas of one version have different digests. Only damage causes this; all are
-    /// kept.
+    /// Objects whose good replicas of one version have different digests. Only damage causes this.
+    /// All of these replicas are kept.
     #[serde(default)]
     pub conflicts: u64,
-    /// Their keys and digests, the first hundred.
+    /// Keys and digests of conflicting objects, at most 100.
     #[serde(default)]
     pub conflicting: Vec<String>,
     /// Tombstones.
@@ -65,7 +66,8 @@ pub struct Census {
 }
 
 impl Census {
-    /// Whether nothing is bad, missing, lost, in conflict or stray, and every volume was counted.
+    /// Returns whether nothing is bad, missing, lost, in conflict or stray, and every volume was
+    /// counted.
     pub fn is_whole(&self) -> bool {
         self.replicas_good == self.replicas_expected
             && self.replicas_bad + self.replicas_missing + self.objects_lost + self.conflicts + self.strays
@@ -74,10 +76,11 @@ impl Census {
     }
 }
 
-/// Counts the whole store, partition by partition. Memory is bounded by one answer of every volume. Writes in
-/// progress are not mistaken for damage: a partition where a young version is incomplete is looked at again.
+/// Counts the whole store, partition by partition. Memory is bounded by one answer of every volume.
+/// Writes in progress are not mistaken for damage: a partition with an incomplete young version is
+/// looked at again.
 pub async fn census(topology: &Topology, progress: &(dyn Fn(Progress) + Sync)) -> Census {
-    // No volume counts as away for long: a census repairs nothing.
+    // No volume counts as away for long, because a census repairs nothing.
     let outages = Outages::new(Duration::MAX);
     let names = topology.volumes.keys().cloned();
     let mut count = Count {
@@ -103,21 +106,21 @@ pub async fn census(topology: &Topology, progress: &(dyn Fn(Progress) + Sync)) -
     count.finish(topology.layouts.current.number)
 }
 
-/// Partitions looked at more closely at a time: enough to keep several disks and nodes busy.
+/// Partitions looked at more closely in parallel: enough to keep several disks and nodes busy.
 const PARTITIONS_AT_ONCE: usize = 8;
 
-/// Keys named of each kind of trouble. A person looks at some; the counts are complete.
+/// Keys listed per kind of trouble. They are examples for an operator; the counts are complete.
 const NAMED_MAX: usize = 100;
 
-/// A version younger than this, in milliseconds, may still be on its way to some of its volumes.
+/// A version younger than this, in milliseconds, possibly has not reached all its volumes yet.
 const UNDER_WAY_MS: u64 = 10_000;
 
-/// How often a partition with an incomplete young version is looked at; the next constant is the wait in
-/// between.
+/// How often a partition with an incomplete young version is looked at; the next constant is the
+/// wait between two looks.
 const LOOKS_MAX: usize = 4;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// What was seen of a partition.
+/// The state of a partition as found.
 struct Seen {
     found: Gathered,
     plan: Plan,
@@ -125,7 +128,7 @@ struct Seen {
     under_way: BTreeSet<Key>,
 }
 
-/// The result of a walk if all is well; otherwise the partition is gathered again by itself.
+/// Returns the result of a walk if all is well; otherwise gathers the partition again by itself.
 async fn look(topology: &Topology, partition: Partition, found: Gathered, outages: &Outages) -> Seen {
     // A census carries out no steps, so the age of tombstones does not matter.
     let rules = Rules {
@@ -178,7 +181,7 @@ async fn look_closely(topology: &Topology, partition: Partition, outages: &Outag
     }
 }
 
-/// A census being taken.
+/// A census in progress.
 #[derive(Default)]
 struct Count {
     census: Census,
@@ -201,7 +204,7 @@ impl Count {
         }
     }
 
-    /// Counts what holds for every key.
+    /// Counts what applies to every key.
     fn key(&mut self, finding: &Finding) {
         let census = &mut self.census;
         census.replicas_good += finding.good_home;
@@ -217,7 +220,7 @@ impl Count {
         }
     }
 
-    /// Counts what is wrong with a key.
+    /// Counts a key's expected, bad and missing replicas, and whether it is lost or in conflict.
     fn wanting(&mut self, finding: &Finding, wanted: u64) {
         let census = &mut self.census;
         census.replicas_expected += wanted;

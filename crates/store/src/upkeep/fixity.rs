@@ -13,14 +13,14 @@ use crate::cluster::Topology;
 /// Digests of one object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectDigests {
-    /// The object, with the digests computed when it was written.
+    /// The object's metadata, with the digests computed when it was written.
     pub meta: Meta,
-    /// SHA-512 in hexadecimal, computed now over verified bytes.
+    /// SHA-512 in hexadecimal, computed now from verified bytes.
     pub sha512: String,
 }
 
-/// The history of a key in the fixity logs of all volumes' nodes, oldest first, at most `limit` lines from
-/// each; and the volumes that did not answer.
+/// Returns the history of a key in the fixity logs of all volumes' nodes, oldest first, at most
+/// `limit` lines from each, and the volumes that did not answer.
 pub async fn fixity(topology: &Topology, key: &Key, limit: usize) -> (Vec<FixityEvent>, Vec<String>) {
     let answers = join_all(
         topology
@@ -37,7 +37,7 @@ pub async fn fixity(topology: &Topology, key: &Key, limit: usize) -> (Vec<Fixity
             Err(error) => failed.push(error.to_string()),
         }
     }
-    // Volumes of one node may share one log: a line counts once.
+    // Volumes of one node may share one log, so each line counts once.
     events.sort_by_cached_key(|event| {
         (
             event.time_ms,
@@ -50,8 +50,8 @@ pub async fn fixity(topology: &Topology, key: &Key, limit: usize) -> (Vec<Fixity
     (events, failed)
 }
 
-/// Reads every replica of a version whole where it belongs, and counts those that are right. A volume that does not answer has
-/// none that is known to be right.
+/// Reads every replica of a version completely on its home volumes, and counts the good ones. A
+/// volume that does not answer counts as having no good replica.
 pub async fn right_replicas(topology: &Topology, meta: &Meta) -> u32 {
     let homes = topology.placements.first();
     let homes = homes.map_or(&[][..], |placement| placement.replicas(meta.key.partition()));
@@ -65,7 +65,7 @@ pub async fn right_replicas(topology: &Topology, meta: &Meta) -> u32 {
 /// Reads an object, verified, and computes the digests that are not stored with it.
 ///
 /// # Errors
-/// As [`Store::get`]; [`StoreError::Lost`] when its bytes cannot be read to the end.
+/// As [`Store::get`]; [`StoreError::Lost`] if its bytes cannot be read to the end.
 pub async fn digests(store: &Store, key: &Key) -> Result<ObjectDigests, StoreError> {
     let mut object = store.get(key, None).await?;
     let mut sha512 = Sha512::new();

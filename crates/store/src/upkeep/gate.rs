@@ -1,5 +1,5 @@
-//! The gate that a background worker passes before each piece of work. It waits there while the node is busy
-//! or paused, and stops when the node stops.
+//! The gate that a background worker passes before each piece of work. The worker waits there while
+//! the node is busy or paused, and stops when the node stops.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// Returns the number of requests in flight on this node. Scrub and rebalance wait while there are many.
+/// Returns the number of requests in flight on this node. Scrub and rebalance wait while there are
+/// many.
 pub type Load = Arc<dyn Fn() -> usize + Send + Sync>;
 
 /// A gate. Cheap to clone; clones stop and pause together.
@@ -23,14 +24,14 @@ pub(super) struct Gate {
 /// Why a worker waits at a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// A person paused it.
+    /// An operator paused it.
     Paused,
     /// The node has many requests in flight.
     Busy,
 }
 
 impl Gate {
-    /// A gate that nobody closes.
+    /// Returns a gate that is never closed.
     pub(super) fn open() -> Self {
         Self {
             stop: Arc::new(watch::Sender::new(false)),
@@ -41,7 +42,8 @@ impl Gate {
         }
     }
 
-    /// A gate closed while more than `busy_requests` are in flight; it checks again every `busy_wait`.
+    /// Returns a gate that is closed while more than `busy_requests` are in flight. A waiting
+    /// worker checks again every `busy_wait`.
     pub(super) fn new(load: Load, busy_requests: usize, busy_wait: Duration) -> Self {
         Self {
             load: Some(load),
@@ -51,7 +53,7 @@ impl Gate {
         }
     }
 
-    /// Waits until the gate is open. Returns false when the node stops.
+    /// Waits until the gate is open. Returns false if the node stops.
     pub(super) async fn pass(&self) -> bool {
         while self.wait().is_some() {
             if !self.sleep(self.busy_wait).await {
@@ -61,7 +63,7 @@ impl Gate {
         !self.is_stopped()
     }
 
-    /// The reason to wait now, if there is one.
+    /// Returns the reason to wait now, if any.
     pub(super) fn wait(&self) -> Option<Wait> {
         if self.paused.load(Ordering::Relaxed) {
             return Some(Wait::Paused);
@@ -70,7 +72,7 @@ impl Gate {
         (load > self.busy_requests).then_some(Wait::Busy)
     }
 
-    /// Sleeps. Returns false, at once, when the node stops.
+    /// Sleeps. Returns false, at once, if the node stops.
     pub(super) async fn sleep(&self, time: Duration) -> bool {
         tokio::select! {
             biased;
@@ -79,9 +81,10 @@ impl Gate {
         }
     }
 
-    /// Returns when the node stops.
+    /// Waits until the node stops.
     pub(super) async fn stopped(&self) {
-        // The sender lives as long as this gate, so the wait cannot fail; it ends only when the flag is set.
+        // The sender lives as long as this gate, so the wait cannot fail; it ends only when the
+        // flag is set.
         let _ = self.stop.subscribe().wait_for(|stopped| *stopped).await;
     }
 

@@ -1,11 +1,15 @@
-//! The end of a layout change: when everything has moved, the older layouts go out of force.
+//! The end of a layout change: once everything has moved, the older layouts are no longer in force.
 //!
-//! That requires, under one and the same current layout:
-//!  - every node of it knew it before the pass began, so that nobody still writes by an older one;
-//!  - every volume of it answered for every partition, and every object has its R good replicas at home;
-//!  - objects that could not be moved (lost or in conflict) have nothing left on a volume that is leaving;
-//!  - of the volumes that held a partition by an older layout at least one answered. A disk that died and was
-//!    taken out of the layout never answers again; what it held was also on another.
+//! This requires, under one and the same current layout:
+//!  - every one of its nodes knew it before the pass began, so that no node still writes by an
+//!    older one;
+//!  - every one of its volumes answered for every partition, and every object has its R good
+//!    replicas at home;
+//!  - objects that could not be moved (lost or in conflict) have nothing left on a volume that is
+//!    leaving;
+//!  - at least one of the volumes that held a partition by an older layout answered. A disk that
+//!    died and was taken out of the layout never answers again; its data was also on another
+//!    volume.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,15 +21,15 @@ use placement::Layouts;
 use super::reconcile::Done;
 use crate::cluster::{Cluster, Topology, announce};
 
-/// How long a node may take to say which layout it knows. A late one is asked again in the next pass, and
-/// older layouts stay in force until then; longer only holds up the pass.
+/// How long a node may take to say which layout it knows. A late one is asked again in the next
+/// pass, and older layouts stay in force until then. Longer only delays the pass.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
 /// A pass that checks whether everything has moved.
 #[derive(Debug)]
 pub(super) struct Moved {
-    /// The current layout's number when the pass began; `None` if no older layout is in force, or if not all
-    /// nodes know the current one.
+    /// The current layout's number when the pass began. `None` if no older layout is in force, or
+    /// if not all nodes know the current one.
     number: Option<u64>,
     partitions: u64,
 }
@@ -41,7 +45,7 @@ impl Moved {
         }
     }
 
-    /// Whether the pass can still succeed.
+    /// Returns whether the pass can still succeed.
     pub(super) fn is_hopeful(&self) -> bool {
         self.number.is_some()
     }

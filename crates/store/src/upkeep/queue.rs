@@ -1,4 +1,4 @@
-//! Keys known to be damaged, waiting for repair: each once, retried with growing waits, bounded.
+//! Damaged keys waiting for repair: each once, retried after growing waits, bounded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,9 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Duration, Instant};
 
-/// The queue. Pushing a key never waits and never fails: if a key does not fit, its partition is remembered
-/// instead, and a pass over that partition finds the key again. There are few partitions.
+/// A queue of keys to repair. Pushing a key never waits or fails: if a key does not fit, its
+/// partition is remembered instead, and a pass over that partition finds the key again. There are
+/// few partitions.
 #[derive(Debug)]
 pub struct RepairQueue {
     keys_max: usize,
@@ -31,8 +32,8 @@ struct Inner {
 }
 
 impl RepairQueue {
-    /// An empty queue for `keys_max` keys. A key whose repair failed is due again after `retry_after`,
-    /// doubled each time up to `retry_after_max`.
+    /// Returns an empty queue for `keys_max` keys. A key whose repair failed is due again after
+    /// `retry_after`, doubled each time up to `retry_after_max`.
     pub fn new(keys_max: usize, retry_after: Duration, retry_after_max: Duration) -> Self {
         Self {
             keys_max,
@@ -43,7 +44,7 @@ impl RepairQueue {
         }
     }
 
-    /// Adds a key, due at once. A key that is waiting already is not added twice.
+    /// Adds a key, due at once. A key that is already waiting is not added again.
     pub fn push(&self, key: &Key) {
         {
             let mut inner = self.inner.lock();
@@ -59,18 +60,19 @@ impl RepairQueue {
         self.arrived.notify_one();
     }
 
-    /// Keys waiting or being repaired.
+    /// Returns the number of keys waiting or being repaired.
     pub fn len(&self) -> usize {
         let inner = self.inner.lock();
         inner.waiting.len() + inner.taken.len()
     }
 
-    /// Whether nothing waits or is being repaired.
+    /// Returns whether no key is waiting or being repaired.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Takes a key that is due, or returns the time until the first one is; `None` for an empty queue.
+    /// Takes a key that is due, or else returns the time until the first one is due; `None` for an
+    /// empty queue.
     pub(super) fn take(&self) -> Result<Key, Option<Duration>> {
         let mut inner = self.inner.lock();
         let Some((due, key)) = inner.due.first().cloned() else {
@@ -126,7 +128,7 @@ impl RepairQueue {
         std::mem::take(&mut self.inner.lock().overflow)
     }
 
-    /// Returns when a key was added since the last call, or is added now.
+    /// Waits until a key is added. Returns at once if one was added since the last call.
     pub(super) async fn arrival(&self) {
         self.arrived.notified().await;
     }

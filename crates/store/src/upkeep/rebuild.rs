@@ -1,8 +1,8 @@
-//! The end of a volume's rebuilding.
+//! Ends the rebuilding of a volume.
 //!
-//! A volume that was found empty answers "not known" instead of "not found" until every partition that
-//! belongs on it was repaired while all volumes in force answered: only then does it hold whatever there is
-//! to hold.
+//! A volume that was found empty answers "not known" instead of "not found" until every partition
+//! that belongs on it was repaired while all volumes in force answered. Only then does it hold
+//! everything it should.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,11 +13,11 @@ use futures_util::future::join_all;
 use super::reconcile::gather::within;
 use crate::cluster::Topology;
 
-/// How long a volume may take to report its state. Shorter would leave a busy volume to the next pass; a pass
-/// waits this long for a dead one.
+/// How long a volume may take to report its state. Shorter would leave a busy volume to the next
+/// pass; a pass waits this long for a dead one.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
-/// The partitions that belong on a volume by the current layout.
+/// Returns the partitions that belong on a volume by the current layout.
 pub(super) fn partitions_of(topology: &Topology, volume: &VolumeId) -> BTreeSet<Partition> {
     (0..PARTITIONS)
         .map(Partition)
@@ -25,7 +25,7 @@ pub(super) fn partitions_of(topology: &Topology, volume: &VolumeId) -> BTreeSet<
         .collect()
 }
 
-/// Volumes that are being rebuilt.
+/// Returns the volumes that are being rebuilt.
 pub(super) async fn under_way(topology: &Topology) -> BTreeSet<VolumeId> {
     let looks = topology.volumes.values().map(|volume| async move {
         let status = within(ANSWER_WITHIN, volume.as_ref(), volume.status()).await;
@@ -35,8 +35,8 @@ pub(super) async fn under_way(topology: &Topology) -> BTreeSet<VolumeId> {
     join_all(looks).await.into_iter().flatten().collect()
 }
 
-/// Tells a volume that it is rebuilt, if it was being rebuilt and none of its partitions is in `open`.
-/// Returns whether it was told.
+/// Tells a volume that its rebuilding has ended, if it was being rebuilt and no partition in `open`
+/// belongs on it. Returns whether it did.
 pub(super) async fn end(topology: &Topology, volume: &dyn Volume, open: &BTreeSet<Partition>) -> bool {
     let status = within(ANSWER_WITHIN, volume, volume.status()).await;
     let rebuilding = status.is_ok_and(|status| status.state == VolumeState::Rebuilding);

@@ -1,4 +1,4 @@
-//! Repair of the whole store: every partition reconciled, from a node or from the command line.
+//! Repair of the whole store: reconciles every partition, from a node or from the command line.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,26 +15,26 @@ use super::reconcile::{Done, Reconciler, Walk};
 use super::{Progress, UpkeepSettings, rebuild};
 use crate::cluster::{Cluster, Topology};
 
-/// How to repair.
+/// Options of a repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepairOptions {
-    /// How long a volume may be away before its copies are replaced on others. Zero by default: a person who
-    /// asks for repair wants it now.
+    /// How long a volume may be away before its copies are replaced on others. Zero by default: an
+    /// operator who starts a repair wants it now.
     pub unreachable_grace: Duration,
-    /// Age from which tombstones may go.
+    /// Age from which tombstones may be collected.
     pub tombstone_grace: Duration,
     /// Most bytes copied per second.
     pub bytes_per_s: Option<u64>,
 }
 
-/// What a repair did.
+/// The result of a repair.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepairReport {
     /// Objects and tombstones looked at.
     pub keys: u64,
     /// Replicas made.
     pub copies: u64,
-    /// Bytes of content in them.
+    /// Bytes of content copied.
     pub copied_bytes: u64,
     /// Replicas verified before others were dropped.
     pub verified: u64,
@@ -48,10 +48,10 @@ pub struct RepairReport {
     pub rebuilt: Vec<String>,
     /// Objects of which no whole replica is left or can be made.
     pub objects_lost: u64,
-    /// Their keys, the first hundred.
+    /// Keys of lost objects, at most 100.
     pub lost: Vec<String>,
-    /// Their keys with the bytes that no replica has right; all other bytes can still be read. The first
-    /// hundred.
+    /// Keys of lost objects with the bytes that no replica has right, at most 100. All other bytes
+    /// can still be read.
     #[serde(default)]
     pub lost_bytes: Vec<String>,
     /// Objects whose good replicas disagree.
@@ -61,16 +61,16 @@ pub struct RepairReport {
     pub wanting: u64,
     /// Steps that failed and did not succeed in a later round.
     pub failures: u64,
-    /// Their keys or files with the reasons, the first hundred.
+    /// Keys or files of failed steps with the reasons, at most 100.
     pub failed: Vec<String>,
     /// Volumes that did not answer.
     pub volumes_unreachable: Vec<String>,
 }
 
-/// Repairs the whole store. It can be broken off and repeated at any time.
+/// Repairs the whole store. It can be interrupted and repeated at any time.
 ///
-/// If a layout change turns out to have moved everything, the older layouts go out of force. A volume that
-/// was being rebuilt and has all its replicas again is told so.
+/// If a layout change has moved everything, the older layouts are taken out of force. A volume that
+/// was being rebuilt and has all its replicas again is notified that its rebuilding has ended.
 pub async fn repair_all(
     cluster: &Arc<Cluster>,
     options: &RepairOptions,
@@ -105,7 +105,7 @@ pub async fn repair_all(
     pass.finish(cluster).await
 }
 
-/// Partitions repaired at once: enough to keep two disks busy, one reading and one writing.
+/// Partitions repaired in parallel: enough to keep two disks busy, one reading and one writing.
 const PARTITIONS_AT_ONCE: usize = 4;
 
 impl Default for RepairOptions {
@@ -129,7 +129,7 @@ impl RepairOptions {
 }
 
 impl RepairReport {
-    /// Nothing is lost, in conflict, wanting or failed, and every volume answered.
+    /// Returns whether nothing is lost, in conflict, missing or failed, and every volume answered.
     pub fn is_clean(&self) -> bool {
         self.objects_lost + self.conflicts + self.wanting + self.failures == 0
             && self.volumes_unreachable.is_empty()
@@ -157,7 +157,7 @@ impl RepairReport {
     }
 }
 
-/// A repair under way.
+/// A repair in progress.
 struct Pass {
     topology: Arc<Topology>,
     moved: Moved,
@@ -167,8 +167,8 @@ struct Pass {
     away: BTreeSet<VolumeId>,
     /// Partitions that still need work.
     open: BTreeSet<Partition>,
-    /// Volumes that were being rebuilt before anything was surveyed. One found empty later waits for the next
-    /// pass, because it may have lost everything that this pass saw.
+    /// Volumes that were being rebuilt before anything was surveyed. A volume found empty later
+    /// waits for the next pass, because it may have lost everything that this pass saw.
     rebuilding: BTreeSet<VolumeId>,
 }
 

@@ -1,4 +1,4 @@
-//! The scrub: re-reads every replica of a volume against its digests, in order, a little at a time.
+//! The scrub: reads every replica of a volume again and verifies it, in order, a little at a time.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -19,57 +19,57 @@ use super::gate::Gate;
 use super::throttle::Throttle;
 use crate::cluster::Topology;
 
-/// How far the scrub of a volume has come. Kept on disk, so that a pass continues after a restart.
+/// The position of the scrub of a volume. Stored on disk, so that a pass continues after a restart.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScrubState {
-    /// When the running or last pass began, milliseconds since 1970; `None` before the first.
+    /// When the running or last pass began, milliseconds since 1970. `None` before the first.
     pub started_ms: Option<u64>,
-    /// The partition being read; `None` when no pass is running.
+    /// The partition being read. `None` if no pass is running.
     pub partition: Option<Partition>,
-    /// The last key verified in it; `None` at its beginning.
+    /// The last key verified in that partition. `None` at its beginning.
     pub after: Option<Key>,
     /// Replicas verified in this pass.
     pub replicas: u64,
     /// Bytes read in this pass.
     pub bytes: u64,
-    /// Bad or missing ones found in this pass.
+    /// Bad or missing replicas found in this pass.
     pub found: u64,
-    /// End of the last whole pass.
+    /// When the last whole pass ended.
     pub last_pass_ms: Option<u64>,
 }
 
-/// Stores the scrub states of a node's volumes: one small file for each, in every state directory of the
-/// node.
+/// Stores the scrub positions of a node's volumes: one small file per volume, in every state
+/// directory of the node.
 #[derive(Debug, Clone)]
 pub struct ScrubFiles {
     dirs: Vec<PathBuf>,
 }
 
-/// What a scrub on request found.
+/// The result of a scrub on request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScrubReport {
     /// Replicas verified.
     pub replicas: u64,
     /// Bytes read.
     pub bytes: u64,
-    /// Bad replicas found; they are marked now, so that a repair replaces them.
+    /// Bad replicas found. They are now marked, so that a repair replaces them.
     pub bad: u64,
-    /// Missing ones found.
+    /// Missing replicas found.
     pub missing: u64,
-    /// Their volumes, keys and reasons, the first hundred.
+    /// Volumes, keys and reasons of bad and missing replicas, at most 100.
     pub details: Vec<String>,
     /// Volumes that could not be read to the end.
     pub volumes_failed: Vec<String>,
 }
 
 impl ScrubFiles {
-    /// States in those of these directories that exist.
+    /// Stores positions in those of these directories that exist.
     pub fn new(dirs: Vec<PathBuf>) -> Self {
         Self { dirs }
     }
 
-    /// How far the scrub of a volume has come, by the newest file. Starts from the beginning if no file can
-    /// be read.
+    /// Returns the position of a volume's scrub from the newest file. Starts from the beginning if
+    /// no file can be read.
     pub fn load(&self, volume: &VolumeId) -> ScrubState {
         let read = |dir: &PathBuf| {
             let state = fs::read(Self::path(dir, volume)).and_then(|text| Ok(serde_json::from_slice(&text)?));
@@ -82,16 +82,17 @@ impl ScrubFiles {
         };
         let states = self.dirs.iter().filter_map(read);
         let newest = states.max_by_key(|state: &ScrubState| {
-            // Within one pass the state that is further wins; a pass that has ended is furthest.
+            // Within one pass the more advanced state wins; a pass that has ended is the most
+            // advanced.
             (state.started_ms, state.last_pass_ms, state.replicas)
         });
         newest.unwrap_or_default()
     }
 
-    /// Stores the state durably in at least one of the directories.
+    /// Stores the position durably in at least one of the directories.
     ///
     /// # Errors
-    /// The error of writing, syncing or renaming the file; the previous file is intact then.
+    /// The error of writing, syncing or renaming the file. The previous file is then intact.
     #[expect(
         clippy::disallowed_methods,
         reason = "where a scrub stands; if it is lost, the scrub begins again"
@@ -113,14 +114,15 @@ impl ScrubFiles {
         })
     }
 
-    /// Names of volumes have one slash and no `+`, so different volumes have different paths.
+    /// Returns the path of a volume's state. Volume names have one slash and no `+`, so different
+    /// volumes have different paths.
     fn path(dir: &Path, volume: &VolumeId) -> PathBuf {
         dir.join(format!("scrub-{}.json", volume.0.replace('/', "+")))
     }
 }
 
-/// Writes into all directories that exist, and succeeds if one write does. It makes no directory: where one
-/// is absent, its volume is absent.
+/// Writes into all directories that exist, and succeeds if one write does. Makes no directory: an
+/// absent directory means that its volume is absent.
 pub(super) fn in_any(dirs: &[PathBuf], write: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
     let mut failure = io::Error::new(io::ErrorKind::NotFound, "none of the node's directories is there");
     let mut written = false;
@@ -133,7 +135,8 @@ pub(super) fn in_any(dirs: &[PathBuf], write: impl Fn(&Path) -> io::Result<()>) 
     if written { Ok(()) } else { Err(failure) }
 }
 
-/// Verifies every replica of the volumes named (of all if none is), at most `bytes_per_s` on each.
+/// Verifies every replica of the named volumes (all if none is named), at most `bytes_per_s` on
+/// each.
 pub async fn scrub_all(
     topology: &Topology,
     volumes: &[VolumeId],
@@ -181,7 +184,7 @@ pub async fn scrub_all(
     shared.into_inner().0
 }
 
-/// Reading a volume's replicas against their digests.
+/// Reads a volume's replicas and verifies them against their digests.
 pub(super) struct Reading<'a> {
     pub volume: &'a Arc<dyn Volume>,
     pub throttle: &'a Throttle,
@@ -198,19 +201,19 @@ pub(super) struct Replica<'a> {
 /// Result of reading a replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Intact; its size in bytes.
+    /// Intact, with its size in bytes.
     Good(u64),
     /// Bad, with the reason.
     Bad(String),
     /// An entry without its file.
     Missing,
-    /// Overwritten or moved while the scrub was on its way to it.
+    /// Overwritten or moved before the scrub reached it.
     Gone,
 }
 
 impl Reading<'_> {
-    /// Verifies the replicas of a partition after a key, in order, and reports each. Returns false if it was
-    /// stopped.
+    /// Verifies the replicas of a partition after a key, in order, and reports each. Returns false
+    /// if it was stopped.
     pub(super) async fn partition(
         &self,
         partition: Partition,
@@ -223,7 +226,7 @@ impl Reading<'_> {
                     key, version, size, ..
                 } => (key, *version, *size),
                 Surveyed::FileMissing { key, version, .. } => (key, *version, 0),
-                // Reconcile settles a stray: there is no digest to read it against.
+                // Reconcile settles a stray, which has no digest to verify it against.
                 Surveyed::Stray { .. } => continue,
             };
             if after.is_some_and(|after| key <= after) {
@@ -248,7 +251,7 @@ impl Reading<'_> {
     }
 
     async fn replica(&self, item: &Surveyed, key: &Key, version: Version) -> Result<Outcome, VolumeError> {
-        // What is known to be bad need not be read again.
+        // A replica known to be bad need not be read again.
         if let Surveyed::Replica {
             state: ReplicaState::Bad(detail),
             ..
@@ -271,7 +274,7 @@ impl Reading<'_> {
 }
 
 impl ScrubReport {
-    /// Whether nothing is bad or missing, and every volume was read to the end.
+    /// Returns whether nothing is bad or missing, and every volume was read to the end.
     pub fn is_clean(&self) -> bool {
         self.bad + self.missing == 0 && self.volumes_failed.is_empty()
     }
@@ -300,12 +303,12 @@ impl ScrubReport {
 }
 
 impl Outcome {
-    /// Whether repair must fix it.
+    /// Returns whether repair must fix it.
     pub(super) fn is_damage(&self) -> bool {
         matches!(self, Self::Bad(_) | Self::Missing)
     }
 
-    /// Bytes verified.
+    /// Returns the number of bytes verified.
     pub(super) fn bytes(&self) -> u64 {
         if let Self::Good(bytes) = self { *bytes } else { 0 }
     }

@@ -3,7 +3,8 @@
 use parking_lot::Mutex;
 use tokio::time::{Duration, Instant};
 
-/// Hands out bytes at a steady rate. A large request is served at once, and the next caller waits for it.
+/// Hands out bytes at a steady rate. A large request is served at once, and the next caller waits
+/// for it.
 #[derive(Debug)]
 pub(super) struct Throttle {
     bytes_per_s: Option<u64>,
@@ -12,7 +13,7 @@ pub(super) struct Throttle {
 }
 
 impl Throttle {
-    /// A limit of `bytes_per_s`; none if `None`.
+    /// Returns a limit of `bytes_per_s`, or no limit if `None`.
     pub(super) fn new(bytes_per_s: Option<u64>) -> Self {
         Self {
             bytes_per_s,
@@ -20,7 +21,7 @@ impl Throttle {
         }
     }
 
-    /// Takes bytes, after waiting until the rate allows.
+    /// Waits until the rate allows, then takes bytes.
     pub(super) async fn take(&self, bytes: u64) {
         let Some(rate) = self.bytes_per_s else {
             return;
@@ -39,7 +40,7 @@ impl Throttle {
     }
 }
 
-/// The time that so many bytes take.
+/// Returns the time that this many bytes take at the rate.
 fn cost(bytes: u64, rate: u64) -> Duration {
     let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(rate.max(1));
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX / 2))

@@ -1,4 +1,4 @@
-//! What lies in the bucket of versions.
+//! Entries of the bucket of versions.
 
 use contract::{Key, Meta};
 
@@ -8,15 +8,16 @@ use crate::client::{List, Store, StoreError};
 /// An older version, or a delete marker.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
-    /// The name of its object, without the bucket.
+    /// The object's name, without the bucket.
     pub(super) name: String,
     pub(super) place: Place,
-    /// As it lies there: key and number are those of the copy.
+    /// The metadata as stored: key and version number are those of the copy.
     pub(super) meta: Meta,
 }
 
 impl Entry {
-    /// Reads an entry of the listing of a bucket's versions; `None` for what this program has not written.
+    /// Reads an entry of the listing of a bucket's versions. Returns `None` if this program did not
+    /// write it.
     pub(super) fn read(meta: Meta) -> Option<Self> {
         let (_, text) = meta.key.name().split_once('/')?;
         let (name, place) = id::read(text)?;
@@ -32,13 +33,14 @@ impl Entry {
     }
 }
 
-/// The text after which the entries of a bucket are listed that begin with this escaped text.
+/// Returns the text after which the listing of a bucket has the entries that begin with this
+/// escaped text.
 pub(super) fn listed(bucket: &str, escaped: &str) -> String {
     format!("{BUCKET}/{bucket}/{escaped}")
 }
 
 impl Store {
-    /// Entries of an object below a place, the newest first; all of them if `below` is `None`.
+    /// Returns entries of an object below a place, newest first; all of them if `below` is `None`.
     pub(super) async fn entries(
         &self,
         object: &Key,
@@ -63,7 +65,7 @@ impl Store {
         }
     }
 
-    /// The newest entry of an object below a place.
+    /// Returns the newest entry of an object below a place.
     pub(super) async fn newest_entry(
         &self,
         object: &Key,
@@ -72,10 +74,11 @@ impl Store {
         Ok(self.entries(object, below, 1).await?.into_iter().next())
     }
 
-    /// The entry with an id.
+    /// Returns the entry with an id.
     pub(super) async fn entry(&self, object: &Key, id: VersionId) -> Result<Option<Entry>, StoreError> {
         let Some(place) = id.place() else {
-            // It is looked for only in buckets whose versioning was suspended, or where somebody asks for it.
+            // Searched only in buckets whose versioning was suspended, or if a request names the
+            // id.
             let entries = self.entries(object, None, usize::MAX).await?;
             return Ok(entries.into_iter().find(|entry| entry.id() == VersionId::NULL));
         };
@@ -86,7 +89,7 @@ impl Store {
         }
     }
 
-    /// Whether there are older versions or delete markers in a bucket.
+    /// Returns whether a bucket has older versions or delete markers.
     pub(crate) async fn has_older_versions(&self, bucket: &str) -> Result<bool, StoreError> {
         let list = List {
             prefix: listed(bucket, ""),
@@ -96,7 +99,7 @@ impl Store {
         Ok(!self.list(&list).await?.objects.is_empty())
     }
 
-    /// The current version of an object.
+    /// Returns the current version of an object.
     pub(crate) async fn current(&self, object: &Key) -> Result<Option<Meta>, StoreError> {
         match self.head(object).await {
             Ok(meta) => Ok(Some(meta)),
@@ -106,5 +109,5 @@ impl Store {
     }
 }
 
-/// Entries of a page when all versions of an object are read.
+/// Entries per page when all versions of an object are read.
 const PAGE: usize = 1000;

@@ -1,4 +1,4 @@
-//! The id of a version, and its place among the others of its object.
+//! The id of a version, and its place among the other versions of its object.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,14 +9,14 @@ use data_encoding::HEXLOWER;
 /// The hidden bucket of older versions and delete markers.
 pub(super) const BUCKET: &str = ".versions";
 
-/// Attribute: the id of a version. [`OWN`] in the version that was written with it; absent in a current version
-/// whose id is `null`, because its bucket kept no versions.
+/// Attribute: the id of a version. [`OWN`] in the version that was written with it. Absent in a
+/// current version whose id is `null`, because its bucket kept no versions.
 pub(crate) const VERSION_ID: &str = "weft-version-id";
 
-/// Value of [`VERSION_ID`]: the id follows from the number of this very version.
+/// Value of [`VERSION_ID`]: the id follows from this version's own number.
 pub(super) const OWN: &str = "own";
 
-/// The id of a version that was written while its bucket kept none.
+/// The id of a version that was written while its bucket kept no versions.
 const NULL: &str = "null";
 
 /// Attribute of a delete marker.
@@ -28,27 +28,27 @@ const PLACE_BYTES: usize = 8 + 6 + 4 + 4;
 /// Ends the name of an object in the key of a version. No escaped name contains it.
 const END: char = '\0';
 
-/// Where a version is among the others of its object: the number of the write that made it, inverted, so that
-/// the newest comes first. Text form: 44 hexadecimal digits.
+/// The position of a version among the others of its object: the number of the write that made it,
+/// inverted, so that the newest sorts first. Text form: 44 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Place([u8; PLACE_BYTES]);
 
-/// The id of a version. Clients see 44 hexadecimal digits, which say nothing to them, or `null`.
+/// The id of a version. Clients see 44 hexadecimal digits, which are opaque to them, or `null`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VersionId(Option<Place>);
 
-/// Whether a description is that of a delete marker.
+/// Returns whether the attributes are those of a delete marker.
 pub fn is_delete_marker(attributes: &BTreeMap<String, String>) -> bool {
     attributes.contains_key(MARKER)
 }
 
-/// The attribute that makes an object a delete marker.
+/// Returns the attribute that makes an object a delete marker.
 pub(super) fn marker() -> (String, String) {
     (MARKER.to_owned(), "on".to_owned())
 }
 
 impl Place {
-    /// The place of a version with this number.
+    /// Returns the place of a version with this number.
     pub(super) fn of(version: Version) -> Self {
         let mut bytes = [0; PLACE_BYTES];
         let mut term = version.term.to_le_bytes();
@@ -60,8 +60,9 @@ impl Place {
         Self(bytes.map(|byte| !byte))
     }
 
-    /// A place for something newer that the next write of the object is still newer than: that has a later
-    /// time, which comes before the node in the order. `step` tells apart who asks at once.
+    /// Returns a place that is newer than this one but older than the next write of the object:
+    /// that write has a later time, which comes before the node in the order. Different values of
+    /// `step` keep simultaneous callers apart.
     pub(super) fn above(self, step: u16) -> Self {
         let mut bytes = self.0;
         let mut rest = u32::from(step) + 1;
@@ -74,16 +75,18 @@ impl Place {
         Self(bytes)
     }
 
-    /// The place below all versions, for a marker where nothing is known of the object.
+    /// Returns a place older than all versions, for a marker of an object about which nothing is
+    /// known.
     pub(super) fn of_marker_alone(now: Version) -> Self {
-        // Terms come first in the order, so whatever is written next is newer, whoever decides it.
+        // Terms come first in the order, so whatever is written next is newer, whichever node
+        // decides it.
         Self::of(Version {
             term: Term::NONE,
             ..now
         })
     }
 
-    /// The place in the current version's description.
+    /// Returns the place recorded in the current version's metadata.
     pub(super) fn of_current(meta: &Meta) -> Self {
         let id = VersionId::of(meta);
         id.0.unwrap_or_else(|| Self::of(meta.version))
@@ -94,7 +97,7 @@ impl Place {
         Some(Self(bytes.try_into().ok()?))
     }
 
-    /// The key of what lies at this place.
+    /// Returns the key of the entry at this place.
     pub(super) fn key(self, object: &Key) -> Result<Key, KeyError> {
         Key::new(BUCKET, &format!("{}{self}", name(object)))
     }
@@ -107,19 +110,19 @@ impl fmt::Display for Place {
 }
 
 impl VersionId {
-    /// The id of a version that was written while its bucket kept none.
+    /// The id of a version that was written while its bucket kept no versions.
     pub const NULL: Self = Self(None);
 
     pub(super) fn at(place: Place) -> Self {
         Self(Some(place))
     }
 
-    /// The place that the id tells; `None` for `null`, which may lie anywhere.
+    /// Returns the place that the id encodes; `None` for `null`, which may be at any place.
     pub(super) fn place(self) -> Option<Place> {
         self.0
     }
 
-    /// The id of a version by its description.
+    /// Returns the id of a version from its metadata.
     pub fn of(meta: &Meta) -> Self {
         match meta.attributes.get(VERSION_ID).map(String::as_str) {
             Some(OWN) => Self(Some(Place::of(meta.version))),
@@ -128,7 +131,7 @@ impl VersionId {
         }
     }
 
-    /// Reads what clients have been given; `None` if it is no id.
+    /// Parses an id as given to clients. Returns `None` if the text is not an id.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             NULL => Some(Self::NULL),
@@ -154,13 +157,13 @@ impl fmt::Display for VersionId {
     }
 }
 
-/// The name that all versions of an object begin with, in the bucket of versions.
+/// Returns the prefix of the names of all versions of an object, in the bucket of versions.
 pub(super) fn name(object: &Key) -> String {
     format!("{}/{}{END}", object.bucket(), escaped(object.name()))
 }
 
-/// Replaces the characters that could be taken for the end of a name. Names keep their order, and a beginning
-/// of a name stays a beginning.
+/// Escapes the characters that could be taken for the end of a name. Keeps the order of names, and
+/// a prefix of a name stays a prefix.
 pub(super) fn escaped(name: &str) -> String {
     let mut escaped = String::with_capacity(name.len());
     for letter in name.chars() {
@@ -173,7 +176,7 @@ pub(super) fn escaped(name: &str) -> String {
     escaped
 }
 
-/// Reads the name of an object, as [`escaped`] wrote it, and a place behind it.
+/// Reads the name of an object, as written by [`escaped`], and the place after it.
 pub(super) fn read(text: &str) -> Option<(String, Place)> {
     let (escaped, place) = text.split_once(END)?;
     let (mut name, mut letters) = (String::with_capacity(escaped.len()), escaped.chars());
@@ -215,7 +218,7 @@ mod tests {
             prop_assert_eq!(VersionId::parse(&id.to_string()), Some(id));
         }
 
-        /// A marker is above the version that it hides, and below what is written next.
+        /// A marker is above the version that it hides, and below the next write.
         #[test]
         fn above_one_version_and_below_the_next(
             of in (any::<u32>(), 0..(1u64 << 48) - 2, 0..u32::MAX - 2, any::<u32>()),

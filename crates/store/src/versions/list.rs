@@ -1,7 +1,7 @@
-//! Listing versions: the listings of the objects and of what is older are merged, name by name.
+//! Lists versions: merges the listings of the objects and of their older versions, name by name.
 //!
-//! Objects are asked for before what is older, so that a version that is replaced meanwhile is found at one of
-//! the two places, or at both, and counted once.
+//! Objects are requested before older versions, so that a version that is replaced meanwhile is
+//! found in one of the two listings, or in both, and counted once.
 
 use std::collections::VecDeque;
 
@@ -12,35 +12,36 @@ use super::id::{Place, VersionId, escaped};
 use super::read::ObjectVersion;
 use crate::client::{List, Store, StoreError};
 
-/// Sorts after everything that continues a prefix.
+/// Sorts after every continuation of a prefix.
 const LAST_CHAR: char = char::MAX;
 
 /// Sorts after all places of a name, and before all names that continue it.
 const PAST_PLACES: &str = "g";
 
-/// What to list of a bucket's versions.
+/// Options for listing a bucket's versions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ListVersions {
     /// The bucket.
     pub bucket: String,
-    /// The beginning of the names.
+    /// Lists only names that begin with this text.
     pub prefix: String,
-    /// Roll names up to the next occurrence of this text after the prefix.
+    /// Names are rolled up to the next occurrence of this text after the prefix.
     pub delimiter: Option<String>,
-    /// Only what comes after this name, or after this version of it. The text may be a rolled-up prefix.
+    /// Lists only entries after this name, or after this version of it. The text may be a rolled-up
+    /// prefix.
     pub after: Option<(String, Option<VersionId>)>,
-    /// At most this many versions, markers and prefixes together.
+    /// Maximum number of versions, markers and prefixes together.
     pub limit: usize,
 }
 
 /// A page of a listing of versions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct VersionListing {
-    /// Versions and delete markers, in order of names, of each name the newest first.
+    /// Versions and delete markers in order of names, for each name the newest first.
     pub versions: Vec<ObjectVersion>,
     /// Prefixes of names up to and including the delimiter, in order.
     pub prefixes: Vec<String>,
-    /// Where the next page starts: give it as `after`. `None` when there is no more.
+    /// Where the next page starts, to be passed as `after`. `None` on the last page.
     pub next: Option<(String, Option<VersionId>)>,
 }
 
@@ -57,12 +58,12 @@ struct Cursor {
     ended: bool,
 }
 
-/// What has been seen of the name that the merge is at.
+/// What has been seen of the name that the merge has reached.
 struct Group {
     name: String,
     /// Place and id of the current version.
     current: Option<(Place, VersionId)>,
-    /// Whether something of the name was seen that counts.
+    /// Whether a version or marker of the name that counts was already seen.
     is_begun: bool,
     /// Whether a version with the id `null` was seen.
     has_null: bool,
@@ -79,7 +80,8 @@ struct Merge<'a> {
 }
 
 impl Store {
-    /// A page of the versions of a bucket's objects, and of delete markers.
+    /// Returns a page of the versions of a bucket's objects, and of delete markers. A listing made
+    /// while a newest version is being removed may miss the version below it.
     ///
     /// # Errors
     /// As [`Store::list`].
@@ -140,7 +142,7 @@ impl<'a> Merge<'a> {
         Ok(merge)
     }
 
-    /// Goes on after everything that begins with `prefix`.
+    /// Continues after everything that begins with `prefix`.
     fn go_past(&mut self, prefix: &str) {
         self.rolled_up = Some(prefix.to_owned());
         self.group = None;
@@ -152,20 +154,20 @@ impl<'a> Merge<'a> {
         ));
     }
 
-    /// Goes on after an object, and after a place among its older versions.
+    /// Continues after an object, and after a place among its older versions.
     fn go_after(&mut self, name: &str, place: &str) {
         self.objects.seek(format!("{}/{name}", self.ask.bucket));
         self.older
             .seek(listed(&self.ask.bucket, &format!("{}\0{place}", escaped(name))));
     }
 
-    /// Goes on behind a version of an object.
+    /// Continues after a version of an object.
     async fn go_behind(&mut self, name: &str, id: VersionId) -> Result<(), StoreError> {
         let key = Key::new(&self.ask.bucket, name)?;
         let current = self.store.current(&key).await?;
         let current = current.map(|meta| (Place::of_current(&meta), VersionId::of(&meta)));
         let place = match (id.place(), current) {
-            // What lies at places above the current version does not count.
+            // Places above the current version do not count.
             (_, Some((place, of_current))) if of_current == id => Some(place),
             (Some(place), _) => Some(place),
             (None, _) => self.store.entry(&key, id).await?.map(|entry| entry.place),
@@ -180,7 +182,8 @@ impl<'a> Merge<'a> {
         };
         match place {
             Some(place) => self.go_after(name, &place.to_string()),
-            // The version has gone since, and where it lay is not known: rather twice than never.
+            // The version has disappeared, and its place is not known: better list some versions
+            // twice than never.
             None => self.go_after(name, ""),
         }
         self.group = Some(Group {
@@ -192,11 +195,11 @@ impl<'a> Merge<'a> {
         Ok(())
     }
 
-    /// The next version or rolled-up prefix.
+    /// Returns the next version or rolled-up prefix.
     async fn next(&mut self) -> Result<Option<Line>, StoreError> {
         loop {
             if self.objects.refill(self.store).await? {
-                // What is older is asked for after the objects.
+                // Older versions must be requested after the objects.
                 self.older.restart();
             }
             self.older.refill(self.store).await?;
@@ -222,7 +225,7 @@ impl<'a> Merge<'a> {
                 if is_new {
                     return Ok(Some(Line::Prefix(prefix)));
                 }
-                // It continues with the last character of all.
+                // The prefix is followed by the last character of Unicode.
                 self.drop_name(&name);
                 continue;
             }
@@ -237,7 +240,7 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Drops everything of a name that waits.
+    /// Drops all waiting entries of a name.
     fn drop_name(&mut self, name: &str) {
         self.objects.waiting.retain(|meta| meta.key.name() != name);
         let is_other = |meta: &Meta| Entry::read(meta.clone()).is_none_or(|entry| entry.name != name);
@@ -260,7 +263,7 @@ impl<'a> Merge<'a> {
         })
     }
 
-    /// Takes the next older version of a name; `None` if it does not count.
+    /// Takes the next older version of a name. Returns `None` if it does not count.
     fn take_older(&mut self, name: &str) -> Option<ObjectVersion> {
         let entry = Entry::read(self.older.pop()?)?;
         let group = self.group.take_if(|group| group.name == name);
@@ -289,14 +292,14 @@ impl<'a> Merge<'a> {
 }
 
 impl Cursor {
-    /// Goes on after a text; what waits is dropped.
+    /// Continues after a text and drops the waiting entries.
     fn seek(&mut self, after: String) {
         self.waiting.clear();
         self.ended = false;
         self.list.after = Some(after);
     }
 
-    /// Asks once more for what waits.
+    /// Drops the waiting entries so that they are requested again.
     fn restart(&mut self) {
         self.waiting.clear();
         self.ended = false;
@@ -308,7 +311,7 @@ impl Cursor {
         Some(meta)
     }
 
-    /// Asks for more if nothing waits. Returns whether it has asked.
+    /// Requests more entries if none are waiting. Returns whether it did.
     async fn refill(&mut self, store: &Store) -> Result<bool, StoreError> {
         if !self.waiting.is_empty() || self.ended {
             return Ok(false);
@@ -320,7 +323,7 @@ impl Cursor {
     }
 }
 
-/// The rolled-up prefix of a name, if the listing rolls it up.
+/// Returns the rolled-up prefix of a name, if the listing rolls it up.
 fn rolled(ask: &ListVersions, name: &str) -> Option<String> {
     let delimiter = ask
         .delimiter

@@ -1,21 +1,18 @@
-//! Versions of objects in buckets that keep them, above a store that keeps one version of each key.
+//! Versions of objects in buckets that keep them, on top of a store that keeps one version per key.
 //!
-//! The current version is the plain object `bucket/name`, as in any bucket, so readers that know nothing of
-//! versions are right. Older versions and delete markers are objects of the hidden bucket `.versions`, named
-//! `BUCKET/NAME`, a NUL, and a [`Place`]: names stay in order, and of one name the newest comes first.
+//! The current version is the plain object `bucket/name`, as in any bucket, so readers that ignore
+//! versions are right. Older versions and delete markers are objects of the hidden bucket
+//! `.versions`, named `BUCKET/NAME`, a NUL, and a [`Place`]: in order of names, the newest first.
 //!
 //! Invariants:
-//!  - a version is copied to its place before it is replaced or removed, and the write that replaces it is on
-//!    condition that it is still current: nothing is lost, whoever crashes, and whichever nodes write at once;
-//!  - the current version is newer than all others. What lies at a place above it is unfinished work (a marker
-//!    whose deletion has not happened, a version whose removal has), and is not listed;
-//!  - a version has one id for ever. What is found twice under one id is one version: the write or the removal
-//!    between the two steps was broken off, or is under way.
+//!  - a version is copied to its place before it is replaced or removed, and the write that
+//!    replaces it requires that it is still current: no crash or concurrent node loses a version;
+//!  - the current version is newer than all others. An entry at a place above it is unfinished work
+//!    (a marker before its deletion, a version after its removal) and is not listed;
+//!  - a version keeps one id. Two entries with one id are one version: the write or removal between
+//!    the two steps was interrupted, or is in progress.
 //!
-//! Each step below a change is one write of the store, and the change happens with that of the plain object.
-//! Within a process changes of one name wait for each other. Through several nodes at once a version that is
-//! removed for good while two others write the object may stay as an older version; it is removed again then.
-//! A listing made while a newest version is being removed may miss the one below it.
+//! Every step is one write of the store, and the change takes effect with that of the plain object.
 
 mod entry;
 mod id;
@@ -33,6 +30,6 @@ pub use write::{Deletion, Versioning};
 pub(crate) use id::VERSION_ID;
 pub(crate) use write::{Kept, refused};
 
-/// How often a change is tried again after somebody else wrote the object in between. Fewer would refuse some
-/// of many writers at once; without an end a request could try for ever.
+/// How often a change is retried after another client wrote the object in between. Fewer would
+/// refuse some of many simultaneous writers; without a limit a request could try forever.
 pub(crate) const TRIES: u32 = 32;

@@ -1,4 +1,4 @@
-//! Reading a version of an object.
+//! Reads a version of an object.
 
 use std::ops::Range;
 
@@ -12,21 +12,22 @@ use crate::client::{Object, Store, StoreError};
 pub struct ObjectVersion {
     /// Its id.
     pub id: VersionId,
-    /// Whether it is the newest of its object.
+    /// Whether it is the newest version of its object.
     pub is_latest: bool,
-    /// Its description, with the object's own key. Of an older version the number is that of its copy.
+    /// Its metadata, with the object's own key. For an older version the version number is that of
+    /// its copy.
     pub meta: Meta,
 }
 
 impl ObjectVersion {
-    /// Whether it is a delete marker.
+    /// Returns whether it is a delete marker.
     pub fn is_delete_marker(&self) -> bool {
         is_delete_marker(&self.meta.attributes)
     }
 }
 
 impl Store {
-    /// The description of a version. It may be that of a delete marker ([`is_delete_marker`]).
+    /// Returns the metadata of a version, which may be a delete marker ([`is_delete_marker`]).
     ///
     /// # Errors
     /// [`StoreError`]; `NotFound` if there is no such version.
@@ -38,13 +39,14 @@ impl Store {
                     let key = key.clone();
                     return Ok(Meta { key, ..meta });
                 }
-                // It has moved since it was found. If it has gone, it is not found any more.
+                // It has moved since it was found. If it no longer exists, the next lookup fails.
                 _ => {}
             }
         }
     }
 
-    /// Opens a version for reading, whole or a range of it. It may be a delete marker, which is empty.
+    /// Opens a version for reading, whole or a range of it. It may be a delete marker, which is
+    /// empty.
     ///
     /// # Errors
     /// As [`Store::get`]; `NotFound` if there is no such version.
@@ -57,7 +59,7 @@ impl Store {
         loop {
             let at = self.locate(key, id).await?;
             let mut object = match self.get(&at, range.clone()).await {
-                // It has moved since it was found. If it has gone, it is not found any more.
+                // It has moved since it was found. If it no longer exists, the next lookup fails.
                 Err(StoreError::NotFound(_)) => continue,
                 opened => opened?,
             };
@@ -68,7 +70,7 @@ impl Store {
         }
     }
 
-    /// The delete marker that hides an object, if the newest that there is of it is one.
+    /// Returns the delete marker that hides an object, if the object's newest entry is one.
     ///
     /// # Errors
     /// [`StoreError`] if the versions cannot be listed.
@@ -86,7 +88,7 @@ impl Store {
             }))
     }
 
-    /// The key at which a version lies now.
+    /// Returns the key under which a version is now stored.
     pub(super) async fn locate(&self, key: &Key, id: VersionId) -> Result<Key, StoreError> {
         let is_current = |current: Option<Meta>| current.is_some_and(|current| VersionId::of(&current) == id);
         if is_current(self.current(key).await?) {

@@ -1,4 +1,4 @@
-//! Removing a version for good. The newest of those below it becomes the current one.
+//! Removes a version permanently. The newest version below it becomes the current one.
 
 use contract::{Condition, Key, Meta, Protect, Protection};
 
@@ -8,21 +8,26 @@ use super::id::{Place, VersionId};
 use super::write::Versioning;
 use crate::client::{Put, Store, StoreError};
 
-/// A version to be removed, as it was found.
+/// A version to be removed, and where it was found.
 enum Found {
     /// The current one.
     Current(Meta),
-    /// One that is not, and whether nothing is above it.
+    /// An older version or a marker, and whether nothing is above it.
     Entry { entry: Entry, is_newest: bool },
 }
 
 impl Store {
-    /// Removes a version or a delete marker for good. If it was the newest, the one below becomes the current
-    /// version, unless that is a marker. `condition` may refuse what is there. Returns what was removed, `None`
-    /// if there is no such version.
+    /// Removes a version or a delete marker permanently. If it was the newest, the one below
+    /// becomes the current version, unless that is a marker. `condition` may refuse the version
+    /// found. Returns the removed version, `None` if there is no such version.
+    ///
+    /// Changes of one name wait for each other only within a process. If two clients write the
+    /// object through other nodes meanwhile, the removed version may stay as an older version. It
+    /// can then be removed again.
     ///
     /// # Errors
-    /// [`StoreError`]; `Protected` if the version is, `Condition` if `condition` says no.
+    /// [`StoreError`]; `Protected` if the version is protected, `Condition` if `condition` returns
+    /// false.
     pub async fn remove_version(
         &self,
         key: &Key,
@@ -58,7 +63,7 @@ impl Store {
                 Err(error) => return Err(error),
                 Ok(()) => {
                     if id == VersionId::NULL {
-                        // A write that was broken off may have left what it replaced.
+                        // An interrupted write may have left versions that it replaced.
                         let left = self.null_entries(key, Versioning::Suspended).await?;
                         self.remove_replaced(&left).await?;
                     }
@@ -98,14 +103,14 @@ impl Store {
                 self.delete(key, Condition::still(Some(current))).await?;
             }
         }
-        // A write that was broken off, or is under way, may have copied it.
+        // A write that was interrupted, or is in progress, may have copied it.
         self.delete(&place.key(key)?, Condition::Always).await?;
         Ok(())
     }
 
-    /// Removes what hides the versions below it.
+    /// Removes the newest entry, which hides the versions below it.
     async fn remove_newest(&self, key: &Key, newest: &Entry) -> Result<(), StoreError> {
-        // It must not give way to an older one before it is refused.
+        // It must not be replaced by an older one before the refusal.
         refuse_protected(key, &newest.meta)?;
         if let Some(below) = self.version_below(key, newest.place, newest.id()).await? {
             self.bring_back(key, &below, None).await?;
@@ -113,8 +118,8 @@ impl Store {
         self.remove_entry(newest, None).await
     }
 
-    /// The newest version below a place, unless that is a marker. What has the same id as the version above it was
-    /// replaced by that.
+    /// Returns the newest version below a place, unless that is a marker. An entry with the same id
+    /// as the version above it was replaced by that version, and is skipped.
     async fn version_below(
         &self,
         key: &Key,
@@ -153,7 +158,8 @@ impl Store {
         self.put(key, object.body, put).await?;
         let is_protected = protection != Protection::default();
         match self.remove_entry(older, is_protected.then(|| key.clone())).await {
-            // Somebody has changed the copy, or removed it, which now has to be done to the current version.
+            // Another client has changed or removed the copy, which must now be done to the current
+            // version.
             Err(StoreError::Condition { current: None, .. }) => {
                 let current = self.current(key).await?;
                 match current.filter(|current| VersionId::of(current) == older.id()) {
@@ -166,7 +172,7 @@ impl Store {
         }
     }
 
-    /// Removes an entry, which may be protected if a copy of it is `kept`.
+    /// Removes an entry. It may be protected if `kept` names a copy of it.
     async fn remove_entry(&self, entry: &Entry, kept: Option<Key>) -> Result<(), StoreError> {
         let version = entry.meta.version;
         let condition = Condition::Version { version, kept };
@@ -174,8 +180,9 @@ impl Store {
     }
 }
 
-/// Refuses to remove a version that is protected. Who decides refuses it, too, but for one thing: where the version
-/// below has the same content, it would take it for the same object with another protection.
+/// Refuses to remove a version that is protected. The decider also refuses it, except in one case:
+/// if the version below has the same content, the decider would take it for the same object with
+/// another protection.
 fn refuse_protected(key: &Key, meta: &Meta) -> Result<(), StoreError> {
     let protection = Protection::of(&meta.attributes).in_force(system::wall_ms());
     protection.map_or(Ok(()), |protection| {

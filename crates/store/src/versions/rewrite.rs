@@ -1,7 +1,9 @@
-//! Writing a version again with other attributes or another protection: tags, lists, retentions, holds.
+//! Writes a version again with other attributes or another protection: tags, lists, retentions,
+//! holds.
 //!
-//! A version's description never changes, so its content is read and written once more at the same place, unless
-//! it was replaced meanwhile. For clients it stays the same version: id, entity tag and time are preserved.
+//! The metadata of a stored version never changes, so its content is read and written once more to
+//! the same key, unless it was replaced meanwhile. For clients it stays the same version: id,
+//! entity tag and time are preserved.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +15,18 @@ use super::write::Versioning;
 use crate::bucket::MADE;
 use crate::client::{Object, Put, Store, StoreError};
 
-/// How often it is tried again when somebody else writes the object meanwhile.
+/// How often it is retried when another client writes the object meanwhile.
 const TRIES: u32 = 5;
 
 impl Store {
-    /// Writes a version again, the current one if `id` is `None`, with the attributes that `change` makes of its
-    /// own, and a change of its protection. Nothing is written if neither changes anything. `change` may refuse;
-    /// it is called again if somebody else has written the object in between.
+    /// Writes a version again, the current one if `id` is `None`, with the attributes that `change`
+    /// derives from the present ones, and a change of its protection. Nothing is written if both
+    /// stay the same. `change` may refuse; it is called again if another client has written the
+    /// object in between.
     ///
     /// # Errors
-    /// [`StoreError`]: `NotFound` if there is no such version, `Protected` if its protection forbids `protect`.
-    /// The inner error is that of `change`.
+    /// [`StoreError`]: `NotFound` if there is no such version, `Protected` if its protection
+    /// forbids `protect`. The inner error is that of `change`.
     pub async fn rewrite<E>(
         &self,
         key: &Key,
@@ -55,7 +58,7 @@ impl Store {
                 return Ok(Err(refused));
             }
             let before = Protection::of(&object.meta.attributes);
-            // The decider's clock counts. This only saves writing the content for nothing.
+            // The decider's clock counts. This check only avoids writing the content needlessly.
             match before.changed(&protect, wall_ms()) {
                 Ok(after) if after == before && attributes == object.meta.attributes => {
                     return Ok(Ok(object.meta));
@@ -84,12 +87,13 @@ impl Store {
         versioning: Versioning,
     ) -> Result<Meta, StoreError> {
         let Object { meta, body, .. } = object;
-        // What clients see as its time stays that of the content, whose version is about to get newer.
+        // Clients keep seeing the time of the content, although the stored version gets a newer
+        // number.
         let made = attributes.entry(MADE.to_owned());
         made.or_insert_with(|| meta.version.millis.to_string());
         let condition = match versioning {
             Versioning::Unversioned => Condition::Etag(meta.etag.clone()),
-            // Here the same content may be that of a newer version.
+            // Here a newer version may have the same content.
             Versioning::Enabled | Versioning::Suspended => Condition::still(Some(&meta)),
         };
         if attributes.contains_key(VERSION_ID) {

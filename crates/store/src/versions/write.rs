@@ -1,4 +1,5 @@
-//! Writing and deleting in a bucket that keeps versions: what was there is copied to its place first.
+//! Writes and deletes in a bucket that keeps versions: the current version is first copied to its
+//! place.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -13,25 +14,26 @@ use super::id::{Place, VERSION_ID, VersionId, marker};
 use crate::bucket::{Bucket, MADE, VERSIONING, is_hidden};
 use crate::client::{Put, Store, StoreError};
 
-/// What a bucket does with an object that is written or deleted again.
+/// How a bucket treats an object that is overwritten or deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Versioning {
-    /// It is gone. No bucket goes back to this.
+    /// The old version disappears. A bucket never returns to this state.
     #[default]
     Unversioned,
-    /// It stays as an older version.
+    /// The old version stays as an older version.
     Enabled,
-    /// It stays, unless it was written while its bucket was not [`Versioning::Enabled`]: of such versions, whose
-    /// id is `null`, there is one at most.
+    /// The old version stays, unless it was written while its bucket was not
+    /// [`Versioning::Enabled`]. Such versions have the id `null`, and an object has at most one of
+    /// them.
     Suspended,
 }
 
-/// What a deletion has done.
+/// The result of a deletion.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Deletion {
     /// The version that was current until now; `None` if there was none.
     pub deleted: Option<Meta>,
-    /// The delete marker that hides it; `None` in a bucket that keeps no versions.
+    /// The delete marker that hides it. `None` in a bucket that keeps no versions.
     pub marker: Option<VersionId>,
 }
 
@@ -39,7 +41,7 @@ pub struct Deletion {
 pub(crate) struct Kept {
     at: Key,
     place: Place,
-    /// The number of the copy, if it was made now; `None` if it lay there already.
+    /// The number of the copy, if it was made now. `None` if it was already there.
     made: Option<Version>,
     is_protected: bool,
 }
@@ -51,7 +53,7 @@ impl Versioning {
         text.and_then(|text| text.parse().ok()).unwrap_or_default()
     }
 
-    /// The attribute of a bucket, and its value.
+    /// Returns a bucket's attribute for this setting, and its value.
     pub fn attribute(self) -> (String, String) {
         let text = match self {
             Self::Unversioned => "unversioned",
@@ -61,7 +63,7 @@ impl Versioning {
         (VERSIONING.to_owned(), text.to_owned())
     }
 
-    /// Whether a version stays when it is replaced or deleted.
+    /// Returns whether a version stays when it is replaced or deleted.
     pub(crate) fn keeps(self, current: &Meta) -> bool {
         match self {
             Self::Unversioned => false,
@@ -73,7 +75,7 @@ impl Versioning {
     /// Marks the attributes of a version that is about to be written.
     pub(crate) fn mark(self, attributes: &mut BTreeMap<String, String>) {
         match self {
-            // Who writes a version again sets the attribute.
+            // A caller that rewrites a version sets the attribute itself.
             Self::Unversioned => {}
             Self::Enabled => {
                 attributes.insert(VERSION_ID.to_owned(), super::id::OWN.to_owned());
@@ -99,7 +101,7 @@ impl FromStr for Versioning {
 }
 
 impl Kept {
-    /// The condition on which what was kept may be replaced.
+    /// Returns the condition for replacing the version that was kept.
     pub(crate) fn condition(&self, current: &Meta) -> Condition {
         Condition::Version {
             version: current.version,
@@ -109,7 +111,7 @@ impl Kept {
 }
 
 impl Store {
-    /// What the bucket of this name does with objects that are written again. A bucket without a record keeps no
+    /// Returns how a bucket treats objects that are overwritten. A bucket without a record keeps no
     /// versions.
     ///
     /// # Errors
@@ -126,8 +128,8 @@ impl Store {
             .unwrap_or_default())
     }
 
-    /// Deletes an object as its bucket's `versioning` says: a delete marker takes its place, and what was there
-    /// stays as an older version. In a bucket that keeps no versions this is [`Store::delete`].
+    /// Deletes an object according to its bucket's `versioning`: a delete marker takes its place,
+    /// and the old version stays. In a bucket that keeps no versions this is [`Store::delete`].
     ///
     /// # Errors
     /// As [`Store::delete`].
@@ -158,7 +160,7 @@ impl Store {
         }
     }
 
-    /// Puts a delete marker above the current version, and removes that from its key.
+    /// Puts a delete marker above the current version, and removes that version from its key.
     async fn hide(
         &self,
         key: &Key,
@@ -189,7 +191,7 @@ impl Store {
             };
             match self.delete(key, condition).await {
                 Err(error @ StoreError::Condition { .. }) => {
-                    // The marker is this call's own: nobody else counts on it.
+                    // This call made the marker, and no other request relies on it.
                     self.delete(&marker.key, Condition::still(Some(&marker))).await?;
                     self.forget_kept(key, kept).await?;
                     return Err(error);
@@ -213,7 +215,7 @@ impl Store {
         let put = Put {
             size: Some(0),
             attributes: attributes.into(),
-            // At a place that somebody else has taken at the same moment, another is tried.
+            // If another request has taken this place at the same moment, another place is tried.
             condition: Condition::Absent,
             ..Put::default()
         };
@@ -223,13 +225,15 @@ impl Store {
     /// Copies the current version to its place among the older ones, under the same protection.
     ///
     /// # Errors
-    /// [`StoreError`]; `Condition` if it is not the current version any more, or somebody else writes the copy.
+    /// [`StoreError`]; `Condition` if it is no longer the current version, or if another client
+    /// writes the copy.
     pub(crate) fn keep<'a>(
         &'a self,
         key: &'a Key,
         current: &'a Meta,
     ) -> BoxFuture<'a, Result<Kept, StoreError>> {
-        // A put keeps what it replaces, and that is a put again: of a hidden bucket, which keeps nothing.
+        // Boxed because puts call this function, and the copy is itself a put, into a hidden bucket
+        // that keeps no versions.
         self.copy_to_its_place(key, current).boxed()
     }
 
@@ -274,8 +278,9 @@ impl Store {
         Ok(kept)
     }
 
-    /// Removes a copy that was made for a write that was refused, if the version that it is of has been removed
-    /// for good meanwhile. Where somebody else has replaced the version, that copy is what is left of it.
+    /// Removes a copy that was made for a refused write, if its version has been removed
+    /// permanently meanwhile. If another client has replaced the version, that copy is needed and
+    /// stays.
     pub(crate) async fn forget_kept(&self, key: &Key, kept: Option<Kept>) -> Result<(), StoreError> {
         let Some((kept, version)) = kept.and_then(|kept| kept.made.map(|version| (kept, version))) else {
             return Ok(());
@@ -299,8 +304,8 @@ impl Store {
         }
     }
 
-    /// What a version with the id `null` is about to replace: the older version or marker with that id. Asked for
-    /// before the write, so that nothing newer is among it.
+    /// Returns what a version with the id `null` is about to replace: the older version or marker
+    /// with that id. Called before the write, so that the result contains nothing newer.
     pub(crate) async fn null_entries(
         &self,
         key: &Key,
@@ -314,12 +319,12 @@ impl Store {
         Ok(null.map(|entry| entry.meta).collect())
     }
 
-    /// Removes what was replaced.
+    /// Removes the versions that were replaced.
     pub(crate) async fn remove_replaced(&self, replaced: &[Meta]) -> Result<(), StoreError> {
         for meta in replaced {
             match self.delete(&meta.key, Condition::still(Some(meta))).await {
                 Ok(_) | Err(StoreError::Condition { .. }) => {}
-                // It counts no more: of those with this id the newest is listed.
+                // It no longer counts: only the newest version with this id is listed.
                 Err(error @ StoreError::Protected { .. }) => {
                     tracing::warn!(%error, "a version that was replaced stays");
                 }
@@ -330,7 +335,7 @@ impl Store {
     }
 }
 
-/// The refusal of a write whose condition does not hold.
+/// Returns the error for a write whose condition does not hold.
 pub(crate) fn refused(key: &Key, current: Option<&Meta>) -> StoreError {
     StoreError::Condition {
         key: key.to_string(),

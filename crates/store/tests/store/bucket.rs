@@ -1,4 +1,4 @@
-//! Buckets over volumes in memory.
+//! Tests of buckets over volumes in memory.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ async fn made_once_seen_by_all_and_removed_when_empty() {
     ));
 }
 
-/// Older versions made buckets only through S3: objects may be in none.
+/// Older releases made buckets only through S3, so objects may have no bucket.
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_without_a_bucket_are_told() {
     let rig = Rig::new(2, 2);

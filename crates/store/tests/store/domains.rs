@@ -1,4 +1,5 @@
-//! Three nodes of two volumes, two copies: a node that is away is one failure, although it has two volumes.
+//! Three nodes with two volumes each, two copies: an absent node is one failure, although it has
+//! two volumes.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ fn list() -> List {
     }
 }
 
-/// The volumes of one node.
+/// Returns the volumes of one node.
 fn of_node(rig: &Rig, node: usize) -> Vec<Arc<MemoryVolume>> {
     let name = format!("n{node}/");
     let volumes = rig.volumes.iter();
@@ -53,8 +54,8 @@ async fn a_node_of_two_volumes_away_is_one_failure() {
     }
 }
 
-/// A version written while a node is away is on both others, so that another node may go when the first is
-/// back.
+/// A version written while a node is away is on both other nodes, so that another node may fail
+/// once the first is back.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hand_off_lies_on_another_node() {
     let rig = Rig::of_nodes(3, 2, 2);
@@ -83,7 +84,8 @@ async fn a_hand_off_lies_on_another_node() {
     }
 }
 
-/// One volume on each of two nodes: two failures, although one node alone has as many volumes.
+/// One absent volume on each of two nodes: two failures, although a single node has as many
+/// volumes.
 #[tokio::test(flavor = "multi_thread")]
 async fn volumes_of_two_nodes_away_are_two_failures() {
     let rig = Rig::of_nodes(3, 2, 2);

@@ -1,4 +1,4 @@
-//! Layouts that change while objects are still where an older one put them.
+//! Layouts that change while objects are still where an older layout put them.
 
 use contract::{Condition, Key, Volume};
 use rig::rig::body;
@@ -11,7 +11,7 @@ fn keys() -> Vec<Key> {
     (0..40).map(|i| key(&format!("{i:02}"))).collect()
 }
 
-/// Nothing has moved yet: everything is found, writes go to the new home, and so do deletions.
+/// No object has moved yet: every object is found, and writes and deletions go to the new home.
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_of_an_older_layout_are_found_and_replaced() {
     let rig = Rig::growing(3, 6, 2);
@@ -63,7 +63,8 @@ async fn objects_of_an_older_layout_are_found_and_replaced() {
     assert_eq!(rig.store().list(&list).await.unwrap().objects, []);
 }
 
-/// An object on the volumes of an older layout, one of which cannot be reached: no answer falsely denies it.
+/// An object on the volumes of an older layout, one of which cannot be reached: no read reports it
+/// as missing.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_has_not_moved_is_not_denied() {
     let rig = Rig::growing(3, 6, 2);
@@ -80,7 +81,8 @@ async fn what_has_not_moved_is_not_denied() {
     }
 }
 
-/// One volume, then two: an object that is on one only is not denied while that one cannot be reached.
+/// The store grows from one volume to two. An object that only the first holds is not reported as
+/// missing while that volume cannot be reached.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_grows_from_one_volume_knows_that_it_had_one_copy() {
     let rig = Rig::growing(1, 3, 2);

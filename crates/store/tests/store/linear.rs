@@ -1,8 +1,10 @@
-//! Histories of several clients over several nodes, some of which are killed, stopped and cut off: each
-//! history must be explainable by one register for each key that does one operation after the other.
+//! Histories of several clients over several nodes, some of which are killed, stopped and cut off.
+//! Each history must be linearizable: explainable by one register per key that performs one
+//! operation after the other.
 //!
-//! `WEFT_TEST_HISTORIES` sets their number (a few hundred by default), `WEFT_TEST_SEED` the first seed. A
-//! seed determines a history's nodes, operations and failures, but not their exact interleaving.
+//! `WEFT_TEST_HISTORIES` sets the number of histories (a few hundred by default), `WEFT_TEST_SEED`
+//! the first seed. A seed determines a history's nodes, operations and failures, but not their
+//! exact interleaving.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,13 +30,13 @@ const OPERATIONS: usize = 9;
 
 const THREADS: usize = 2;
 
-/// A client that has waited this long continues without an answer.
+/// A client that has waited this long continues without a response.
 const CLIENT_WAITS: Duration = Duration::from_millis(2500);
 
-/// How long a healed cluster may take for the first answer.
+/// How long a healed cluster may take until its first response.
 const HEALS: Duration = Duration::from_secs(30);
 
-/// Nodes, volumes of each, copies.
+/// Nodes, volumes per node, copies.
 const SHAPES: [(usize, usize, u8); 7] = [
     (3, 1, 2),
     (3, 2, 2),
@@ -45,9 +47,9 @@ const SHAPES: [(usize, usize, u8); 7] = [
     (4, 2, 3),
 ];
 
-/// Seeds of histories that once could not be explained.
+/// Seeds of histories that once were not linearizable.
 const REFUSED_ONCE: [u64; 1] = [
-    // Two nodes had the same upload to decide, and one gave up what the other had prepared of it.
+    // Two nodes decided with the same upload, and one aborted what the other had prepared of it.
     506_285_313,
 ];
 
@@ -58,10 +60,10 @@ struct World {
     nodes: usize,
     ticks: AtomicU64,
     values: AtomicU64,
-    /// Entity tags of all contents.
+    /// Entity tags of all contents written, with their values.
     etags: Mutex<HashMap<String, Value>>,
     events: Mutex<Vec<(usize, Event)>>,
-    /// Log of events, for people who analyse a failure.
+    /// Log of events, for analysing a failure.
     trace: Mutex<Vec<String>>,
 }
 
@@ -110,8 +112,8 @@ fn run(seed: u64) -> Result<(usize, usize), String> {
     runtime.block_on(history(seed))
 }
 
-/// Runs one history. Returns how many operations were answered and how many not, or why it cannot be
-/// explained.
+/// Runs one history. Returns how many operations were answered and how many were not, or why it is
+/// not linearizable.
 async fn history(seed: u64) -> Result<(usize, usize), String> {
     let mut random = StdRng::seed_from_u64(seed);
     let (nodes, each, copies) = *SHAPES.choose(&mut random).unwrap();
@@ -195,11 +197,11 @@ impl World {
 
     async fn client(self: Arc<Self>, client: usize, seed: u64) {
         let mut random = StdRng::seed_from_u64(seed);
-        // The last value that it has seen of each key.
+        // The last value that this client has seen of each key.
         let mut seen = [0; KEYS.len()];
         for _ in 0..OPERATIONS {
             sleep(Duration::from_millis(random.random_range(0..25))).await;
-            // One more than there are nodes, for a process that is not a node.
+            // One index more than there are nodes, for a process that is not a node.
             let at = random.random_range(0..=self.nodes);
             if self.rig.net.is_down(at) {
                 continue;
@@ -266,7 +268,7 @@ impl World {
         }
     }
 
-    /// Notes an operation when it begins, as unanswered, and its answer when it ends.
+    /// Records an operation as unanswered when it begins; [`World::end`] adds its answer.
     fn begin(&self, at: usize, asked: Asked, name: &str) -> usize {
         self.note(format!("{name}: {asked:?} of {:?}", KEYS[at]));
         let event = Event {
@@ -346,7 +348,7 @@ impl World {
         Some(value)
     }
 
-    /// A listing reads every key, each at some moment.
+    /// Lists all objects, which reads every key, each at its own moment.
     async fn list(&self, store: &Store, name: &str) {
         let list = List {
             prefix: "bucket/".to_owned(),
@@ -367,7 +369,7 @@ impl World {
         }
     }
 
-    /// An upload in two parts.
+    /// Uploads an object in two parts.
     async fn complete(&self, store: &Store, at: usize, key: &Key, name: &str) {
         let Ok(upload) = store
             .create_multipart(key, std::collections::BTreeMap::new())
@@ -444,7 +446,7 @@ impl World {
         }
     }
 
-    /// After everything has recovered, every node answers, and all return the same.
+    /// Checks that after recovery every node answers, and all return the same.
     async fn read_all(&self) -> Result<(), String> {
         for node in 0..self.nodes {
             for (at, name) in KEYS.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Listings against a plain model.
+//! Tests of listings against a plain model.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use store::{List, Listing, StoreError};
 
 use super::key;
 
-/// The expected listing, found by going over all keys.
+/// Returns the expected listing, computed from all keys.
 fn model(keys: &BTreeSet<String>, list: &List) -> (Vec<String>, Option<String>) {
     let mut entries = BTreeSet::new();
     for key in keys.iter().filter(|key| key.starts_with(&list.prefix)) {

@@ -1,4 +1,4 @@
-//! The store over volumes in memory, with faults.
+//! Tests of the store over volumes in memory, with faults.
 
 mod bucket;
 mod domains;
@@ -21,9 +21,9 @@ fn key(name: &str) -> Key {
     Key::new("bucket", name).unwrap()
 }
 
-/// Bytes that differ from block to block and from seed to seed; the first is the seed.
+/// Returns bytes that differ from block to block and from seed to seed. The first byte is the seed.
 fn content(size: usize, seed: u8) -> Vec<u8> {
-    // A length that does not divide a block's.
+    // This length does not divide the block length.
     let pattern: Vec<u8> = (0..4099).map(|i| (i % 253) as u8 ^ seed).collect();
     let mut content = pattern.repeat(size / pattern.len() + 1);
     content.truncate(size);

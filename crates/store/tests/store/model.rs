@@ -1,8 +1,8 @@
 //! Random operations on a store whose volumes fail now and then, compared with a plain map.
 //!
-//! At most one volume is down at a time, which two copies tolerate: every write must succeed, and every read
-//! must return what the map has. In addition a step of another volume may fail: a write may then be
-//! `Unavailable`, and the object is afterwards either the old or the new one, whole.
+//! At most one volume is down at a time, which two copies tolerate: every write must succeed, and
+//! every read must return what the map has. In addition a step of another volume may fail: a write
+//! may then be `Unavailable`, and the object is afterwards either the old or the new one, whole.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -30,7 +30,7 @@ struct World {
     random: StdRng,
     live: BTreeMap<Key, Live>,
     keys: Vec<Key>,
-    /// Whether a step of some volume may fail in addition.
+    /// Whether in addition a step of some volume may fail.
     tripped: bool,
     trace: Vec<String>,
 }
@@ -129,14 +129,14 @@ impl World {
         }
     }
 
-    /// Brings every volume back and does what repair would do: the newest version is on its home.
+    /// Brings every volume back and does the work of repair: puts the newest version on its home.
     async fn heal(&mut self) {
         self.note("heal".to_owned());
         for volume in &self.rig.volumes {
             volume.set(Mood::Well);
             volume.untrip();
         }
-        // Hidden objects too.
+        // Including hidden objects.
         for key in self.rig.keys() {
             let holders = self.rig.holders(&key);
             let Some(first) = holders.first() else { continue };
@@ -167,7 +167,8 @@ impl World {
         self.tripped = false;
     }
 
-    /// Damages a replica: the object is still read right, and the replica is restored.
+    /// Damages a replica and checks that the object is still read correctly and the replica
+    /// restored.
     async fn corrupt(&mut self) {
         self.heal().await;
         let key = self.key();
@@ -221,7 +222,7 @@ impl World {
         }
     }
 
-    /// A condition on an entity tag that is often the current one.
+    /// Returns a condition on an entity tag that is often the current one.
     fn etag(&mut self, key: &Key) -> Condition {
         let current = self.live.get(key).map(|live| live.etag.clone());
         let wrong = self.random.random_ratio(1, 4);
@@ -238,7 +239,8 @@ impl World {
         }
     }
 
-    /// Compares the outcome of a write with the expected one and updates the map. `None` is a deletion.
+    /// Compares the outcome of a write with the expected one and updates the map. `None` means a
+    /// deletion.
     async fn wrote(
         &mut self,
         key: &Key,
@@ -323,7 +325,7 @@ impl World {
         }
     }
 
-    /// Parts out of order, one of them replaced.
+    /// Uploads parts out of order, one of them replaced.
     async fn parts(&mut self, store: &Store, key: &Key) {
         let contents: Vec<_> = (0..self.random.random_range(1..5))
             .map(|_| self.content())

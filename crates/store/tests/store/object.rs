@@ -1,4 +1,4 @@
-//! The public tests for object stores, over volumes in memory.
+//! The `object_store` crate's public integration tests, over volumes in memory.
 
 use object_store::integration;
 use object_store::path::Path;
@@ -54,7 +54,8 @@ async fn all_buckets_are_one_tree() {
         Err(contract::KeyError::Bucket(_))
     ));
     assert!(all.put(&Path::from("alone"), "1".into()).await.is_err());
-    // A bucket name that S3's clients cannot use is refused; objects written into one earlier can be read.
+    // A bucket name that S3 clients cannot use is refused, but objects written into such a bucket
+    // earlier can be read.
     assert!(all.put(&Path::from("ab/k"), "1".into()).await.is_err());
     rig.put(&contract::Key::new("ab", "k").unwrap(), b"333")
         .await

@@ -1,4 +1,4 @@
-//! Uploads in parts.
+//! Tests of uploads in parts.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,7 +21,7 @@ fn with(parts: &[(u32, &str)]) -> Complete {
     }
 }
 
-/// Everything in the hidden bucket.
+/// Returns the number of objects in the hidden bucket.
 async fn hidden(rig: &Rig) -> usize {
     let prefix = ".uploads/".to_owned();
     let list = List {
@@ -96,8 +96,8 @@ async fn parts_become_one_object() {
     assert!(matches!(again, Err(StoreError::NoMultipart { .. })), "{again:?}");
 }
 
-/// There is no room for the second copy of the joined object: nothing of it is visible, and the upload stays
-/// open.
+/// There is no space for the second copy of the joined object: no part of it becomes visible, and
+/// the upload stays open.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_completion_that_cannot_be_made_safe_leaves_the_upload_open() {
     let rig = Rig::new(2, 2);
@@ -203,7 +203,7 @@ async fn uploads_are_listed_given_up_and_expire() {
         0
     );
     assert_eq!(hidden(&rig).await, 4);
-    // A part is removed if its upload has gone.
+    // A part is removed if its upload no longer exists.
     store
         .delete(
             &contract::Key::new(".uploads", &format!("u/bucket/b/{}", ids[2])).unwrap(),

@@ -1,4 +1,4 @@
-//! Write once, read many: what is protected stays, through whichever node it is asked for, whatever fails.
+//! Write once, read many: a protected object stays, through any node and under any failure.
 
 use std::time::Duration;
 
@@ -56,7 +56,8 @@ fn check_refused<T: std::fmt::Debug>(outcome: Result<T, StoreError>) {
     );
 }
 
-/// Nothing that a client can do through any node removes or replaces the object, and nothing is left of it.
+/// Checks that no request through any node removes or replaces the object, and that refused writes
+/// leave no upload.
 async fn check_kept(rig: &Rig, key: &Key, expected: &[u8]) {
     for store in &rig.stores {
         check_refused(store.delete(key, Condition::Always).await);
@@ -129,7 +130,7 @@ async fn governance_is_lifted_by_those_who_may_and_compliance_by_nobody() {
     rig.put(&key("a"), b"2").await.unwrap();
     rig.store().protect(&key("a"), compliance()).await.unwrap();
     check_refused(rig.store().protect(&key("a"), lift()).await);
-    // The decider itself refuses, not only the process that asks it.
+    // The decider itself refuses, not only the process that sends the request.
     check_refused(put(&rig.stores[2], &key("a"), b"2", lift()).await);
     rig.store().protect(&key("a"), hold(true)).await.unwrap();
     rig.store().protect(&key("a"), hold(false)).await.unwrap();
@@ -155,7 +156,8 @@ async fn the_same_content_with_other_attributes_keeps_its_protection() {
     }
     let same = rig.put(&key("a"), b"content").await.unwrap();
     assert_eq!(Protection::of(&same.attributes), kept);
-    // A copy elsewhere is another object, and so is what a client says that is protected.
+    // A copy under another key is a separate object and is not protected, even if the client's
+    // attributes claim protection.
     let copy = store
         .copy(&key("a"), &key("b"), None, Condition::Always)
         .await
@@ -200,7 +202,8 @@ async fn what_has_ended_no_longer_protects() {
         .unwrap();
 }
 
-/// A condition that does not hold is told as such: a client that asks only to create must not hear of more.
+/// A failed condition is reported before a protection: a client with a wrong condition learns only
+/// that.
 #[tokio::test(flavor = "multi_thread")]
 async fn conditions_come_first() {
     let rig = Rig::new(4, 2);
@@ -223,7 +226,7 @@ async fn a_bucket_with_something_protected_is_not_removed() {
     );
 }
 
-/// The node that decided is killed: the next one finds the protection in its look.
+/// The node that decided is killed: the next decider finds the protection when it looks at the key.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_next_decider_keeps_it_too() {
     let rig = Rig::of_nodes(4, 1, 2);
@@ -240,7 +243,8 @@ async fn the_next_decider_keeps_it_too() {
     }
 }
 
-/// Random writes, deletions and changes of protection while volumes fail, beside a model of one value.
+/// Random writes, deletions and changes of protection while volumes fail, compared with a model of
+/// one value.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_with_failing_volumes_keeps_what_is_protected() {
     for seed in 0..20 {
@@ -311,11 +315,12 @@ async fn a_store_with_failing_volumes_keeps_what_is_protected() {
     }
 }
 
-/// Ends lie hours ahead or behind, so that the test's clock and the decider's agree about them.
+/// Returns a random change. The ends are hours in the past or the future, so that the test's clock
+/// and the decider's agree about them.
 fn protect(random: &mut StdRng, now_ms: u64) -> Protect {
     let hours = random.random_range(0..4);
     let retention = Retention {
-        // Rarely, because nothing happens any more once it is in force.
+        // Rarely, because nothing more can happen once it is in force.
         mode: match random.random_ratio(1, 8) {
             true => RetentionMode::Compliance,
             false => RetentionMode::Governance,

@@ -1,4 +1,4 @@
-//! Conditions: decided in one place, one after the other.
+//! Tests of conditions, which are decided in one place, one after the other.
 
 use std::sync::atomic::Ordering;
 
@@ -78,7 +78,8 @@ async fn no_increment_of_a_counter_is_lost() {
     assert_eq!(rig.get(&key).await.unwrap(), b"80");
 }
 
-/// The first decider cannot be reached: the next one decides, and the first one takes over again later.
+/// The first decider cannot be reached: the next one decides, and later the first one takes over
+/// again.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_decides_when_the_first_cannot_be_reached() {
     let rig = Rig::new(5, 2);
@@ -130,9 +131,9 @@ async fn a_condition_is_not_decided_among_strangers() {
         .unwrap();
 }
 
-/// A deletion is prepared, its seat is taken away, and then too few nodes answer. When they answer again, the
-/// deletion is found to have happened. It is not repeated, which would report that there was nothing to
-/// delete.
+/// A deletion is prepared, its seat is taken away, and then too few nodes answer. Once they answer
+/// again, the deletion is found to have happened. It is not repeated, which would report that there
+/// was no object to delete.
 #[tokio::test(start_paused = true)]
 async fn what_was_begun_before_too_few_answered_is_not_done_again() {
     let rig = Rig::new(5, 3);
@@ -159,8 +160,8 @@ async fn what_was_begun_before_too_few_answered_is_not_done_again() {
         tokio::task::yield_now().await;
     }
     home.iter().for_each(|volume| volume.set(Mood::Unreachable));
-    // Longer than the pause before the next try, shorter than any caller waits. The clock is paused, so that a busy
-    // machine does not make it longer than that.
+    // Longer than the pause before the next try, shorter than any caller waits. The clock is
+    // paused, so that a busy machine does not make it longer.
     tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     home.iter().for_each(|volume| volume.set(Mood::Well));
     let deleted = deleting.await.unwrap().unwrap();

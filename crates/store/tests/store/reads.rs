@@ -1,4 +1,4 @@
-//! Reads never return an unverified byte, and use another replica while there is one.
+//! Reads never return an unverified byte, and use another replica if one exists.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,7 +46,7 @@ async fn a_bad_block_is_read_elsewhere_and_told() {
     let content = content(2_000_000, 2);
     rig.put(&key("a"), &content).await.unwrap();
     let victim = rig.home(&key("a"))[0].clone();
-    // The victim's own node reads from its own volume first.
+    // The victim's node reads from its own volume first.
     let index = rig.volumes.iter().position(|volume| volume.id() == victim.id());
     let store = &rig.stores[index.unwrap()];
     let (sender, mut told) = tokio::sync::mpsc::unbounded_channel::<Damage>();
@@ -58,7 +58,7 @@ async fn a_bad_block_is_read_elsewhere_and_told() {
         victim.held(&key("a")).unwrap().state,
         ReplicaState::Bad(_)
     ));
-    // Marked bad, it is not even tried.
+    // Once it is marked bad, it is not even tried.
     let reads = victim.calls(Step::Read);
     assert!(read(store, &key("a"), None).await.unwrap() == content);
     assert_eq!(victim.calls(Step::Read), reads);
@@ -96,8 +96,8 @@ async fn a_stream_that_ends_early_is_continued_elsewhere() {
     }
 }
 
-/// A newer version is on one home volume and a hand-off. The home volume goes away, and the hand-off is
-/// found.
+/// A newer version is on one home volume and a hand-off. The home volume goes away, and the
+/// hand-off is still found.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hand_off_is_not_missed() {
     let rig = Rig::new(6, 2);
@@ -142,7 +142,7 @@ async fn no_such_object_is_said_only_for_certain() {
     }
 }
 
-/// Readers of a key that is overwritten all the time see one version or another, whole.
+/// Readers of a key that is overwritten continuously see one version or another, whole.
 #[tokio::test(flavor = "multi_thread")]
 async fn readers_beside_a_writer_see_whole_versions() {
     let rig = Arc::new(Rig::new(3, 2));

@@ -1,5 +1,6 @@
-//! Damage in different blocks of every copy: each block that some copy has right is read, however damaged
-//! that copy is. A WARC file was once called lost because its two copies had lost one block each.
+//! Damage in different blocks of every copy: each block that is right in some copy is read, however
+//! damaged that copy is. A WARC file was once reported as lost because its two copies had lost one
+//! block each.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -12,7 +13,7 @@ use store::StoreError;
 
 use super::{content, key};
 
-/// Blocks `blocks`, the last of them short.
+/// Returns the size of an object of `blocks` blocks, the last of them short.
 fn size_of(blocks: u64) -> u64 {
     (blocks - 1) * BLOCK_BYTES + 1000
 }
@@ -35,7 +36,7 @@ impl Torn {
             bad.iter().for_each(|block| assert!(volume.corrupt(&key, *block)));
             lost.retain(|block| bad.contains(block));
             if dice.roll(2) == 0 {
-                // Either known to be bad already, or not yet.
+                // The damage of about half of the copies is already known.
                 let version = volume.held(&key).unwrap().meta.version;
                 volume.verify(&key, version, Cause::Scrub).await.unwrap();
             }
@@ -43,7 +44,7 @@ impl Torn {
         Self { key, content, lost }
     }
 
-    /// Checks that a range reads right, or fails if no copy has one of its blocks right.
+    /// Checks that a range is read correctly, or fails if one of its blocks is right in no copy.
     async fn check(&self, rig: &Rig, range: Range<u64>) {
         let first_lost = self.lost.iter().find(|block| {
             let start = *block * BLOCK_BYTES;
@@ -97,7 +98,7 @@ async fn a_damaged_table_does_not_take_the_content_along() {
     let content = content(usize::try_from(size_of(5)).unwrap(), 9);
     rig.put(&key("a"), &content).await.unwrap();
     let home: Vec<_> = rig.home(&key("a")).into_iter().cloned().collect();
-    // The table of one, and the content of the other.
+    // The table of one copy, and the content of the other.
     spoil_table(&home[0], &key("a"), 0);
     assert!(home[1].corrupt(&key("a"), 1));
     assert!(rig.get(&key("a")).await.unwrap() == content);
@@ -105,7 +106,7 @@ async fn a_damaged_table_does_not_take_the_content_along() {
     spoil_table(&home[1], &key("a"), 2);
     assert!(home[0].corrupt(&key("a"), 3));
     assert!(rig.get(&key("a")).await.unwrap() == content);
-    // Nothing of a table is left.
+    // Every copy of the table is empty.
     for volume in &home {
         let version = volume.held(&key("a")).unwrap().meta.version;
         volume.damage(&key("a"), version, |replica| {

@@ -1,4 +1,4 @@
-//! Buckets that keep versions, through several nodes, beside a plain model.
+//! Tests of buckets that keep versions, through several nodes, against a plain model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +40,7 @@ async fn read_version(store: &Store, key: &Key, id: VersionId) -> Result<Vec<u8>
     Ok(pieces.concat())
 }
 
-/// All versions of the bucket, in pages of `limit`.
+/// Returns all versions of the bucket, in pages of `limit`.
 async fn list(store: &Store, mut ask: ListVersions) -> (Vec<ObjectVersion>, Vec<String>) {
     "bucket".clone_into(&mut ask.bucket);
     let (mut versions, mut prefixes) = (Vec::new(), Vec::new());
@@ -78,16 +78,16 @@ struct World {
     rig: Rig,
     random: StdRng,
     versioning: Versioning,
-    /// The newest first.
+    /// The versions of each key, newest first.
     versions: BTreeMap<Key, Vec<Version>>,
     keys: Vec<Key>,
-    /// Versions and markers that a step that was broken off may have left, and that may come to light later.
+    /// Versions and markers that an interrupted step may have left, and that may appear later.
     left: BTreeMap<Key, BTreeSet<String>>,
     trace: Vec<String>,
 }
 
-/// Random steps through several nodes, some of them broken off after any write: what is listed and read is what a
-/// list of versions for each name has.
+/// Random steps through several nodes, some of them interrupted after any write. Listings and reads
+/// must match a list of versions for each name.
 #[tokio::test]
 async fn a_bucket_that_keeps_versions_is_a_map_of_lists() {
     for seed in 0..20 {
@@ -125,7 +125,7 @@ impl World {
         self.versions.get(key).cloned().unwrap_or_default()
     }
 
-    /// The model after something with this id was written.
+    /// Returns the versions of a key in the model after this one was written.
     fn with(&self, key: &Key, version: Version) -> Vec<Version> {
         let mut versions = self.of(key);
         match self.versioning {
@@ -225,7 +225,7 @@ impl World {
         }
     }
 
-    /// Runs an operation until it has waited a few times, and drops it then, as a process does that ends.
+    /// Polls an operation a few times and then drops it, like a process that ends.
     async fn break_off<T>(&mut self, operation: impl Future<Output = T>) {
         let mut operation = Box::pin(operation);
         for _ in 0..self.random.random_range(0..30) {
@@ -236,7 +236,7 @@ impl World {
         }
     }
 
-    /// What is listed of a name, with contents.
+    /// Returns the listed versions of a name, with their contents.
     async fn found(&self, store: &Store, key: &Key) -> Vec<Version> {
         let ask = ListVersions {
             prefix: key.name().to_owned(),
@@ -258,9 +258,10 @@ impl World {
         found
     }
 
-    /// A write was broken off: it has happened or not. What it left may show later.
+    /// Checks the state after an interrupted write, which has happened or not. Its leftovers may
+    /// appear later.
     async fn after_a_break(&mut self, store: &Store, key: &Key, content: Option<Vec<u8>>) {
-        // A decision that is under way ends.
+        // Waits for a decision in progress to end.
         let _ = store.head(key).await;
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         let found = self.found(store, key).await;
@@ -284,7 +285,8 @@ impl World {
     async fn check(&mut self, store: &Store, key: &Key) {
         let (found, expected) = (self.found(store, key).await, self.of(key));
         if found != expected {
-            // All that is expected, and beside it only what was left of steps that nobody was told to have happened.
+            // Every expected version is listed. Any other must be a leftover of a step that was
+            // never confirmed.
             let left = self.left.get(key).cloned().unwrap_or_default();
             let mut rest = expected.iter().peekable();
             for version in &found {
@@ -386,7 +388,7 @@ impl World {
             for version in self.of(&key) {
                 remove(&store, &key, version.id).await.unwrap();
             }
-            // What was broken off may come to light below.
+            // Leftovers of interrupted steps may appear below.
             for id in ids_of(&store, &key).await {
                 remove(&store, &key, id).await.unwrap();
             }
@@ -404,7 +406,8 @@ fn short(versions: &[Version]) -> Vec<(String, Option<usize>)> {
     versions.iter().map(line).collect()
 }
 
-/// Writers of one key through all nodes: every version that a writer was told of is listed once, with its content.
+/// Writers of one key through all nodes: every version that was confirmed to a writer is listed
+/// once, with its content.
 #[tokio::test(flavor = "multi_thread")]
 async fn writers_of_one_key_lose_no_version() {
     let rig = Rig::new(3, 2);
@@ -417,7 +420,8 @@ async fn writers_of_one_key_lose_no_version() {
                 let content = content(100, turn * 10 + u8::try_from(index).unwrap());
                 match put(&store, &key, &content, Versioning::Enabled).await {
                     Ok(meta) => written.push((VersionId::of(&meta), Some(content))),
-                    // It is being written too often, or who decides changes: the client asks again.
+                    // The object is being written too often, or the decider changes: the client
+                    // retries.
                     Err(StoreError::Unavailable { .. }) => {}
                     Err(error) => panic!("{error}"),
                 }
@@ -469,7 +473,7 @@ async fn a_protected_version_is_replaced_only_where_it_is_kept() {
     let first = store.put(&key, body(b"first"), first).await.unwrap();
     let id = VersionId::of(&first);
 
-    // Without versions, and where nothing is kept at the place that is named, it is not.
+    // It is not replaced without versions, or if there is no protected copy at the named key.
     let put_raw = |condition: Condition| {
         let put = Put {
             condition,
@@ -515,7 +519,8 @@ async fn a_protected_version_is_replaced_only_where_it_is_kept() {
         "{refused:?}"
     );
 
-    // It is current again when all above it has gone, still protected, and lies at one place.
+    // It becomes current again when all versions above it are removed. It is still protected, and
+    // in one place.
     remove(store, &key, marker).await.unwrap();
     remove(store, &key, VersionId::of(&second)).await.unwrap();
     assert_eq!(read(store, &key, None).await.unwrap(), b"first");
@@ -530,8 +535,8 @@ async fn a_protected_version_is_replaced_only_where_it_is_kept() {
     assert!(!live.contains(&true), "a copy of it is left");
 }
 
-/// The version below had the same content without a hold: it took the place of the one that was held, whose
-/// removal looked like the same content written again, and the hold was gone.
+/// Regression test: the version below had the same content without a hold. It replaced the held
+/// one, because that looked like the same content written again, and the hold was lost.
 #[tokio::test]
 async fn a_held_version_does_not_give_way_to_one_of_the_same_content() {
     let rig = Rig::new(2, 2);
@@ -553,8 +558,8 @@ async fn a_held_version_does_not_give_way_to_one_of_the_same_content() {
     assert_eq!(ids_of(store, &key).await.len(), 2);
 }
 
-/// A put in a suspended bucket was broken off before it removed the version that it replaced. That came back when
-/// the new one was removed.
+/// Regression test: a put in a suspended bucket was interrupted before it removed the version that
+/// it replaced. That version reappeared when the new one was removed.
 #[tokio::test]
 async fn a_null_version_that_was_replaced_does_not_come_back() {
     let rig = Rig::new(2, 2);
@@ -581,7 +586,7 @@ async fn a_null_version_that_was_replaced_does_not_come_back() {
     assert!(store.head(&place).await.is_err());
 }
 
-/// A tag or a retention that is set makes no version: the id stays, wherever the version lies.
+/// Setting a tag or a retention makes no version: the id stays, wherever the version is stored.
 #[tokio::test]
 async fn a_version_that_is_written_again_keeps_its_id() {
     let rig = Rig::new(2, 2);

@@ -1,4 +1,4 @@
-//! Writes: what is answered is safe, what is refused leaves nothing.
+//! Tests of writes: an acknowledged write is safe, a refused one leaves nothing.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ use super::{content, key};
 
 const SIZES: [usize; 6] = [0, 1, 70_000, 1_048_576, 1_048_577, 3_000_000];
 
-/// The object reads back from every holder, on R volumes, one of them at home, and no upload is left.
+/// Checks that the object reads back from every holder, on R volumes, one of them at home, and that
+/// no upload is left.
 async fn check_safe(rig: &Rig, meta: &Meta, expected: &[u8], replicas: usize) {
     let holders = rig.holders(&meta.key);
     assert!(holders.len() >= replicas, "{} holders", holders.len());
@@ -116,7 +117,7 @@ async fn a_finisher_sees_the_digests_and_adds_attributes() {
     assert_eq!(meta.attributes["content-type"], "text/plain");
 }
 
-/// Every step of a write fails once on each home volume: the write goes on elsewhere.
+/// Every step of a write fails once on each home volume: the write continues on another volume.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_volume_that_fails_at_any_step_is_replaced() {
     for size in [1000, 2_500_000] {
@@ -144,7 +145,7 @@ async fn a_home_volume_that_is_out_is_noted_as_damage() {
         for size in [1000, 2_500_000] {
             let rig = Rig::new(5, 2);
             let told = Arc::new(Mutex::new(Vec::<Damage>::new()));
-            // Whoever decides tells.
+            // The node that decides reports it.
             for store in &rig.stores {
                 let list = told.clone();
                 store.on_damage(move |damage| list.lock().push(damage));
@@ -199,7 +200,8 @@ async fn full_volumes_say_so() {
     }
 }
 
-/// Where a write of two copies finds only one volume to take its content, at whichever step.
+/// Ways in which a write of two copies finds only one volume that takes its content, at different
+/// steps.
 const SHORTAGES: [(Mood, Option<Step>); 5] = [
     (Mood::Full, None),
     (Mood::Unreachable, None),
@@ -208,7 +210,7 @@ const SHORTAGES: [(Mood, Option<Step>); 5] = [
     (Mood::Well, Some(Step::Prepare)),
 ];
 
-/// Has the volume take no content, for want of room unless it does not answer.
+/// Makes the volume take no content, for lack of space unless it does not answer.
 fn shorten(volume: &Arc<MemoryVolume>, (mood, step): &(Mood, Option<Step>)) {
     volume.set(mood.clone());
     if let Some(step) = step {
@@ -218,7 +220,7 @@ fn shorten(volume: &Arc<MemoryVolume>, (mood, step): &(Mood, Option<Step>)) {
     }
 }
 
-/// A write was refused for `shortage`, and it is as if it had never been asked for.
+/// Checks that a write was refused for `shortage`, and left everything unchanged.
 async fn check_refused<T: std::fmt::Debug>(
     rig: &Rig,
     key: &Key,
@@ -239,8 +241,8 @@ async fn check_refused<T: std::fmt::Debug>(
     assert_eq!(rig.uploads(), 0, "{text}");
 }
 
-/// A put of more than fits into one request was committed where it could be, and only then missed its second
-/// copy: refused, but visible.
+/// Regression test: a put too long for one request was committed where possible, and only then
+/// lacked its second copy. It was refused, but visible.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_put_that_cannot_be_made_safe_leaves_nothing() {
     for shortage in SHORTAGES {
@@ -288,7 +290,8 @@ async fn a_copy_that_cannot_be_made_safe_leaves_nothing() {
     }
 }
 
-/// The copy comes from another upload: nothing is committed before, and nothing is read that is committed.
+/// The copy comes from another upload: nothing is committed before that, and no committed version
+/// is read.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_upload_is_made_up_for_from_another_upload() {
     for step in [Step::Receive, Step::Prepare] {
@@ -309,8 +312,7 @@ async fn a_failed_upload_is_made_up_for_from_another_upload() {
     }
 }
 
-/// An upload whose bytes do not read back as they were sent is no copy: it is given up, and made up for as
-/// well. A disk that hangs takes nothing and says nothing: the content does not wait for it for ever.
+/// A disk that hangs takes no content and gives no answer: the put does not wait for it forever.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_volume_that_stands_still_during_an_upload_is_replaced() {
     let rig = Rig::new(4, 2);
@@ -340,6 +342,8 @@ async fn a_volume_that_stands_still_during_an_upload_is_replaced() {
     assert_eq!(rig.get(&meta.key).await.unwrap(), content);
 }
 
+/// An upload whose bytes do not read back as they were sent is not a copy: it is aborted, and
+/// another volume replaces it if possible.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upload_that_reads_back_wrong_is_given_up() {
     for replicas in [2, 3] {
@@ -364,8 +368,8 @@ async fn an_upload_that_reads_back_wrong_is_given_up() {
     }
 }
 
-/// Full is the reason when too few volumes would be left if all others worked, else it is who does not
-/// answer.
+/// The reason is `Full` if too few volumes would be left even if all others worked. Otherwise it
+/// names the volumes that do not answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_reason_given_is_what_would_have_to_change() {
     for size in [1000, 2_500_000] {
@@ -423,7 +427,7 @@ async fn deletes_are_versions() {
     let store = rig.store();
     assert_eq!(store.delete(&key("a"), Condition::Always).await.unwrap(), None);
     rig.put(&key("a"), b"1").await.unwrap();
-    // One copy misses the delete; it must not come back.
+    // One copy misses the deletion; it must not reappear.
     rig.home(&key("a"))[1].set(Mood::Unreachable);
     let tombstone = store.delete(&key("a"), Condition::Always).await.unwrap().unwrap();
     assert!(tombstone.deleted);

@@ -1,4 +1,4 @@
-//! The fast way against the full way, and what holds for every key.
+//! Compares the fast path with the full path, and tests the invariants of keys.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::{
     url_ranges,
 };
 
-/// Pieces of which URLs are made that touch every rule.
+/// Pieces for random URLs; together they exercise every rule.
 const PIECES: &[&str] = &[
     "http://",
     "https://",
@@ -101,7 +101,7 @@ fn any_url() -> impl Strategy<Value = String> {
         .prop_map(|(head, text)| format!("{head}{text}"))
 }
 
-/// URLs that the fast way should take.
+/// URLs that the fast path should accept.
 fn plain_url() -> impl Strategy<Value = String> {
     "https?://(www[0-9]{0,2}\\.)?([a-zA-Z0-9_-]{1,6}\\.){0,3}[a-zA-Z]{2,4}(:[1-9][0-9]{0,3})?(/[!-$&'*-.:-~]{0,5}){0,4}(\\?[!-~]{0,20})?(#[a-z%]{0,4})?"
 }
@@ -134,9 +134,10 @@ fn check_invariants(url: &str) {
     let domain = domain_of_key(&key);
     assert!(key.starts_with(domain_key_of_key(&key)));
     assert!(host.ends_with(&domain), "{host:?} is not of {domain:?}");
-    // Names that hold a comma, a colon, a bracket or an empty label do not survive the way into a key and back; nor
-    // does a URL of another scheme, whose key is the URL itself ("www.http://x" has the scheme "www.http"). The host of the
-    // URL is asked, for that of the key has dots in place of the URL's commas ("http://[A, .\u{ae}").
+    // Names that have a comma, a colon, a bracket or an empty label cannot be restored from the
+    // key. Neither can a URL of another scheme, whose key is the URL itself ("www.http://x" has the
+    // scheme "www.http"). The URL's own host is tested too, because the host of the key has dots
+    // instead of the URL's commas ("http://[A, .\u{ae}").
     let is_odd = |host: &str| host.contains([',', ':', '[']) || host.split('.').any(str::is_empty);
     let own = host_of_url(url);
     if own.is_some_and(|own| !is_odd(own)) && !is_odd(&host) {
@@ -256,7 +257,7 @@ fn session_ids_are_looked_for_in_linear_time() {
     ] {
         url_key(&format!("http://a{text}")).expect("has a host");
     }
-    // A second or so; in quadratic time it is hours.
+    // About a second. In quadratic time it would take hours.
     assert!(begun.elapsed().as_secs() < 30);
 }
 

@@ -1,10 +1,10 @@
-//! The key column of real CDX indexes.
+//! Compares keys with the key column of real CDX indexes.
 
 use urlkey::url_key;
 
 use crate::shared;
 
-/// Key and URL of each line.
+/// Checks the key of the URL in each line.
 fn check(name: &str, lines: usize, key_and_url: fn(&str) -> (String, String)) {
     let Some(path) = shared::file(name) else {
         return;

@@ -1,10 +1,10 @@
-//! Hosts and registered domains.
+//! Tests hosts and registered domains.
 
 use urlkey::{
     domain_key_of_key, domain_of_host, domain_of_key, host_of_key, host_of_url, same_domain, url_key,
 };
 
-/// URL, host of its key, domain of its key.
+/// Checks the host and the domain of a URL's key.
 fn check(url: &str, host: &str, domain: &str) {
     let key = url_key(url).expect("a key");
     assert_eq!(host_of_key(&key), host, "{url}");

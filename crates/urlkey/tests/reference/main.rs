@@ -1,5 +1,6 @@
-//! Keys against what the archive world writes: the vectors of the definition, the canonicalisation
-//! cases of `urls/urlcanon-surt.json`, and the keys of real CDX indexes; domains and ranges by example.
+//! Compares keys with those that web archives write: the test vectors of the definition, the
+//! canonicalisation cases of `urls/urlcanon-surt.json`, and the keys of real CDX indexes. Also
+//! tests domains and ranges by example.
 
 mod cdx;
 mod domains;

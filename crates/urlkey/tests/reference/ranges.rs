@@ -1,4 +1,4 @@
-//! What belongs to a URL, a host, a domain.
+//! Tests the ranges of a URL, a host and a domain.
 
 use urlkey::{KeyError, KeyRange, MatchType, domain_ranges, url_key, url_ranges};
 

@@ -1,9 +1,9 @@
-//! Where the shared test data is.
+//! Finds the shared test data.
 
 use std::path::{Path, PathBuf};
 
-/// A file of the shared data: `WEFT_SHARED_DATA`, or `shared/data` beside or above the workspace.
-/// Says so in one line and gives `None` where it is missing.
+/// Returns a file of the shared data: in `WEFT_SHARED_DATA`, or in `shared/data` next to or above
+/// the workspace. If it is missing, prints a line and returns `None`.
 pub(crate) fn file(name: &str) -> Option<PathBuf> {
     let named = std::env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
     let found = named.or_else(|| {

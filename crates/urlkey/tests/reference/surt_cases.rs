@@ -1,4 +1,4 @@
-//! Every case of `urls/urlcanon-surt.json` whose expectation is a key or becomes one.
+//! Runs every case of `urls/urlcanon-surt.json` whose expectation is a key or becomes one.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use urlkey::url_key;
 
 use crate::shared;
 
-/// Cases that end in a key that Weft does not give, with what it gives and why.
+/// Cases whose expected key differs from Weft's, with Weft's key and the reason.
 const DIFFERENT: &[(&str, Option<&str>, &str)] = &[
     ("", None, "nothing has no key; the reference writes a dash"),
     (
@@ -32,11 +32,11 @@ fn keys_of_the_reference() {
     assert_eq!(checked, 16);
 }
 
-/// Cases whose URL is bytes that were written down as if each were a character.
+/// Cases whose URL is bytes that were written as if each were a character.
 const NOT_TEXT: &[&str] = &["http://\u{1}\u{80}.com/", "\u{e2}\u{98}\u{83}.com"];
 
-/// The other groups hold URLs after single steps of the canonicalisation. Two URLs that a step makes
-/// one must have one key.
+/// The other groups have URLs after single steps of the canonicalisation. Two URLs that a step
+/// makes equal must have the same key.
 #[test]
 fn steps_of_the_reference_do_not_change_the_key() {
     let Some(path) = shared::file("urls/urlcanon-surt.json") else {

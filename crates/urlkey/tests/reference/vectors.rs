@@ -1,4 +1,4 @@
-//! Vectors one by one.
+//! Single test vectors.
 
 use urlkey::url_key;
 
@@ -62,7 +62,7 @@ fn sessions() {
     let id = "0123456789abcdef0123456789ABCDEF";
     check(&format!("http://a.com/?jsessionid={id}"), "com,a)/");
     check(&format!("http://a.com/?x=1&sid={id}&y=2"), "com,a)/?x=1&y=2");
-    // The reference leaves the separator, and sorts it to the front.
+    // The reference keeps the separator and sorts it to the front.
     check(&format!("http://a.com/?x=1&sid={id}"), "com,a)/?&x=1");
     check(
         &format!("http://a.com/?sid={id}0"),
@@ -98,7 +98,7 @@ fn addresses() {
     check("http://[::ffff:1.2.3.4]/", "::ffff:102:304)/");
 }
 
-/// What the reference refuses, or reads in a way that helps nobody, but archives hold.
+/// URLs in archives that the reference rejects, or parses in a useless way.
 #[test]
 fn malformed_urls_have_keys() {
     check(

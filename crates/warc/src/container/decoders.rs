@@ -1,4 +1,4 @@
-//! The decoders of one input. Each is made when first needed and reused from frame to frame.
+//! The decoders of one input. Each is created when first needed and reused for later frames.
 
 use std::io;
 
@@ -7,16 +7,16 @@ use super::{COMPRESSED, Container};
 
 #[derive(Default)]
 pub(crate) struct Decoders {
-    /// One for each row of the table.
+    /// One decoder for each row of the table.
     made: [Option<Box<dyn Decode>>; COMPRESSED.len()],
     dictionary: Option<Vec<u8>>,
 }
 
 impl Decoders {
-    /// Sets the dictionary for all later frames.
+    /// Sets the dictionary of all later frames.
     pub(crate) fn set_dictionary(&mut self, dictionary: Vec<u8>) {
         self.dictionary = Some(dictionary);
-        // Decoders that were made before do not have the dictionary.
+        // Existing decoders do not have the dictionary.
         self.made = Default::default();
     }
 
@@ -32,7 +32,7 @@ impl Decoders {
         }
     }
 
-    /// Prepares the decoder for the start of a frame. Fails if the dictionary is invalid.
+    /// Prepares the decoder for a frame. Fails if the dictionary is invalid.
     pub(crate) fn start(&mut self, container: Container) -> io::Result<()> {
         let Some(index) = container.index() else {
             return Ok(());

@@ -1,9 +1,9 @@
-//! The names of files of records, and their media types in HTTP.
+//! File names and HTTP media types of files with records.
 
 use super::{COMPRESSED, Container, UNREAD};
 use crate::record::Format;
 
-/// Returns the extension of a file with records of this format, without the dot, for example `warc.gz`.
+/// Returns the file extension for records of this format, without the dot, for example `warc.gz`.
 pub(crate) fn extension(container: Container, format: Format) -> String {
     let records = match format {
         Format::Warc(..) => "warc",
@@ -27,7 +27,7 @@ pub(crate) fn media_type(container: Container, format: Format) -> &'static str {
     }
 }
 
-/// Returns the media types of all files with records.
+/// Returns all media types of files with records.
 pub fn record_media_types() -> impl Iterator<Item = &'static str> {
     let compressed = COMPRESSED.iter().map(|row| row.media_type);
     [WARC_MEDIA_TYPE]
@@ -36,12 +36,13 @@ pub fn record_media_types() -> impl Iterator<Item = &'static str> {
         .chain([ARC_MEDIA_TYPE])
 }
 
-/// Returns whether a file of this name should contain only records: `x.warc.gz`, `x.arc`, `x.warc.wat.gz`,
-/// `x.warc.zst.open` and the like, but not `x.warc.gz.md5`. `x.warc.xz` is one too: a reader says that it is not read.
+/// Returns whether a file of this name should contain only records: `x.warc.gz`, `x.arc`,
+/// `x.warc.wat.gz`, `x.warc.zst.open` and the like, but not `x.warc.gz.md5`. This includes
+/// `x.warc.xz`, for which a reader reports the unsupported compression.
 pub fn is_record_file_name(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     let is_wrapping = |word: &[u8]| {
-        // Crawlers add this to the name of a file that they are still writing.
+        // Crawlers add this extension while they write the file.
         word == b"open"
             || COMPRESSED.iter().any(|row| row.extension.as_bytes() == word)
             || UNREAD.iter().any(|unread| unread.extension.as_bytes() == word)

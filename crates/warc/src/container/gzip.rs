@@ -1,10 +1,11 @@
 //! A gzip member (RFC 1952): header, deflate stream, checksum and length.
 //!
-//! The deflate stream is decoded raw, and header and trailer are read here. So a wrong checksum is
-//! distinguished from bytes that cannot be decoded, and the end of the member is known in both cases.
+//! The deflate stream is decoded raw; header and trailer are handled here. This distinguishes a
+//! wrong checksum from undecodable bytes, and the end of the member is known in both cases.
 //!
-//! Members that are in memory whole are decoded in one step by sirocco, which is quicker than zlib-rs. All
-//! others, and those that are damaged, are decoded by zlib-rs step by step: it alone decides what is wrong.
+//! A member that is completely in memory is decoded in one step by sirocco, which is faster than
+//! zlib-rs. Other members, and damaged ones, are decoded by zlib-rs step by step. Only zlib-rs
+//! decides whether a member is damaged.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -30,7 +31,7 @@ pub(super) const ROW: Row = Row {
     decoder: |_| Ok(Box::new(Gzip::new())),
 };
 
-/// Compression method 8 is the only one that RFC 1952 defines.
+/// Compression method 8, the only one defined by RFC 1952.
 const DEFLATE: u8 = 8;
 
 const MAGIC: &[u8] = &[0x1f, 0x8b, DEFLATE];
@@ -38,21 +39,22 @@ const MAGIC: &[u8] = &[0x1f, 0x8b, DEFLATE];
 /// CRC-32 and length (ISIZE) after the deflate stream, 4 bytes each.
 const TRAILER_BYTES: usize = 8;
 
-/// Largest member header accepted: the extra field has at most 64 KiB, and the same is allowed for name and
-/// comment.
+/// Largest accepted member header: the extra field has at most 64 KiB, and name and comment get the
+/// same allowance.
 const HEADER_BYTES_MAX: usize = 1 << 18;
 
-/// Number of bytes of a long record that are compressed at once.
+/// Number of bytes of a long record that are compressed at a time.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// The value "unknown" for the operating system in a member header.
 const SYSTEM_UNKNOWN: u8 = 255;
 
-/// The member header of the encoder. It has no name and no time, so equal records become equal bytes.
+/// The member header of the encoder. It has no name and no time, so that equal records are stored
+/// as equal bytes.
 const OWN_HEADER: [u8; 10] = [0x1f, 0x8b, DEFLATE, 0, 0, 0, 0, 0, 0, SYSTEM_UNKNOWN];
 
 struct Gzip {
-    /// Decodes whole members.
+    /// Decoder of whole members.
     whole: Decoder,
     inflate: Decompress,
     crc: Crc,
@@ -139,9 +141,9 @@ impl Decode for Gzip {
     }
 }
 
-/// Returns the length that the trailer declares for the content of the member whose deflate stream begins here.
-/// Its trailer is probably before the next member, or at the end of `bytes`. If it is elsewhere, the result is
-/// almost certainly too large to be tried.
+/// Returns the content length in the trailer of the member whose deflate stream begins here.
+/// Assumes that the trailer is just before the next magic number, or at the end of `bytes`. If it
+/// is elsewhere, the result is almost always too large for the caller to try.
 fn probable_length(bytes: &[u8]) -> Option<usize> {
     let end = memmem::find(bytes, MAGIC).unwrap_or(bytes.len());
     let length = bytes[..end].last_chunk()?;
@@ -153,7 +155,8 @@ fn begins(bytes: &[u8]) -> bool {
     matches!(bytes, [0x1f, 0x8b, DEFLATE, flags, ..] if flags & 0xe0 == 0)
 }
 
-/// Measures a member header. Its checksum is not verified, because nothing in the header is used.
+/// Returns the length of a member header. Its checksum is not verified, because no field of the
+/// header is used.
 fn header(bytes: &[u8], _has_dictionary: bool) -> FrameHeader {
     if bytes.len() < OWN_HEADER.len() {
         return FrameHeader::Incomplete;
@@ -167,7 +170,8 @@ fn header(bytes: &[u8], _has_dictionary: bool) -> FrameHeader {
     }
 }
 
-/// Returns where the header ends if all its parts end within `bytes` (the last part may end beyond).
+/// Returns the end of the header, which may be beyond `bytes`; `None` if `bytes` end before it can
+/// be determined.
 fn header_end(bytes: &[u8]) -> Option<usize> {
     const HEADER_CHECKSUM: u8 = 2;
     const EXTRA: u8 = 4;
@@ -179,7 +183,8 @@ fn header_end(bytes: &[u8]) -> Option<usize> {
         let length = bytes.get(end..end + 2)?;
         end += 2 + usize::from(u16::from_le_bytes([length[0], length[1]]));
     }
-    // The optional parts come in this order: extra field, name, comment, header checksum (RFC 1952, 2.3).
+    // The optional parts have this order: extra field, name, comment, header checksum (RFC 1952,
+    // 2.3).
     for part in [NAME, COMMENT] {
         if flags & part != 0 {
             end += memchr::memchr(0, bytes.get(end..)?)? + 1;
@@ -191,7 +196,7 @@ fn header_end(bytes: &[u8]) -> Option<usize> {
     Some(end)
 }
 
-/// Compresses each record into a member of its own.
+/// Compresses each record into a separate member.
 pub(super) struct Encoder {
     compress: Compress,
 }
@@ -212,7 +217,7 @@ impl Encode for Encoder {
         compress.reset();
         loop {
             let left = &record[compress.total_in() as usize..];
-            // This is an estimate of the output; if it is too small, the loop goes on.
+            // This is an estimate of the output; if it is too small, the loop continues.
             into.reserve(left.len() / 2 + 256);
             if compress.compress_vec(left, into, FlushCompress::Finish)? == Status::StreamEnd {
                 break;
@@ -256,7 +261,8 @@ impl Encode for Encoder {
     }
 }
 
-/// Returns a member of `content` that is compressed while it is read. Its header is that of [`Encoder`].
+/// Returns a member with `content`, compressed while it is read. Its header equals that of
+/// [`Encoder`].
 pub(crate) fn compressed(content: impl BufRead) -> impl Read {
     GzBuilder::new()
         .operating_system(SYSTEM_UNKNOWN)
@@ -269,7 +275,8 @@ mod tests {
     use crate::container::codec::Trailer;
     use proptest::prelude::*;
 
-    /// What zlib-rs makes of a deflate stream: the bytes consumed, and the content.
+    /// Decodes a deflate stream with zlib-rs. Returns the number of bytes consumed, and the
+    /// content.
     fn in_steps(stream: &[u8]) -> Option<(usize, Vec<u8>)> {
         let mut content = vec![0; 1 << 16];
         let decoded = Gzip::new().decode(stream, &mut content);
@@ -320,12 +327,12 @@ mod tests {
         ) {
             let mut stream = member(&content, level)[OWN_HEADER.len()..].to_vec();
             let end = stream.len() - TRAILER_BYTES;
-            // By chance a stream has the magic number, and is left to be decoded in steps.
+            // A stream that contains the magic number by chance is decoded in steps.
             if changes.is_empty() && memmem::find(&stream, MAGIC).is_none() {
                 prop_assert_eq!(whole(&stream), Some((end, content)));
             }
             for (at, bit) in changes {
-                // The first bytes say how the rest is coded.
+                // The first bytes determine how the rest is coded.
                 let at = at.index(end.min(100));
                 stream[at] ^= 1_u8 << bit;
             }

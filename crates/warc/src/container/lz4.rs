@@ -1,14 +1,14 @@
-//! An LZ4 frame (LZ4 Frame Format): descriptor, blocks (linked or not, compressed or not), end mark,
-//! checksums.
+//! An LZ4 frame (LZ4 Frame Format): descriptor, blocks (linked or not, compressed or not), end
+//! mark, checksums.
 //!
 //! ```text
 //! magic 4 | FLG 1 | BD 1 | [content size 8] | [dictionary id 4] | header check 1
-//! block: size 4 (highest bit: stored as it is) | data | [checksum 4]
+//! block: size 4 (highest bit: stored uncompressed) | data | [checksum 4]
 //! end: zero 4 | [content checksum 4]
 //! ```
 //!
-//! Invariant: `history[..history_bytes]` are the last decoded bytes (at most 64 KiB) that a linked block may
-//! refer to; `block[block_head..]` are decoded bytes not yet given out.
+//! Invariant: `history` holds the last decoded bytes (at most 64 KiB), to which a linked block may
+//! refer; `block[block_head..]` are decoded bytes not yet returned.
 
 use std::hash::Hasher;
 use std::io::{self, Read, Write};
@@ -36,12 +36,12 @@ pub(super) const ROW: Row = Row {
 
 const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
-/// Number of bytes that a linked block may refer back to.
+/// Number of bytes before a linked block that it may refer to.
 const HISTORY_BYTES: usize = 64 << 10;
 
 struct Lz4 {
     part: Part,
-    /// The bytes of the current part that have arrived so far.
+    /// The bytes of the current part received so far.
     held: Vec<u8>,
     descriptor: Descriptor,
     block: Vec<u8>,
@@ -54,7 +54,7 @@ struct Lz4 {
 /// The part of the frame that comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// Magic number, FLG and BD. FLG decides how long the header is.
+    /// Magic number, FLG and BD. FLG determines the length of the header.
     HeaderStart,
     Header(usize),
     BlockSize,
@@ -99,13 +99,13 @@ impl Lz4 {
         }
     }
 
-    /// Interprets the current part, whose bytes are all held, and goes to the next part.
+    /// Interprets the current part, which must be complete in `held`, and moves to the next part.
     fn take_part(&mut self) -> Result<(), String> {
         self.part = match self.part {
             Part::HeaderStart => {
                 let bytes = header_bytes(&self.held)?;
                 self.part = Part::Header(bytes);
-                // Keep the held bytes: they are the first ones of the header.
+                // Keep the held bytes, which begin the header.
                 return Ok(());
             }
             Part::Header(_) => {
@@ -149,7 +149,7 @@ impl Lz4 {
         }
         // The highest bit marks a block that is stored uncompressed; the other bits are its size.
         let (bytes, stored) = ((word & 0x7fff_ffff) as usize, word & 0x8000_0000 != 0);
-        // Check the size before any memory is reserved for it: the bytes are not trusted.
+        // The input is untrusted, so the size is checked before memory is reserved for it.
         if bytes > self.descriptor.block_bytes_max {
             return Err(format!(
                 "a block of {bytes} bytes, at most {}",
@@ -160,7 +160,7 @@ impl Lz4 {
     }
 
     fn decode_block(&mut self, data: &[u8], checksum: &[u8], stored: bool) -> Result<(), String> {
-        // A block checksum covers the block as stored, before decompression.
+        // A block checksum covers the stored (compressed) block.
         if !checksum.is_empty() && XxHash32::oneshot(0, data) != le32(checksum) {
             return Err("a block's checksum disagrees".to_owned());
         }
@@ -182,7 +182,7 @@ impl Lz4 {
         if self.descriptor.content_checksum {
             self.content.write(&self.block);
         }
-        // A linked block refers to the blocks before it; independent ones need no history.
+        // A linked block refers to the blocks before it; independent blocks need no history.
         if self.descriptor.linked {
             self.remember();
         }
@@ -245,7 +245,7 @@ impl Decode for Lz4 {
     }
 }
 
-/// Returns the length of the header whose first six bytes are given.
+/// Returns the length of a header from its first six bytes.
 fn header_bytes(start: &[u8]) -> Result<usize, String> {
     let flags = start[4];
     if start[..4] != MAGIC || flags >> 6 != 1 {
@@ -293,7 +293,7 @@ fn le32(bytes: &[u8]) -> u32 {
         .fold(0, |word, b| word << 8 | u32::from(*b))
 }
 
-/// Compresses each record into a frame of its own.
+/// Compresses each record into a separate frame.
 pub(super) struct Encoder;
 
 impl Encode for Encoder {

@@ -1,8 +1,9 @@
-//! Containers of records. The bytes themselves, never a file name, decide which one it is.
+//! Containers of records. The content of a file determines its container; the file name does not
+//! matter.
 //!
-//! Each compression has a module that ends in a [`Row`], and this file has the table of rows. To add a
-//! compression, add a module, and here a row, a variant of [`Container`] and one of [`Compression`]. No other
-//! code, in this crate or another, distinguishes containers.
+//! Each compression has a module that defines a [`Row`], and this file has the table of rows. A new
+//! compression needs a module, a row here, and a variant of [`Container`] and of [`Compression`].
+//! No other code, in this crate or elsewhere, distinguishes containers.
 
 use std::io;
 
@@ -23,7 +24,7 @@ use codec::Encode;
 pub use row::Container;
 pub(crate) use row::Row;
 
-/// The containers whose bytes are compressed.
+/// The compressed containers.
 static COMPRESSED: [Row; 3] = [gzip::ROW, zstd::ROW, lz4::ROW];
 
 /// How a writer compresses records.
@@ -49,7 +50,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// gzip at level 6, which most archives use.
+    /// gzip at level 6, the level of most archives.
     pub const GZIP: Compression = Compression::Gzip { level: 6 };
 
     pub(crate) fn encoder(self) -> io::Result<Box<dyn Encode>> {
@@ -63,21 +64,21 @@ impl Compression {
 }
 
 impl Container {
-    /// The row number in the table; `None` for plain records.
+    /// Returns the row's index in the table; `None` for plain records.
     fn index(self) -> Option<usize> {
         COMPRESSED.iter().position(|row| row.container == self)
     }
 
-    /// The row in the table; `None` for plain records.
+    /// Returns the row in the table; `None` for plain records.
     pub(crate) fn row(self) -> Option<&'static Row> {
         COMPRESSED.iter().find(|row| row.container == self)
     }
 }
 
-/// A compression that is recognised but not read. Whole files are compressed with these, not records.
+/// A compression that is recognised but not supported. It is used on whole files, not on records.
 struct Unread {
     name: &'static str,
-    /// Of file names.
+    /// Extension of file names.
     extension: &'static str,
     /// The program that decompresses it.
     program: &'static str,
@@ -102,13 +103,14 @@ static UNREAD: [Unread; 2] = [
     },
 ];
 
-/// Returns the name of the compression that `bytes` begin with if it is not read, and the program that decompresses it.
+/// Returns the name of the unsupported compression that `bytes` begin with, and the program that
+/// decompresses it.
 pub(crate) fn unread_compression(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     let unread = UNREAD.iter().find(|unread| (unread.begins)(bytes));
     unread.map(|unread| (unread.name, unread.program))
 }
 
-/// What begins at a place in a file, between records.
+/// What begins at a position between records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Begins {
     Frame(Container),
@@ -116,10 +118,11 @@ pub(crate) enum Begins {
     Skippable(u32),
 }
 
-/// Number of bytes needed to recognise a beginning. It is also the length of the header of a skippable frame.
+/// Number of bytes needed to recognise what begins. Also the length of the header of a skippable
+/// frame.
 pub(crate) const MAGIC_BYTES: usize = 8;
 
-/// Recognises what begins here. Returns `None` if it is not compressed.
+/// Recognises what begins here. Returns `None` for uncompressed bytes.
 pub(crate) fn sniff(bytes: &[u8]) -> Option<Begins> {
     match COMPRESSED.iter().find(|row| (row.begins)(bytes)) {
         Some(row) => Some(Begins::Frame(row.container)),
@@ -135,7 +138,7 @@ pub(crate) fn frame_of(bytes: &[u8]) -> Option<Container> {
     }
 }
 
-/// Returns where the magic numbers of frames are in `bytes`, in ascending order.
+/// Returns the positions of magic numbers in `bytes`, in ascending order.
 pub(crate) fn magics_in(bytes: &[u8]) -> Vec<usize> {
     let mut starts: Vec<usize> = COMPRESSED
         .iter()

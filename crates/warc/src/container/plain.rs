@@ -1,4 +1,4 @@
-//! Records that are not compressed.
+//! Uncompressed records.
 
 use std::io::{self, Read, Write};
 

@@ -1,8 +1,9 @@
-//! Decompresses content of any container as a stream, for callers that do not read record by record.
+//! Decompresses content of any container as a stream, for callers that do not need single records.
 //!
 //! Invariants:
-//!     buffer[head..] are stored bytes that were read and not yet used
-//!     a frame is open exactly while `open` is a compressed container; `Plain` gives the rest as it is
+//!  - `buffer[head..]` are stored bytes that were read and not yet used
+//!  - a frame is open exactly while `open` is a compressed container; with `Plain` the rest is
+//!    returned unchanged
 
 use std::io::{self, ErrorKind, Read};
 
@@ -10,12 +11,13 @@ use super::codec::{FrameHeader, Trailer};
 use super::decoders::Decoders;
 use super::{Begins, Container, MAGIC_BYTES, sniff};
 
-/// Number of stored bytes read at once.
+/// Number of stored bytes to read at a time.
 const READ_BYTES: usize = 8 << 10;
 
-/// Decompresses consecutive frames. Content that does not begin like a frame is returned unchanged.
+/// Decompresses consecutive frames. Content that does not begin with a frame is returned unchanged.
 ///
-/// Damaged bytes cause an error of kind `InvalidData`, an end inside a frame one of kind `UnexpectedEof`.
+/// Damaged bytes cause an error of kind `InvalidData`, an end inside a frame one of kind
+/// `UnexpectedEof`.
 pub struct Decompressed<R> {
     stored: R,
     buffer: Vec<u8>,
@@ -27,7 +29,7 @@ pub struct Decompressed<R> {
 }
 
 impl<R: Read> Decompressed<R> {
-    /// Makes a stream. Nothing is read before the first call of `read`.
+    /// Creates a stream. Reads no bytes before the first call of `read`.
     pub fn new(stored: R) -> Decompressed<R> {
         Decompressed {
             stored,
@@ -39,12 +41,12 @@ impl<R: Read> Decompressed<R> {
         }
     }
 
-    /// The stored bytes that were read and not used yet.
+    /// Returns the stored bytes that were read and not yet used.
     fn ready(&self) -> &[u8] {
         &self.buffer[self.head..]
     }
 
-    /// Makes `bytes` ready, fewer only at the end. Returns how many are ready.
+    /// Reads until `bytes` bytes are ready, or fewer at the end. Returns how many are ready.
     fn ensure(&mut self, bytes: usize) -> io::Result<usize> {
         self.buffer.drain(..self.head);
         self.head = 0;
@@ -64,7 +66,7 @@ impl<R: Read> Decompressed<R> {
         match sniff(self.ready()) {
             Some(Begins::Frame(container)) => self.open_frame(container)?,
             Some(Begins::Skippable(content)) => self.skip(MAGIC_BYTES as u64 + u64::from(content))?,
-            // Only the first bytes decide that content is plain; later such bytes are damage.
+            // Content is plain only if its first bytes are; later, such bytes are damage.
             None if fresh => self.open = Some(Container::Plain),
             None => return Err(damaged("bytes that are no frame follow the last one")),
         }
@@ -91,7 +93,7 @@ impl<R: Read> Decompressed<R> {
         Ok(())
     }
 
-    /// Returns whether the content begins with a frame without records.
+    /// Returns whether the content begins with a skippable frame.
     pub(crate) fn begins_with_skippable(&mut self) -> io::Result<bool> {
         self.ensure(MAGIC_BYTES)?;
         Ok(self.fresh && matches!(sniff(self.ready()), Some(Begins::Skippable(_))))

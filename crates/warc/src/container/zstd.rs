@@ -1,7 +1,7 @@
-//! A zstd frame (RFC 8878), with or without the dictionary that a `.warc.zst` has in its first frame.
+//! A zstd frame (RFC 8878), optionally with the dictionary in the first frame of a `.warc.zst`.
 //!
-//! Windows of up to 128 MiB are accepted: the default limit of the zstd library. The RFC recommends support
-//! for at least 8 MiB.
+//! Accepts windows of up to 128 MiB, the default limit of the zstd library. The RFC recommends
+//! support for at least 8 MiB.
 
 use std::io::{self, Read, Write};
 
@@ -32,19 +32,20 @@ pub(super) const ROW: Row = Row {
     decoder: |dictionary| Ok(Box::new(Zstd::new(dictionary)?)),
 };
 
-/// The magic number of a frame. A raw dictionary has another one; a compressed dictionary begins like any
-/// frame.
+/// The magic number of a frame. A raw dictionary has a different one; a compressed dictionary
+/// begins like any frame.
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 const HEADER_BYTES_MAX: usize = 18;
 
-/// The magic number (little-endian) of the skippable frame that holds the dictionary of a `.warc.zst`.
+/// The magic number (little-endian) of the skippable frame with the dictionary of a `.warc.zst`.
 const DICTIONARY_MAGIC: u32 = 0x184D_2A5D;
 
-/// Largest dictionary frame accepted, in bytes.
+/// Largest accepted dictionary frame in bytes.
 const DICTIONARY_FRAME_BYTES_MAX: u32 = 64 << 20;
 
-/// Largest decompressed dictionary accepted, in bytes: far larger than what zstd trains.
+/// Largest accepted dictionary in bytes after decompression: far larger than zstd's training
+/// produces.
 const DICTIONARY_BYTES_MAX: usize = 64 << 20;
 
 struct Zstd {
@@ -82,8 +83,8 @@ impl Decode for Zstd {
     }
 }
 
-/// Measures nothing, because the decoder reads the header itself. It reports a missing dictionary, without
-/// which decoding would fail anyway.
+/// Returns a length of 0, because the decoder reads the header itself. Reports a missing
+/// dictionary, without which decoding would fail.
 fn header(bytes: &[u8], has_dictionary: bool) -> FrameHeader {
     match !has_dictionary && zstd::zstd_safe::get_dict_id_from_frame(bytes).is_some() {
         true => FrameHeader::Invalid(reason::DICTIONARY_MISSING, "a zstd frame names a dictionary"),
@@ -91,7 +92,7 @@ fn header(bytes: &[u8], has_dictionary: bool) -> FrameHeader {
     }
 }
 
-/// Returns the length of the content of the dictionary frame, if a file with these first bytes begins with
+/// Returns the content length of the dictionary frame, if a file with these first bytes begins with
 /// one.
 pub(crate) fn dictionary_frame(start: &[u8]) -> Option<u32> {
     let is_dictionary = start.starts_with(&DICTIONARY_MAGIC.to_le_bytes());
@@ -99,11 +100,11 @@ pub(crate) fn dictionary_frame(start: &[u8]) -> Option<u32> {
     (content_bytes <= DICTIONARY_FRAME_BYTES_MAX).then_some(content_bytes)
 }
 
-/// Reads the dictionary from the content of a dictionary frame, which may be compressed.
+/// Reads the dictionary from the content of a dictionary frame. The dictionary may be compressed.
 pub(crate) fn read_dictionary(content: &[u8]) -> io::Result<Vec<u8>> {
     match content.starts_with(&MAGIC) {
         true => {
-            // The size in the frame is not trusted: it is limited before memory is reserved.
+            // The size in the frame is untrusted, so it is limited before memory is reserved.
             let limit = zstd::bulk::Decompressor::upper_bound(content).unwrap_or(DICTIONARY_BYTES_MAX);
             zstd::bulk::decompress(content, limit.min(DICTIONARY_BYTES_MAX))
         }
@@ -111,7 +112,7 @@ pub(crate) fn read_dictionary(content: &[u8]) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Compresses each record into a frame of its own.
+/// Compresses each record into a separate frame.
 pub(super) struct Encoder {
     compressor: Compressor<'static>,
     level: i32,
@@ -124,7 +125,7 @@ impl Encoder {
             Some(dictionary) => Compressor::with_dictionary(level, dictionary)?,
             None => Compressor::new(level)?,
         };
-        // zstd writes no checksum by default. With one, a reader finds damage.
+        // zstd writes no checksum by default; with one, readers detect damage.
         compressor.set_parameter(CParameter::ChecksumFlag(true))?;
         Ok(Encoder {
             compressor,
@@ -170,12 +171,12 @@ impl Encode for Encoder {
 /// Trains a dictionary of at most `bytes_max` bytes for records like these.
 ///
 /// # Errors
-/// There are too few samples, or they have too few bytes in common.
+/// If there are too few samples, or they have too little in common.
 pub fn train_dictionary(samples: &[Vec<u8>], bytes_max: usize) -> io::Result<Vec<u8>> {
     zstd::dict::from_samples(samples, bytes_max)
 }
 
-/// Whether bytes are a dictionary of zstd's own form (RFC 8878, 5), uncompressed.
+/// Returns whether bytes are an uncompressed dictionary in zstd's format (RFC 8878, 5).
 pub fn is_dictionary(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x37, 0xa4, 0x30, 0xec])
 }

@@ -1,21 +1,21 @@
-//! A bound on the bytes that are read a second time, so that hostile input costs time in proportion to its
+//! Limits how many bytes are read again, so that the time for hostile input is proportional to its
 //! size.
 
-/// Number of bytes that may be read again whatever was read so far.
+/// Number of bytes that may always be read again.
 const FREE_BYTES: u64 = 64 << 20;
 
-/// Beyond that: how often each byte of the input read so far may be read again.
+/// Beyond that, how often each byte of the input read so far may be read again.
 const TIMES: u64 = 4;
 
-/// Counts the bytes read again so far.
+/// The number of bytes read again so far.
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
     spent: u64,
 }
 
 impl Budget {
-    /// Returns whether `bytes` may be read again, after `position` bytes of the input. If so, they are
-    /// counted.
+    /// Returns whether `bytes` may be read again after `position` bytes of the input. If so, counts
+    /// them.
     pub(crate) fn allows(&mut self, bytes: u64, position: u64) -> bool {
         let allowed = self.spent <= FREE_BYTES.saturating_add(position.saturating_mul(TIMES));
         if allowed {

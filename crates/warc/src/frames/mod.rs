@@ -1,19 +1,18 @@
-//! The decoded bytes of an input, frame by frame, and where each of them is stored.
+//! The decoded bytes of an input, frame by frame, with their stored positions.
 //!
-//! A *frame* is a gzip member, a zstd or LZ4 frame, or a range of plain bytes. One frame is open at a time,
-//! and bytes are taken from it; the caller decides when to go on to the next.
+//! A *frame* is a gzip member, a zstd or LZ4 frame, or a range of plain bytes. One frame is open at
+//! a time; the caller takes bytes from it and decides when to continue with the next.
 //!
-//! Offsets of records. A record that begins a frame (line ends before it do not count) has the offset of the
-//! frame; a record in plain bytes has that of its first byte. Compressed bytes are fed to the decoder in
-//! grains of `GRAIN_BYTES`, counted from the end of the frame header. A record that begins inside a frame has
-//! the offset of the grain that first made its first byte decodable or, if that offset is taken, the next
-//! after the last one taken. So offsets strictly increase, lie within the frame, and do not depend on where
-//! reading began.
+//! Offsets of records: a record at the start of a frame (preceding line ends do not count) has the
+//! offset of the frame. A record in plain bytes has the offset of its first byte. Compressed bytes
+//! are passed to the decoder in grains of `GRAIN_BYTES`, counted from the end of the frame header.
+//! A record inside a compressed frame has the offset of the grain that made its first byte
+//! decodable; if that is taken, the next offset after the last one taken. Offsets therefore
+//! strictly increase, are within the frame, and do not depend on where reading began.
 //!
-//! Invariants:
-//!     window_head ≤ window_tail ≤ window.len()
-//!     window[window_head..window_tail] are decoded bytes of the open frame, not yet taken
-//!     frame.decoded counts all bytes decoded of the frame, those in the window included
+//! Invariants: `window_head` ≤ `window_tail` ≤ `window.len()`. `window[window_head..window_tail]`
+//! are decoded bytes of the open frame that are not yet taken. `frame.decoded` counts all decoded
+//! bytes of the frame, including the window.
 
 pub(crate) mod budget;
 pub(crate) mod open;
@@ -34,28 +33,30 @@ use crate::frames::source::Source;
 use crate::reason;
 use crate::span::Defect;
 
-/// Number of compressed bytes fed to a decoder between two points whose position is recorded.
+/// Number of compressed bytes passed to a decoder between two recorded positions.
 pub(crate) const GRAIN_BYTES: usize = 16 << 10;
 
-/// Number of bytes decoded when a frame is opened: enough for most records. A frame that is decoded in one call
-/// costs the decoder nothing between calls, and is copied to its body while it is in the cache of the processor.
+/// Number of bytes decoded when a frame is opened: enough for most records. If one call decodes the
+/// whole frame, the decoder saves no state, and the bytes are copied to the body while they are in
+/// the CPU's cache.
 const WINDOW_BYTES: usize = 128 << 10;
 
-/// Extra room behind a block that is decoded directly into its buffer. The fast path of the decoder needs
-/// room for a longest match (258 bytes in deflate), and so is used up to the last bytes of the block.
+/// Extra room after a block that is decoded directly into its buffer. The decoder's fast path needs
+/// room for a longest match (258 bytes in deflate). With it, the fast path covers the block up to
+/// its last bytes.
 const SLACK_BYTES: usize = 320;
 
-/// Number of decoded bytes skipped at once: small enough to stay in the cache of the processor.
+/// Number of decoded bytes skipped at a time: few enough to stay in the CPU's cache.
 const PASS_BYTES: usize = 64 << 10;
 
-/// What begins where the last frame ended.
+/// What follows the previous frame.
 #[derive(Debug)]
 pub(crate) enum Opened {
-    /// A frame is open; its bytes can be taken.
+    /// A frame was opened; its bytes can be taken.
     Frame,
-    /// Bytes without content up to this offset.
+    /// Bytes without content, up to this offset.
     Padding(u64),
-    /// Unreadable bytes up to this offset.
+    /// Unreadable bytes, up to this offset.
     Junk(u64, Defect),
     /// The end of the input.
     Nothing,
@@ -65,14 +66,15 @@ pub(crate) enum Opened {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bookmark {
     frame_start: u64,
-    /// Decoded bytes before it in the frame.
+    /// Number of decoded bytes of the frame before the position.
     position: u64,
-    /// The value of `offset_taken` of the frame when the position was recorded.
+    /// The frame's `offset_taken` when the position was recorded.
     offset_taken: u64,
 }
 
 impl Bookmark {
-    /// The position after so many decoded bytes of the frame that begins at `frame_start`.
+    /// Returns the position after `position` decoded bytes of the frame that begins at
+    /// `frame_start`.
     fn within(frame_start: u64, position: u64) -> Bookmark {
         Bookmark {
             frame_start,
@@ -81,7 +83,7 @@ impl Bookmark {
         }
     }
 
-    /// Decoded bytes before it in its frame.
+    /// Returns the number of decoded bytes of the frame before the position.
     pub(crate) fn position(&self) -> u64 {
         self.position
     }
@@ -91,41 +93,42 @@ pub(crate) struct Frames {
     source: Source,
     frame: Option<Frame>,
     decoders: Decoders,
-    /// End of the dictionary frame that the input begins with; 0 if it begins with none.
+    /// End of the dictionary frame at the start of the input; 0 if there is no such frame.
     dictionary_end: u64,
     window: Vec<u8>,
     window_head: usize,
     window_tail: usize,
-    /// Whether frames are decoded in steps even if one would do, so that their grains become known.
+    /// Whether frames must be decoded in steps, so that their grains are recorded.
     pub(crate) in_steps: bool,
-    /// Limits how often damaged bytes are read again.
+    /// Limits re-reading of damaged bytes.
     budget: Budget,
-    /// The end of unreadable bytes that begin at the position of the source, if a search found it already.
+    /// End and defect of the unreadable bytes at the source's position, if a search found them
+    /// already.
     junk_end: Option<(u64, Defect)>,
 }
 
 struct Frame {
     container: Container,
     start: u64,
-    /// Number of bytes decoded so far (not used for plain frames).
+    /// Number of bytes decoded so far (unused for plain frames).
     decoded: u64,
     /// Whether it ends with a checksum of its content.
     has_checksum: bool,
-    /// Whether a record, or a part of one, was found in it.
+    /// Whether a record, or part of one, was found in the frame.
     holds_record: bool,
-    /// Decoded bytes before the last record that was found in it; 0 if none was.
+    /// Number of decoded bytes before the last record found in the frame; 0 without records.
     record_position: u64,
-    /// Whether decoding the frame in one step is still to be tried.
+    /// Whether decoding in one step has not been tried yet.
     may_be_whole: bool,
-    /// The frame was decoded in one step although it has more than one grain.
+    /// Whether the frame was decoded in one step although it has more than one grain.
     lacks_grains: bool,
-    /// Number of bytes of the current grain that the decoder has not consumed yet.
+    /// Number of bytes of the current grain not yet consumed by the decoder.
     grain_left: usize,
-    /// The decoder may hold output of the bytes consumed so far.
+    /// Whether the decoder may hold output of bytes it has consumed.
     pending: bool,
-    /// Start of each grain: decoded bytes before it, and its offset.
+    /// Start of each grain: number of decoded bytes before it, and its offset.
     grains: VecDeque<(u64, u64)>,
-    /// Highest offset given to a record (or taken by the frame's start).
+    /// Highest offset given to a record (initially the frame's start).
     offset_taken: u64,
     end: Option<End>,
 }
@@ -137,7 +140,7 @@ impl Frames {
             frame: None,
             decoders: Decoders::default(),
             dictionary_end: 0,
-            // Made when the first compressed frame is opened: plain bytes need none.
+            // Allocated when the first compressed frame is opened; plain bytes do not need it.
             window: Vec::new(),
             window_head: 0,
             window_tail: 0,
@@ -151,12 +154,12 @@ impl Frames {
         self.source.end()
     }
 
-    /// End of the dictionary frame that the input begins with; 0 if it begins with none.
+    /// Returns the end of the dictionary frame at the start of the input; 0 without one.
     pub(crate) fn dictionary_end(&self) -> u64 {
         self.dictionary_end
     }
 
-    /// Goes to a stored offset and closes the open frame.
+    /// Moves to a stored offset and closes the open frame.
     pub(crate) fn seek(&mut self, position: u64) {
         self.frame = None;
         self.junk_end = None;
@@ -164,13 +167,14 @@ impl Frames {
         self.source.seek(position);
     }
 
-    /// Goes to a stored offset within the plain bytes of the open frame.
+    /// Moves to a stored offset within the plain bytes of the open frame.
     pub(crate) fn seek_plain(&mut self, position: u64) {
         debug_assert!(self.is_plain(), "in a compressed frame there is nothing to seek");
         self.source.seek(position);
     }
 
-    /// Returns the next `bytes` stored bytes, fewer only at the end of the input. Does not take them.
+    /// Returns the next `bytes` stored bytes, or fewer at the end of the input, without consuming
+    /// them.
     pub(crate) fn stored_ahead(&mut self, bytes: usize) -> Result<&[u8], ReadError> {
         self.source.ensure(bytes)?;
         Ok(self.source.available())
@@ -181,7 +185,7 @@ impl Frames {
         self.source.read_at(offset, into)
     }
 
-    /// Returns whether `bytes` may be read a second time. If so, they are counted.
+    /// Returns whether `bytes` may be read again. If so, counts them.
     pub(crate) fn may_look_again(&mut self, bytes: u64) -> bool {
         self.budget.allows(bytes, self.source.position())
     }
@@ -190,14 +194,14 @@ impl Frames {
         self.frame.is_some()
     }
 
-    /// Offset of the open frame.
+    /// Returns the offset of the open frame.
     pub(crate) fn frame_start(&self) -> u64 {
         self.frame
             .as_ref()
             .map_or_else(|| self.stored(), |frame| frame.start)
     }
 
-    /// The container of the open frame.
+    /// Returns the container of the open frame.
     pub(crate) fn container(&self) -> Container {
         self.frame
             .as_ref()
@@ -210,17 +214,17 @@ impl Frames {
             .is_some_and(|frame| frame.container == Container::Plain)
     }
 
-    /// How the open frame ended, once its last byte is decoded.
+    /// Returns how the open frame ended, once its last byte is decoded.
     pub(crate) fn end(&self) -> Option<&End> {
         self.frame.as_ref().and_then(|frame| frame.end.as_ref())
     }
 
-    /// Offset of the next stored byte that no decoder has consumed.
+    /// Returns the offset of the next stored byte that no decoder has consumed.
     pub(crate) fn stored(&self) -> u64 {
         self.source.position()
     }
 
-    /// The position of the next byte to be taken.
+    /// Returns the position of the next byte to be taken.
     pub(crate) fn place(&self) -> Option<Bookmark> {
         let frame = self.frame.as_ref()?;
         let ready = (self.window_tail - self.window_head) as u64;
@@ -235,7 +239,8 @@ impl Frames {
         })
     }
 
-    /// Goes back to a position in this or an earlier frame. Returns false if it cannot be reached again.
+    /// Moves back to a position in this or an earlier frame. Returns false if it cannot be reached
+    /// again.
     pub(crate) fn rewind(&mut self, place: Bookmark) -> Result<bool, ReadError> {
         self.seek(place.frame_start);
         if !matches!(self.open()?, Opened::Frame) {
@@ -256,7 +261,7 @@ impl Frames {
         Ok(true)
     }
 
-    /// Notes that a record begins at the next byte of the open frame: so this is what it was taken for.
+    /// Marks that a record begins at the next byte of the open frame.
     pub(crate) fn note_record(&mut self) {
         let ready = (self.window_tail - self.window_head) as u64;
         if let Some(frame) = &mut self.frame {
@@ -265,7 +270,7 @@ impl Frames {
         }
     }
 
-    /// Notes that a part of a record is in the open frame.
+    /// Marks that the open frame contains part of a record.
     pub(crate) fn note_part(&mut self) {
         if let Some(frame) = &mut self.frame {
             frame.holds_record = true;
@@ -292,7 +297,7 @@ impl Frames {
         });
     }
 
-    /// Decoded bytes that can be taken now.
+    /// Returns the decoded bytes that can be taken now.
     pub(crate) fn window(&self) -> &[u8] {
         match self.is_plain() {
             true => self.source.available(),
@@ -300,7 +305,7 @@ impl Frames {
         }
     }
 
-    /// Takes the first `bytes` of the window.
+    /// Takes the first `bytes` bytes of the window.
     pub(crate) fn consume(&mut self, bytes: usize) {
         match self.is_plain() {
             true => self.source.consume(bytes),
@@ -309,7 +314,7 @@ impl Frames {
         self.check();
     }
 
-    /// The window holds the last decoded bytes of the open frame.
+    /// Checks the invariants of the window.
     fn check(&self) {
         debug_assert!(
             self.window_head <= self.window_tail && self.window_tail <= self.window.len(),
@@ -329,8 +334,8 @@ impl Frames {
         );
     }
 
-    /// Extends the window, to at least `wanted` bytes if the frame has them. Returns false if the frame has
-    /// no more.
+    /// Extends the window, to at least `wanted` bytes if the frame has them. Returns false if the
+    /// frame is exhausted.
     pub(crate) fn more(&mut self, wanted: usize) -> Result<bool, ReadError> {
         let before = self.window().len();
         let wanted = wanted.max(before + 1);
@@ -363,7 +368,8 @@ impl Frames {
         outcome.map(|()| self.window_tail > before)
     }
 
-    /// Moves up to `bytes` of the frame to the end of `into`. Returns 0 if the frame has no more.
+    /// Moves up to `bytes` bytes of the frame to the end of `into`. Returns 0 if the frame is
+    /// exhausted.
     pub(crate) fn take_into(&mut self, into: &mut Buffer, bytes: usize) -> Result<usize, ReadError> {
         let ready = self.window();
         let taken = ready.len().min(bytes);
@@ -373,7 +379,7 @@ impl Frames {
             return Ok(taken);
         }
         if self.is_plain() {
-            // Plain bytes go directly into the body, without a copy through the window.
+            // Plain bytes go directly to the body, without a copy through the window.
             let read = self.source.read(into.room(bytes))?;
             into.fill(read);
             return Ok(read);
@@ -392,7 +398,7 @@ impl Frames {
         Ok(taken)
     }
 
-    /// Makes the bytes that were decoded too far the window, which must be empty.
+    /// Returns the surplus of decoded bytes to the window, which must be empty.
     fn put_back(&mut self, surplus: &[u8]) {
         if self.window.len() < surplus.len() {
             self.window.resize(surplus.len(), 0);
@@ -401,7 +407,8 @@ impl Frames {
         (self.window_head, self.window_tail) = (0, surplus.len());
     }
 
-    /// Passes up to `bytes` of the frame to `seen` and skips them. Returns 0 if the frame has no more.
+    /// Passes up to `bytes` bytes of the frame to `seen` and skips them. Returns 0 if the frame is
+    /// exhausted.
     pub(crate) fn pass(&mut self, bytes: usize, seen: impl FnOnce(&[u8])) -> Result<usize, ReadError> {
         if self.window().is_empty() && !self.more(bytes.min(PASS_BYTES))? {
             return Ok(0);
@@ -413,8 +420,8 @@ impl Frames {
         Ok(passed)
     }
 
-    /// Returns the offset for a record that begins at the next byte of the open frame, after other bytes.
-    /// `None` if as many records began here as the frame has stored bytes.
+    /// Returns the offset of a record that begins at the next byte of the open frame, after other
+    /// bytes. `None` if all offsets of the frame's stored bytes are taken by earlier records.
     pub(crate) fn offset_within(&mut self) -> Result<Option<u64>, ReadError> {
         if self.frame.as_ref().is_some_and(|frame| frame.lacks_grains) {
             self.decode_again_in_steps()?;
@@ -428,7 +435,7 @@ impl Frames {
             return Ok(Some(stored));
         }
         let position = frame.decoded - ready;
-        // Grains before this position are not needed again, because positions only grow.
+        // Earlier grains are not needed again, because positions only increase.
         while frame.grains.get(1).is_some_and(|grain| grain.0 <= position) {
             frame.grains.pop_front();
         }
@@ -442,7 +449,8 @@ impl Frames {
         }))
     }
 
-    /// Decodes some bytes of the open compressed frame. Returns 0 only at its end (or without room).
+    /// Decodes some bytes of the open compressed frame. Returns 0 only at its end (or without
+    /// room).
     fn decode(&mut self, output: &mut [u8]) -> Result<usize, ReadError> {
         if let Some(produced) = self.decode_whole(output)? {
             return Ok(produced);
@@ -455,22 +463,23 @@ impl Frames {
         };
         loop {
             if frame.grain_left == 0 && !frame.pending {
-                // Record a grain only after the decoder has given out all it holds: then the bytes that
-                // follow come from this grain or later ones.
+                // Record a grain only after the decoder has returned all its output. Then the
+                // following bytes come from this grain or later ones.
                 frame.grains.push_back((frame.decoded, self.source.position()));
                 frame.grain_left = GRAIN_BYTES;
             }
             self.source.ensure(frame.grain_left)?;
             let available = self.source.available();
             let input = &available[..available.len().min(frame.grain_left)];
-            // No input although the grain is not finished: the file ends here. The decoder is still called,
-            // because it may hold output.
+            // No input in the middle of a grain means the end of the file. The decoder is still
+            // called, because it may hold output.
             let starved = input.is_empty() && frame.grain_left > 0;
             let decoded = decoder.decode(input, output);
             self.source.consume(decoded.consumed);
             frame.grain_left -= decoded.consumed;
             frame.decoded += decoded.produced as u64;
-            // A full output buffer is the only sign that the decoder may have more to give without new input.
+            // Only a full output buffer indicates that the decoder may have more output without new
+            // input.
             frame.pending = decoded.produced == output.len();
             if decoded.finished {
                 frame.end = Some(read_trailer(&mut self.source, decoder)?);
@@ -487,7 +496,8 @@ impl Frames {
                 frame.end = Some(End::Cut(cut(&self.source)));
                 return Ok(0);
             }
-            // Neither input nor output moved. Without this check hostile bytes could make the loop endless.
+            // Neither input nor output advanced. Without this check, hostile input could cause an
+            // endless loop.
             if decoded.consumed == 0 && frame.grain_left > 0 {
                 frame.end = Some(End::Damaged(damaged(
                     &self.source,

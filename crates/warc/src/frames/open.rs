@@ -1,4 +1,4 @@
-//! Opens frame after frame: recognises what begins where the last one ended.
+//! Opens frames: recognises what follows the end of the previous one.
 
 use crate::container::codec::FrameHeader;
 use crate::container::zstd;
@@ -9,12 +9,12 @@ use crate::reason;
 use crate::record::start::{self, Start};
 use crate::span::Defect;
 
-/// Number of bytes that mostly tell what begins with them.
+/// Number of bytes that are usually enough to recognise what begins.
 const AHEAD_BYTES: usize = 256;
 
 impl Frames {
-    /// Reads the dictionary of a `.warc.zst`. It is in the first frame of the file, wherever reading is to
-    /// start.
+    /// Reads the dictionary of a `.warc.zst`. It is in the first frame of the file, even if reading
+    /// starts later.
     pub(crate) fn load_dictionary(&mut self) -> Result<(), ReadError> {
         let Some(content_bytes) = self.dictionary_frame()? else {
             return Ok(());
@@ -31,14 +31,14 @@ impl Frames {
         Ok(())
     }
 
-    /// The length of the content of the dictionary frame, if the input begins with one.
+    /// Returns the content length of the dictionary frame, if the input begins with one.
     fn dictionary_frame(&mut self) -> Result<Option<u32>, ReadError> {
         let mut start = [0; container::MAGIC_BYTES];
         self.source.read_at(0, &mut start)?;
         Ok(zstd::dictionary_frame(&start))
     }
 
-    /// Looks at what begins at the stored position, and opens it if it is a frame.
+    /// Recognises what begins at the current stored position. Opens it if it is a frame.
     pub(crate) fn open(&mut self) -> Result<Opened, ReadError> {
         debug_assert!(self.frame.is_none());
         if let Some((end, defect)) = self.junk_end.take() {
@@ -65,7 +65,7 @@ impl Frames {
                 let available = self.source.ensure(wanted)?;
                 match (row.header)(self.source.available(), self.decoders.dictionary().is_some()) {
                     FrameHeader::Bytes(length) => break length,
-                    // The source gave all it was asked for, so a longer header may still fit.
+                    // The source returned all requested bytes, so a longer header may still fit.
                     FrameHeader::Incomplete if available >= wanted => wanted *= 4,
                     FrameHeader::Incomplete => {
                         let what = format!("the file ends inside a {} header", row.name);
@@ -94,7 +94,8 @@ impl Frames {
             );
         }
         self.source.seek(end);
-        // A damaged dictionary frame is reported once, here; the frames that need it fail on their own.
+        // A damaged dictionary frame is reported once, here; the frames that need it fail
+        // separately.
         if is_dictionary && self.decoders.dictionary().is_none() {
             let defect = Defect::new(
                 reason::DICTIONARY_DAMAGED,
@@ -105,13 +106,14 @@ impl Frames {
         Ok(Opened::Padding(end))
     }
 
-    /// Returns whether the bytes from `start` to `end` are no skippable frame, although they begin like one: whether the length
-    /// behind the magic number reaches over records, or to a place where no frame or record begins. Moves.
+    /// Returns whether the bytes from `start` to `end` only look like a skippable frame: the length
+    /// after the magic number spans records, or leads to a position where no frame or record
+    /// begins. Moves.
     fn swallows(&mut self, start: u64, end: u64) -> Result<bool, ReadError> {
         if self.what_follows(end, true)? == Follows::Other {
             return Ok(true);
         }
-        // Where files were joined, a dictionary may be here. It is made of what is in records.
+        // In concatenated files, a dictionary may be here. It contains pieces of records.
         let is_dictionary = zstd::dictionary_frame(self.source.available()).is_some();
         Ok(!is_dictionary && self.holds_record(start + 1, end)?)
     }
@@ -134,7 +136,8 @@ impl Frames {
         self.begin(Container::Plain, self.source.position(), false)
     }
 
-    /// Looks at what is stored at `offset`. With `is_complete`, the input does not grow. Does not move.
+    /// Recognises the bytes stored at `offset`. With `is_complete`, the input cannot grow. Does not
+    /// move.
     pub(crate) fn what_follows(&self, offset: u64, is_complete: bool) -> Result<Follows, ReadError> {
         let ahead = offset
             .checked_sub(self.source.position())
@@ -185,7 +188,7 @@ impl Frames {
         Ok((end > start).then_some(end))
     }
 
-    /// Skips unreadable bytes up to where reading can go on.
+    /// Skips unreadable bytes up to the next readable position.
     fn junk(&mut self, reason: &'static str, what: &str) -> Result<Opened, ReadError> {
         let start = self.source.position();
         let end = self.find_next(start + 1)?;
@@ -196,20 +199,21 @@ impl Frames {
         ))
     }
 
-    /// Opens a frame. The source must be behind its header, if it has one.
+    /// Opens a frame. The source must be after the frame's header, if it has one.
     fn begin(&mut self, container: Container, start: u64, has_checksum: bool) -> Result<Opened, ReadError> {
         match self.decoders.start(container) {
             Ok(()) => {
                 self.begin_frame(container, start, has_checksum);
                 Ok(Opened::Frame)
             }
-            // Only zstd can fail here, if the bytes of its dictionary are not a dictionary.
+            // Only zstd can fail here, if its dictionary is invalid.
             Err(error) => self.junk(reason::DICTIONARY_DAMAGED, &error.to_string()),
         }
     }
 }
 
-/// Recognises what begins behind padding. With `last`, no more bytes follow. Returns `None` if more are needed.
+/// Recognises what begins after padding. With `last`, no bytes follow. Returns `None` if more
+/// bytes are needed.
 fn what_begins(bytes: &[u8], last: bool) -> Option<Follows> {
     let (padding, rest) = bytes.split_at(padding_bytes(bytes));
     if rest.is_empty() {
@@ -226,19 +230,20 @@ fn what_begins(bytes: &[u8], last: bool) -> Option<Follows> {
     Some(Follows::Beginning { line_ends })
 }
 
-/// What is stored behind some bytes.
+/// What follows some stored bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Follows {
-    /// Nothing but line ends and zero bytes, as far as was looked.
+    /// Only line ends and zero bytes, within the bytes examined.
     Nothing,
-    /// A frame or a record, behind so many line ends.
+    /// A frame or a record, after this many line ends.
     Beginning {
         line_ends: u64,
     },
     Other,
 }
 
-/// Returns how many bytes at the start are line ends or zero: what may lie between records of plain bytes.
+/// Returns how many leading bytes are line ends or zero, which may occur between records of plain
+/// bytes.
 fn padding_bytes(bytes: &[u8]) -> usize {
     bytes
         .iter()

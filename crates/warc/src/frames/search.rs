@@ -1,4 +1,4 @@
-//! Finds where to go on after damage, and after bytes that are no records.
+//! Finds where reading can continue after damage, and after bytes that are not records.
 
 use crate::container;
 use crate::container::Container;
@@ -12,8 +12,9 @@ use crate::record::start::{self, Search, Searcher, Start};
 use crate::span::Defect;
 
 impl Frames {
-    /// Closes the open frame and returns the offset where its bytes end. After damage that is where the next
-    /// readable member begins or, if none does, where decoding stopped; then `open` returns the bytes between
+    /// Closes the open frame and returns the offset where its bytes end. If the decoder consumed
+    /// stored records by mistake, this is where the first of them begins. Otherwise it is where
+    /// decoding stopped; after damage, `open` then returns the bytes up to the next readable member
     /// as junk.
     pub(crate) fn close(&mut self) -> Result<u64, ReadError> {
         let Some(frame) = self.frame.take() else {
@@ -23,10 +24,11 @@ impl Frames {
         if whole && (frame.holds_record || frame.has_checksum || frame.container == Container::Plain) {
             return Ok(self.source.position());
         }
-        // Go on by one byte at least: a frame that fails at its first byte must not be found again.
+        // Advance by at least one byte, so that a frame that fails at its first byte is not found
+        // again.
         let stopped = self.source.position().max((frame.start + 1).min(self.size()));
-        // Damaged bytes, or a magic number that stands there by chance, may have led the decoder across the
-        // beginnings of records, even if it then reached an end.
+        // The decoder may have consumed the beginnings of records, because of damage or because the
+        // magic number occurred by chance. This is possible even if it reached an end.
         if self.budget.allows(stopped - frame.start, stopped)
             && let Some(next) = self.find_swallowed(&frame, stopped)?
         {
@@ -46,14 +48,16 @@ impl Frames {
         Ok(stopped)
     }
 
-    /// Returns the offset from `from` on where reading can go on, or the end of the input.
+    /// Returns the first offset, from `from` on, where reading can continue, or the end of the
+    /// input.
     pub(crate) fn find_next(&mut self, from: u64) -> Result<u64, ReadError> {
         let size = self.size();
         let found = self.find(from, size, Wanted::Anything)?;
         Ok(found.map_or(size, |found| found.offset()))
     }
 
-    /// Returns whether a record, compressed or not, begins in `from..until`, as far as it may be read again. Moves.
+    /// Returns whether a record, compressed or plain, begins in `from..until`. Returns false if the
+    /// budget does not allow reading these bytes again. Moves.
     pub(super) fn holds_record(&mut self, from: u64, until: u64) -> Result<bool, ReadError> {
         let may_look = self.budget.allows(until.saturating_sub(from), until);
         Ok(may_look && self.find(from, until, Wanted::Records)?.is_some())
@@ -63,8 +67,8 @@ impl Frames {
         self.find_with(&mut Trials::new(), from, until, wanted)
     }
 
-    /// Returns the first of what is wanted that begins in `from..until`. Moves. Searches that go on where another one ended
-    /// share their trials.
+    /// Returns the first wanted item that begins in `from..until`. Moves. A search that continues
+    /// an earlier one shares its trials.
     pub(super) fn find_with(
         &mut self,
         trials: &mut Trials,
@@ -80,7 +84,7 @@ impl Frames {
             if most == 0 {
                 return Ok(None);
             }
-            // Read beyond `until`: whether a record begins before it may depend on bytes after it.
+            // Bytes after `until` may decide whether a record begins before it.
             let available = self.source.ensure(SEARCH_BYTES)?;
             let last = available < SEARCH_BYTES;
             let piece = self.source.available();
@@ -98,7 +102,7 @@ impl Frames {
                     _ => {}
                 }
             }
-            // Members before the text were tried first, so the earlier of the two wins.
+            // Members before the text were tried first, so the earlier of the two is returned.
             if let Some(text) = text {
                 let offset = at + text as u64;
                 return Ok((offset < until).then_some(Found::Plain(offset)));
@@ -110,11 +114,12 @@ impl Frames {
         }
     }
 
-    /// Decodes the beginning of what may be a member. Does not move.
+    /// Tries to decode the beginning of a possible member. Does not move.
     fn try_member(&mut self, offset: u64, trials: &mut Trials) -> Result<Trial, ReadError> {
         let answer = self.try_bytes(offset, TRIAL_BYTES, trials)?;
         if answer == Trial::Unsure && trials.long_left > 0 {
-            // The member may have a long header, or a block that is given out only when it is complete.
+            // The member may have a long header, or a block that is returned only when it is
+            // complete.
             trials.long_left -= 1;
             return self.try_bytes(offset, TRIAL_BYTES_LONG, trials);
         }
@@ -131,11 +136,11 @@ impl Frames {
     }
 }
 
-/// What all trials of a search share. Hostile bytes may cause many trials.
+/// State shared by all trials of a search. Hostile input may cause many trials.
 pub(super) struct Trials {
     decoders: Decoders,
     bytes: Vec<u8>,
-    /// Number of long trials that are still allowed in this search.
+    /// Number of long trials that this search may still make.
     long_left: u32,
 }
 
@@ -173,7 +178,7 @@ impl Trials {
         let text = &output[..decoded.produced];
         let blank = text.iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
         match start::start_of(&text[blank..], true) {
-            // Also if it is damaged behind this.
+            // Even if it is damaged later.
             Start::Warc | Start::Arc => Trial::Record,
             _ if decoded.failed.is_some() => Trial::Fails,
             _ if text.is_empty() && !decoded.finished => Trial::Unsure,
@@ -182,16 +187,16 @@ impl Trials {
     }
 }
 
-/// What a search is for.
+/// What a search looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// Compressed members, whatever they hold, and plain records.
+    /// Compressed members with any content, and plain records.
     Anything,
     /// Compressed members that begin with a record, and plain records.
     Records,
 }
 
-/// What was found, and where it begins.
+/// The found item and its offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     Plain(u64),
@@ -206,26 +211,26 @@ impl Found {
     }
 }
 
-/// The outcome of decoding the beginning of a member.
+/// The result of decoding the beginning of a possible member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trial {
     Fails,
-    /// Nothing was decoded yet.
+    /// No bytes were decoded yet.
     Unsure,
     Decodes,
     Record,
 }
 
-/// Number of stored bytes searched at once: more than the longest line that is looked at.
+/// Number of stored bytes searched at a time: more than the longest line that is examined.
 const SEARCH_BYTES: usize = start::START_BYTES_MAX * 2;
 
-/// Number of stored bytes that a trial reads, and of decoded bytes it asks for. Random bytes fail much
-/// sooner.
+/// Number of stored bytes that a trial reads, and of decoded bytes that it requests. Random bytes
+/// fail much sooner.
 const TRIAL_BYTES: usize = 2 << 10;
 const TRIAL_BYTES_LONG: usize = 512 << 10;
 const TRIAL_OUTPUT_BYTES: usize = 2 << 10;
 
-/// Returns where frames may begin among the first `decided` of `bytes`.
+/// Returns where frames may begin within the first `decided` bytes.
 fn magics_in(bytes: &[u8], decided: usize) -> Vec<usize> {
     let end = (decided + container::MAGIC_BYTES).min(bytes.len());
     let mut starts = container::magics_in(&bytes[..end]);
@@ -234,8 +239,8 @@ fn magics_in(bytes: &[u8], decided: usize) -> Vec<usize> {
 }
 
 impl Frames {
-    /// Returns where in the next `bytes` plain bytes, which must be in the window, the first compressed member begins
-    /// that begins with a record. Does not move.
+    /// Returns the position of the first compressed member that begins with a record, within the
+    /// next `bytes` plain bytes, which must be in the window. Does not move.
     pub(crate) fn member_ahead(&mut self, bytes: usize) -> Result<Option<usize>, ReadError> {
         if !self.is_plain() {
             return Ok(None);
@@ -251,14 +256,14 @@ impl Frames {
         Ok(None)
     }
 
-    /// Returns the offset of the last compressed member that begins before `before`, as far as a trial can
-    /// tell.
+    /// Returns the offset of the last compressed member that begins before `before`, as far as a
+    /// trial can determine.
     pub(crate) fn find_member_before(&mut self, before: u64) -> Result<Option<u64>, ReadError> {
         let mut trials = Trials::new();
         let mut piece = vec![0; SEARCH_BYTES];
         let mut end = before;
         while end > 0 {
-            // Pieces overlap by a magic number, which may lie across their border.
+            // Pieces overlap by the length of a magic number, which may span their border.
             let start = end.saturating_sub((SEARCH_BYTES - container::MAGIC_BYTES) as u64);
             let read = self.source.read_at(start, &mut piece)?;
             let decided = usize::try_from(end - start).unwrap_or(usize::MAX).min(read);

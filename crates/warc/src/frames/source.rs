@@ -1,9 +1,9 @@
 //! The stored bytes of an input, read in large pieces at given positions.
 //!
 //! Invariants:
-//!     head ≤ tail ≤ buffer.len()
-//!     buffer[head..tail] are the stored bytes from `position()` on
-//!     position() ≤ end
+//!  - `head` ≤ `tail` ≤ `buffer.len()`
+//!  - `buffer[head..tail]` are the stored bytes from `position()` on
+//!  - `position()` ≤ `end`
 
 use std::fs::File;
 use std::io;
@@ -12,17 +12,17 @@ use std::sync::Arc;
 
 use crate::error::ReadError;
 
-/// Number of bytes read at once: few system calls, and the bytes stay in the cache of the processor until
+/// Number of bytes to read at a time: few system calls, and the bytes stay in the CPU's cache until
 /// they are used.
 const READ_BYTES: usize = 256 << 10;
 
 /// Bytes that can be read at any position: a file, bytes in memory, or a remote object.
 pub trait Input: Send + Sync {
-    /// Size in bytes.
+    /// Returns the size in bytes.
     fn size(&self) -> io::Result<u64>;
 
-    /// Reads from `offset` into `into`. It may return fewer bytes than asked for, but 0 only at the end (or
-    /// if `into` is empty).
+    /// Reads from `offset` into `into`. May return fewer bytes than requested, but 0 only at the
+    /// end (or if `into` is empty).
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize>;
 }
 
@@ -61,9 +61,9 @@ impl<I: Input + ?Sized> Input for Arc<I> {
 
 pub(crate) struct Source {
     input: Box<dyn Input>,
-    /// Names the input in error messages.
+    /// Name of the input in error messages.
     path: String,
-    /// Size of the input when it was opened: bytes appended later are left to a later reader.
+    /// Size of the input when it was opened. Bytes appended later are left to a later reader.
     end: u64,
     buffer: Vec<u8>,
     /// Stored offset of `buffer[0]`.
@@ -73,7 +73,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Opens an input. At most `read_bytes_max` bytes (but not more than 256 KiB) are read at once.
+    /// Opens an input. Reads at most `read_bytes_max` bytes (and at most 256 KiB) at a time.
     pub(crate) fn new(input: Box<dyn Input>, path: String, read_bytes_max: u64) -> Result<Source, ReadError> {
         let end = input.size().map_err(|source| ReadError::io(&path, 0, source))?;
         let bytes = usize::try_from(end.min(read_bytes_max))
@@ -90,17 +90,17 @@ impl Source {
         })
     }
 
-    /// Stored offset of the next byte.
+    /// Returns the stored offset of the next byte.
     pub(crate) fn position(&self) -> u64 {
         self.base + self.head as u64
     }
 
-    /// Size of the input.
+    /// Returns the size of the input.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
 
-    /// Bytes read and not yet consumed.
+    /// Returns the bytes that were read and not yet consumed.
     pub(crate) fn available(&self) -> &[u8] {
         &self.buffer[self.head..self.tail]
     }
@@ -112,7 +112,7 @@ impl Source {
         self.check();
     }
 
-    /// What is available lies within the buffer and within the input.
+    /// Checks that the available bytes are within the buffer and the input.
     fn check(&self) {
         debug_assert!(
             self.head <= self.tail && self.tail <= self.buffer.len() && self.position() <= self.end,
@@ -125,7 +125,8 @@ impl Source {
         );
     }
 
-    /// Makes `bytes` available, fewer only at the end of the input. Returns how many are available.
+    /// Makes `bytes` bytes available, or fewer at the end of the input. Returns how many are
+    /// available.
     pub(crate) fn ensure(&mut self, bytes: usize) -> Result<usize, ReadError> {
         if self.tail - self.head < bytes {
             self.refill(bytes)?;
@@ -133,14 +134,14 @@ impl Source {
         Ok(self.tail - self.head)
     }
 
-    /// Goes to any position, at most to the end.
+    /// Moves to a position, at most to the end.
     pub(crate) fn seek(&mut self, position: u64) {
         let position = position.min(self.end);
         let within = position
             .checked_sub(self.base)
             .and_then(|n| usize::try_from(n).ok());
         match within {
-            // The bytes are in the buffer already.
+            // The position is in the buffer.
             Some(head) if head <= self.tail => self.head = head,
             _ => {
                 self.base = position;
@@ -151,8 +152,8 @@ impl Source {
         self.check();
     }
 
-    /// Fills `into` as far as the input reaches. Available bytes come first; large rests are read without a
-    /// copy.
+    /// Fills `into` as far as the input reaches. Available bytes come first; a large remainder is
+    /// read without a copy.
     pub(crate) fn read(&mut self, into: &mut [u8]) -> Result<usize, ReadError> {
         let mut done = 0;
         while done < into.len() {
@@ -174,7 +175,7 @@ impl Source {
         Ok(done)
     }
 
-    /// Fills `into` from `position`, fewer bytes only at the end of the input. Does not move.
+    /// Fills `into` from `position`, with fewer bytes only at the end of the input. Does not move.
     pub(crate) fn read_at(&self, position: u64, into: &mut [u8]) -> Result<usize, ReadError> {
         let most = usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX);
         let most = most.min(into.len());
@@ -199,14 +200,14 @@ impl Source {
         if self.buffer.len() < bytes {
             self.buffer.resize(bytes, 0);
         }
-        // `read_at` borrows `self`, so take the buffer out meanwhile. It must be put back even if reading
-        // fails.
+        // `read_at` borrows `self`, so the buffer is taken out meanwhile. It must be put back even
+        // if reading fails.
         let mut buffer = std::mem::take(&mut self.buffer);
         let read = self.read_at(self.base + self.tail as u64, &mut buffer[self.tail..]);
         self.buffer = buffer;
         self.tail += read?;
         if self.tail < bytes {
-            // The input ends here, earlier than its size said if it was truncated since.
+            // The input ends here. Its size may have been larger before it was truncated.
             self.end = self.end.min(self.base + self.tail as u64);
         }
         self.check();

@@ -1,5 +1,5 @@
-//! Records that were taken for something else: for a part of a frame that is damaged or none at all, or for a part of a block
-//! whose declared length is wrong.
+//! Records inside bytes taken for something else: a frame that is damaged or not a frame, or a
+//! block whose declared length is wrong.
 
 use std::ops::Range;
 
@@ -11,17 +11,19 @@ use crate::frames::search::{Found, Trials, Wanted};
 use crate::frames::{Bookmark, Frame, Frames, Opened, PASS_BYTES};
 use crate::record::start::START_BYTES_MAX;
 
-/// Number of bytes of a record that are looked for in what a frame was decoded to: mostly more than the first two fields.
+/// Number of bytes of a record to look for in a frame's output: usually more than the first two
+/// fields.
 const TEXT_BYTES: usize = 192;
 
-/// Number of bytes at the end of a frame that may be no content: its checksum and the like.
+/// Number of bytes at the end of a frame that may belong to its checksum or end mark.
 const TRAILER_BYTES: u64 = 16;
 
-/// With fewer bytes than these, they may well be those of another record.
+/// Fewer bytes than this may well belong to a different record.
 const TEXT_BYTES_MIN: usize = 32;
 
 impl Frames {
-    /// Returns where the first record begins that the decoder of a frame ran across before it stopped.
+    /// Returns where the first record begins in the stored bytes that a frame's decoder consumed
+    /// before it stopped.
     pub(super) fn find_swallowed(&mut self, frame: &Frame, stopped: u64) -> Result<Option<u64>, ReadError> {
         let mut trials = Trials::new();
         let mut from = frame.offset_taken + 1;
@@ -35,9 +37,11 @@ impl Frames {
         }
     }
 
-    /// Closes the open compressed frame if it is none, so that its decoder ran across records, and returns where the first of
-    /// these begins. To be asked of a frame that does not begin with a record: what it is decoded to may have records, too,
-    /// but as its bytes were not made for it, not as they are stored.
+    /// Decodes the open compressed frame to its end. If it is not really a frame, and its decoder
+    /// consumed stored records, closes it and returns where the first of these begins. To be called
+    /// for a frame that does not begin with a record. The output of such a frame may contain
+    /// records, too, but they may differ from the stored ones, because these bytes were not
+    /// compressed as this frame.
     pub(crate) fn end_if_swallowing(&mut self) -> Result<Option<u64>, ReadError> {
         let Some(place) = self.place().filter(|_| !self.is_plain()) else {
             return Ok(None);
@@ -57,9 +61,10 @@ impl Frames {
         Ok(None)
     }
 
-    /// Returns whether the plain record at `offset` is one that was found in the frame: whether the frame was decoded to
-    /// these very bytes, because it has them stored without compression. Bytes behind the beginning of the last record
-    /// found are not looked at: where such a frame is cut, what follows it in the file is taken for its content.
+    /// Returns whether the plain record at `offset` was already found in the frame. This is so if
+    /// the frame stores its content uncompressed, so that its output contains these very bytes.
+    /// Output after the beginning of the last record found is not searched: if such a frame is cut,
+    /// the decoder takes the bytes after it in the file for its content.
     fn is_known(&mut self, frame: &Frame, offset: u64, stopped: u64) -> Result<bool, ReadError> {
         let mut text = [0; TEXT_BYTES];
         let given_out = (stopped - offset).saturating_sub(TRAILER_BYTES);
@@ -71,7 +76,8 @@ impl Frames {
         if !self.budget.allows(stopped - frame.start, stopped) {
             return Ok(true);
         }
-        // Many records begin alike. If the decoder stopped within these bytes, they are among the last ones that it gave out.
+        // Many records begin alike. If the decoder stopped within these bytes, they are near the
+        // end of its output.
         let from = match read < TEXT_BYTES {
             true => frame.decoded.saturating_sub(read as u64 + 4 * TRAILER_BYTES),
             false => 0,
@@ -82,7 +88,8 @@ impl Frames {
         Ok(is_known)
     }
 
-    /// Returns whether `text` is within a range of the decoded bytes of the frame that begins at `start`.
+    /// Returns whether `text` occurs in a range of the decoded bytes of the frame that begins at
+    /// `start`.
     fn is_decoded_to(&mut self, start: u64, range: Range<u64>, text: &[u8]) -> Result<bool, ReadError> {
         let place = Bookmark::within(start, range.start);
         if !self.rewind(place)? {
@@ -100,20 +107,22 @@ impl Frames {
                 break;
             }
             left -= passed as u64;
-            // The text may lie across the border of two pieces.
+            // The text may span two pieces.
             bytes.drain(..bytes.len().saturating_sub(text.len()));
         }
         Ok(false)
     }
 
-    /// Returns where in the block of a plain record, declared to reach from `start` to `end`, the first record begins that
-    /// is no content of it. Goes back to `start`.
+    /// Searches the block of a plain record, declared to extend from `start` to `end`, for the
+    /// first record that is not content of the block. Returns its position. Moves back to `start`.
     ///
-    /// A block may hold records as content. If something readable follows its end, and only the line ends are missing
-    /// (`ends_well`), plain records in it are content unless the first line of one reaches over this end; else they are not.
-    /// Compressed members in it are content unless a row of them reaches over the end of the block, or over that of the file.
-    /// Where a damaged member ends is not known: without `ends_well` the row goes on at the next one, and over the end if there
-    /// is none.
+    /// A block may contain records as content, except if `end` is beyond the end of the file. If
+    /// something readable follows the block, and only the line ends are missing (`ends_well`), a
+    /// plain record in it is content unless its first line extends beyond `end`. Without
+    /// `ends_well`, plain records are not content. Compressed members are content unless a sequence
+    /// of consecutive members extends beyond `end`. The end of a damaged member is unknown: without
+    /// `ends_well`, the sequence is assumed to continue at the next member, or beyond `end` if
+    /// there is no other.
     pub(crate) fn find_in_block(
         &mut self,
         start: u64,
@@ -131,9 +140,9 @@ impl Frames {
         let until = end.min(self.size());
         let mut trials = Trials::new();
         let mut from = start;
-        // The first and the end of members that follow one another.
+        // Offset of the first of consecutive members, and the end of the last.
         let mut row: Option<(u64, u64)> = None;
-        // The first of members of which the last one is damaged.
+        // Offset of the first of consecutive members, the last of which is damaged.
         let mut damaged: Option<u64> = None;
         loop {
             let Some(found) = self.find_with(&mut trials, from, until, Wanted::Records)? else {
@@ -168,7 +177,7 @@ impl Frames {
         }
     }
 
-    /// Returns whether the line that begins at `offset` goes on at `end`.
+    /// Returns whether the line that begins at `offset` extends beyond `end`.
     fn line_reaches_over(&self, offset: u64, end: u64) -> Result<bool, ReadError> {
         if end - offset > START_BYTES_MAX as u64 {
             return Ok(false);
@@ -178,7 +187,8 @@ impl Frames {
         Ok(memchr(b'\n', &line[..read]).is_none())
     }
 
-    /// Returns where the compressed member that begins at `offset` ends, if it is whole. Closes the open frame.
+    /// Returns the end of the compressed member that begins at `offset`, if it is undamaged. Closes
+    /// the open frame.
     fn whole_member_end(&mut self, offset: u64) -> Result<Option<u64>, ReadError> {
         self.seek(offset);
         if !self.budget.allows(0, offset) || !matches!(self.open()?, Opened::Frame) {

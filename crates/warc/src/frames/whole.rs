@@ -1,18 +1,19 @@
-//! Decodes a compressed frame in one step if all of it is in memory, which is the quickest way.
+//! Decodes a compressed frame in one step if it is completely in memory, which is the fastest way.
 //!
-//! Invariant: it makes no difference to what is read. A frame that cannot be decoded so, whatever the reason, is
-//! decoded in steps from its start. So is one in which a second record begins, because its offset depends on the
-//! grains of the steps.
+//! Invariant: the result equals that of decoding in steps. If the one step fails for any reason,
+//! the frame is decoded in steps from its start. So is a frame in which a second record begins,
+//! because the record's offset depends on the grains of the steps.
 
 use crate::error::ReadError;
 use crate::frames::{Frames, GRAIN_BYTES, WINDOW_BYTES, read_trailer};
 
-/// Number of compressed bytes looked at: more than most frames have. A read takes as many anyhow.
+/// Number of compressed bytes to examine: more than most frames have, and not more than a read
+/// returns anyway.
 const STORED_BYTES: usize = 64 << 10;
 
 impl Frames {
-    /// Decodes the open frame if nothing of it is decoded yet. Returns how many bytes it has; `None` if it has to be
-    /// decoded in steps.
+    /// Decodes the open frame in one step if no bytes of it are decoded yet. Returns the number of
+    /// bytes produced; `None` if it must be decoded in steps.
     pub(super) fn decode_whole(&mut self, output: &mut [u8]) -> Result<Option<usize>, ReadError> {
         let Some(frame) = self.frame.as_mut().filter(|frame| frame.may_be_whole) else {
             return Ok(None);
@@ -34,7 +35,8 @@ impl Frames {
         Ok(Some(produced))
     }
 
-    /// Decodes the open frame again up to its position, in steps, and as much beyond it as the window held.
+    /// Decodes the open frame again in steps: up to the current position, and then as many bytes as
+    /// the window held.
     pub(super) fn decode_again_in_steps(&mut self) -> Result<(), ReadError> {
         let Some(place) = self.place() else { return Ok(()) };
         let ready = self.window().len();

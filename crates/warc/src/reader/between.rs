@@ -1,4 +1,4 @@
-//! Inside a frame, between records: recognises what begins here, and skips what is no record.
+//! Recognises what begins between the records of a frame, and skips other bytes.
 
 use crate::container::Container;
 use crate::container::codec::End;
@@ -10,11 +10,11 @@ use crate::record::start::{self, Search, Searcher, Start};
 use crate::record::{arc, warc};
 use crate::span::Defect;
 
-/// Number of decoded bytes searched at once.
+/// Number of decoded bytes to search at a time.
 const SEARCH_BYTES: usize = 64 << 10;
 
 impl Reader {
-    /// Reads what begins at the current position of the open frame, which is its start or the end of a
+    /// Reads what begins at the current position of the open frame: its start, or the end of a
     /// record.
     pub(crate) fn read_item(&mut self) -> Result<(), ReadError> {
         self.skip_line_ends()?;
@@ -34,7 +34,7 @@ impl Reader {
         }
     }
 
-    /// Takes line ends off the window, as far as the frame goes. Returns the number of LFs.
+    /// Takes line ends from the window and the rest of the frame. Returns the number of LFs.
     pub(crate) fn skip_line_ends(&mut self) -> Result<u64, ReadError> {
         let mut count = 0;
         loop {
@@ -52,9 +52,9 @@ impl Reader {
         }
     }
 
-    /// Recognises what begins at the first byte of the window, and reads as much of the frame as that needs.
-    /// Returns `Unsure` if a complete compressed frame, or a growing file, ends before that: the record may
-    /// go on.
+    /// Recognises what begins at the window's first byte, and reads as much of the frame as needed.
+    /// Returns `Unsure` if a complete compressed frame, or a growing file, ends too early to
+    /// decide: the record may continue.
     pub(crate) fn look(&mut self) -> Result<Start, ReadError> {
         let mut wanted = 64;
         loop {
@@ -80,7 +80,7 @@ impl Reader {
         }
     }
 
-    /// Ends the frame when nothing of it is left that could become a record.
+    /// Ends the frame when its remaining bytes cannot become a record.
     fn end_frame(&mut self) -> Result<(), ReadError> {
         if self.is_unfinished() {
             return Ok(());
@@ -99,7 +99,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Quarantines the bytes at the start of the window, at least `bytes` of them, up to the next record in
+    /// Quarantines at least `bytes` bytes from the start of the window, up to the next record in
     /// the frame (for plain bytes: in the file) or to the end of the frame.
     pub(crate) fn skip_bad(&mut self, bytes: usize, mut defect: Defect) -> Result<(), ReadError> {
         if self.frames.is_plain() {
@@ -141,8 +141,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes up to `most` bytes of the frame, but not beyond the start of the next record in it, and passes
-    /// them to `seen`. Returns true if a record begins at the new position.
+    /// Takes up to `most` bytes of the frame, but stops at the next record in it, and passes them
+    /// to `seen`. Returns true if a record begins at the new position.
     pub(crate) fn skip_to_record(
         &mut self,
         most: u64,
@@ -173,7 +173,7 @@ impl Reader {
         Ok(false)
     }
 
-    /// Opens the next frame that has bytes; empty frames and padding are skipped.
+    /// Opens the next frame with content; skips empty frames and padding.
     pub(crate) fn next_frame(&mut self) -> Result<Opened, ReadError> {
         loop {
             match self.frames.open()? {
@@ -192,12 +192,14 @@ impl Reader {
         }
     }
 
-    /// Returns whether a record that broke off at the end of a frame of `container` may go on in the open frame.
+    /// Returns whether a record that broke off at the end of a frame of `container` may continue in
+    /// the open frame.
     pub(crate) fn goes_on_in(&mut self, container: Container) -> Result<bool, ReadError> {
         Ok(self.frames.container() == container && !self.record_begins()?)
     }
 
-    /// Returns whether a record certainly begins at the start of the window. Line ends before it are ignored.
+    /// Returns whether a record certainly begins at the start of the window. Ignores line ends
+    /// before it.
     pub(crate) fn record_begins(&mut self) -> Result<bool, ReadError> {
         let mut wanted = warc::PLAUSIBLE_BYTES + 16;
         loop {
@@ -216,7 +218,7 @@ impl Reader {
     }
 }
 
-/// Returns how many bytes at the start are CR or LF.
+/// Returns how many leading bytes are CR or LF.
 pub(crate) fn line_end_bytes(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|b| matches!(b, b'\r' | b'\n')).count()
 }

@@ -1,4 +1,4 @@
-//! Reads the block of a record, in its declared length if that can be right.
+//! Reads the block of a record, in its declared length if that is plausible.
 
 use std::io;
 
@@ -17,10 +17,10 @@ use crate::record::start::{self, Start};
 use crate::record::{Kind, is_http};
 use crate::span::Defect;
 
-/// Number of bytes of a block taken at once.
+/// Number of bytes of a block to take at a time.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Reads a range of the input as it is stored.
+/// Reads a range of the input's stored bytes.
 struct Stored<'a> {
     frames: &'a Frames,
     at: u64,
@@ -41,13 +41,13 @@ impl io::Read for Stored<'_> {
     }
 }
 
-/// The outcome of taking a block across frames.
+/// The result of taking a block across frames.
 enum Across {
-    /// The block was there in its declared length.
+    /// The block has its declared length.
     Whole,
     /// The open frame is cut or damaged inside the block.
     Broken,
-    /// The block ended with a frame, at this offset, and this came next.
+    /// The block ended with a frame, at this offset, and this follows.
     Ended(u64, Opened),
     /// A record begins inside the block, at the current position.
     Embedded,
@@ -56,7 +56,7 @@ enum Across {
 }
 
 impl Reader {
-    /// Reads the block that follows a header, and makes the record.
+    /// Reads the block that follows a header, and creates the record.
     pub(crate) fn read_block(&mut self, mut head: Head) -> Result<(), ReadError> {
         let bytes_max = self.settings.body_bytes_max;
         let expected = match head.block {
@@ -94,8 +94,8 @@ impl Reader {
     }
 
     fn read_declared_block(&mut self, mut head: Head, mut body: Body, bytes: u64) -> Result<(), ReadError> {
-        // Taking the block is usually enough. Only a doubtful block is searched for records, by going back
-        // here.
+        // Taking the block is usually enough. Only a doubtful block is searched for records, after
+        // rewinding to this position.
         let place = self.frames.place();
         let mut outcome = self.take_block_across(&mut body, bytes, false)?;
         if self.is_doubtful(&outcome)?
@@ -121,7 +121,7 @@ impl Reader {
             Across::Broken => head.defects.push(Defect::new(reason::TRUNCATED_RECORD, detail)),
             Across::Embedded => {
                 body.trim_line_ends(head.line_ends());
-                // A digest of a block that ends early would not match.
+                // The digest of a block that ends early would not match.
                 body.checks = Checks::default();
                 head.defects.push(Defect::new(reason::LENGTH_TOO_LONG, detail));
             }
@@ -139,13 +139,13 @@ impl Reader {
         self.settle(head, body)
     }
 
-    /// Returns whether the outcome is typical of a block whose declared length is too large, so that it may
-    /// contain records.
+    /// Returns whether this result is typical of a declared length that is too large, so that the
+    /// block may contain records.
     fn is_doubtful(&mut self, outcome: &Across) -> Result<bool, ReadError> {
         match outcome {
             Across::Ended(..) => Ok(true),
             Across::Whole => {
-                // Look behind the line ends without taking them.
+                // Look after the line ends without taking them.
                 let mut wanted = 1;
                 while line_end_bytes(self.frames.window()) == self.frames.window().len() && wanted < 1 << 16 {
                     wanted *= 4;
@@ -160,8 +160,8 @@ impl Reader {
         }
     }
 
-    /// Measures how long a block in plain bytes really is. Returns `None` if the file ends inside it and may
-    /// still be growing.
+    /// Determines the actual length of a block in plain bytes. Returns `None` if the file ends
+    /// inside it and may still be growing.
     pub(crate) fn measure_plain(
         &mut self,
         head: &mut Head,
@@ -178,7 +178,8 @@ impl Reader {
         let ends_well = match follows {
             Follows::Nothing => return Ok(declared),
             Follows::Beginning { line_ends } => {
-                // The length of the block at the start of an ARC file often includes the line end after it.
+                // The declared length of the block at the start of an ARC file often includes the
+                // line end after it.
                 if line_ends >= head.line_ends() || head.is_arc_file_header() {
                     return Ok(declared);
                 }
@@ -213,8 +214,8 @@ impl Reader {
         Ok(Some(found))
     }
 
-    /// Returns whether the stored bytes have the digest that is declared of the block. Bytes that cannot be read prove nothing;
-    /// the error comes when they are read as the block.
+    /// Returns whether the stored bytes match the declared digest of the block. Returns false for
+    /// unreadable bytes; the error is reported when they are read as the block.
     fn is_proved(&mut self, head: &Head, start: u64, end: u64) -> bool {
         let declared = head.headers.get("WARC-Block-Digest").and_then(Declared::parse);
         let Some(declared) = declared.filter(|_| self.frames.may_look_again(end - start)) else {
@@ -228,7 +229,7 @@ impl Reader {
         declared.is_of(stored).unwrap_or(false)
     }
 
-    /// Returns `end` without up to `count` line ends before it, but not less than `start`.
+    /// Returns `end` without up to `count` line ends before it, but at least `start`.
     fn without_line_ends(&mut self, start: u64, end: u64, count: u64) -> Result<u64, ReadError> {
         let mut tail = [0; 8];
         let from = end.saturating_sub(tail.len() as u64).max(start);
@@ -238,7 +239,7 @@ impl Reader {
         Ok(from + without_line_ends(&tail[..read], count) as u64)
     }
 
-    /// Takes `bytes` of the open frame into the body, fewer if the frame has no more.
+    /// Takes `bytes` bytes of the open frame into the body, or fewer if the frame is exhausted.
     fn take_block(&mut self, body: &mut Body, bytes: u64) -> Result<(), ReadError> {
         let before = body.length;
         while body.length - before < bytes {
@@ -247,7 +248,7 @@ impl Reader {
             let room = body.room();
             let checks = &mut body.checks;
             let taken = match room {
-                // Nobody needs these bytes: skip them without reading.
+                // These bytes are not needed: skip them without reading.
                 0 if self.frames.is_plain() && checks.is_idle() && body.rest.is_none() => {
                     let end = self.frames.stored() + left;
                     self.frames.seek_plain(end);
@@ -274,8 +275,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes a block of `bytes`, which may go on in the next frames. If `searching`, it stops at a record
-    /// inside the block.
+    /// Takes a block of `bytes` bytes, which may continue in the following frames. If `searching`,
+    /// stops at a record inside the block.
     fn take_block_across(
         &mut self,
         body: &mut Body,
@@ -313,14 +314,15 @@ impl Reader {
         self.skip_to_record(u64::MAX, |bytes| body.push(bytes))?;
         body.trim_line_ends(line_ends);
         if body.is_whole() {
-            // The end of the block was not known while its bytes were taken, so compute the digests now.
+            // The end of the block was unknown while its bytes were taken, so its digests are
+            // computed now.
             body.checks = checks;
             body.checks.update(body.kept.as_slice());
         }
         Ok(())
     }
 
-    /// Decides which digests to compute over the next block.
+    /// Returns the digests to compute over the next block.
     fn checks(&mut self, head: &mut Head) -> Result<Checks, ReadError> {
         let long = match head.block {
             BlockLength::Declared(bytes) => bytes > self.settings.body_bytes_max,
@@ -332,7 +334,7 @@ impl Reader {
         if !sha1 && !self.settings.verify_digests {
             return Ok(Checks::default());
         }
-        // `is_http` looks at the first four bytes of the block.
+        // `is_http` examines the first four bytes of the block.
         if self.frames.window().len() < 4 {
             self.frames.more(4)?;
         }

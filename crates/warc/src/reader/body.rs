@@ -1,4 +1,4 @@
-//! The block of a record while it is read: kept up to a limit, but counted completely.
+//! The block of a record while it is read: stored up to a limit, but counted completely.
 
 use crate::buffer::Buffer;
 use crate::reader::kept::Spool;
@@ -13,13 +13,13 @@ pub(crate) struct Body {
     /// Number of bytes of the block read so far.
     pub(crate) length: u64,
     bytes_max: u64,
-    /// The part that is not in `kept`, if it is wanted.
+    /// The part that exceeds `kept`, if the caller wants it.
     pub(crate) rest: Option<Spool>,
     pub(crate) checks: Checks,
 }
 
 impl Body {
-    /// Makes an empty body that uses the memory of `kept`.
+    /// Creates an empty body that uses the memory of `kept`.
     pub(crate) fn new(kept: Vec<u8>, bytes_max: u64) -> Body {
         Body {
             kept: Buffer::reusing(kept),
@@ -30,12 +30,12 @@ impl Body {
         }
     }
 
-    /// Number of bytes that will still be kept.
+    /// Returns the number of bytes that can still be stored.
     pub(crate) fn room(&self) -> u64 {
         self.bytes_max.saturating_sub(self.length)
     }
 
-    /// Keeps `bytes` as far as there is room, and counts all of them.
+    /// Stores `bytes` as far as there is room, and counts all of them.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let kept = usize::try_from(self.room())
             .unwrap_or(usize::MAX)
@@ -48,7 +48,7 @@ impl Body {
         self.checks.update(bytes);
     }
 
-    /// Forgets the bytes read so far. Digests are no longer computed.
+    /// Discards the bytes read so far, and stops computing digests.
     pub(crate) fn restart(&mut self) {
         self.kept.truncate(0);
         self.length = 0;
@@ -58,15 +58,15 @@ impl Body {
         self.checks = Checks::default();
     }
 
-    /// Whether all bytes read are kept.
+    /// Reports whether all bytes read so far are stored.
     pub(crate) fn is_whole(&self) -> bool {
         self.kept.len() as u64 == self.length
     }
 
-    /// Returns whether a record may begin inside the block: in the kept part, in the part that is not kept,
-    /// or so near the end that the bytes behind the block decide. The result only decides whether the block
-    /// is searched. It must be true for blocks that are not kept; otherwise records would end at other places
-    /// when bodies are skipped.
+    /// Returns whether a record may begin inside the block: in the stored part, in the part beyond
+    /// it, or so near the end that the bytes after the block decide. The result only decides
+    /// whether the block is searched. It must be true for a block that is not completely stored, or
+    /// else records would end at different positions when bodies are skipped.
     pub(crate) fn may_hold_record(&self) -> bool {
         let kept = self.kept.as_slice();
         !self.is_whole()
@@ -76,7 +76,7 @@ impl Body {
             }
     }
 
-    /// Drops up to `count` line ends at the end of a block that is kept completely.
+    /// Drops up to `count` line ends at the end of a completely stored block.
     pub(crate) fn trim_line_ends(&mut self, count: u64) {
         if self.is_whole() {
             self.kept.truncate(without_line_ends(self.kept.as_slice(), count));
@@ -85,7 +85,7 @@ impl Body {
     }
 }
 
-/// Returns the length of `bytes` without up to `count` line ends at their end.
+/// Returns the length of `bytes` without up to `count` trailing line ends.
 pub(crate) fn without_line_ends(mut bytes: &[u8], count: u64) -> usize {
     for _ in 0..count {
         let [rest @ .., b'\n'] = bytes else { break };

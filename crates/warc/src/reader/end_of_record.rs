@@ -1,4 +1,4 @@
-//! After the block: finds where the record ends, and makes the record.
+//! Finds the end of a record after its block, and creates the record.
 
 use crate::container;
 use crate::container::codec::End;
@@ -13,8 +13,9 @@ use crate::record::start::Start;
 use crate::span::Defect;
 
 impl Reader {
-    /// Finds the end of the record, and makes the record. In a compressed frame, the bytes between the block
-    /// and the next record belong to the record; in plain bytes, only line ends do.
+    /// Finds the end of the record, and creates the record. In a compressed frame, the bytes
+    /// between the block and the next record belong to the record; in plain bytes, only line ends
+    /// do.
     pub(crate) fn settle(&mut self, mut head: Head, body: Body) -> Result<(), ReadError> {
         let last_frame = self.frames.frame_start();
         let line_ends = self.skip_line_ends()?;
@@ -60,9 +61,10 @@ impl Reader {
         Ok(())
     }
 
-    /// Skips at least a byte, up to the next record in the frame. Returns how many it were.
+    /// Skips at least one byte, up to the next record in the frame. Returns the number of skipped
+    /// bytes.
     fn skip_surplus(&mut self) -> Result<usize, ReadError> {
-        // What is kept is taken out, because it is written to while the reader moves.
+        // `kept` is taken out, because it is written to while the reader is borrowed.
         let mut kept = self.kept.take();
         let mut surplus = 0;
         let mut seen = |bytes: &[u8]| {
@@ -79,7 +81,7 @@ impl Reader {
         Ok(surplus)
     }
 
-    /// Ends a plain record that no plain record follows.
+    /// Ends a plain record that is not followed by a plain record.
     fn leave_plain(&mut self, head: &mut Head, line_ends: u64) -> Result<u64, ReadError> {
         let end = self.frames.close()?;
         if end == self.frames.size() {
@@ -94,14 +96,14 @@ impl Reader {
         Ok(end)
     }
 
-    /// Makes the record that ends at `end`.
+    /// Creates the record that ends at `end`.
     pub(crate) fn make_record(&mut self, mut head: Head, body: Body, end: u64) {
         let span = self.span_to(end);
         let incomplete = head.defects.iter().any(|defect| {
             defect.reason == reason::TRUNCATED_RECORD || defect.reason == reason::LENGTH_TOO_LONG
         });
         let payload_sha1 = match incomplete {
-            // A digest of a part would be mistaken for that of the whole payload.
+            // The digest of a part would be mistaken for that of the whole payload.
             true => None,
             false => body.checks.finish(&mut head.defects),
         };

@@ -1,4 +1,4 @@
-//! Reads the header of a record, in one frame or across several.
+//! Reads the header of a record from one frame or several.
 
 use crate::container::codec::End;
 use crate::error::ReadError;
@@ -10,12 +10,12 @@ use crate::record::headers::Headers;
 use crate::record::{arc, warc};
 use crate::span::Defect;
 
-/// The outcome of reading a header.
+/// The result of reading a header.
 pub(crate) enum HeaderRead {
     Head(Box<Head>),
     /// Not a header: at least this many bytes of the window are bad.
     Bad(usize, Defect),
-    /// No header: entries were made instead, or reading is over.
+    /// No header: other entries were created instead, or reading has ended.
     Settled,
 }
 
@@ -75,7 +75,8 @@ impl Reader {
         }
     }
 
-    /// Reads on in the next frame after a frame that ended inside the header, unless a record begins there.
+    /// Continues in the next frame after a frame that ended inside the header, unless a record
+    /// begins there.
     fn read_header_across(&mut self, headers: &mut Headers) -> Result<HeaderRead, ReadError> {
         let mut bytes = Vec::new();
         let container = self.frames.container();
@@ -133,7 +134,7 @@ impl Reader {
     }
 }
 
-/// A header within which, after so many bytes, a compressed member begins.
+/// Returns the result for a header that is cut by a compressed member after this many bytes.
 fn cut_by_member(bytes: usize) -> HeaderRead {
     let detail = format!("a compressed member begins {bytes} bytes into this header");
     HeaderRead::Bad(bytes, Defect::new(reason::TRUNCATED_HEADER, detail))

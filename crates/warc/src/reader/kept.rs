@@ -1,7 +1,8 @@
-//! What a reader keeps of a record beyond what most callers want, for those that write it again: the header as stored, the part of
-//! the block that is not in memory, and what follows the block.
+//! Additional parts of a record that a reader stores for callers that write it again: the header as
+//! stored, the part of the block that is not in memory, and the bytes after the block.
 //!
-//! Invariant: header, block and what follows are together all decoded bytes of the record, but for line ends before its header.
+//! Invariant: header, block and the bytes after it are together all decoded bytes of the record,
+//! except for line ends before its header.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,18 +14,18 @@ use crate::frames::Frames;
 use crate::reader::Reader;
 use crate::record::Record;
 
-/// Number of bytes that a spool holds in memory before it goes to a file.
+/// Number of bytes that a spool holds in memory before it uses a file.
 const MEMORY_BYTES_MAX: usize = 64 << 10;
 
-/// Bytes of unknown number: in memory, and in a file without a name once they are many.
+/// Bytes of unknown number: in memory, and beyond a limit in an unnamed temporary file.
 #[derive(Debug)]
 pub(crate) struct Spool {
     folder: PathBuf,
     memory: Vec<u8>,
-    /// Used again for later records. What it holds of those before is behind `file_bytes`, or overwritten.
+    /// Reused for later records. Content of earlier records is after `file_bytes`, or overwritten.
     file: Option<File>,
     file_bytes: u64,
-    /// Why bytes are missing. It is told when the record is complete.
+    /// Why bytes are missing. Reported when the record is complete.
     failed: Option<io::Error>,
 }
 
@@ -71,7 +72,7 @@ impl Spool {
         self.memory.len() as u64 + self.file_bytes
     }
 
-    /// Reads all bytes, from the first on.
+    /// Reads all bytes from the beginning.
     fn read(&mut self) -> io::Result<impl Read> {
         if self.file_bytes > 0
             && let Some(file) = &mut self.file
@@ -86,40 +87,40 @@ impl Spool {
     }
 }
 
-/// How a record lies in the containers of its file.
+/// How a record is stored in the container of its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Lies {
-    /// It is not compressed.
+    /// Uncompressed.
     #[default]
     Plain,
-    /// It has a compressed member or frame to itself.
+    /// Alone in a compressed member or frame.
     Alone,
-    /// It has several members to itself.
+    /// Alone in several members.
     InSeveral,
-    /// It shares a member with other records.
+    /// In a member that it shares with other records.
     Shared,
 }
 
-/// What is kept of the last record, if anything is.
+/// The stored parts of the last record.
 pub(crate) struct Kept {
-    /// The header as stored, with its empty line.
+    /// The header as stored, including its empty line.
     pub(crate) header: Vec<u8>,
-    /// The container of the frame in which the header ended, and where that frame begins.
+    /// The container and the offset of the frame in which the header ended.
     frame: (Container, u64),
     pub(crate) lies: Lies,
-    /// Absent if only the header is wanted.
+    /// `None` if only the header is wanted.
     spools: Option<Spools>,
 }
 
 struct Spools {
     /// The part of the block that is not in `Record::body`.
     rest: Spool,
-    /// What follows the block.
+    /// The bytes after the block.
     after: Spool,
 }
 
 impl Kept {
-    /// Keeps the header of a record that begins.
+    /// Stores the header of a new record.
     pub(crate) fn begin(&mut self, frames: &Frames, header: &[u8]) {
         self.header.clear();
         self.header.extend_from_slice(header);
@@ -134,7 +135,8 @@ impl Kept {
         }
     }
 
-    /// Notes how the record lies that begins at `offset` and ends in the frame that begins at `last_frame`.
+    /// Determines how the record at `offset` is stored. It ends in the frame that begins at
+    /// `last_frame`.
     pub(crate) fn end(&mut self, offset: u64, last_frame: u64, frame_goes_on: bool) {
         if self.lies == Lies::Plain || self.frame.1 < offset || frame_goes_on {
             return;
@@ -145,21 +147,21 @@ impl Kept {
         };
     }
 
-    /// Keeps bytes behind the block.
+    /// Stores bytes after the block.
     pub(crate) fn push_after(&mut self, bytes: &[u8]) {
         if let Some(spools) = &mut self.spools {
             spools.after.push(bytes);
         }
     }
 
-    /// Lends the spool for the rest of a block.
+    /// Takes the spool for the rest of a block.
     pub(crate) fn take_rest(&mut self) -> Option<Spool> {
         let spools = self.spools.as_mut()?;
         let unused = Spool::new(&spools.rest.folder);
         Some(std::mem::replace(&mut spools.rest, unused))
     }
 
-    /// Takes back the spool that was lent.
+    /// Returns the spool taken by [`Kept::take_rest`].
     pub(crate) fn put_rest(&mut self, rest: Spool) {
         if let Some(spools) = &mut self.spools {
             spools.rest = rest;
@@ -168,7 +170,7 @@ impl Kept {
 }
 
 impl Reader {
-    /// Keeps, from the next record on, the header of each record until the next entry is read.
+    /// Stores, from the next record on, the header of each record until the next entry is read.
     pub fn keep_headers(&mut self) {
         self.kept = Some(Box::new(Kept {
             header: Vec::new(),
@@ -178,8 +180,8 @@ impl Reader {
         }));
     }
 
-    /// Keeps all of each record, its header too, until the next entry is read. The part of a block that exceeds
-    /// `body_bytes_max` goes to a file without a name in `folder`.
+    /// Stores each record completely, including its header, until the next entry is read. The part
+    /// of a block that exceeds `body_bytes_max` goes to an unnamed temporary file in `folder`.
     pub fn keep_all(&mut self, folder: &Path) {
         self.keep_headers();
         if let Some(kept) = &mut self.kept {
@@ -194,25 +196,27 @@ impl Reader {
         self.kept.as_mut()?.spools.as_mut()
     }
 
-    /// The header of the last record as stored, with its empty line. Empty without [`Reader::keep_headers`].
+    /// Returns the header of the last record as stored, including its empty line. Empty without
+    /// [`Reader::keep_headers`].
     pub fn header_bytes(&self) -> &[u8] {
         self.kept.as_ref().map_or(&[], |kept| &kept.header)
     }
 
-    /// How the last record lies in its file. Known only with [`Reader::keep_headers`].
+    /// Returns how the last record is stored in its file. Needs [`Reader::keep_headers`].
     pub fn lies(&self) -> Lies {
         self.kept.as_ref().map_or(Lies::Plain, |kept| kept.lies)
     }
 
-    /// The container in which the header of the last record is. Known only with [`Reader::keep_headers`].
+    /// Returns the container of the last record's header. Needs [`Reader::keep_headers`].
     pub fn container(&self) -> Container {
         self.kept.as_ref().map_or(Container::Plain, |kept| kept.frame.0)
     }
 
-    /// Reads the block of the last record, which must be `record`. It is whole only with [`Reader::keep_all`].
+    /// Reads the block of the last record, which must be `record`. It is complete only with
+    /// [`Reader::keep_all`].
     ///
     /// # Errors
-    /// Those of the file that keeps the part of the block that is not in memory.
+    /// Errors of the temporary file with the part of the block that is not in memory.
     pub fn block<'a>(&'a mut self, record: &'a Record) -> io::Result<impl Read + 'a> {
         let rest: Box<dyn Read + 'a> = match self.spools() {
             Some(spools) => Box::new(spools.rest.read()?),
@@ -221,11 +225,12 @@ impl Reader {
         Ok(record.body.as_slice().chain(rest))
     }
 
-    /// Reads what follows the block of the last record and belongs to it: line ends and, in a compressed member, what
-    /// lies before the next record or the end of the member. Empty without [`Reader::keep_all`].
+    /// Reads the bytes after the block that belong to the last record: line ends and, in a
+    /// compressed member, everything up to the next record or the end of the member. Empty without
+    /// [`Reader::keep_all`].
     ///
     /// # Errors
-    /// Those of the file that keeps it, if it is long.
+    /// Errors of the temporary file that holds these bytes if they are many.
     pub fn after_block(&mut self) -> io::Result<impl Read + '_> {
         let after: Box<dyn Read + '_> = match self.spools() {
             Some(spools) => Box::new(spools.after.read()?),
@@ -234,13 +239,13 @@ impl Reader {
         Ok(after)
     }
 
-    /// Number of bytes of [`Reader::after_block`].
+    /// Returns the number of bytes of [`Reader::after_block`].
     pub fn after_block_bytes(&self) -> u64 {
         let spools = self.kept.as_ref().and_then(|kept| kept.spools.as_ref());
         spools.map_or(0, |spools| spools.after.length())
     }
 
-    /// Fails if not all could be kept.
+    /// Fails if bytes could not be stored.
     pub(crate) fn check_kept(&mut self) -> Result<(), ReadError> {
         let Some(spools) = self.spools() else {
             return Ok(());

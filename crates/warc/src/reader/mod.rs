@@ -1,7 +1,7 @@
 //! Reads an input from front to back, entry by entry.
 //!
-//! Invariant: `mark` is the end of the last entry made. Every entry begins at `mark` and moves it on, so the
-//! lengths add up whatever the bytes are.
+//! Invariant: `mark` is the end of the last entry created. Every entry begins at `mark` and
+//! advances it, so the lengths add up for any input.
 
 pub(crate) mod between;
 pub(crate) mod block;
@@ -35,7 +35,8 @@ use crate::span::{Defect, Span};
 ///
 /// ```
 /// # let file = warc::Writer::new(Vec::new(), warc::Compression::GZIP).unwrap().finish().unwrap();
-/// let mut reader = warc::Reader::from_input(Box::new(file), "name", warc::ReaderSettings::default())?;
+/// let settings = warc::ReaderSettings::default();
+/// let mut reader = warc::Reader::from_input(Box::new(file), "name", settings)?;
 /// while let Some(entry) = reader.next_entry()? {
 ///     if let warc::Entry::Record(record) = entry {
 ///         println!("{} {:?}", record.span.offset, record.target());
@@ -49,15 +50,15 @@ pub struct Reader {
     settings: ReaderSettings,
     mark: u64,
     ready: VecDeque<Entry>,
-    /// Reading is over: at the end, or at the incomplete tail of a growing file.
+    /// Whether reading has ended: at the end, or at the incomplete tail of a growing file.
     done: bool,
     spare: Spare,
-    /// All of the last record, if that is wanted.
+    /// Additional parts of the last record, if wanted.
     kept: Option<Box<Kept>>,
 }
 
 impl Reader {
-    /// Opens a file. Its content, not its name, decides the container.
+    /// Opens a file. Its content, not its name, determines the container.
     pub fn open(path: &Path, settings: ReaderSettings) -> Result<Reader, ReadError> {
         let name = path.display().to_string();
         let file = File::open(path).map_err(|source| ReadError::io(&name, 0, source))?;
@@ -66,8 +67,8 @@ impl Reader {
 
     /// Reads from any input; `name` is used in error messages.
     ///
-    /// If `start_offset` is inside a compressed member (as for records that share one), the member is decoded
-    /// from its start.
+    /// If `start_offset` is inside a compressed member (as for records that share one), the member
+    /// is decoded from its start.
     pub fn from_input(
         input: Box<dyn Input>,
         name: &str,
@@ -76,7 +77,7 @@ impl Reader {
         Reader::with_read_ahead(input, name, settings, u64::MAX)
     }
 
-    /// Like [`Reader::from_input`], but reads at most `read_ahead_bytes` at once.
+    /// Like [`Reader::from_input`], but reads at most `read_ahead_bytes` at a time.
     pub(crate) fn with_read_ahead(
         input: Box<dyn Input>,
         name: &str,
@@ -93,7 +94,7 @@ impl Reader {
                 program,
             });
         }
-        // Even a reader that starts in the middle needs the dictionary at the start of the file.
+        // A reader that starts in the middle also needs the dictionary at the start of the file.
         frames.load_dictionary()?;
         let start = settings.start_offset.min(frames.size());
         let mut reader = Reader {
@@ -123,24 +124,24 @@ impl Reader {
         }
     }
 
-    /// The end of the last entry returned. With `growing`, after the last entry: the offset up to which the
-    /// file is complete.
+    /// Returns the end of the last entry returned. With `growing`, after the last entry, this is
+    /// the offset up to which the file is complete.
     pub fn position(&self) -> u64 {
         self.ready.front().map_or(self.mark, |entry| entry.span().offset)
     }
 
-    /// Size of the input when it was opened, in bytes.
+    /// Returns the size in bytes that the input had when it was opened.
     pub fn size(&self) -> u64 {
         self.frames.size()
     }
 
-    /// Returns the memory of a record for the next ones. This is the fastest way to read many. The record may
-    /// come from another reader.
+    /// Takes back the memory of a record for reuse. This is the fastest way to read many records.
+    /// The record may come from a different reader.
     pub fn recycle(&mut self, record: Record) {
         self.spare.put(record);
     }
 
-    /// Makes at least one entry, moves to where one can be made, or finds the end.
+    /// Creates at least one entry, moves to where one can be created, or finds the end.
     pub(crate) fn advance(&mut self) -> Result<(), ReadError> {
         if self.frames.is_open() {
             return self.read_item();
@@ -150,7 +151,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Makes the entries for what was opened where the last frame ended.
+    /// Creates the entries for `opened`, which follows the end of the previous frame.
     pub(crate) fn account(&mut self, opened: Opened) {
         match opened {
             Opened::Frame => {
@@ -168,12 +169,12 @@ impl Reader {
         }
     }
 
-    /// Whether what was opened may change once a growing file has grown.
+    /// Reports whether `opened` may change when a growing file grows.
     pub(crate) fn may_grow(&self, opened: &Opened) -> bool {
         self.settings.growing
             && match opened {
                 Opened::Nothing => true,
-                // Zero bytes at the end may be space allocated for data that is still to come.
+                // Zero bytes at the end may be space allocated for future data.
                 Opened::Junk(end, _) | Opened::Padding(end) => *end == self.frames.size(),
                 Opened::Frame => false,
             }
@@ -205,8 +206,8 @@ impl Reader {
         }
     }
 
-    /// Returns whether the open frame is cut by the end of a file that may still be growing. If so, reading
-    /// is over.
+    /// Returns whether the open frame is cut by the end of a file that may still be growing. If so,
+    /// reading has ended.
     pub(crate) fn is_unfinished(&mut self) -> bool {
         if self.settings.growing && matches!(self.frames.end(), Some(End::Cut(_))) {
             self.done = true;

@@ -1,4 +1,4 @@
-//! Reads one record by its offset: parsed, or as bytes that are a file of their own.
+//! Reads one record by its offset: parsed, or as the bytes of a separate file.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -14,12 +14,12 @@ use crate::reader::open_record::{BEYOND_BYTES, OpenRecord, no_record};
 use crate::reader::settings::ReaderSettings;
 use crate::record::{Format, Record};
 
-/// Reads the record at `offset`, of `length` bytes as stored, keeping at most 16 MiB of its block.
+/// Reads the record at `offset` of `length` stored bytes, with at most 16 MiB of its block.
 ///
-/// `length` only decides how much is read ahead. If records share a compressed member, the member is decoded
-/// from its start. In a damaged file an earlier record may have run on into that member; then the record that
-/// begins at `offset` may differ from the one that a reader of the whole file returned. Compare its target
-/// with what you expect.
+/// `length` only determines how much is read ahead. If records share a compressed member, the
+/// member is decoded from its start. In a damaged file, an earlier record may have extended into
+/// that member. Then the record that begins at `offset` may differ from the one that a reader of
+/// the whole file returns, so callers should compare its target with the expected one.
 pub fn read_at(path: &Path, offset: u64, length: u64) -> Result<Record, ReadError> {
     read_at_with(path, offset, length, ReaderSettings::default())
 }
@@ -55,11 +55,11 @@ pub fn read_from(
     }
 }
 
-/// Returns the bytes of the record at `offset`, as a file that holds this record alone.
+/// Returns the bytes of the record at `offset` as a file with only this record.
 ///
-/// They are the bytes of the input if the record has a compressed member to itself or is not compressed (for
-/// zstd after the dictionary frame of the input, if it has one). A record that shares its member with others
-/// is compressed again into a gzip member of its own, with header and block unchanged.
+/// These are the bytes of the input if the record is alone in a compressed member or uncompressed
+/// (for zstd preceded by the dictionary frame of the input, if there is one). A record that shares
+/// its member with others is compressed again as a gzip member, with header and block unchanged.
 pub fn raw_at(path: &Path, offset: u64) -> Result<RawRecord, ReadError> {
     let (name, file) = open(path)?;
     raw_from(file, &name, offset)
@@ -98,7 +98,7 @@ pub fn raw_from(input: Arc<dyn Input>, name: &str, offset: u64) -> Result<RawRec
     })
 }
 
-/// Compresses a record again that shares its member with others, while it is read.
+/// Returns a record that shares its member with others, compressed again while it is read.
 fn raw_shared(input: Arc<dyn Input>, name: &str, record: Record) -> Result<RawRecord, ReadError> {
     let opened = OpenRecord::open(input, name, record.span.offset, record.span.length)?;
     let header = io::Cursor::new(opened.header_bytes().to_vec());
@@ -106,7 +106,7 @@ fn raw_shared(input: Arc<dyn Input>, name: &str, record: Record) -> Result<RawRe
         Format::Warc(..) => b"\r\n\r\n",
         Format::Arc(_) => b"\n",
     };
-    // The first reader has read the whole record, so it knows how long the block really is.
+    // The first reader read the whole record, so its length of the block is correct.
     let block = opened.take(record.body_length);
     let content = BufReader::new(header.chain(block).chain(line_ends));
     Ok(RawRecord {
@@ -123,7 +123,7 @@ fn open(path: &Path) -> Result<(String, Arc<dyn Input>), ReadError> {
     Ok((name, Arc::new(file)))
 }
 
-/// The bytes of one record. They are read piece by piece.
+/// The bytes of one record, which are read piece by piece.
 pub struct RawRecord {
     path: String,
     bytes: Bytes,
@@ -140,17 +140,17 @@ enum Bytes {
 /// Ranges of an input.
 struct Stored {
     input: Arc<dyn Input>,
-    /// Start and end of the bytes that are still to be returned, one range after the other.
+    /// Start and end of the bytes still to be returned, one range after the other.
     ranges: [(u64, u64); 2],
 }
 
 impl RawRecord {
-    /// The record in these bytes, without its block.
+    /// Returns the record in these bytes, without its block.
     pub fn record(&self) -> &Record {
         &self.record
     }
 
-    /// Number of bytes still to come; `None` if they are compressed while they are read.
+    /// Returns the number of remaining bytes; `None` if they are compressed while they are read.
     pub fn length(&self) -> Option<u64> {
         match &self.bytes {
             Bytes::Stored(stored) => Some(stored.length()),
@@ -158,20 +158,20 @@ impl RawRecord {
         }
     }
 
-    /// Restricts the result to `bytes` bytes from the byte `first` on. Has no effect if [`RawRecord::length`]
-    /// is `None`.
+    /// Restricts the result to `bytes` bytes, starting at byte `first`. Has no effect if
+    /// [`RawRecord::length`] is `None`.
     pub fn narrow(&mut self, first: u64, bytes: u64) {
         if let Bytes::Stored(stored) = &mut self.bytes {
             stored.narrow(first, bytes);
         }
     }
 
-    /// The extension for a file with these bytes, without the dot, for example `warc.gz`.
+    /// Returns the extension for a file with these bytes, without the dot, for example `warc.gz`.
     pub fn extension(&self) -> String {
         file_name::extension(self.container, self.record.format)
     }
 
-    /// The media type of these bytes, for example `application/gzip`.
+    /// Returns the media type of these bytes, for example `application/gzip`.
     pub fn media_type(&self) -> &'static str {
         file_name::media_type(self.container, self.record.format)
     }

@@ -1,10 +1,11 @@
-//! One record whose block is read piece by piece, as far as the caller wants it.
+//! A record whose block is read piece by piece, as far as the caller wants it.
 //!
-//! Invariant: nothing of the block is kept, and no more is decoded than is taken (plus a window of 128 KiB).
-//! So the memory of a record does not depend on its size, and the time is in proportion to what is taken.
+//! Invariant: no part of the block is stored, and only as much is decoded as the caller takes (plus
+//! a window of 128 KiB). Memory therefore does not depend on the size of a record, and time is
+//! proportional to the bytes taken.
 //!
-//! In contrast to [`Reader`], no digests are computed, and a block in a shared member whose declared length
-//! is too large may return bytes of the record after it.
+//! In contrast to [`Reader`], no digests are computed. If the declared length of a block in a
+//! shared member is too large, the block may include bytes of the next record.
 
 use std::io::{self, Read};
 use std::sync::{Arc, OnceLock};
@@ -22,29 +23,29 @@ use crate::record::start::Start;
 use crate::record::{Format, Kind, is_http};
 use crate::span::Defect;
 
-/// Number of bytes read beyond a record, to see that it ends there.
+/// Number of bytes read after a record, to check that it ends there.
 pub(crate) const BEYOND_BYTES: u64 = 64 << 10;
 
-/// Line ends behind a block.
+/// Number of bytes of line ends after a block.
 const LINE_ENDS_BYTES: usize = 4;
 
-/// A record whose header was read. Its [`Read`] returns the block.
+/// A record whose header was read. [`Read`] returns the block.
 pub struct OpenRecord {
     reader: Reader,
     head: Box<Head>,
-    /// The part of the block that is still to be returned.
+    /// The part of the block still to be returned.
     left: BlockLength,
     http: bool,
     damage: BlockDamage,
 }
 
-/// What is wrong with the stored bytes of a block, as far as it was read. It outlives the record, which may be read by decoders
-/// of its payload.
+/// Damage of the stored bytes of a block, as far as it was read. It outlives the record, which may
+/// be consumed by decoders of its payload.
 #[derive(Debug, Clone, Default)]
 pub struct BlockDamage(Arc<OnceLock<Defect>>);
 
 impl BlockDamage {
-    /// The damage; `None` as long as none was found.
+    /// Returns the damage; `None` if none was found so far.
     pub fn get(&self) -> Option<&Defect> {
         self.0.get()
     }
@@ -55,12 +56,13 @@ impl BlockDamage {
 }
 
 impl OpenRecord {
-    /// Opens the record at `offset`, of `length` bytes as stored; `name` is used in error messages.
+    /// Opens the record at `offset` of `length` stored bytes; `name` is used in error messages.
     ///
-    /// `length` only decides how much is read ahead.
+    /// `length` only determines how much is read ahead.
     ///
     /// # Errors
-    /// [`ReadError::NoRecord`] if no record begins there; [`ReadError::Io`] if the input cannot be read.
+    /// [`ReadError::NoRecord`] if no record begins there; [`ReadError::Io`] if the input cannot be
+    /// read.
     pub fn open(
         input: Arc<dyn Input>,
         name: &str,
@@ -101,32 +103,33 @@ impl OpenRecord {
         })
     }
 
-    /// The format of the record.
+    /// Returns the format of the record.
     pub fn format(&self) -> Format {
         self.head.format
     }
 
-    /// The kind of the record.
+    /// Returns the kind of the record.
     pub fn kind(&self) -> Kind {
         self.head.kind
     }
 
-    /// Header fields in file order.
+    /// Returns the header fields in file order.
     pub fn headers(&self) -> &Headers {
         &self.head.headers
     }
 
-    /// Whether the block is an HTTP message; see [`crate::Record::is_http`].
+    /// Reports whether the block is an HTTP message; see [`crate::Record::is_http`].
     pub fn is_http(&self) -> bool {
         self.http
     }
 
-    /// What is found to be wrong with the stored bytes of the block while it is read: look at it when it was read to its end.
+    /// Returns the damage found while the block is read. It is complete once the block was read to
+    /// its end.
     pub fn damage(&self) -> BlockDamage {
         self.damage.clone()
     }
 
-    /// The header as stored, with its empty line.
+    /// Returns the header as stored, including its empty line.
     pub fn header_bytes(&self) -> &[u8] {
         self.reader.header_bytes()
     }
@@ -157,7 +160,8 @@ impl OpenRecord {
         }
     }
 
-    /// Looks how the frame ended in which the block did. Behind the block a frame of its own has no more than line ends.
+    /// Checks how the frame ended that contains the end of the block. If the record is alone in the
+    /// frame, only line ends follow the block.
     fn look_at_end(&mut self) -> Result<(), ReadError> {
         let frames = &mut self.reader.frames;
         if frames.end().is_none() && frames.is_open() && !frames.is_plain() {
@@ -172,7 +176,7 @@ impl OpenRecord {
         Ok(())
     }
 
-    /// Fills a part of `into` from this frame, or from the next ones if the block goes on in them.
+    /// Fills part of `into` from this frame, or from the next ones if the block continues there.
     fn take_across(&mut self, into: &mut [u8]) -> Result<usize, ReadError> {
         while !into.is_empty() {
             let wanted = into.len();
@@ -190,7 +194,7 @@ impl OpenRecord {
         Ok(0)
     }
 
-    /// Returns whether the block goes on in the next frame, which is then open.
+    /// Opens the next frame. Returns whether the block continues in it.
     fn goes_on(&mut self) -> Result<bool, ReadError> {
         let frames = &mut self.reader.frames;
         if !frames.is_open()
@@ -216,7 +220,7 @@ impl Read for OpenRecord {
 }
 
 impl Reader {
-    /// Returns the header of the record that begins here, if one does.
+    /// Returns the header of the record that begins here, if any.
     fn next_head(&mut self) -> Result<Option<Box<Head>>, ReadError> {
         self.stand_at_record()?;
         if !self.frames.is_open() {

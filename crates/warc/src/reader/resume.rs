@@ -1,4 +1,4 @@
-//! Goes to the offset of an entry, even inside a compressed member.
+//! Moves to the offset of an entry, even inside a compressed member.
 
 use crate::container;
 use crate::container::Container;
@@ -6,13 +6,14 @@ use crate::error::ReadError;
 use crate::reader::Reader;
 use crate::record::start::{self, Start};
 
-/// Number of members before an offset that are tried before reading from the start of the file. One would be
-/// enough if every member found were one, but compressed bytes may look like the beginning of a member. With
-/// many, a damaged file is searched backwards for long before it is read from its start.
+/// Number of members before an offset that are tried before reading from the start of the file. One
+/// would suffice if every match were a member, but compressed bytes may look like the beginning of
+/// one. A higher number delays reading a damaged file from its start.
 const MEMBERS_TRIED: usize = 4;
 
 impl Reader {
-    /// Goes to the entry that begins at `offset`. If none does, it goes to the bytes there.
+    /// Moves to the entry that begins at `offset`. If there is no such entry, moves to the bytes
+    /// there.
     pub(crate) fn go_to(&mut self, offset: u64) -> Result<(), ReadError> {
         if offset == 0 || self.frame_may_begin(offset)? || !self.go_inside(offset)? {
             self.stand_at(offset);
@@ -35,7 +36,7 @@ impl Reader {
         self.ready.clear();
     }
 
-    /// Returns whether the bytes at `offset` are a beginning of a frame. Padding is not, because many
+    /// Returns whether a frame may begin at `offset`. Padding does not count, because many
     /// compressed bytes look like it.
     fn frame_may_begin(&mut self, offset: u64) -> Result<bool, ReadError> {
         self.frames.seek(offset);
@@ -53,8 +54,8 @@ impl Reader {
         }
     }
 
-    /// Reads from members before `offset`, the nearest first and at last from the start of the file, until an
-    /// entry begins exactly there. Returns false if none does.
+    /// Reads from members before `offset`, the nearest first and finally from the start of the
+    /// file, until an entry begins exactly at `offset`. Returns false if none does.
     fn go_inside(&mut self, offset: u64) -> Result<bool, ReadError> {
         let mut before = offset;
         for _ in 0..MEMBERS_TRIED {
@@ -72,7 +73,7 @@ impl Reader {
         self.read_up_to(0, offset)
     }
 
-    /// Reads from `start` until an entry begins at `offset` or after it. Nothing is kept.
+    /// Reads from `start` until an entry begins at or after `offset`. Discards the entries.
     fn read_up_to(&mut self, start: u64, offset: u64) -> Result<bool, ReadError> {
         let kept = std::mem::replace(&mut self.settings.body_bytes_max, 0);
         let verified = std::mem::replace(&mut self.settings.verify_digests, false);

@@ -1,15 +1,15 @@
-//! Memory of records that are no longer used, for the next ones.
+//! Memory of unused records, kept for the next ones.
 //!
-//! Invariant: a record in use does not hold much more memory than its body needs, and what is kept here is
-//! bounded.
+//! Invariant: a record in use does not hold much more memory than its body needs, and the memory
+//! kept here is bounded.
 
 use crate::record::Record;
 use crate::record::headers::Headers;
 
-/// Largest body memory that is kept.
+/// Largest body memory to keep.
 const BODY_BYTES_MAX: usize = 1 << 20;
 
-/// Bodies below this size are kept apart, so that they do not take the memory of large ones.
+/// Bodies below this size are kept separately, so that they do not use the memory of large ones.
 const SMALL_BYTES: usize = 8 << 10;
 
 /// Most bodies kept of each of the two sizes, and most headers.
@@ -18,13 +18,14 @@ const COUNT_MAX: usize = 64;
 /// Most bytes of bodies kept.
 const BYTES_MAX: usize = 2 << 20;
 
-/// What is kept. The memory used last comes first, because it may still be in the cache of the processor.
+/// The unused memory. The most recently used comes first, because it may still be in the CPU's
+/// cache.
 #[derive(Default)]
 pub(crate) struct Spare {
     headers: Vec<Headers>,
     small: Vec<Vec<u8>>,
     large: Vec<Vec<u8>>,
-    /// Capacity of all bodies kept.
+    /// Total capacity of all bodies.
     bytes: usize,
 }
 
@@ -51,7 +52,7 @@ impl Spare {
         self.headers.pop().unwrap_or_default()
     }
 
-    /// Returns memory for a body that probably has `bytes`. It holds old content.
+    /// Returns memory for a body of probably `bytes` bytes. It holds old content.
     pub(crate) fn body(&mut self, bytes: u64) -> Vec<u8> {
         let bodies = match bytes < SMALL_BYTES as u64 {
             true => &mut self.small,

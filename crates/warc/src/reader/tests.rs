@@ -1,4 +1,4 @@
-//! Frames that are decoded in one step are read as those that are decoded in several.
+//! Checks that decoding frames in one step gives the same result as decoding them in several.
 
 use crate::reader::Reader;
 use crate::{Compression, Draft, ReaderSettings, Writer};
@@ -8,7 +8,7 @@ fn reader(file: &[u8], settings: &ReaderSettings) -> Reader {
     Reader::from_input(Box::new(file.to_vec()), "memory", settings.clone()).unwrap()
 }
 
-/// All entries, and the error if there is one.
+/// Returns all entries, and the error if there is one.
 fn read(mut reader: Reader) -> String {
     let mut seen = String::new();
     loop {
@@ -20,7 +20,7 @@ fn read(mut reader: Reader) -> String {
     }
 }
 
-/// Checks that a file is read as if all its frames were decoded in steps.
+/// Checks that a file gives the same entries as if all its frames were decoded in steps.
 fn check(file: &[u8]) {
     for body_bytes_max in [0, 1000, u64::MAX] {
         for growing in [false, true] {
@@ -37,7 +37,7 @@ fn check(file: &[u8]) {
     }
 }
 
-/// Content that compresses as well as text (`of` values), or not at all (256).
+/// Returns content that compresses as well as text (bytes with `of` values), or not at all (256).
 fn content(length: usize, of: u64, seed: u64) -> Vec<u8> {
     let mut state = seed | 1;
     let mut next = || {
@@ -51,7 +51,7 @@ fn content(length: usize, of: u64, seed: u64) -> Vec<u8> {
         .collect()
 }
 
-/// A file of members, each with records of these lengths.
+/// Returns a file of members, each with records of these lengths.
 fn file(members: &[Vec<usize>], level: u32, of: u64) -> Vec<u8> {
     let mut file = Writer::new(Vec::new(), Compression::Gzip { level }).unwrap();
     for (n, records) in members.iter().enumerate() {
@@ -107,7 +107,7 @@ proptest! {
     ) {
         let mut file = file(&members, level, of);
         if with_dense {
-            // Records that differ in nothing take fewer bytes than they are.
+            // These 3000 identical records take fewer than 3000 stored bytes.
             let records = b"WARC/1.0\r\nContent-Length: 0\r\n\r\n\r\n\r\n".repeat(3000);
             let mut dense = Writer::new(Vec::new(), Compression::Gzip { level }).unwrap();
             dense.write_encoded(&records).unwrap();

@@ -1,10 +1,11 @@
-//! The header of an ARC record: one line, `URL IP date type length` (version 1), or with result code,
-//! checksum, location, offset and file name before the length (version 2).
+//! The header of an ARC record: one line, `URL IP date type length` (version 1). Version 2 has
+//! result code, checksum, location, offset and file name before the length.
 //!
-//! URLs in ARC files contain spaces, carriage returns and any bytes; dates have 10 to 18 digits or are no
-//! dates; types are empty or contain spaces; and date and address may be swapped. So a line is read around
-//! its IP address, from the right. The line of the version block (`filedesc:`) is recognised by its scheme:
-//! its other fields may all be dashes, or nonsense.
+//! URLs in ARC files contain spaces, carriage returns and any other bytes. Dates have 10 to 18
+//! digits or are not dates at all; types are empty or contain spaces; date and address may be
+//! swapped. A line is therefore parsed around its IP address, from the right. The line of the
+//! version block (`filedesc:`) is recognised by its scheme, because its other fields may be dashes
+//! or nonsense.
 
 use memchr::memchr;
 
@@ -16,15 +17,15 @@ use crate::record::warc::{self, parse_length, trim_line_end};
 use crate::record::{Format, Kind};
 use crate::span::Defect;
 
-/// Longest header line accepted, with its line end, in bytes.
+/// Longest accepted header line in bytes, including its line end.
 pub(crate) const LINE_BYTES_MAX: usize = 1 << 16;
 
 /// How strictly a line is checked before it counts as a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// A record is expected here: odd fields are accepted.
+    /// A record is expected here: unusual fields are accepted.
     Expected,
-    /// The line was found by searching: every field must have its form.
+    /// The line was found by searching: every field must be well-formed.
     Searching,
 }
 
@@ -40,10 +41,10 @@ struct Line<'a> {
     transposed: bool,
 }
 
-/// Returns whether a header line begins `bytes`, or `None` if its end is not among them.
+/// Returns whether `bytes` begin with a header line, or `None` if they do not contain its end.
 pub(crate) fn is_header(bytes: &[u8], trust: Trust) -> Option<bool> {
     if !starts_like_url(bytes) {
-        // There are not enough bytes to see a scheme, and no line end yet.
+        // There are too few bytes to recognise a scheme, and no line end yet.
         return match bytes.len() < 32 && memchr(b'\n', bytes).is_none() && scheme_bytes(bytes) == bytes.len()
         {
             true => None,
@@ -57,7 +58,7 @@ pub(crate) fn is_header(bytes: &[u8], trust: Trust) -> Option<bool> {
     }
 }
 
-/// Parses the header line at the start of `bytes`. The memory of `headers` is reused.
+/// Parses the header line at the start of `bytes`. Reuses the memory of `headers`.
 pub(crate) fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
     let Some(length) = memchr(b'\n', bytes) else {
         return match bytes.len() > LINE_BYTES_MAX {
@@ -85,7 +86,7 @@ fn into_head(line: &Line<'_>, headers: &mut Headers, is_text: bool) -> Head {
     let kind = if filedesc { Kind::Warcinfo } else { Kind::Response };
     headers.push("WARC-Type", kind.as_str());
     headers.push_bytes(b"WARC-Target-URI", line.url);
-    // A version block may have dashes for what it does not know.
+    // A version block may have dashes for unknown values.
     let is_known = |field: &[u8]| !filedesc || field != b"-";
     if is_known(line.date) {
         push_date(line.date, headers, &mut defects);
@@ -126,14 +127,14 @@ fn push_date(date: &[u8], headers: &mut Headers, defects: &mut Vec<Defect>) {
         Some(date) => headers.push("WARC-Date", &format::date::iso_short(date.ms)),
         None => headers.push("WARC-Date", &text),
     }
-    // A date that was only partly understood is kept in its original form as well.
+    // If a date was parsed only partly, its original form is stored as well.
     if !parsed.is_some_and(|date| date.exact) {
         headers.push("ARC-Date", &text);
         defects.push(Defect::new(reason::DATE_INVALID, format!("ARC date: {text}")));
     }
 }
 
-/// Adds the type and the further fields of version 2. Returns the version.
+/// Adds the type and the additional fields of version 2. Returns the version.
 fn push_rest(rest: &[&[u8]], headers: &mut Headers) -> u8 {
     let (mime, more) = match rest {
         [mime @ .., code, checksum, location, offset, file]
@@ -180,18 +181,19 @@ fn read_line(line: &[u8], trust: Trust) -> Option<Line<'_>> {
     sure.then_some(fields)
 }
 
-/// Returns whether a URL is that of a version block, with which an ARC file begins.
+/// Returns whether a URL is that of a version block, which begins an ARC file.
 pub(crate) fn is_filedesc(url: &[u8]) -> bool {
     url.starts_with(b"filedesc:")
 }
 
-/// Returns the text before the last word of a line, and that word.
+/// Splits off the last word of a line.
 fn cut_last(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let space = memchr::memrchr(b' ', line)?;
     Some((&line[..space], &line[space + 1..]))
 }
 
-/// Reads `URL IP date type`, or the same with date and address swapped. The URL may contain spaces.
+/// Parses `URL IP date type`, or the same with date and address swapped. The URL may contain
+/// spaces.
 fn fields_around_ip<'a>(words: &[&'a [u8]], line: &'a [u8]) -> Option<Line<'a>> {
     for at in (1..words.len().saturating_sub(1)).rev().take(16) {
         if !is_ip(words[at]) {
@@ -226,7 +228,8 @@ fn fields_around_ip<'a>(words: &[&'a [u8]], line: &'a [u8]) -> Option<Line<'a>> 
     None
 }
 
-/// Reads the four fields before the length, counted from the right: for lines without a valid address.
+/// Parses the four fields before the length, counted from the right, for lines without a valid
+/// address.
 fn fields_by_count<'a>(words: &[&'a [u8]], line: &'a [u8]) -> Option<Line<'a>> {
     let at = words.len().checked_sub(3).filter(|at| *at >= 1)?;
     let url = before(line, words, at);

@@ -1,24 +1,26 @@
-//! Dates of records: W3C form in WARC (`2014-03-04T05:14:21.251Z`), digits in ARC (`20140304051421`).
+//! Dates of records: W3C form in WARC (`2014-03-04T05:14:21.251Z`), digits in ARC
+//! (`20140304051421`).
 //!
-//! A date of which only the beginning can be understood gives that beginning (and is not `exact`), because a
-//! capture at a roughly known time is worth more than none. But a year far in the future, as in twenty digits
-//! of a damaged file, is rejected: such a capture would always be the newest of its page.
+//! If only the beginning of a date can be parsed, the result is that beginning (and is not
+//! `exact`), because an approximate time is better than none. But a year far in the future, as in
+//! twenty digits of a damaged file, is rejected: such a capture would always be the newest of its
+//! page.
 
-/// A point in time as understood from a record.
+/// A point in time parsed from a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordDate {
-    /// Milliseconds since 1970-01-01T00:00:00Z; finer parts are cut off.
+    /// Milliseconds since 1970-01-01T00:00:00Z; smaller units are cut off.
     pub ms: i64,
-    /// Whether the whole text was understood and every part was in its range.
+    /// Whether the whole text was parsed and all parts were in range.
     pub exact: bool,
 }
 
-/// The years of exact dates; later ones are rejected. The last one is fixed and not taken from a clock:
-/// whether a record can be used must not depend on when it is read.
+/// The years of exact dates; later ones are rejected. The last one is fixed and not derived from a
+/// clock, so that the validity of a record does not depend on when it is read.
 const YEARS: std::ops::RangeInclusive<i64> = 1990..=2099;
 
-/// Reads `WARC-Date`, or digits as in ARC and CDX. Returns `None` if there is not even a year, or if the year
-/// is after 2099. Years before 1990 are read but not `exact`.
+/// Parses `WARC-Date`, or digits as in ARC and CDX. Returns `None` if there is not even a year, or
+/// if the year is after 2099. Years before 1990 are accepted but not `exact`.
 ///
 /// ```
 /// assert_eq!(warc::parse_date("1970-01-02T00:00:00.5Z").unwrap().ms, 86_400_500);
@@ -42,7 +44,7 @@ pub fn parse_date(text: &str) -> Option<RecordDate> {
     Some(fields.into_date(exact))
 }
 
-/// The parts of a date before their ranges are checked.
+/// The parts of a date before range checks.
 #[derive(Default)]
 struct Fields {
     year: i64,
@@ -56,8 +58,8 @@ struct Fields {
 }
 
 impl Fields {
-    /// Reads `YYYYMMDDhhmmss` or any prefix of it, and ignores what follows. Returns true if all 14 digits
-    /// are there.
+    /// Parses `YYYYMMDDhhmmss` or any prefix of it, and ignores the rest. Returns true if all 14
+    /// digits are present.
     fn read_digits(&mut self, digits: &[u8]) -> bool {
         let part = |from: usize, to: usize| digits.get(from..to).and_then(number);
         self.year = part(0, 4).unwrap_or(0);
@@ -69,8 +71,8 @@ impl Fields {
         digits.len() >= 14
     }
 
-    /// Reads `YYYY-MM-DDThh:mm:ss.fff` and a zone, or any beginning of it. Returns true if it was understood
-    /// to the end.
+    /// Parses `YYYY-MM-DDThh:mm:ss.fff` and a zone, or any prefix of these. Returns true if
+    /// everything was parsed.
     fn read_w3c(&mut self, bytes: &[u8]) -> bool {
         (self.month, self.day) = (1, 1);
         let mut rest = bytes;
@@ -134,8 +136,8 @@ impl Fields {
     }
 
     fn into_date(mut self, mut exact: bool) -> RecordDate {
-        // Nothing is understood from the first part on that is out of range. Such parts get their first
-        // value, so that a date that is not exact is never later than the intended one.
+        // The first out-of-range part and all parts after it get their lowest values. An
+        // inexact date is therefore never later than the intended one.
         let mut understood = true;
         let mut within = |value: &mut i64, min: i64, max: i64| {
             understood &= (min..=max).contains(value);
@@ -167,8 +169,8 @@ impl Fields {
     }
 }
 
-/// Takes `separator` and then exactly `digits` digits off the front. If they are not there, `rest` does not
-/// change.
+/// Takes `separator` and then exactly `digits` digits from the front of `rest`. If they are not
+/// there, `rest` stays unchanged.
 fn take_number(rest: &mut &[u8], separator: Option<u8>, digits: usize) -> Option<i64> {
     let mut bytes = *rest;
     if let Some(separator) = separator {

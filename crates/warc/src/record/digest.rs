@@ -1,4 +1,4 @@
-//! Digests as declared in WARC: `algorithm:value`, the value in Base32 or hexadecimal.
+//! Digests as declared in WARC: `algorithm:value` with the value in Base32 or hexadecimal.
 
 use std::io::{self, Read};
 
@@ -43,7 +43,7 @@ impl Algorithm {
     }
 }
 
-/// A digest that a header declares.
+/// A digest declared by a header.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Declared {
     pub(crate) algorithm: Algorithm,
@@ -51,7 +51,7 @@ pub struct Declared {
 }
 
 impl Declared {
-    /// Reads `algorithm:value`. Returns `None` if either has an unknown form.
+    /// Parses `algorithm:value`. Returns `None` if either has an unknown form.
     pub fn parse(text: &str) -> Option<Declared> {
         let (label, value) = text.trim().split_once(':')?;
         let algorithm = Algorithm::parse(label.trim())?;
@@ -59,10 +59,10 @@ impl Declared {
         Some(Declared { algorithm, value })
     }
 
-    /// Reads content to its end. Returns whether this is its digest.
+    /// Reads content to its end. Returns whether it has this digest.
     ///
     /// # Errors
-    /// Those of `content`.
+    /// Errors of `content`.
     pub fn is_of(&self, mut content: impl Read) -> io::Result<bool> {
         let mut hasher = Hasher::new(self.algorithm);
         let mut piece = vec![0; 64 << 10];
@@ -75,7 +75,8 @@ impl Declared {
     }
 }
 
-/// Reads a digest of `bytes` bytes: hexadecimal, Base32 with or without padding, Base64 of either alphabet.
+/// Decodes a digest of `bytes` bytes: hexadecimal, Base32 with or without padding, Base64 in either
+/// alphabet.
 fn decode(text: &[u8], bytes: usize) -> Option<Vec<u8>> {
     let upper = text.to_ascii_uppercase();
     let forms = [
@@ -89,7 +90,7 @@ fn decode(text: &[u8], bytes: usize) -> Option<Vec<u8>> {
     forms.into_iter().flatten().find(|value| value.len() == bytes)
 }
 
-/// The state of a digest that is being computed.
+/// A digest computed incrementally.
 #[derive(Clone)]
 pub(crate) enum Hasher {
     Md5(Md5),
@@ -127,7 +128,7 @@ impl Hasher {
     }
 }
 
-/// Returns a digest in Base32, as most archives write it.
+/// Returns a digest in Base32, the usual form in archives.
 pub(crate) fn base32(value: &[u8]) -> String {
     BASE32.encode(value)
 }

@@ -4,7 +4,7 @@ use crate::record::headers::Headers;
 use crate::record::{Format, Kind};
 use crate::span::Defect;
 
-/// Largest header accepted, in bytes: enough for several URLs of 32 KiB and embedded JSON.
+/// Largest accepted header in bytes: enough for several URLs of 32 KiB and embedded JSON.
 pub(crate) const HEADER_BYTES_MAX: usize = 1 << 20;
 
 #[derive(Debug)]
@@ -13,13 +13,15 @@ pub(crate) struct Head {
     pub(crate) kind: Kind,
     pub(crate) headers: Headers,
     pub(crate) block: BlockLength,
-    /// Whether it is known to be all UTF-8, which the beginning of a compressed member is not.
+    /// Whether the whole header is known to be UTF-8, which the beginning of a compressed member is
+    /// not.
     pub(crate) is_text: bool,
     pub(crate) defects: Vec<Defect>,
 }
 
 impl Head {
-    /// The number of line ends (LF bytes) after the block in this format: two in WARC, one in ARC.
+    /// Returns the number of line ends (LF bytes) after the block in this format: two in WARC, one
+    /// in ARC.
     pub(crate) fn line_ends(&self) -> u64 {
         match self.format {
             Format::Warc(..) => 2,
@@ -27,7 +29,8 @@ impl Head {
         }
     }
 
-    /// Whether this is the version block of an ARC file. Its length often includes the line end after it.
+    /// Reports whether this is the version block of an ARC file. Its declared length often includes
+    /// the line end after it.
     pub(crate) fn is_arc_file_header(&self) -> bool {
         matches!(self.format, Format::Arc(_)) && self.kind == Kind::Warcinfo
     }
@@ -35,18 +38,18 @@ impl Head {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BlockLength {
-    /// The length that the header declares, in bytes.
+    /// The length declared by the header, in bytes.
     Declared(u64),
-    /// The header declares no usable length; the block reaches up to the next record.
+    /// The header declares no usable length; the block extends up to the next record.
     UpToNext,
 }
 
-/// The outcome of parsing a header at the start of some bytes.
+/// The result of parsing a header at the start of some bytes.
 #[derive(Debug)]
 pub(crate) enum Parsed {
-    /// A header, and its length in bytes with the empty line at its end.
+    /// A header, and its length in bytes including the empty line at its end.
     Head(Box<Head>, usize),
-    /// The header goes on beyond the given bytes.
+    /// The header extends beyond the given bytes.
     Incomplete,
     /// Not a header, and no header begins within this number of bytes.
     Invalid(usize, Defect),

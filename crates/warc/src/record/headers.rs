@@ -1,18 +1,18 @@
-//! Header fields, kept in one string: the header of a record costs two allocations, and none if memory is
-//! reused.
+//! Header fields, stored in one string: the header of a record costs two allocations, or none if
+//! memory is reused.
 //!
-//! Invariant: every range in `fields` lies within `text`, on character boundaries. Between the ranges `text`
-//! may contain anything: a header that needs no change is copied as a whole.
+//! Invariant: every range in `fields` is within `text`, on character boundaries. Between the ranges
+//! `text` may contain anything, because a header that needs no change is copied as a whole.
 
-/// The header fields of a record, in file order. Names are compared without case.
+/// The header fields of a record, in file order. Names are case-insensitive.
 #[derive(Debug, Clone, Default)]
 pub struct Headers {
     text: String,
     fields: Vec<Field>,
 }
 
-/// The ranges of the name and the value of a field, each as start and end. 32 bits suffice: a header has at
-/// most 1 MiB.
+/// The ranges of a field's name and value, each as start and end. 32 bits suffice, because a header
+/// has at most 1 MiB.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
     pub(crate) name: (u32, u32),
@@ -20,12 +20,12 @@ pub(crate) struct Field {
 }
 
 impl Headers {
-    /// Makes an empty list.
+    /// Creates an empty list.
     pub fn new() -> Headers {
         Headers::default()
     }
 
-    /// Returns the first value of `name`, compared without case.
+    /// Returns the first value of `name`, ignoring case.
     pub fn get(&self, name: &str) -> Option<&str> {
         let same = |field: &&Field| {
             (field.name.1 - field.name.0) as usize == name.len()
@@ -34,30 +34,30 @@ impl Headers {
         self.fields.iter().find(same).map(|field| self.slice(field.value))
     }
 
-    /// Returns the name and value of every field, in file order.
+    /// Returns the name and value of every field in file order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.fields
             .iter()
             .map(|field| (self.slice(field.name), self.slice(field.value)))
     }
 
-    /// Number of fields.
+    /// Returns the number of fields.
     pub fn len(&self) -> usize {
         self.fields.len()
     }
 
-    /// Whether there are no fields.
+    /// Reports whether there are no fields.
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }
 
-    /// Adds a field at the end.
+    /// Appends a field.
     pub fn push(&mut self, name: &str, value: &str) {
         self.push_with(|text| text.push_str(name), |text| text.push_str(value));
     }
 
-    /// Adds a field as read. Bytes that are not UTF-8 are replaced; in URLs they are percent-encoded instead,
-    /// so that the URL keeps its meaning.
+    /// Appends a field as read. Bytes that are not UTF-8 are replaced; in URLs they are
+    /// percent-encoded instead, so that the URL keeps its meaning.
     pub(crate) fn push_bytes(&mut self, name: &[u8], value: &[u8]) {
         let invalid = match name.eq_ignore_ascii_case(b"WARC-Target-URI") {
             true => push_percent_encoded,
@@ -69,8 +69,8 @@ impl Headers {
         );
     }
 
-    /// Continues the value of the last field after a space (header folding). No other text may have been
-    /// added since.
+    /// Continues the value of the last field after a space (header folding). No other text must
+    /// have been added since.
     pub(crate) fn extend_last(&mut self, more: &[u8]) {
         let Some(last) = self.fields.last_mut().filter(|_| !more.is_empty()) else {
             return;
@@ -82,7 +82,7 @@ impl Headers {
         last.value.1 = self.text.len() as u32;
     }
 
-    /// Returns the memory for the ranges, empty.
+    /// Clears the list and returns the memory of the ranges.
     pub(crate) fn take_ranges(&mut self) -> Vec<Field> {
         self.clear();
         std::mem::take(&mut self.fields)
@@ -95,7 +95,7 @@ impl Headers {
         self.fields = fields;
     }
 
-    /// Removes all fields and keeps the memory.
+    /// Removes all fields but keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.text.clear();
         self.fields.clear();
@@ -135,7 +135,7 @@ impl<N: AsRef<str>, V: AsRef<str>> FromIterator<(N, V)> for Headers {
     }
 }
 
-/// Adds bytes as text. Bytes that are not UTF-8 are passed to `invalid`.
+/// Appends bytes as text. Calls `invalid` for bytes that are not UTF-8.
 fn push_text(text: &mut String, bytes: &[u8], invalid: fn(&mut String, &[u8])) {
     if let Ok(valid) = std::str::from_utf8(bytes) {
         text.push_str(valid);

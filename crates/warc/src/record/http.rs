@@ -1,15 +1,15 @@
-//! The part of HTTP that digests need: where the header ends, whether the payload is chunked, and the payload
-//! without the chunk sizes (RFC 9112, 7.1).
+//! The part of HTTP that digests need: the end of the header, whether the payload is chunked, and
+//! the payload without chunk sizes (RFC 9112, 7.1).
 
 use memchr::memchr;
 
-/// Longest HTTP header accepted, in bytes.
+/// Longest accepted HTTP header in bytes.
 pub const HTTP_HEADER_BYTES_MAX: usize = 1 << 20;
 
-/// Returns the length of the HTTP header at the start of a block, with its empty line, or `None` if it has no
-/// end.
+/// Returns the length of the HTTP header at the start of a block, including its empty line, or
+/// `None` if it has no end.
 ///
-/// Lines end in LF, with any number of CR before it.
+/// Lines end in LF, preceded by any number of CR.
 ///
 /// ```
 /// assert_eq!(warc::http_header_length(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody"), Some(25));
@@ -28,7 +28,7 @@ pub fn http_header_length(block: &[u8]) -> Option<usize> {
     None
 }
 
-/// Returns whether chunked is the last transfer encoding in an HTTP header.
+/// Returns whether `chunked` is the last transfer encoding in an HTTP header.
 pub fn says_chunked(header: &[u8]) -> bool {
     let mut lines = header.split(|b| *b == b'\n');
     lines.any(|line| {
@@ -44,9 +44,9 @@ pub fn says_chunked(header: &[u8]) -> bool {
 
 /// Removes the chunk sizes from a payload that arrives in pieces of any size.
 ///
-/// Payloads that are wrongly declared as chunked are tolerated: from the first line that should be a chunk
-/// size and is not, everything is payload, with that line. Nothing after the last chunk (trailers) is
-/// payload.
+/// Tolerates payloads wrongly declared as chunked: from the first line that should be a chunk size
+/// but is not, everything including that line is payload. Bytes after the last chunk (trailers) are
+/// not payload.
 #[derive(Debug, Clone, Default)]
 pub struct Dechunker {
     state: Chunk,
@@ -59,27 +59,27 @@ enum Chunk {
     /// In a size line.
     #[default]
     Size,
-    /// In a chunk, of which this many bytes are still to come.
+    /// In a chunk with this many remaining bytes.
     Data(u64),
     /// After a chunk's data, before or in its line end.
     DataEnd,
     /// After the last chunk.
     Trailer,
-    /// Not chunked (any more): everything is payload.
+    /// Not chunked, or no longer: everything is payload.
     Raw,
 }
 
-/// Longest size line accepted, with its extensions, in bytes.
+/// Longest accepted size line with extensions, in bytes.
 const SIZE_LINE_BYTES_MAX: usize = 256;
 
 impl Dechunker {
-    /// Makes a decoder for the start of a payload.
+    /// Creates a decoder for the start of a payload.
     pub fn new() -> Dechunker {
         Dechunker::default()
     }
 
-    /// Takes the next piece. Calls `payload` with the parts of it (or of bytes that were held back) that are
-    /// payload.
+    /// Decodes the next piece. Calls `payload` with the parts of it (or of bytes held back) that
+    /// are payload.
     pub fn push(&mut self, mut piece: &[u8], mut payload: impl FnMut(&[u8])) {
         while !piece.is_empty() {
             match self.state {
@@ -112,7 +112,8 @@ impl Dechunker {
         }
     }
 
-    /// Ends the payload. Calls `payload` with the bytes that were held back, if they are not a size line.
+    /// Ends the payload. Calls `payload` with the bytes held back if they are not a complete size
+    /// line.
     pub fn finish(self, mut payload: impl FnMut(&[u8])) {
         if self.state == Chunk::Size && !self.line.is_empty() {
             payload(&self.line);
@@ -142,8 +143,8 @@ impl Dechunker {
     }
 }
 
-/// Returns the size at the start of a line, or of the beginning of a line. `None` if it cannot be a size
-/// line.
+/// Parses the size at the start of a line, or of part of a line. Returns `None` if it cannot be a
+/// size line.
 fn chunk_size(line: &[u8]) -> Option<u64> {
     let line = line.trim_ascii_end();
     let digits = line.iter().take_while(|b| b.is_ascii_hexdigit()).count();

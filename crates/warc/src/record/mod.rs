@@ -1,4 +1,4 @@
-//! One record: its place, its header fields and its block.
+//! One record: its position, header fields and block.
 
 pub(crate) mod arc;
 pub(crate) mod date;
@@ -13,45 +13,46 @@ pub(crate) mod warc;
 use crate::record::headers::Headers;
 use crate::span::{Defect, Span};
 
-/// One WARC or ARC record: its headers, and as much of the block as the reader was told to keep.
+/// A WARC or ARC record: its headers, and as much of the block as the settings allow.
 #[derive(Debug, Clone)]
 pub struct Record {
-    /// Where the record is in the file.
+    /// The record's position in the file.
     pub span: Span,
     /// The format and its version.
     pub format: Format,
     /// The kind of the record.
     pub kind: Kind,
-    /// Header fields in file order (for ARC: the header line's fields under WARC's names).
+    /// Header fields in file order (for ARC: the fields of the header line under WARC names).
     pub headers: Headers,
     /// The first bytes of the block, at most `ReaderSettings::body_bytes_max`.
     pub body: Vec<u8>,
-    /// Length of the whole block in bytes, including what is not kept.
+    /// Length of the whole block in bytes, including bytes that are not in `body`.
     pub body_length: u64,
-    /// SHA-1 of the payload after transfer decoding, in Base32. It is computed while reading, and only if it
-    /// cannot be computed from `body` (because that is not the whole block) and no payload digest is
+    /// SHA-1 of the payload after transfer decoding, in Base32. Computed while reading, and only if
+    /// it cannot be computed from `body` (which is not the whole block) and no payload digest is
     /// declared.
     pub payload_sha1: Option<String>,
-    /// Defects that do not prevent use (wrong length, digest mismatch, missing line ends, cut).
+    /// Defects that do not prevent use (wrong length, digest mismatch, missing line ends,
+    /// truncation).
     pub defects: Vec<Defect>,
 }
 
 impl Record {
-    /// Whether `body` holds the whole block.
+    /// Reports whether `body` is the whole block.
     pub fn body_is_whole(&self) -> bool {
         self.body.len() as u64 == self.body_length
     }
 
-    /// Returns `WARC-Target-URI` (for ARC: the URL of the record), without the angle brackets that some
-    /// writers put around it.
+    /// Returns `WARC-Target-URI` (for ARC: the URL of the record), without the angle brackets that
+    /// some writers add.
     pub fn target(&self) -> Option<&str> {
         let target = self.headers.get("WARC-Target-URI")?;
         let bare = target.strip_prefix('<').and_then(|t| t.strip_suffix('>'));
         Some(bare.unwrap_or(target))
     }
 
-    /// Whether the block is an HTTP message: by its `Content-Type`, or (for ARC, or if nothing is declared)
-    /// by its first bytes.
+    /// Reports whether the block is an HTTP message: by its `Content-Type`, or by its first bytes
+    /// for ARC and for records without this field.
     pub fn is_http(&self) -> bool {
         is_http(self.format, self.kind, &self.headers, &self.body)
     }
@@ -82,10 +83,11 @@ pub enum Format {
     Arc(u8),
 }
 
-/// WARC-Type; ARC documents are `Response` (or `Warcinfo` for the file header).
+/// The type of a record (`WARC-Type`). ARC documents are `Response` (or `Warcinfo` for the file
+/// header).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-#[allow(missing_docs)] // the variants are WARC's own words
+#[allow(missing_docs)] // variants have WARC's names
 pub enum Kind {
     Warcinfo,
     Response,
@@ -99,7 +101,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind, in the order they are printed.
+    /// All kinds, in the order in which they are printed.
     pub const ALL: [Kind; 9] = [
         Kind::Warcinfo,
         Kind::Response,
@@ -112,7 +114,7 @@ impl Kind {
         Kind::Unknown,
     ];
 
-    /// Returns the word of `WARC-Type`.
+    /// Returns the value of `WARC-Type`.
     pub fn as_str(self) -> &'static str {
         match self {
             Kind::Warcinfo => "warcinfo",
@@ -127,7 +129,7 @@ impl Kind {
         }
     }
 
-    /// Reads `WARC-Type`, compared without case. An unknown word gives [`Kind::Unknown`].
+    /// Parses `WARC-Type`, ignoring case. An unknown value gives [`Kind::Unknown`].
     pub fn parse(word: &str) -> Kind {
         let known = Kind::ALL
             .into_iter()

@@ -1,8 +1,8 @@
 //! Digests of blocks and payloads, computed while the block is read.
 //!
-//! The payload of an HTTP record is the part after the HTTP header; that of any other record is the block.
-//! Archives compute the payload digest over the payload as stored or with the chunk sizes removed; both are
-//! accepted.
+//! The payload of an HTTP record is the part after the HTTP header; the payload of any other record
+//! is the block. Archives compute the payload digest over the payload either as stored or without
+//! chunk sizes; both are accepted.
 
 use crate::reason;
 use crate::record::digest::{Algorithm, Declared, Hasher, base32};
@@ -11,8 +11,8 @@ use crate::record::http::{Dechunker, HTTP_HEADER_BYTES_MAX, http_header_length, 
 use crate::record::{Kind, Record};
 use crate::span::Defect;
 
-/// Returns the payload of a record whose body is complete, as stored: the part after the HTTP header for an
-/// HTTP record.
+/// Returns the payload as stored of a record with a complete body: for HTTP, the part after the
+/// HTTP header.
 pub fn payload(record: &Record) -> &[u8] {
     match record.is_http() {
         true => http_header_length(&record.body).map_or(&[], |length| &record.body[length..]),
@@ -20,11 +20,11 @@ pub fn payload(record: &Record) -> &[u8] {
     }
 }
 
-/// Returns the SHA-1 in Base32 of the payload after transfer decoding (docs/views.md, for records that
-/// declare no digest).
+/// Returns the SHA-1 in Base32 of the payload after transfer decoding (docs/views.md, for records
+/// that declare no digest).
 ///
-/// It is the digest computed while reading (see [`Record::payload_sha1`]) if there is one, and else that of
-/// the body, as far as it was kept.
+/// This is the digest computed while reading (see [`Record::payload_sha1`]) if available. Otherwise
+/// it is computed from the stored part of the body.
 pub fn payload_digest(record: &Record) -> String {
     if let Some(digest) = &record.payload_sha1 {
         return digest.clone();
@@ -37,10 +37,10 @@ pub fn payload_digest(record: &Record) -> String {
 /// Computes both digests of a payload while the block arrives in pieces.
 pub(crate) struct PayloadHashers {
     stored: Hasher,
-    /// Used only if the HTTP header says chunked.
+    /// Used only if the HTTP header declares chunked encoding.
     decoded: Option<(Dechunker, Hasher)>,
-    /// The HTTP header as far as it has arrived, until its end is found. A header without an end has no
-    /// payload.
+    /// The part of the HTTP header that has arrived, until its end is found. If a header has no
+    /// end, there is no payload.
     header: Option<Vec<u8>>,
 }
 
@@ -63,8 +63,8 @@ impl PayloadHashers {
         let Some(header) = &mut self.header else {
             return self.hash(piece);
         };
-        // The end may lie across two pieces. Searching from the start again is cheap, because headers are
-        // small.
+        // The header's end may span two pieces. Searching from the start again is cheap, because
+        // headers are small.
         let before = header.len();
         if before >= HTTP_HEADER_BYTES_MAX {
             return;
@@ -74,7 +74,7 @@ impl PayloadHashers {
             return;
         };
         if says_chunked(&header[..length]) {
-            // The two digests differ only from here on: the header itself is in neither of them.
+            // The two digests differ only from here on: neither includes the header.
             self.decoded = Some((Dechunker::new(), self.stored.clone()));
         }
         self.header = None;
@@ -101,18 +101,18 @@ impl PayloadHashers {
     }
 }
 
-/// The digests to compute for one record.
+/// The digests to compute for a record.
 #[derive(Default)]
 pub(crate) struct Checks {
     block: Option<(Declared, Hasher)>,
     payload: Option<(Declared, PayloadHashers)>,
-    /// Used for a body that is not kept completely and has no declared payload digest.
+    /// Used if the body is not completely stored and has no declared payload digest.
     sha1: Option<PayloadHashers>,
 }
 
 impl Checks {
-    /// The checks for `verify_digests`. The payload of a revisit is not checked, because the record does not
-    /// contain it.
+    /// Returns the checks for `verify_digests`. The payload of a revisit is not checked, because
+    /// the record does not contain it.
     pub(crate) fn declared(headers: &Headers, kind: Kind, http: bool, defects: &mut Vec<Defect>) -> Checks {
         let mut read = |name: &str| {
             let text = headers.get(name)?;
@@ -134,13 +134,13 @@ impl Checks {
         }
     }
 
-    /// Adds the SHA-1 of the payload to what is computed.
+    /// Also computes the SHA-1 of the payload.
     pub(crate) fn with_sha1(mut self, http: bool) -> Checks {
         self.sha1 = Some(PayloadHashers::new(Algorithm::Sha1, http));
         self
     }
 
-    /// Whether there is no digest to compute.
+    /// Reports whether there are no digests to compute.
     pub(crate) fn is_idle(&self) -> bool {
         self.block.is_none() && self.payload.is_none() && self.sha1.is_none()
     }
@@ -157,7 +157,7 @@ impl Checks {
         }
     }
 
-    /// Adds the mismatches to `defects`. Returns the SHA-1 of the payload if it was wanted.
+    /// Adds mismatches to `defects`. Returns the SHA-1 of the payload if requested.
     pub(crate) fn finish(self, defects: &mut Vec<Defect>) -> Option<String> {
         if let Some((declared, hasher)) = self.block {
             let found = hasher.finish();

@@ -1,24 +1,24 @@
 //! Searches for the next record in decoded bytes that do not begin with one.
 //!
-//! A WARC record is assumed to begin wherever a version line is followed by a field, even within a line (the
-//! text before it may have been cut anywhere). An ARC record is assumed only at the start of a line whose
-//! fields all have their form. Every byte is examined a bounded number of times.
+//! A WARC record is assumed wherever a version line is followed by a field, even within a line (the
+//! text before it may have been cut anywhere). An ARC record is assumed only at the start of a line
+//! whose fields are all well-formed. Every byte is examined a bounded number of times.
 
 use memchr::{memchr, memchr_iter};
 
 use crate::record::arc::{self, LINE_BYTES_MAX, Trust};
 use crate::record::warc;
 
-/// The outcome of a search.
+/// The result of a search.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Search {
     /// A record begins at this offset.
     Found(usize),
-    /// No record begins before this offset. From there on, more bytes are needed to decide.
+    /// No record begins before this offset. More bytes are needed to decide about the rest.
     NotBefore(usize),
 }
 
-/// Searches the bytes of one frame piece by piece.
+/// Searches the bytes of a frame piece by piece.
 pub(crate) struct Searcher {
     /// Whether the next piece begins at the start of a line.
     line_start: bool,
@@ -29,12 +29,12 @@ impl Searcher {
         Searcher { line_start }
     }
 
-    /// Searches `bytes`, which must continue where the last `NotBefore` ended. With `last`, no more bytes
-    /// follow and every byte is decided.
+    /// Searches `bytes`, which must continue where the last `NotBefore` ended. With `last`, these
+    /// are the final bytes, and all of them are decided.
     pub(crate) fn search(&mut self, bytes: &[u8], last: bool) -> Search {
         let warc = search_warc(bytes, last);
         let answer = match warc {
-            // An ARC record before the WARC record is the first one.
+            // An ARC record before the WARC record comes first.
             Search::Found(at) => match self.search_arc(&bytes[..at], true) {
                 Search::Found(arc) => Search::Found(arc),
                 Search::NotBefore(_) => Search::Found(at),
@@ -76,8 +76,8 @@ impl Searcher {
 fn search_warc(bytes: &[u8], last: bool) -> Search {
     let word = warc::MAGIC.len() - 1;
     let mut from = 0;
-    // Search for the slash that ends the word: in text it is rarer than any letter of the word in either
-    // case.
+    // Search for the slash after the word: in text it is rarer than any letter of the word in
+    // either case.
     for slash in memchr_iter(b'/', bytes) {
         let at = slash.saturating_sub(word);
         if slash < word || at < from || !warc::may_be_version_line(&bytes[at..=slash]) {
@@ -98,7 +98,7 @@ fn search_warc(bytes: &[u8], last: bool) -> Search {
     }
 }
 
-/// What is at a place where a record is expected.
+/// What begins at a position where a record is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
     Warc,
@@ -108,7 +108,8 @@ pub(crate) enum Start {
     Unsure,
 }
 
-/// Decides from the first bytes at a place where a record is expected. With `last`, no more bytes follow.
+/// Decides from the first bytes what begins where a record is expected. With `last`, these are all
+/// bytes.
 pub(crate) fn start_of(bytes: &[u8], last: bool) -> Start {
     if warc::version_line(bytes).is_some() {
         return Start::Warc;
@@ -122,14 +123,14 @@ pub(crate) fn start_of(bytes: &[u8], last: bool) -> Start {
     }
 }
 
-/// Number of bytes after which [`start_of`] never returns `Unsure`.
+/// With this number of bytes, [`start_of`] never returns `Unsure`.
 pub(crate) const START_BYTES_MAX: usize = LINE_BYTES_MAX;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Feeds `bytes` in pieces of every size; the answer must not depend on it.
+    /// Checks the result for pieces of every size; it must not depend on the size.
     fn check(bytes: &[u8], expected: Option<usize>) {
         for piece in (1..40).chain([bytes.len()]) {
             let mut searcher = Searcher::new(true);

@@ -1,7 +1,7 @@
 //! The header of a WARC record (ISO 28500): a version line, fields, an empty line.
 //!
-//! The parser is tolerant: lines end in LF with any number of CR before it, names have any case, values may
-//! be folded, and lines that are no field are reported and ignored.
+//! The parser is tolerant: lines end in LF preceded by any number of CR, names have any case,
+//! values may be folded, and lines that are not fields are reported and ignored.
 
 use memchr::{memchr, memchr_iter};
 
@@ -13,20 +13,20 @@ use crate::record::headers::{Field, Headers};
 use crate::record::{Format, Kind};
 use crate::span::Defect;
 
-/// Longest version line accepted, with its line end, in bytes.
+/// Longest accepted version line in bytes, including its line end.
 pub(crate) const VERSION_LINE_BYTES_MAX: usize = 64;
 
-/// The beginning of a version line, in any case: some writers use lower case.
+/// The beginning of a version line, compared without case because some writers use lower case.
 pub(crate) const MAGIC: &[u8] = b"WARC/";
 
-/// Returns whether `bytes` begin like a version line, as far as they go.
+/// Returns whether `bytes`, as far as they go, begin like a version line.
 pub(crate) fn may_be_version_line(bytes: &[u8]) -> bool {
     let prefix = bytes.len().min(MAGIC.len());
     bytes[..prefix].eq_ignore_ascii_case(&MAGIC[..prefix])
 }
 
-/// Returns the format and length of the version line at the start of `bytes`, or `None` if there is none or
-/// it is not complete.
+/// Parses the version line at the start of `bytes`. Returns the format and the length of the line,
+/// or `None` if there is no complete version line.
 pub(crate) fn version_line(bytes: &[u8]) -> Option<(Format, usize)> {
     let (magic, rest) = bytes.split_at_checked(MAGIC.len())?;
     if !magic.eq_ignore_ascii_case(MAGIC) {
@@ -43,8 +43,8 @@ pub(crate) fn version_line(bytes: &[u8]) -> Option<(Format, usize)> {
     ended.then_some((Format::Warc(major, minor), length))
 }
 
-/// Returns whether a version line is here and the next line begins like a field (`name:`). A record that is
-/// found where none was expected must fulfil this.
+/// Returns whether a version line is here and the next line begins like a field (`name:`). Required
+/// of a record that is found where none was expected.
 pub(crate) fn plausible(bytes: &[u8]) -> bool {
     let Some((_, length)) = version_line(bytes) else {
         return false;
@@ -53,8 +53,9 @@ pub(crate) fn plausible(bytes: &[u8]) -> bool {
     name > 1 && bytes.get(length + name) == Some(&b':')
 }
 
-/// Fields that most records have, and none has twice. If they come again behind a version line within a line, another
-/// record begins there: this one was cut within that line. Else it is the end of a value, such as a URL.
+/// Fields that most records have exactly once. If one is repeated after a version line within a
+/// line, the header was cut in that line and another record begins there. Otherwise the version
+/// line is the end of a value, such as a URL.
 const ONCE: [&str; 6] = [
     "WARC-Type",
     "WARC-Record-ID",
@@ -67,7 +68,7 @@ const ONCE: [&str; 6] = [
 /// Number of bytes from the start of a version line that [`plausible`] may need.
 pub(crate) const PLAUSIBLE_BYTES: usize = VERSION_LINE_BYTES_MAX + 128;
 
-/// Parses the header at the start of `bytes`. The memory of `headers` is reused.
+/// Parses the header at the start of `bytes`. Reuses the memory of `headers`.
 pub(crate) fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
     let Some((format, version_length)) = version_line(bytes) else {
         return Parsed::Invalid(1, Defect::new(reason::JUNK, "not a WARC version line"));
@@ -77,7 +78,7 @@ pub(crate) fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
         ..Lines::default()
     };
     let mut position = version_length;
-    // Version lines within lines: where they begin, and how many fields come before them.
+    // Version lines within lines: their positions, and the number of fields before each.
     let mut within: Vec<(usize, usize)> = Vec::new();
     loop {
         let Some(length) = memchr(b'\n', &bytes[position..]) else {
@@ -95,7 +96,7 @@ pub(crate) fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
             return another_begins(position);
         }
         let is_field = lines.add(line, position);
-        // Few lines end in a digit, but those in which another record may begin do.
+        // Few lines end in a digit, but a line in which another record begins always does.
         if line.last().is_some_and(u8::is_ascii_digit) {
             if is_arc_header(line, &bytes[position..]) {
                 return another_begins(position);
@@ -122,7 +123,7 @@ pub(crate) fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
     finish(format, headers, lines, position, is_text)
 }
 
-/// The lines of a header: where its fields are, and which lines are invalid.
+/// The lines of a header: the positions of its fields, and the invalid lines.
 #[derive(Default)]
 struct Lines {
     fields: Vec<Field>,
@@ -154,8 +155,8 @@ impl Lines {
         true
     }
 
-    /// Returns whether a field that a record has only once is among the first `count` fields and again behind them: then
-    /// these are the fields of another record.
+    /// Returns whether a field that a record has only once is among the first `count` fields and
+    /// again among the others. If so, the others belong to another record.
     fn begin_anew_behind(&self, count: usize, header: &[u8]) -> bool {
         let name = |field: &Field| &header[field.name.0 as usize..field.name.1 as usize];
         let (before, behind) = self.fields.split_at(count);
@@ -168,7 +169,7 @@ impl Lines {
         })
     }
 
-    /// Puts the fields into `headers`. Returns whether the header is UTF-8.
+    /// Stores the fields in `headers`. Returns whether the header is UTF-8.
     fn write_into(&mut self, header: &[u8], headers: &mut Headers) -> bool {
         let fields = std::mem::take(&mut self.fields);
         let text = std::str::from_utf8(header);
@@ -191,18 +192,18 @@ impl Lines {
     }
 }
 
-/// Returns the range of a part of the header without the blanks around it; `position` is where the part
-/// begins.
+/// Returns the range of a part of the header without surrounding blanks; `position` is where the
+/// part begins.
 fn trimmed(part: &[u8], position: usize) -> (u32, u32) {
     let start = position + part.len() - part.trim_ascii_start().len();
     (start as u32, (start + part.trim_ascii().len()) as u32)
 }
 
-/// Returns where within the line of `length` bytes at `position` (not at its start) a record may begin: where a version line
-/// reaches to its end, and a field follows.
+/// Returns where a record may begin within the line of `length` bytes at `position` (not at its
+/// start): where a version line extends to the end of the line, and a field follows.
 pub(crate) fn record_within(bytes: &[u8], position: usize, length: usize) -> Option<usize> {
     let line = &bytes[position..position + length];
-    // The versions that there are: 1.0, 1.1, 0.17, 0.18.
+    // The existing versions are 1.0, 1.1, 0.17 and 0.18.
     let slash = [4, 5]
         .into_iter()
         .filter_map(|behind| line.len().checked_sub(behind))
@@ -211,14 +212,16 @@ pub(crate) fn record_within(bytes: &[u8], position: usize, length: usize) -> Opt
     plausible(&bytes[at..]).then_some(at)
 }
 
-/// Whether a line, with which `bytes` begin, is the header of an ARC record, which has at least five fields.
+/// Reports whether the line at the start of `bytes` is the header of an ARC record, which has at
+/// least five fields.
 fn is_arc_header(line: &[u8], bytes: &[u8]) -> bool {
     line.len() > 24
         && memchr_iter(b' ', line).nth(3).is_some()
         && arc::is_header(bytes, Trust::Searching) == Some(true)
 }
 
-/// A header that is cut within, so that after so many bytes another record begins.
+/// Returns the result for a header that is cut, so that another record begins after this many
+/// bytes.
 pub(crate) fn another_begins(position: usize) -> Parsed {
     let detail = format!("another record begins {position} bytes into this header");
     Parsed::Invalid(position, Defect::new(reason::TRUNCATED_HEADER, detail))
@@ -230,7 +233,7 @@ fn too_long(bytes: usize) -> Parsed {
 }
 
 fn finish(format: Format, headers: &mut Headers, lines: Lines, length: usize, is_text: bool) -> Parsed {
-    // One pass over the fields finds all that is needed here.
+    // One pass over the fields finds everything needed here.
     let (mut kind, mut declared, mut date) = (None, None, None);
     for (name, value) in headers.iter() {
         match name.len() {
@@ -289,7 +292,7 @@ fn block_length(declared: Option<&str>, defects: &mut Vec<Defect>) -> BlockLengt
     }
 }
 
-/// Reads a length in decimal digits. 19 digits always fit in 64 bits.
+/// Parses a length in decimal digits. 19 digits always fit in 64 bits.
 pub(crate) fn parse_length(text: &[u8]) -> Option<u64> {
     if text.is_empty() || text.len() > 19 {
         return None;

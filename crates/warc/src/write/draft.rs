@@ -1,4 +1,5 @@
-//! A record to be written: kind, header fields and block. Digests and id are computed when it is written.
+//! A record to be written: kind, header fields and block. Digests and id are computed when it is
+//! written.
 
 use crate::record::digest::sha1_base32;
 use crate::record::headers::Headers;
@@ -9,7 +10,8 @@ use crate::record::{Kind, Record};
 ///
 /// ```
 /// let http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>hello".to_vec();
-/// let draft = warc::Draft::response("http://example.com/", 0, http).field("WARC-IP-Address", "127.0.0.1");
+/// let draft = warc::Draft::response("http://example.com/", 0, http)
+///     .field("WARC-IP-Address", "127.0.0.1");
 /// let mut writer = warc::Writer::new(Vec::new(), warc::Compression::GZIP).unwrap();
 /// let span = writer.write(&draft).unwrap();
 /// assert_eq!(span.offset, 0);
@@ -25,7 +27,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Makes a record of any kind; `date_ms` is in milliseconds since 1970.
+    /// Creates a record of any kind; `date_ms` is in milliseconds since 1970.
     pub fn new(kind: Kind, date_ms: i64, block: Vec<u8>) -> Draft {
         let mut fields = Headers::new();
         fields.push("WARC-Date", &format::date::iso_short(date_ms));
@@ -45,7 +47,7 @@ impl Draft {
             .field("Content-Type", content_type)
     }
 
-    /// Makes an HTTP response: `block` contains status line, headers, empty line and body.
+    /// Creates an HTTP response: `block` contains status line, headers, empty line and body.
     pub fn response(url: &str, date_ms: i64, block: Vec<u8>) -> Draft {
         let start = http_header_length(&block);
         let draft = Draft::of_url(
@@ -61,7 +63,7 @@ impl Draft {
         }
     }
 
-    /// Makes an HTTP request: `block` contains the whole message.
+    /// Creates an HTTP request: `block` contains the whole message.
     pub fn request(url: &str, date_ms: i64, block: Vec<u8>) -> Draft {
         Draft::of_url(
             Kind::Request,
@@ -72,7 +74,7 @@ impl Draft {
         )
     }
 
-    /// Makes a resource: content without an HTTP header.
+    /// Creates a resource: content without an HTTP header.
     pub fn resource(url: &str, date_ms: i64, content_type: &str, block: Vec<u8>) -> Draft {
         Draft {
             payload_start: Some(0),
@@ -80,18 +82,18 @@ impl Draft {
         }
     }
 
-    /// Makes a metadata record of a URL, for example a WAT record.
+    /// Creates a metadata record of a URL, for example a WAT record.
     pub fn metadata(url: &str, date_ms: i64, content_type: &str, block: Vec<u8>) -> Draft {
         Draft::of_url(Kind::Metadata, url, date_ms, content_type, block)
     }
 
-    /// Makes a conversion, for example the plain text of a WET record.
+    /// Creates a conversion, for example the plain text of a WET record.
     pub fn conversion(url: &str, date_ms: i64, content_type: &str, block: Vec<u8>) -> Draft {
         Draft::of_url(Kind::Conversion, url, date_ms, content_type, block)
     }
 
-    /// Makes a revisit of unchanged content: only the HTTP header, and the payload digest (`sha1:...`) of the
-    /// record that it repeats.
+    /// Creates a revisit of unchanged content, with only the HTTP header and the payload digest
+    /// (`sha1:...`) of the record that it repeats.
     pub fn revisit(url: &str, date_ms: i64, payload_digest: &str, http_header: Vec<u8>) -> Draft {
         let profile = "http://netpreserve.org/warc/1.0/revisit/identical-payload-digest";
         let draft = Draft::of_url(
@@ -106,7 +108,7 @@ impl Draft {
             .field("WARC-Payload-Digest", payload_digest)
     }
 
-    /// Makes a warcinfo record, which describes the file: lines of `name: value`.
+    /// Creates a warcinfo record, which describes the file with lines of `name: value`.
     pub fn warcinfo(date_ms: i64, fields: &[(&str, &str)]) -> Draft {
         let lines = fields.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
         let draft = Draft::new(Kind::Warcinfo, date_ms, lines.collect::<String>().into_bytes());
@@ -123,7 +125,7 @@ impl Draft {
         self
     }
 
-    /// Leaves digests out: this is faster, for generated data.
+    /// Omits digests, which is faster for generated data.
     pub fn without_digests(mut self) -> Draft {
         self.digests = false;
         self
@@ -134,7 +136,8 @@ impl Draft {
         self.block
     }
 
-    /// Appends the record as in an uncompressed file. `ordinal` makes the ids of equal records different.
+    /// Appends the record as in an uncompressed file. `ordinal` makes the ids of equal records
+    /// differ.
     pub(crate) fn encode(&self, ordinal: u64, into: &mut Vec<u8>) {
         let mut header = String::with_capacity(512);
         header.push_str("WARC/1.1\r\n");
@@ -154,7 +157,8 @@ impl Draft {
             );
         }
         for (name, value) in self.fields.iter() {
-            // The length of the block is computed below; one from a record that was read may be wrong.
+            // The length of the block is computed below; the field of a record that was read may be
+            // wrong.
             if !name.eq_ignore_ascii_case("Content-Length") {
                 put(name, value);
             }
@@ -176,18 +180,20 @@ impl Draft {
         into.extend_from_slice(header.as_bytes());
         into.extend_from_slice(b"\r\n");
         into.extend_from_slice(&self.block);
-        // Two line ends follow every block (WARC 1.1, clause 4); they do not count in Content-Length.
+        // Two line ends follow every block (WARC 1.1, clause 4). Content-Length does not include
+        // them.
         into.extend_from_slice(b"\r\n\r\n");
     }
 
-    /// Computes the id from the content, so that writing the same records again gives the same bytes.
+    /// Computes the id from the content, so that writing the same records again gives the same
+    /// bytes.
     fn record_id(&self, ordinal: u64, block_digest: &str) -> String {
         let url = self.fields.get("WARC-Target-URI").unwrap_or_default();
         let date = self.fields.get("WARC-Date").unwrap_or_default();
         let seed = format!("{ordinal}\n{}\n{url}\n{date}\n{block_digest}", self.kind.as_str());
         let mut id = [0; 16];
         id.copy_from_slice(&<sha1::Sha1 as sha1::Digest>::digest(seed.as_bytes())[..16]);
-        // Version 8 and the variant bits (RFC 9562): a UUID by a rule of the application.
+        // Version 8 and the variant bits (RFC 9562): a UUID defined by the application.
         id[6] = id[6] & 0x0f | 0x80;
         id[8] = id[8] & 0x3f | 0x80;
         let hex = data_encoding::HEXLOWER.encode(&id);
@@ -197,8 +203,8 @@ impl Draft {
 }
 
 impl From<Record> for Draft {
-    /// Makes a draft from a record that was read: its fields and digests stay unchanged. The body must be
-    /// complete.
+    /// Creates a draft from a record that was read, with its fields and digests unchanged. The body
+    /// must be complete.
     fn from(record: Record) -> Draft {
         Draft {
             kind: record.kind,

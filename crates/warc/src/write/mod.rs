@@ -1,4 +1,4 @@
-//! Writes records, each in a gzip member, zstd or LZ4 frame of its own, or uncompressed.
+//! Writes records, each in a separate gzip member, zstd or LZ4 frame, or uncompressed.
 
 pub(crate) mod draft;
 
@@ -11,10 +11,10 @@ use crate::container::codec::Encode;
 use crate::span::Span;
 use crate::write::draft::Draft;
 
-/// Records of up to this number of bytes are compressed in memory, which is quicker.
+/// Records of up to this number of bytes are compressed in memory, which is faster.
 const AT_ONCE_BYTES_MAX: u64 = 1 << 20;
 
-/// Writes records to `W`, one after the other. It reuses the compressor and all memory.
+/// Writes records to `W`, one after the other. Reuses the compressor and all memory.
 pub struct Writer<W: Write> {
     out: W,
     encoder: Box<dyn Encode>,
@@ -27,7 +27,7 @@ pub struct Writer<W: Write> {
 }
 
 impl Writer<BufWriter<File>> {
-    /// Creates (or empties) a file.
+    /// Creates a file, or empties an existing one.
     pub fn create(path: &Path, compression: Compression) -> io::Result<Writer<BufWriter<File>>> {
         Writer::new(
             BufWriter::with_capacity(1 << 20, File::create(path)?),
@@ -53,7 +53,7 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// Writes one record. Returns its place in the file.
+    /// Writes one record. Returns its position in the file.
     pub fn write(&mut self, draft: &Draft) -> io::Result<Span> {
         self.plain.clear();
         draft.encode(self.records, &mut self.plain);
@@ -61,7 +61,7 @@ impl<W: Write> Writer<W> {
         self.write_plain_buffer()
     }
 
-    /// Writes one record in the form that it has in an uncompressed file (header, block and line ends).
+    /// Writes one record, given as in an uncompressed file (header, block and line ends).
     pub fn write_encoded(&mut self, record: &[u8]) -> io::Result<Span> {
         self.plain.clear();
         self.plain.extend_from_slice(record);
@@ -69,12 +69,12 @@ impl<W: Write> Writer<W> {
         self.write_plain_buffer()
     }
 
-    /// Writes one record in the form that it has in an uncompressed file, of `bytes` bytes, which are read piece by piece.
-    /// Memory does not depend on their number.
+    /// Writes one record of `bytes` bytes, given as in an uncompressed file and read piece by
+    /// piece. The memory used does not depend on its size.
     ///
     /// # Errors
-    /// Those of `record` and of the output, and one of kind `InvalidData` if `record` has not `bytes` bytes. A part of the
-    /// record may have been written then, so that the file is of no use.
+    /// Errors of `record` and of the output; `InvalidData` if `record` does not have `bytes` bytes.
+    /// After an error, part of the record may have been written, so the file is unusable.
     pub fn write_from(&mut self, mut record: impl Read, bytes: u64) -> io::Result<Span> {
         self.records += 1;
         if bytes <= AT_ONCE_BYTES_MAX {
@@ -99,7 +99,7 @@ impl<W: Write> Writer<W> {
         Ok(span)
     }
 
-    /// Number of stored bytes written so far.
+    /// Returns the number of stored bytes written so far.
     pub fn position(&self) -> u64 {
         self.offset
     }
@@ -133,7 +133,7 @@ fn has_length(found: u64, expected: u64) -> io::Result<()> {
     }
 }
 
-/// Counts what is written.
+/// Counts the bytes written.
 struct Counting<'a, W> {
     out: &'a mut W,
     bytes: u64,

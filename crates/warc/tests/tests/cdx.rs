@@ -1,4 +1,4 @@
-//! Offsets and lengths of records against indexes made by others.
+//! Compares offsets and lengths of records with indexes made by other programs.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use warc::Kind;
 
 use super::support::{Seen, data, read, settings};
 
-/// Offset and length of every record a capture index would list.
+/// Returns offset and length of every record that a capture index would list.
 fn spans_of(name: &str, kinds: &[Kind]) -> Option<BTreeMap<u64, u64>> {
     let file = std::fs::File::open(data(name)?).expect("opens");
     let entries = read(file, settings());
@@ -36,11 +36,12 @@ fn iana_agrees_with_its_cdxj() {
     for (offset, length) in &listed {
         assert_eq!(spans.get(offset), Some(length), "record at {offset}");
     }
-    // The index leaves out nothing but answers with status 204 or without content type: all are there.
+    // The index omits only responses with status 204 or without content type, and this file has no
+    // such responses.
     assert_eq!(spans.len(), listed.len());
 }
 
-/// Lines of a space-separated index whose next to last columns are length and offset.
+/// Checks the lines of a space-separated index with length and offset in the next-to-last columns.
 fn check_cdx(archive: &str, index: &str) {
     let Some(spans) = spans_of(archive, &[Kind::Response, Kind::Revisit]) else {
         return;

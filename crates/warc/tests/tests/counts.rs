@@ -1,8 +1,9 @@
-//! Records per real file, against warcio 1.8.1, every difference explained; and lengths that add up.
+//! Counts the records of real files and compares with warcio 1.8.1, with every difference
+//! explained; checks that lengths add up.
 
 use super::support::{files, read, settings};
 
-/// File, records, and why warcio 1.8.1 reads another number.
+/// File, number of records, and why warcio 1.8.1 reads a different number.
 const COUNTS: &[(&str, usize, &str)] = &[
     ("CC-MAIN-2024-22.warc.paths.gz", 0, ""),
     ("blackbook.arc.gz", 300, ""),

@@ -1,4 +1,5 @@
-//! Real files cut at many places and with bytes flipped: lengths add up, and what is whole is still read.
+//! Real files cut at many positions or with flipped bytes: lengths add up, and undamaged records
+//! are still read.
 
 use super::support::{Dribble, Random, Seen, archives, read, settings};
 
@@ -8,7 +9,7 @@ fn cut_files_are_accounted_for() {
     for (name, bytes) in archives(300_000) {
         let whole = read(bytes.clone(), settings());
         if bytes.starts_with(&[0x1f, 0x8b]) && !has_member_each(&bytes, &whole) {
-            // Where records share a member, their spans say nothing about where their bytes are.
+            // If records share a member, their spans do not say where their bytes are.
             continue;
         }
         let cuts: Vec<usize> = match bytes.len() {
@@ -20,7 +21,7 @@ fn cut_files_are_accounted_for() {
         };
         for cut in cuts {
             let seen = read(bytes[..cut].to_vec(), settings());
-            // Entries that end well before the cut are as in the whole file.
+            // Entries that end well before the cut equal those of the whole file.
             let before = whole
                 .iter()
                 .filter(|entry| entry.span().end() + 20 < cut as u64)
@@ -32,13 +33,14 @@ fn cut_files_are_accounted_for() {
     }
 }
 
-/// Whether each entry is a record in a gzip member of its own.
+/// Returns whether each entry is a record in a separate gzip member.
 fn has_member_each(bytes: &[u8], entries: &[Seen]) -> bool {
     let own = |entry: &Seen| bytes[entry.span().offset as usize..].starts_with(&[0x1f, 0x8b]);
     entries.iter().all(|entry| entry.is_record() && own(entry))
 }
 
-/// In a file with a record to a member, damage inside one member leaves all other records as they were.
+/// In a file with one record per member, damage inside one member leaves all other records
+/// unchanged.
 #[test]
 fn flipped_bytes_lose_no_other_record() {
     for (name, bytes) in archives(300_000) {
@@ -58,7 +60,8 @@ fn flipped_bytes_lose_no_other_record() {
                 if at as u64 >= span.offset && (at as u64) < span.end() {
                     continue;
                 }
-                // The record before damage may be followed by line ends that are gone, and is told so.
+                // The record before the damage may lack line ends, and is reported with that
+                // defect.
                 let found = seen.iter().any(|other| match (other, entry) {
                     (Seen::Record { span: a, body: x, .. }, Seen::Record { span: b, body: y, .. }) => {
                         a.offset == b.offset && x == y
@@ -71,12 +74,13 @@ fn flipped_bytes_lose_no_other_record() {
     }
 }
 
-/// In an uncompressed file, damage inside one block leaves all other records as they were.
+/// In an uncompressed file, damage inside one block leaves all other records unchanged.
 #[test]
 fn flipped_bytes_in_plain_files_lose_no_other_record() {
     for (name, bytes) in archives(300_000) {
         let plain = bytes.starts_with(b"WARC/") || bytes.starts_with(b"filedesc");
-        // The records of `warcio-bad.arc` have no lengths, and one is only a record where one is expected.
+        // The records of `warcio-bad.arc` have no lengths, and one is recognised only where a
+        // record is expected.
         if !plain || name == "warcio-bad.arc" {
             continue;
         }
@@ -89,7 +93,7 @@ fn flipped_bytes_in_plain_files_lose_no_other_record() {
             let seen = read(damaged, settings());
             for entry in whole.iter().filter(|entry| entry.is_record()) {
                 let span = entry.span();
-                // The line ends before a record tell where the one before it ends.
+                // The line ends before a record determine the end of the previous record.
                 if at as u64 + 5 >= span.offset && (at as u64) < span.end() {
                     continue;
                 }

@@ -1,4 +1,5 @@
-//! Declared digests are verified, missing ones computed, also of bodies that are not kept.
+//! Declared digests are verified and missing ones are computed, including those of bodies that are
+//! not stored.
 
 use warc::{Draft, Entry, Reader, ReaderSettings, Record, Writer};
 
@@ -16,17 +17,17 @@ fn read_one(draft: &Draft, body_bytes_max: u64) -> Record {
     }
 }
 
-/// A date that a crawl may have: earlier ones are marked.
+/// A date in the accepted range; earlier dates cause a defect.
 const DATE_MS: i64 = 1_400_000_000_000;
 
 const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
-/// SHA-1 of `hello`, and of the payload above as stored.
+/// SHA-1 of `hello`, the payload above after transfer decoding.
 const HELLO: &str = "VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N";
 
 #[test]
 fn either_form_of_a_chunked_payload_is_accepted() {
     let draft = || Draft::response("http://a.b/", DATE_MS, CHUNKED.to_vec());
-    // The writer's own digest is over the payload as stored.
+    // The writer computes its digest over the payload as stored.
     assert_eq!(read_one(&draft(), 1 << 20).defects, []);
     let declared = draft().field("WARC-Payload-Digest", &format!("sha1:{HELLO}"));
     assert_eq!(read_one(&declared, 1 << 20).defects, []);

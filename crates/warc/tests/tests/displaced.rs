@@ -1,4 +1,5 @@
-//! Records behind bytes of another form: cut headers and blocks, and magic numbers that begin no member.
+//! Records after foreign bytes: cut headers and blocks, and magic numbers that do not begin a
+//! member.
 
 use warc::{Compression, Writer};
 
@@ -15,7 +16,7 @@ fn every() -> impl Iterator<Item = Compression> {
     COMPRESSED.into_iter().chain([Compression::Plain])
 }
 
-/// What was expected: the targets of all records, in order.
+/// Checks the targets of all records, in order.
 fn check(file: &[u8], expected: &[&str], what: &str) -> Vec<Seen> {
     let seen = read(file.to_vec(), settings());
     let targets: Vec<&str> = seen
@@ -95,7 +96,7 @@ fn a_plain_header_that_is_cut_swallows_no_members() {
                 "{seen:?}"
             );
         }
-        // At the end of the file, and with another plain record behind the members.
+        // At the end of the file, and with another plain record after the members.
         let head = &whole.as_bytes()[..30];
         check(&[head, &a].concat(), &["a"], "before the last member");
         let file = [head, &a, &b, &record("d", b"plain")].concat();
@@ -110,7 +111,8 @@ fn a_plain_block_that_is_cut_ends_at_the_next_member() {
             .map(|target| member(target, &compression))
             .to_vec();
         let (one, all) = (members[0].len(), members.concat());
-        // The block ends inside the first, the second or the last member, or behind the file.
+        // The block ends inside the first, the second or the last member, or beyond the end of the
+        // file.
         for declared in [20, one + 30, all.len() - 5, all.len() + 1000] {
             let header = header("plain", &format!("Content-Length: {declared}\r\n"));
             let file = [header.as_bytes(), b"cut", &all].concat();
@@ -148,7 +150,7 @@ fn members_within_a_declared_block_are_content() {
                 "before a record",
             );
             assert!(body_of(&seen, "outer") == content);
-            // Also where something else, or no line end, follows the block.
+            // The same if junk follows the block, or if line ends are missing.
             let junk = [&outer[..], b"\x01\x02 junk", &next].concat();
             let seen = check(&junk, &["outer", "next"], "before junk");
             assert!(body_of(&seen, "outer") == content);
@@ -169,7 +171,7 @@ fn a_magic_number_that_begins_no_member_takes_no_record_along() {
     let magics: [&[u8]; 8] = [
         b"\x1f\x8b\x08",
         b"\x1f\x8b\x08\0\0\0\0\0\0\xff",
-        // A member header with a name, with an extra field of 256 bytes.
+        // Member headers with a name, and with an extra field of 256 bytes.
         b"\x1f\x8b\x08\x08\0\0\0\0\0\xff",
         b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\0\x01",
         b"\x28\xb5\x2f\xfd",
@@ -177,7 +179,8 @@ fn a_magic_number_that_begins_no_member_takes_no_record_along() {
         b"\x04\x22\x4d\x18\x40\x40\xc0",
         b"\x50\x2a\x4d\x18\x00\x01\x00\x00",
     ];
-    // The beginnings of frames of one block that is not compressed, without a checksum: any bytes are decoded as that block.
+    // The beginnings of frames with one uncompressed block and no checksum: any bytes are decoded
+    // as that block.
     let of_block: [&[u8]; 4] = [
         b"\x1f\x8b\x08\0\0\0\0\0\0\xff\x01\0\x01\xff\xfe",
         b"\x28\xb5\x2f\xfd\x00\x58\x61\x04\x00",
@@ -224,7 +227,7 @@ fn a_skippable_frame_between_frames_is_padding() {
         let seen = check(&file, &["a"], "at the end");
         assert!(matches!(seen[1], Seen::Padding(_)), "{seen:?}");
     }
-    // Where files were joined, the dictionary of the second holds what records are made of.
+    // In concatenated files, the dictionary of the second contains pieces of records.
     let with = Compression::Zstd {
         level: 1,
         dictionary: Some(record("dictionary", b"content")),
@@ -241,7 +244,7 @@ fn a_header_that_is_cut_takes_no_lines_of_the_next_record() {
     for version in ["WARC/1.0", "WARC/1.1", "WARC/0.18"] {
         let second = String::from_utf8(record("second", b"another block")).expect("text");
         let second = second.replace("WARC/1.0", version).into_bytes();
-        // Up to the second line nothing tells that a field begins there.
+        // Before the second line, it cannot be recognised that a field begins there.
         for cut in "WARC/1.0\r\n".len()..header_bytes {
             for compression in every() {
                 let file = stored(&[&first[..cut], &second[..]].concat(), &compression);
@@ -291,7 +294,7 @@ fn headers_of_the_other_format_end_a_header() {
     assert_eq!(quarantined(&seen), ["truncated-header"]);
 }
 
-/// A member that stores bytes without compressing them holds its record in plain bytes, too.
+/// A member that stores bytes uncompressed also contains its record as plain bytes.
 #[test]
 fn a_damaged_member_of_uncompressed_bytes_has_its_records_once() {
     let records = ["a", "b", "c"].map(|target| record(target, &target.as_bytes().repeat(3000)));
@@ -317,7 +320,8 @@ fn a_damaged_member_of_uncompressed_bytes_has_its_records_once() {
     }
 }
 
-/// The length of a plain record ends in a member, and that one, or one before it, is damaged as well.
+/// The length of a plain record ends inside a member, and this member or an earlier one is damaged
+/// as well.
 #[test]
 fn a_plain_block_that_is_cut_ends_at_the_next_member_also_where_another_is_damaged() {
     let names: Vec<String> = (0..20).map(|n| format!("m{n}")).collect();
@@ -339,7 +343,8 @@ fn a_plain_block_that_is_cut_ends_at_the_next_member_also_where_another_is_damag
     }
 }
 
-/// A record that holds records, and is whole as its digest says, with what is none behind it.
+/// A record that contains records, and is complete according to its digest, is followed by bytes
+/// that are not a record.
 #[test]
 fn a_block_that_its_digest_proves_is_whole_whatever_follows() {
     let content = [record("inner", b"one"), record("inner", b"two")].concat();

@@ -1,15 +1,17 @@
-//! A file that is still being written is read as far as it is whole, and later from there on.
+//! A file that is still being written is read up to its last complete entry, and from there on
+//! later.
 
 use super::support::{Random, archives, read, settings};
 
-/// Cut anywhere, the entries read are the first of the whole file, and reading on gives the rest.
+/// If a file is cut anywhere, the entries read are the first ones of the whole file, and reading on
+/// later gives the rest.
 #[test]
 fn a_growing_file_is_read_as_far_as_it_is_whole() {
     let mut random = Random(0x5eed_0002);
     for (name, bytes) in archives(100_000) {
         let whole = read(bytes.clone(), settings());
         if whole.iter().any(|entry| !entry.is_record()) || name.contains("trunc") {
-            // Where a file ends inside what will be junk cannot be told while it grows.
+            // While a file grows, an end inside future junk cannot be recognised.
             continue;
         }
         let cuts: Vec<usize> = match bytes.len() {

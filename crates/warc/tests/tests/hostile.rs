@@ -1,10 +1,10 @@
-//! Bytes made to break readers: no panic, no endless loop, every byte accounted for.
+//! Input made to break readers: no panic, no endless loop, and every byte is accounted for.
 
 use warc::Compression;
 
 use super::support::{Random, archives, read, settings};
 
-/// What files are made of, and what looks like it.
+/// Parts of files, and bytes that look like them.
 fn parts() -> Vec<Vec<u8>> {
     let texts: &[&[u8]] = &[
         b"WARC/1.0\r\n",
@@ -100,7 +100,7 @@ fn parts_put_together_at_random() {
                 bytes.push(random.below(256) as u8);
             }
         }
-        // Sometimes all of it in one member.
+        // Sometimes the whole file is one member.
         if random.below(4) == 0 {
             let mut writer = warc::Writer::new(Vec::new(), Compression::GZIP).expect("a writer");
             writer.write_encoded(&bytes).expect("written");
@@ -137,7 +137,7 @@ fn real_files_with_stretches_moved() {
     }
 }
 
-/// What would take quadratic time if every start were tried to its end.
+/// Input that would take quadratic time if every start were tried to its end.
 #[test]
 fn many_false_starts() {
     let many = |part: &[u8], bytes: usize| part.repeat(bytes / part.len());

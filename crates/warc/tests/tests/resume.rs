@@ -1,4 +1,4 @@
-//! Reading on from any entry's offset, and one record by its offset.
+//! Reading from any entry's offset on, and reading one record by its offset.
 
 use std::io::Read;
 use std::path::Path;
@@ -7,7 +7,7 @@ use warc::{Compression, Draft, OpenRecord, Writer, raw_at, read_at};
 
 use super::support::{Seen, archives, read, settings};
 
-/// From every entry on, the rest of the file is read as if from the start.
+/// Checks that reading from each entry on gives the same entries as reading from the start.
 fn check(name: &str, bytes: &[u8]) {
     let whole = read(bytes.to_vec(), settings());
     for (n, entry) in whole.iter().enumerate() {
@@ -15,7 +15,7 @@ fn check(name: &str, bytes: &[u8]) {
         from.start_offset = entry.span().offset;
         let rest = read(bytes.to_vec(), from);
         let same = match entry {
-            // Of junk, only its beginning tells why it is junk.
+            // The reason of junk is known only from its beginning.
             Seen::Quarantined(..) => rest[1..] == whole[n + 1..],
             _ => rest == whole[n..],
         };
@@ -36,7 +36,7 @@ fn real_files() {
     }
 }
 
-/// Records as they stand in an uncompressed file.
+/// Returns records as in an uncompressed file.
 fn plain(records: usize) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), Compression::Plain).expect("a writer");
     for n in 0..records {
@@ -52,7 +52,7 @@ fn plain(records: usize) -> Vec<u8> {
     writer.finish().expect("finished")
 }
 
-/// All of `content` in members of so many bytes each, cut wherever that is.
+/// Returns `content` in members of `bytes` bytes each, cut at any position.
 fn in_members(content: &[u8], bytes: usize, compression: Compression) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), compression).expect("a writer");
     for piece in content.chunks(bytes) {
@@ -61,7 +61,8 @@ fn in_members(content: &[u8], bytes: usize, compression: Compression) -> Vec<u8>
     writer.finish().expect("finished")
 }
 
-/// One member for all, members cut anywhere, in every container: the same records, each with its own offset.
+/// One member for all records, and members cut anywhere, in every container: the same records, each
+/// with a different offset.
 #[test]
 fn members_that_hold_many_records_or_parts_of_one() {
     let records = 150;
@@ -93,7 +94,8 @@ fn members_that_hold_many_records_or_parts_of_one() {
     }
 }
 
-/// Target and body; line ends may lie in another member, which is noted.
+/// Returns target and body only. The line ends may be in a different member, which is reported as a
+/// defect.
 fn without_place(entry: Seen) -> (Option<String>, Vec<u8>) {
     match entry {
         Seen::Record { target, body, .. } => (target, body),
@@ -101,7 +103,7 @@ fn without_place(entry: Seen) -> (Option<String>, Vec<u8>) {
     }
 }
 
-/// Every record by its offset, parsed and as a file of its own.
+/// Checks every record by its offset, both parsed and as a separate file.
 fn check_each(path: &Path) {
     let whole = read(std::fs::File::open(path).expect("opens"), settings());
     for entry in &whole {
@@ -158,7 +160,7 @@ fn check_each(path: &Path) {
     }
 }
 
-/// The block read piece by piece is the block kept whole.
+/// Checks that the block read piece by piece equals the block read at once.
 fn check_opened(path: &Path, offset: u64, length: u64, body: &[u8]) {
     let file = std::sync::Arc::new(std::fs::File::open(path).expect("opens"));
     let mut opened = OpenRecord::open(file, "x", offset, length).expect("a record");

@@ -1,10 +1,11 @@
-//! Where the real files are, how they are read to their end, and bytes made from a seed.
+//! Access to the real files, reading them to their end, and pseudorandom bytes.
 
 use std::path::{Path, PathBuf};
 
 use warc::{Entry, Input, Kind, Reader, ReaderSettings, Span};
 
-/// A file of the folder of real archive files, or `None` (with one visible line) where that is missing.
+/// Returns a file in the folder of real archive files, or `None` (with one visible line) if the
+/// folder is missing.
 pub(crate) fn data(name: &str) -> Option<PathBuf> {
     let given = std::env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
     let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
@@ -16,7 +17,7 @@ pub(crate) fn data(name: &str) -> Option<PathBuf> {
     found.map(|place| place.join(name))
 }
 
-/// All real files of a folder, by name.
+/// Returns all real files of a folder, by name.
 pub(crate) fn files(folder: &str) -> Vec<PathBuf> {
     let Some(folder) = data(folder) else {
         return Vec::new();
@@ -27,7 +28,8 @@ pub(crate) fn files(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Every real archive file (indexes and path lists left out) of at most so many bytes, with its content.
+/// Returns every real archive file (without indexes and path lists) of at most `bytes_max` bytes,
+/// with its content.
 pub(crate) fn archives(bytes_max: u64) -> Vec<(String, Vec<u8>)> {
     let folders = ["crawls", "edge", "commoncrawl"];
     let all = folders.into_iter().flat_map(files);
@@ -44,7 +46,7 @@ pub(crate) fn archives(bytes_max: u64) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// What a test compares of an entry.
+/// The properties of an entry that tests compare.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Seen {
     Record {
@@ -75,8 +77,8 @@ pub(crate) fn settings() -> ReaderSettings {
     ReaderSettings::default()
 }
 
-/// Reads any input to its end, checking that entries follow one another from the start offset on and, unless
-/// the file is growing, that they reach the end of the file.
+/// Reads an input to its end. Checks that entries follow one another from the start offset on and,
+/// unless the file is growing, that they reach the end of the file.
 pub(crate) fn read(input: impl Input + 'static, settings: ReaderSettings) -> Vec<Seen> {
     let (growing, mut position) = (settings.growing, settings.start_offset);
     let mut reader = Reader::from_input(Box::new(input), "memory", settings).expect("opens");
@@ -96,7 +98,7 @@ pub(crate) fn read(input: impl Input + 'static, settings: ReaderSettings) -> Vec
                     body: record.body.clone(),
                     reasons: record.defects.iter().map(|defect| defect.reason).collect(),
                 };
-                // Every other record is read into memory with the content of earlier ones.
+                // Every other record reuses memory that holds the content of earlier records.
                 if all.len().is_multiple_of(2) {
                     reader.recycle(record);
                 }
@@ -115,7 +117,7 @@ pub(crate) fn read(input: impl Input + 'static, settings: ReaderSettings) -> Vec
     all
 }
 
-/// Numbers from a seed (xorshift).
+/// Pseudorandom numbers (xorshift).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -127,7 +129,7 @@ impl Random {
     }
 }
 
-/// Gives at most so many bytes a call, as a slow disk may.
+/// Returns at most this many bytes with each call, as a slow disk may.
 pub(crate) struct Dribble(pub(crate) Vec<u8>, pub(crate) usize);
 
 impl Input for Dribble {

@@ -1,4 +1,5 @@
-//! Records whose declared length reaches over the records after them, or not to their end.
+//! Records whose declared length extends over the following records, or ends before their block
+//! does.
 
 use warc::Compression;
 
@@ -12,7 +13,7 @@ fn record(name: &str, declared: usize, body: &str) -> String {
     )
 }
 
-/// Reads the records plain and in one member of each container; gives target, body and reasons of each.
+/// Checks target, body and reasons of each record, plain and in one member of each container.
 fn check(records: &[String], expected: &[(&str, &str, &[&str])]) {
     let content = records.concat().into_bytes();
     let zstd = Compression::Zstd {

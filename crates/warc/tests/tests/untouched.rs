@@ -1,6 +1,7 @@
-//! Files of every form, damaged at random places: each record that the damage does not touch is found, whole and at its place.
+//! Files of every form, damaged at random positions: each record not touched by the damage is
+//! found, complete and at its position.
 //!
-//! The model knows where every record is stored, and moves these places as the damage does.
+//! The model knows where every record is stored, and moves these positions with the damage.
 
 use warc::{Compression, Writer};
 
@@ -11,19 +12,20 @@ const ZSTD: Compression = Compression::Zstd {
     dictionary: None,
 };
 
-/// Damaged files of each form.
+/// Number of damaged files of each form.
 const CASES: u64 = 800;
 
-/// A stretch of the file: an uncompressed record, or a compressed member with its records.
+/// A part of the file: an uncompressed record, or a compressed member with its records.
 struct Piece {
     stored: Vec<u8>,
     /// Target and block of each record.
     records: Vec<(String, Vec<u8>)>,
-    /// Whether a line end before it must be there: an ARC record is found only at the start of a line.
+    /// Whether it must be preceded by a line end: an ARC record is found only at the start of a
+    /// line.
     needs_line_end: bool,
 }
 
-/// How a file is built.
+/// The form of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Plain,
@@ -31,7 +33,7 @@ enum Form {
     Zstd,
     ZstdWithDictionary,
     Lz4,
-    /// Compressed or not, anew for each record.
+    /// Compressed or not, chosen for each record.
     Mixed,
     PlainArc,
     GzipArc,
@@ -54,7 +56,8 @@ fn compressed(content: &[u8], compression: &Compression) -> Vec<u8> {
     writer.finish().expect("finished")
 }
 
-/// Text, or (unless `only_text`) bytes that do not compress, or a file of records, which is nothing but content in a record.
+/// Returns text or (unless `only_text`) incompressible bytes or a file of records, which is only
+/// content inside a record.
 fn block(random: &mut Random, only_text: bool) -> Vec<u8> {
     match random.below(if only_text { 4 } else { 6 }) {
         0 => Vec::new(),
@@ -94,7 +97,7 @@ fn arc_record(target: &str, block: &[u8]) -> Vec<u8> {
     [header.as_bytes(), block, b"\n"].concat()
 }
 
-/// Builds pieces, and the compression of the file's first bytes.
+/// Returns the first bytes of the file, and its pieces.
 fn pieces(form: Form, random: &mut Random) -> (Vec<u8>, Vec<Piece>) {
     let is_arc = matches!(form, Form::PlainArc | Form::GzipArc);
     let dictionary = warc_record("http://dictionary.example/", b"word1 word2 word3 <p>");
@@ -126,7 +129,8 @@ fn pieces(form: Form, random: &mut Random) -> (Vec<u8>, Vec<Piece>) {
             }
         };
         let is_plain = matches!(compression, Compression::Plain);
-        // A member that stores what it cannot compress is not told from an uncompressed record that follows where it is cut.
+        // If a member stores incompressible bytes and is cut, it cannot be distinguished from an
+        // uncompressed record that follows.
         let only_text = form == Form::Mixed && !is_plain;
         let many = match is_plain || random.below(4) > 0 {
             true => 1,
@@ -157,7 +161,8 @@ fn pieces(form: Form, random: &mut Random) -> (Vec<u8>, Vec<Piece>) {
     (head, pieces)
 }
 
-/// What damage puts into a file: nothing, noise, what looks like the beginning of a member, and cut records.
+/// Returns the bytes that replace damaged ones: none, noise, bytes that look like the beginning of
+/// a member, or cut records.
 fn foreign(form: Form, random: &mut Random) -> Vec<u8> {
     let record = warc_record("http://foreign.example/", b"foreign block, foreign block");
     let cut = |random: &mut Random, bytes: &[u8]| bytes[..random.below(bytes.len())].to_vec();
@@ -181,7 +186,8 @@ fn foreign(form: Form, random: &mut Random) -> Vec<u8> {
                 b"\x04\x22\x4d\x18",
                 b"\x04\x22\x4d\x18\x40\x40\xc0",
                 b"\x50\x2a\x4d\x18\x00\x01\x00\x00",
-                // Frames of a block that is not compressed: what follows is decoded as it is, also uncompressed records.
+                // Frames with an uncompressed block: the following bytes, including uncompressed
+                // records, are decoded unchanged.
                 b"\x28\xb5\x2f\xfd\x04\x00\xf9\x13\x00",
                 b"\x28\xb5\x2f\xfd\x00\x58\xf8\x03\x00",
             ];
@@ -195,7 +201,7 @@ fn foreign(form: Form, random: &mut Random) -> Vec<u8> {
     }
 }
 
-/// Whether something may begin in the first bytes, or the file ends.
+/// Returns whether something may begin in these bytes, or the file ends.
 fn begins(bytes: &[u8]) -> bool {
     let starts: [&[u8]; 5] = [
         b"WARC/",
@@ -211,7 +217,7 @@ fn begins(bytes: &[u8]) -> bool {
             .any(|start| first.windows(start.len()).any(|window| window == *start))
 }
 
-/// Damages a file, and checks that all is found that the damage does not touch.
+/// Damages a file, and checks that everything not touched by the damage is found.
 fn check(form: Form, seed: u64) {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (form as u64 + 1));
     let (head, pieces) = pieces(form, &mut random);
@@ -221,7 +227,7 @@ fn check(form: Form, seed: u64) {
         file.extend(&piece.stored);
         borders.push(file.len());
     }
-    // The bytes from `from` to `to` are replaced. Often the damage begins or ends between two pieces.
+    // Replaces the bytes from `from` to `to`. The damage often begins or ends between two pieces.
     let mut place = || match random.below(2) {
         0 => borders[random.below(borders.len())],
         _ => head.len() + random.below(file.len() - head.len() + 1),
@@ -234,7 +240,8 @@ fn check(form: Form, seed: u64) {
     };
     let with = foreign(form, &mut random);
     let damaged = [&file[..from], &with, &file[to..]].concat();
-    // The length of the record that the damage begins in may lead, by chance, to where something begins.
+    // By chance, the length of the record in which the damage begins may end where something
+    // begins.
     let is_chance = |piece: &[usize]| {
         let end = piece[1].saturating_sub(4);
         piece[0] < from

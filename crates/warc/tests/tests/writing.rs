@@ -1,4 +1,4 @@
-//! What is written comes back when read, in every container.
+//! Written records are read back unchanged, in every container.
 
 use warc::{Compression, Draft, Entry, Kind, Reader, ReaderSettings, Writer};
 
@@ -57,7 +57,7 @@ fn check(compression: Compression) {
     while let Some(entry) = reader.next_entry().expect("readable") {
         let record = match entry {
             Entry::Record(record) => record,
-            // The dictionary's frame.
+            // The frame of the dictionary.
             Entry::Padding(span) if span.offset == 0 => continue,
             other => panic!("{other:?}"),
         };
@@ -123,7 +123,8 @@ fn zstd_with_and_without_dictionary() {
     });
 }
 
-/// Records beyond what is compressed in memory, and those below, have the same form whether they come whole or in pieces.
+/// Records above and below the limit of compression in memory have the same form, whether given at
+/// once or in pieces.
 #[test]
 fn a_record_that_comes_in_pieces_is_the_same() {
     let dictionary = trained();
@@ -218,7 +219,8 @@ fn trained() -> Vec<u8> {
     dictionary
 }
 
-/// All of a record is kept where that is wanted: its header, a block beyond memory, and what follows.
+/// On request, all parts of a record are stored: its header, a block that exceeds memory, and the
+/// bytes after it.
 #[test]
 fn all_of_a_record_is_kept() {
     let header = |length: usize| {

@@ -1,15 +1,15 @@
-//! What a check finds.
+//! Damage that a check finds.
 
 use std::fmt;
 
 use crate::tables::Table;
 
-/// Something in a table that is not as it was written.
+/// A table that differs from its written state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
     /// The table.
     pub table: &'static str,
-    /// What was found, and what was expected.
+    /// The found and the expected state.
     pub detail: String,
 }
 

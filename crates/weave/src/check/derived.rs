@@ -1,4 +1,4 @@
-//! Tables that follow from other tables, against what they follow from: where the first difference is.
+//! Compares derived tables with their sources and returns the first difference.
 
 use extract::Link;
 use rustc_hash::FxHashMap;
@@ -19,7 +19,7 @@ use crate::views::sources::SourceKeys;
 use crate::views::uris::{self, Counts};
 use crate::views::{domains, inlinks, links, past, texts, totals, versions};
 
-/// The in-links of every URI, and their numbers, against the links.
+/// Compares the in-links of every URI, and their counts, with the links.
 pub(super) fn inlinks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
     let cut = snapshot.cut();
     let mut expected = Expected::of(snapshot, links_by_target(snapshot)?)?;
@@ -67,7 +67,7 @@ pub(super) fn inlinks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> 
     }))
 }
 
-/// What is said of every URI, against the links.
+/// Compares the anchor texts of every URI with the links.
 pub(super) fn anchors(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
     let cut = snapshot.cut();
     let mut expected = Expected::of(snapshot, sayings(snapshot)?)?;
@@ -99,7 +99,7 @@ fn said_otherwise(url_key: &str) -> Option<Damage> {
     difference(Table::Anchors, detail)
 }
 
-/// Every link with an anchor text as target, host of the source, and text, sorted.
+/// Returns every link with an anchor text as target, host of the source and text, sorted.
 fn sayings(snapshot: &Snapshot) -> Result<Sorter, DumpError> {
     sorted_links(snapshot, |source_key, link| {
         let text = anchors::cut(&link.anchor);
@@ -107,17 +107,17 @@ fn sayings(snapshot: &Snapshot) -> Result<Sorter, DumpError> {
     })
 }
 
-/// No URL key has a NUL in it.
+/// NUL separates the parts, because no URL key contains it.
 fn saying(target_key: &str, host: Host, text: &str) -> Vec<u8> {
     [target_key.as_bytes(), &[0], &host.to_be_bytes(), text.as_bytes()].concat()
 }
 
-/// Every link as target and source, sorted.
+/// Returns every link as target and source, sorted.
 fn links_by_target(snapshot: &Snapshot) -> Result<Sorter, DumpError> {
     sorted_links(snapshot, |source_key, link| Some(pair(&link.url_key, source_key)))
 }
 
-/// Every link as a row that is made of its source and itself.
+/// Returns a sorted row for every link for which `row_of` makes one from the source and the link.
 fn sorted_links(
     snapshot: &Snapshot,
     row_of: impl Fn(&str, &Link) -> Option<Vec<u8>>,
@@ -136,12 +136,12 @@ fn sorted_links(
     Ok(sorter)
 }
 
-/// No URL key has a NUL in it.
+/// NUL separates the parts, because no URL key contains it.
 fn pair(target_key: &str, source_key: &str) -> Vec<u8> {
     [target_key.as_bytes(), source_key.as_bytes()].join(&0)
 }
 
-/// Whether `uris` marks as pages and documents what `versions` has as such.
+/// Compares the page and document marks of `uris` with `versions`.
 pub(super) fn page_marks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
     let cut = snapshot.cut();
     let mut contents = snapshot.content_keys();
@@ -169,7 +169,7 @@ pub(super) fn page_marks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpErro
     }))
 }
 
-/// Whether `past_texts` has what captures and versions say, each under the name that is its own.
+/// Compares `past_texts` with captures and versions; each text must be stored under its own name.
 pub(super) fn past_texts(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
     let cut = snapshot.cut();
     let mut kept = cut.iter(Table::PastTexts);
@@ -184,9 +184,9 @@ pub(super) fn past_texts(snapshot: &Snapshot) -> Result<Option<Damage>, DumpErro
     }))
 }
 
-/// The same of the captures of one key; takes its texts from `kept`.
+/// Compares the past texts of the captures of one key, which are read from `kept`.
 fn past_texts_of(cut: &Cut, group: &[Stored], kept: &mut Rows) -> Result<Option<Damage>, DumpError> {
-    // The text of a page with one capture is current.
+    // With only one capture, the text of the page is the current one.
     let [first, _, ..] = group else { return Ok(None) };
     let version = versions::read(cut, &first.url_key)?;
     for hash in past::texts_of(&group.iter().collect::<Vec<_>>(), version.as_ref()) {
@@ -213,7 +213,7 @@ fn word(has_content: bool, is_page: bool) -> &'static str {
     }
 }
 
-/// The rankings that are kept, against the URIs.
+/// Compares the stored rankings with the URIs.
 pub(super) fn rankings(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
     let cut = snapshot.cut();
     let totals = totals::read(cut)?;
@@ -264,7 +264,7 @@ pub(super) fn rankings(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError>
     }))
 }
 
-/// Domains whose ranking is kept. Each has thousands of URIs, so there are few.
+/// Returns the domains with a stored ranking. Each has thousands of URIs, so they are few.
 fn large_domains(snapshot: &Snapshot) -> Result<Vec<(String, RankingState)>, SnapshotError> {
     let cut = snapshot.cut();
     let mut large = Vec::new();
@@ -280,7 +280,7 @@ fn large_domains(snapshot: &Snapshot) -> Result<Vec<(String, RankingState)>, Sna
     Ok(large)
 }
 
-/// Sorted rows that are to be found, in their order.
+/// The expected rows, sorted.
 pub(super) struct Expected<'s> {
     snapshot: &'s Snapshot,
     rows: Sorted,
@@ -305,7 +305,7 @@ impl<'s> Expected<'s> {
         Ok(())
     }
 
-    /// Whether `row` is the next one; goes on behind it then.
+    /// Returns whether `row` is the next expected row, and advances if it is.
     pub(super) fn take(&mut self, row: &[u8]) -> Result<bool, DumpError> {
         let is_next = self.next.as_deref() == Some(row);
         if is_next {
@@ -318,7 +318,7 @@ impl<'s> Expected<'s> {
         self.next.as_ref().is_some_and(|next| next.starts_with(prefix))
     }
 
-    /// The source of the next row, if it is a pair.
+    /// The source of the next row, if the row is a pair.
     fn source(&self) -> String {
         let source = self
             .next

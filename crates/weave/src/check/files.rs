@@ -1,6 +1,6 @@
-//! The files of the tables against the checksums that the engine's lists of files hold.
+//! Compares the files of the tables with the checksums in the engine's lists of files.
 //!
-//! Reading rows would leave out what lies between them, such as the filters that look-ups go by.
+//! Reading rows would not check the other parts of a file, such as the filters that look-ups use.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,11 +12,11 @@ use xxhash_rust::xxh3::Xxh3;
 use super::damage::Damage;
 use crate::tables::{Table, Tables};
 
-/// Every file that is not as it was written.
+/// Returns every file whose checksum differs.
 pub(super) fn check(tables: &Tables) -> Vec<Damage> {
     let mut damages = Vec::new();
     for table in Table::ALL {
-        // While it is held, no file of it is removed.
+        // Holding the version keeps the engine from removing its files.
         let version = tables.space(table).tree.current_version();
         let rows = version
             .iter_tables()

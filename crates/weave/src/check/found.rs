@@ -1,4 +1,4 @@
-//! What the tables hold, each read once from end to end, as fingerprints that can be compared.
+//! Fingerprints of the tables, each read once from end to end.
 
 use std::sync::Arc;
 
@@ -39,13 +39,13 @@ pub(super) fn index_lines(snapshot: &Snapshot) -> Result<Fingerprint, SnapshotEr
     Ok(found)
 }
 
-/// Of `versions` and `texts`.
+/// Fingerprints of `versions` and `texts`.
 #[derive(Default)]
 pub(super) struct Versions {
     pub(super) all: Fingerprint,
-    /// Keys of those that are pages.
+    /// Keys of the pages.
     pub(super) pages: Fingerprint,
-    /// Keys of those that are documents.
+    /// Keys of the documents.
     pub(super) documents: Fingerprint,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn versions(snapshot: &Snapshot) -> Result<Versions, SnapshotError> {
         });
         let (url_key, version) = cut.decode(Table::Versions, &key, decoded)?;
         let text = match &version.text {
-            // A text that is not there has the hash of none: it is told from every other.
+            // A missing text has the hash 0, which differs from the hash of every text.
             Some(origin) => {
                 let text = texts::read(cut, &url_key)?;
                 Some((text.map_or(0, |text| text_hash(&text)), origin.truncated))
@@ -79,11 +79,11 @@ pub(super) fn versions(snapshot: &Snapshot) -> Result<Versions, SnapshotError> {
     Ok(found)
 }
 
-/// Of `links`.
+/// Fingerprints of `links`.
 #[derive(Default)]
 pub(super) struct Links {
     pub(super) all: Fingerprint,
-    /// Source and target alone.
+    /// Source and target only.
     pub(super) pairs: Fingerprint,
     /// Target, host of the source, and anchor text.
     pub(super) said: Fingerprint,
@@ -109,25 +109,25 @@ pub(super) fn links(snapshot: &Snapshot) -> Result<Links, SnapshotError> {
     Ok(found)
 }
 
-/// Of `uris` and `inlinks`.
+/// Fingerprints of `uris` and `inlinks`.
 #[derive(Default)]
 pub(super) struct Uris {
     pub(super) rows: u64,
-    /// Keys of those that have a capture.
+    /// Keys of URIs that have a capture.
     pub(super) captured: Fingerprint,
-    /// Keys of those that are marked as pages.
+    /// Keys of URIs that are marked as pages.
     pub(super) pages: Fingerprint,
-    /// Keys of those that are marked as documents.
+    /// Keys of URIs that are marked as documents.
     pub(super) documents: Fingerprint,
-    /// Their sources with them.
+    /// URIs with their sources.
     pub(super) pairs: Fingerprint,
     /// As [`Links::said`].
     pub(super) said: Fingerprint,
-    /// Whether every URI's counts are those of its sources.
+    /// Whether the counts of every URI agree with its sources.
     pub(super) counts_agree: bool,
-    /// The counts of the domains as they follow from the URIs.
+    /// The counts of the domains, computed from the URIs.
     pub(super) domains: DomainCounts,
-    /// A URI that nothing leads to.
+    /// A URI without a capture or an in-link.
     pub(super) stray: Option<Damage>,
     /// Rows of anchors that belong to no URI.
     pub(super) stray_anchors: Option<Damage>,
@@ -187,7 +187,8 @@ pub(super) fn uris(snapshot: &Snapshot) -> Result<Uris, SnapshotError> {
     Ok(found)
 }
 
-/// Hashes of the domain asked for last: URIs in order mostly have the domain of the one before.
+/// Hashes of the domain of the last URI. URIs are read in order, so the next one mostly has the
+/// same domain.
 #[derive(Default)]
 struct DomainsInTurn(Option<(Arc<str>, DomainHashes)>);
 
@@ -204,7 +205,7 @@ impl DomainsInTurn {
     }
 }
 
-/// Of `domains`.
+/// Fingerprints of `domains`.
 #[derive(Default)]
 pub(super) struct Domains {
     pub(super) rows: u64,

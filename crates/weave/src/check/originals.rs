@@ -1,4 +1,4 @@
-//! Whether `references` and `payloads` are those that the captures make.
+//! Compares `references` and `payloads` with the captures.
 
 use super::damage::Damage;
 use super::derived::{Expected, difference, scratch};
@@ -8,7 +8,7 @@ use crate::sort::Sorter;
 use crate::tables::Table;
 use crate::views::{captures, originals};
 
-/// Version of rows of `captures` since which these tables are kept.
+/// First row version of `captures` for which these tables have rows.
 const ROW_VERSION: u8 = 6;
 
 pub(super) fn references(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
@@ -46,7 +46,7 @@ fn compare(snapshot: &Snapshot, expected: Sorter, table: Table) -> Result<Option
                 format!("{} is of no capture", key.escape_ascii()),
             ));
         }
-        // Captures of one URL and time can have one payload.
+        // Captures with the same URL and time may share a payload.
         while expected.next.as_deref() == Some(&*key) {
             expected.take(&key)?;
         }

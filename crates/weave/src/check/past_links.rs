@@ -1,4 +1,4 @@
-//! Whether the links of versions that are not current are those that the captures name, and lead where they say.
+//! Compares the links of past versions with the captures and with `past_inlinks`.
 
 use super::damage::Damage;
 use super::derived::{Expected, difference, scratch};
@@ -11,8 +11,8 @@ use crate::tables::Table;
 use crate::views::captures::{self, Stored};
 use crate::views::{links, past_links, versions};
 
-/// Whether `past_links` has what captures and versions say, each under the name that is its own, and `past_inlinks` what follows
-/// from these and from `links`.
+/// Compares `past_links` with captures and versions, where each set must be stored under its own
+/// name. Compares `past_inlinks` with `past_links` and `links`.
 pub(super) fn past_links(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
     let cut = snapshot.cut();
     let mut kept = cut.iter(Table::PastLinks);
@@ -43,14 +43,15 @@ pub(super) fn past_links(snapshot: &Snapshot) -> Result<Option<Damage>, DumpErro
     }))
 }
 
-/// The same of the captures of one key; takes its sets from `kept`, and gives the rows that follow.
+/// Compares the link sets of the captures of one key, which are read from `kept`. Passes the rows
+/// derived from them to `follows`.
 fn sets_of(
     cut: &Cut,
     group: &[Stored],
     kept: &mut Rows,
     follows: &mut dyn FnMut(&[u8]) -> Result<(), DumpError>,
 ) -> Result<Option<Damage>, DumpError> {
-    // The links of a page with one capture are current.
+    // With only one capture, the links of the page are the current ones.
     let [first, _, ..] = group else { return Ok(None) };
     let url_key = &first.url_key;
     let version = versions::read(cut, url_key)?;
@@ -89,10 +90,10 @@ fn sets_of(
     Ok(None)
 }
 
-/// Looks at the captures of one key.
+/// Examines the captures of one key.
 type Look<'a> = dyn FnMut(&[Stored]) -> Result<Option<Damage>, DumpError> + 'a;
 
-/// Gives the captures of each key, until there is damage.
+/// Passes the captures of each key to `look` until it returns damage.
 pub(super) fn each_key(cut: &Cut, look: &mut Look<'_>) -> Result<Option<Damage>, DumpError> {
     let mut group: Vec<Stored> = Vec::new();
     for row in cut.iter(Table::Captures) {

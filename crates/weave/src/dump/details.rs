@@ -1,4 +1,5 @@
-//! What answers show and no view has a column for: for verification, in bytes that depend on nothing but the captures.
+//! Dumps of data that answers show but no view has a column for. They serve verification, and their
+//! bytes depend only on the captures.
 
 use std::io::Write;
 use std::str::FromStr;
@@ -17,14 +18,14 @@ use crate::views::index_lines;
 use crate::views::{captures, texts, version_row};
 use extract::IndexLine;
 
-/// Columns that are dumped for comparison only.
+/// Data that is dumped only for comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Details {
-    /// Of every capture, what the view `captures` leaves out.
+    /// The columns of every capture that the view `captures` leaves out.
     Kinds,
-    /// Every current version, page or not, and a hash of its text.
+    /// Every current version, page or not, with a hash of its text.
     Versions,
-    /// Every line of an index.
+    /// Every index line.
     IndexLines,
 }
 
@@ -52,10 +53,10 @@ impl FromStr for Details {
 }
 
 impl Snapshot {
-    /// Writes all rows as tab-separated text and gives their number.
+    /// Writes all rows as tab-separated text and returns their number.
     ///
     /// # Errors
-    /// [`DumpError`]: a row could not be read or written.
+    /// [`DumpError`] if a row could not be read or written.
     pub fn dump_details(&self, details: Details, out: &mut dyn Write) -> Result<u64, DumpError> {
         let mut printer = Printer::new(DumpFormat::Tsv, out);
         match details {
@@ -67,7 +68,8 @@ impl Snapshot {
     }
 
     fn dump_kinds(&self, printer: &mut Printer<'_>) -> Result<(), DumpError> {
-        // Captures of one key and time are stored by input number, which depends on the order of loading.
+        // Captures of one key and time are stored by input number, which depends on the order of
+        // loading.
         let mut equal: Vec<(CaptureRow, bool, Shortfall)> = Vec::new();
         for row in self.cut().iter(Table::Captures) {
             let (key, value) = row?;
@@ -87,7 +89,7 @@ impl Snapshot {
     }
 
     fn dump_index_lines(&self, printer: &mut Printer<'_>) -> Result<(), DumpError> {
-        // As captures, lines of one key and time are stored by input number.
+        // Like captures, lines of one key and time are stored by input number.
         let mut equal: Vec<(String, IndexLine)> = Vec::new();
         for row in self.cut().iter(Table::IndexLines) {
             let (key, value) = row?;
@@ -112,7 +114,7 @@ impl Snapshot {
                 Ok((url_key, version))
             });
             let (url_key, version) = self.cut().decode(Table::Versions, &key, decoded)?;
-            // The hash stands for the text: what is compared may lie in a file.
+            // A hash is enough to compare texts.
             let text = match &version.text {
                 Some(_) => texts::read(self.cut(), &url_key)?.map_or_else(
                     || "missing".to_owned(),

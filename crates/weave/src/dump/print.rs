@@ -1,4 +1,4 @@
-//! Rows to text: TSV and JSON lines.
+//! Prints rows as TSV and JSON lines.
 
 use std::io::{BufWriter, Write};
 
@@ -15,7 +15,7 @@ pub(crate) enum Cell<'a> {
     Number(u64),
 }
 
-/// Writes the rows of one view. The names of columns stand beside the cells where rows are printed.
+/// Writes the rows of one view. The caller passes the names of the columns with the cells.
 pub(crate) struct Printer<'o> {
     format: DumpFormat,
     out: BufWriter<&'o mut dyn Write>,
@@ -34,22 +34,22 @@ impl<'o> Printer<'o> {
         }
     }
 
-    /// The same, for no more than so many rows.
+    /// Limits the printer to `rows_max` rows.
     pub(crate) fn up_to(self, rows_max: u64) -> Printer<'o> {
         Printer { rows_max, ..self }
     }
 
-    /// How many more rows are wanted.
+    /// Returns how many more rows the printer accepts.
     pub(crate) fn room(&self) -> u64 {
         self.rows_max - self.rows.min(self.rows_max)
     }
 
-    /// Whether no more rows are wanted.
+    /// Returns whether the limit of rows is reached.
     pub(crate) fn is_full(&self) -> bool {
         self.room() == 0
     }
 
-    /// Writes a row, if one more is wanted: each cell with the name of its column.
+    /// Writes a row, given as column names and cells. Does nothing once the limit is reached.
     pub(crate) fn row(&mut self, cells: &[(&str, Cell<'_>)]) -> Result<(), DumpError> {
         if self.is_full() {
             return Ok(());
@@ -62,7 +62,7 @@ impl<'o> Printer<'o> {
         .map_err(DumpError::Output)
     }
 
-    /// Writes what is still held and gives the number of rows.
+    /// Flushes the buffer and returns the number of rows.
     pub(crate) fn finish(mut self) -> Result<u64, DumpError> {
         self.out.flush().map_err(DumpError::Output)?;
         Ok(self.rows)
@@ -112,7 +112,8 @@ impl<'o> Printer<'o> {
     }
 }
 
-/// `YYYY-MM-DDThh:mm:ss.mmmZ`; the number itself where it is no date that can be written so.
+/// Formats a time as `YYYY-MM-DDThh:mm:ss.mmmZ`, or as a plain number if it is outside the range of
+/// dates.
 pub(crate) fn date_time(ms: i64) -> String {
     let format = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
     OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000)

@@ -1,4 +1,4 @@
-//! The rows of each view, as a snapshot holds them.
+//! Dumps the rows of each view of a snapshot.
 
 use std::io::Write;
 
@@ -17,15 +17,15 @@ use crate::views::uris::Counts;
 use crate::views::{domains, links, uris, version_row};
 
 impl Snapshot {
-    /// Writes all rows of a view and gives their number.
+    /// Writes all rows of a view and returns their number.
     ///
     /// # Errors
-    /// [`DumpError`]: a row could not be read or written, or there is no room for sorting.
+    /// [`DumpError`] if a row could not be read or written, or there is no room for sorting.
     pub fn dump(&self, view: View, format: DumpFormat, out: &mut dyn Write) -> Result<u64, DumpError> {
         self.dump_range(view, &DumpRange::default(), format, out)
     }
 
-    /// Writes the rows of a part of a view and gives their number.
+    /// Writes the rows of a part of a view and returns their number.
     ///
     /// # Errors
     /// As [`Snapshot::dump`].
@@ -68,10 +68,10 @@ impl Snapshot {
         printer.finish()
     }
 
-    /// Rows of a table whose keys are in the range.
+    /// Returns the rows of a table whose keys are in the range.
     fn rows_in(&self, table: Table, range: &DumpRange) -> Rows {
         let key = |key: &str| match table {
-            // Its keys end with a NUL.
+            // Keys of this table end with a NUL.
             Table::Domains => domains::row_key(key),
             _ => key.as_bytes().to_vec(),
         };
@@ -99,7 +99,8 @@ impl Snapshot {
     }
 
     fn dump_captures(&self, printer: &mut Printer<'_>) -> Result<(), DumpError> {
-        // Captures of one key and time are stored by input number, which depends on the order of loading.
+        // Captures of one key and time are stored by input number, which depends on the order of
+        // loading.
         let mut equal: Vec<CaptureRow> = Vec::new();
         for row in self.captures(KeyRange::All, None) {
             let row = row?;
@@ -162,7 +163,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Those of few targets: each target's sources are looked up.
+    /// Dumps the in-links of a range of targets by looking up the sources of each target.
     fn dump_inlinks_of(&self, range: &DumpRange, printer: &mut Printer<'_>) -> Result<(), DumpError> {
         for row in self.rows_in(Table::Uris, range) {
             if printer.is_full() {
@@ -199,7 +200,7 @@ impl Snapshot {
         for row in self.cut().iter(Table::Links) {
             let (key, value) = row?;
             for link in links::read_row(self.cut(), &key, &value, |target| range.contains(target))? {
-                // Sorted in files: the links of a large archive do not fit into memory.
+                // Sorted in files, because the links of a large archive do not fit into memory.
                 sorter.push(&pack_inlink(&key, &link)).map_err(scratch)?;
             }
         }
@@ -259,7 +260,8 @@ impl Snapshot {
     }
 }
 
-/// Sorts by target, then source: a NUL stands after each key, and none can be in a URL key.
+/// Encodes an in-link so that rows sort by target, then source. A NUL ends each key; URL keys
+/// contain none.
 fn pack_inlink(source_key: &[u8], link: &extract::Link) -> Vec<u8> {
     let mut row = Vec::with_capacity(source_key.len() + link.url_key.len() + link.anchor.len() + 8);
     for key in [link.url_key.as_bytes(), source_key] {
@@ -283,7 +285,7 @@ fn unpack_inlink(row: &[u8]) -> Result<(&str, &str, &str, bool), Corrupt> {
 
 fn pack_rank(counts: Counts, url_key: &[u8]) -> Vec<u8> {
     let mut row = Vec::with_capacity(16 + url_key.len());
-    // Complemented and big-endian, so that bytes in ascending order are counts in descending order.
+    // Complemented big-endian counts sort in descending order.
     row.extend_from_slice(&(!counts.inlinks_external).to_be_bytes());
     row.extend_from_slice(&(!counts.inlinks).to_be_bytes());
     row.extend_from_slice(url_key);
@@ -384,9 +386,9 @@ fn print_inlink(
     ])
 }
 
-/// Prints the ledger by name and digest: numbers depend on the order of loading.
+/// Prints the ledger by name and digest, because numbers depend on the order of loading.
 pub(crate) fn dump_ledger(printer: &mut Printer<'_>, mut entries: Vec<LedgerEntry>) -> Result<(), DumpError> {
-    // Two inputs may have one name; the digest is unique.
+    // Two inputs may have the same name, but digests are unique.
     entries.sort_by(|a, b| (&a.input, &a.digest).cmp(&(&b.input, &b.digest)));
     for entry in entries {
         printer.row(&[

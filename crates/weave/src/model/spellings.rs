@@ -1,4 +1,5 @@
-//! Captures of one URL key that are of different pages, whose addresses differ in case.
+//! Separates captures of one URL key that are of different pages, because their addresses differ in
+//! case.
 
 use std::collections::BTreeSet;
 
@@ -7,20 +8,20 @@ use extract::Capture;
 use super::content;
 use crate::ids::InputId;
 
-/// A page among those of its key.
+/// One of the pages of a key.
 pub(super) struct SpelledPage<'c> {
     /// The spellings of its address.
     pub(super) spellings: BTreeSet<String>,
     pub(super) captures: Vec<(InputId, &'c Capture)>,
 }
 
-/// The key of a URL with letters as they are.
+/// Returns the key of a URL with its letters in their original case.
 pub(super) fn spelling(url: &str) -> String {
     urlkey::Spelling::of(url).map_or_else(|_| url.to_owned(), |spelling| spelling.as_str().to_owned())
 }
 
-/// Captures of one key by the page that they are of: two spellings are of one page if a page or document of one has the digest of one
-/// of the other.
+/// Groups captures of one key by page. Two spellings are one page if a page or document of one has
+/// the digest of one of the other.
 pub(super) fn different_pages<'c>(captures: &[(InputId, &'c Capture)]) -> Vec<SpelledPage<'c>> {
     let mut pages: Vec<SpelledPage<'c>> = Vec::new();
     for (input, c) in captures {

@@ -1,8 +1,8 @@
-//! Rows in order, of which the next is known: for merging several tables by key.
+//! A peekable cursor over sorted rows, for merging several tables by key.
 
 use super::Failure;
 
-/// Rows of which the next one is read already.
+/// A cursor over rows that has already read the next one.
 pub(super) struct Ahead<I, T> {
     rows: I,
     next: Option<(Vec<u8>, T)>,
@@ -19,7 +19,7 @@ impl<T, I: Iterator<Item = Result<(Vec<u8>, T), Failure>>> Ahead<I, T> {
         self.next.as_ref().map(|(key, _)| key.as_slice())
     }
 
-    /// The next row, if it is of this key.
+    /// Returns the next row if it has this key.
     pub(super) fn take(&mut self, key: &[u8]) -> Result<Option<T>, Failure> {
         if self.key() != Some(key) {
             return Ok(None);
@@ -28,7 +28,7 @@ impl<T, I: Iterator<Item = Result<(Vec<u8>, T), Failure>>> Ahead<I, T> {
         Ok(std::mem::replace(&mut self.next, following).map(|(_, row)| row))
     }
 
-    /// Key of the next row, if it is before `key`; goes on behind it.
+    /// Returns the key of the next row if it is before `key`, and advances.
     pub(super) fn take_before(&mut self, key: Option<&[u8]>) -> Result<Option<Vec<u8>>, Failure> {
         let is_before = self.key().is_some_and(|next| key.is_none_or(|key| next < key));
         if !is_before {

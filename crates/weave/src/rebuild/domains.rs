@@ -1,4 +1,4 @@
-//! Domains and rankings from the URIs.
+//! Rebuilds domains and rankings from the URIs.
 
 use std::sync::Arc;
 
@@ -39,7 +39,8 @@ fn uri_of_row(cut: &Cut, (key, value): Row) -> Result<(String, UriState), Snapsh
     Ok((url_key, uri))
 }
 
-/// What the URIs of each domain come to, in parts: a row for each run of URIs of one domain. And all of them together.
+/// Counts the URIs of each domain in parts, with a row for each run of URIs of one domain, and all
+/// of them together.
 fn counted(place: Place<'_>, cut: &Cut) -> Result<(Sorter, DomainState), Failure> {
     let failed = scratch(place.dir);
     let none = || DomainState {
@@ -75,10 +76,10 @@ fn counted(place: Place<'_>, cut: &Cut) -> Result<(Sorter, DomainState), Failure
     Ok((runs, all))
 }
 
-/// Domains whose ranking is kept.
+/// Domains with a stored ranking.
 type Large = FxHashMap<String, RankingState>;
 
-/// Compares the rows of all domains; gives how many there are, and those whose ranking is kept.
+/// Compares the rows of all domains. Returns their number, and the domains with a stored ranking.
 fn mend_domains(
     place: Place<'_>,
     cut: &Cut,
@@ -118,7 +119,7 @@ fn mend_domains(
             state.ranking.add_all(&run.ranking);
         }
         let row = stored.take(&key)?;
-        // A row that is not understood counts as none: it is written anew.
+        // An undecodable row counts as missing and is rewritten.
         let before = row
             .as_ref()
             .and_then(|row| domains::decode(row).ok())

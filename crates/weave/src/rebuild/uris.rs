@@ -1,4 +1,4 @@
-//! URIs, their in-links, and the keys of sources, from captures, versions and links.
+//! Rebuilds URIs, their in-links, and the keys of sources from captures, versions and links.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::views::totals::TotalsRow;
 use crate::views::uris::{self, Counts, INLINE_MAX, UriState};
 use crate::views::{captures, links, version_row};
 
-/// Bytes of a source's number, sortable.
+/// Size of a source's number in sortable form.
 const ID_BYTES: usize = 12;
 
 pub(super) fn mend(
@@ -32,7 +32,8 @@ pub(super) fn mend(
     mender.begin(&[Table::Uris, Table::Inlinks, Table::Anchors, Table::Sources]);
     let read = read_links(place.dir, cut)?;
     totals.links = read.links;
-    // All numbers in use are below it: a run that was cut short has given some that no totals row knows.
+    // `next_number` must be above every number in use. An interrupted run may have assigned numbers
+    // that no totals row includes.
     let last = cut.iter(Table::Inlinks).next_back().transpose()?;
     let after_last = last.map_or(0, |(key, _)| number_of(&key).map_or(0, |number| number + 1));
     totals.next_number = totals.next_number.max(after_last);
@@ -50,7 +51,7 @@ pub(super) fn mend(
     mend_sources(cut, mender, read.by_source.finish().map_err(&failed)?, place.dir)
 }
 
-/// The links, in other orders.
+/// The links in other orders.
 struct Links {
     /// Target, `\0`, number of the source, whether it is of another domain, its host, anchor text.
     by_target: Sorter,
@@ -67,7 +68,7 @@ fn untrusted(table: Table, key: &[u8], detail: &'static str) -> Failure {
     })
 }
 
-/// Reads all links. Every version must have those that it says, and no others.
+/// Reads all links. Every version must have exactly the links that it counts.
 fn read_links(dir: &Path, cut: &Cut) -> Result<Links, Failure> {
     let failed = scratch(dir);
     let mut read = Links {
@@ -150,7 +151,8 @@ fn of_sortable(bytes: &[u8]) -> Option<SourceId> {
     })
 }
 
-/// A link as [`read_links`] writes it behind its target: source, whether it is external, host, anchor text.
+/// Decodes a link as [`read_links`] encodes it after the target: source, whether it is external,
+/// host, anchor text.
 fn link_of(bytes: &[u8]) -> Option<(SourceId, bool, Host, &str)> {
     let (id, rest) = bytes.split_at_checked(ID_BYTES)?;
     let (external, rest) = rest.split_first()?;
@@ -164,7 +166,7 @@ fn link_of(bytes: &[u8]) -> Option<(SourceId, bool, Host, &str)> {
     ))
 }
 
-/// Number of the URI that a row of `inlinks` or `anchors` is of.
+/// Number of the URI that a row of `inlinks` or `anchors` belongs to.
 fn number_of(key: &[u8]) -> Option<u64> {
     key.first_chunk().map(|number| u64::from_be_bytes(*number))
 }
@@ -180,7 +182,7 @@ struct Uris<'a, 'r, 't> {
 }
 
 impl Uris<'_, '_, '_> {
-    /// Compares all; gives the numbers in use.
+    /// Compares all URIs and returns the numbers in use.
     fn mend(mut self, targets: Sorted) -> Result<Sorter, Failure> {
         let (cut, failed) = (self.cut, scratch(self.dir));
         let mut captured = Ahead::of(cut.iter(Table::Captures).map(|row| {
@@ -196,7 +198,7 @@ impl Uris<'_, '_, '_> {
         }))?;
         let mut targets = Ahead::of(targets.map(|row| {
             let mut row = row.map_err(&failed)?;
-            // No key has a NUL.
+            // NUL separates the parts: no key contains it.
             let end = row.iter().position(|&byte| byte == 0).unwrap_or(row.len());
             let mut rest = row.split_off(end);
             rest.drain(..rest.len().min(1));
@@ -243,7 +245,7 @@ impl Uris<'_, '_, '_> {
         Ok(self.used)
     }
 
-    /// Compares one URI with what it must be, given its sources, sorted, and what they say.
+    /// Compares one URI with its expected state, given its sources, sorted, and their anchor texts.
     fn mend_one(
         &mut self,
         key: &[u8],
@@ -252,7 +254,7 @@ impl Uris<'_, '_, '_> {
         row: Option<&[u8]>,
     ) -> Result<(), Failure> {
         self.mender.compared(Table::Uris);
-        // A row that is not understood counts as none: it is written anew.
+        // An undecodable row counts as missing and is rewritten.
         let before = row.and_then(|row| uris::decode(row).ok());
         let number = match before.as_ref().and_then(|before| before.sources.number()) {
             None if ids.len() > INLINE_MAX => {
@@ -286,7 +288,7 @@ impl Uris<'_, '_, '_> {
         self.tell(key, &uri, counts, is_said_otherwise)
     }
 
-    /// Compares the rows of anchors of a URI with a number; whether any was wrong.
+    /// Compares the rows of anchors of a URI with a number. Returns whether any was wrong.
     fn mend_anchors(&mut self, number: u64, said: &Said) -> Result<bool, Failure> {
         let mut stored = anchors::rows::stored(self.cut, number)?;
         let mut is_other = false;
@@ -328,7 +330,7 @@ impl Uris<'_, '_, '_> {
         Ok(())
     }
 
-    /// Tells search of a page or document with other in-links, or of which others are said.
+    /// Reports to search that the in-links or anchor texts of a page or document changed.
     fn tell(
         &mut self,
         key: &[u8],
@@ -349,10 +351,10 @@ impl Uris<'_, '_, '_> {
     }
 }
 
-/// Removes rows of in-links and anchors of numbers that no URI has.
+/// Removes rows of in-links and anchors whose numbers no URI has.
 fn remove_unused(cut: &Cut, mender: &mut Mender<'_, '_>, used: Sorted, dir: &Path) -> Result<(), Failure> {
     let failed = scratch(dir);
-    // By number, like the rows of both tables.
+    // Sorted by number, like the rows of both tables.
     let mut used = Ahead::of(used.map(|number| Ok((number.map_err(&failed)?, ()))))?;
     let (mut inlinks, mut anchors) = (
         rows_by_number(cut, Table::Inlinks)?,
@@ -377,15 +379,15 @@ fn remove_unused(cut: &Cut, mender: &mut Mender<'_, '_>, used: Sorted, dir: &Pat
     }
 }
 
-/// A key, and nothing of its row.
+/// A key without its row.
 type Key = Result<(Vec<u8>, ()), Failure>;
 
-/// The keys of a table whose rows begin with numbers of URIs.
+/// Returns the keys of a table whose rows begin with numbers of URIs.
 fn rows_by_number(cut: &Cut, table: Table) -> Result<Ahead<impl Iterator<Item = Key>, ()>, Failure> {
     Ahead::of(cut.iter(table).map(|row| Ok((row?.0.to_vec(), ()))))
 }
 
-/// Compares the rows that lead from numbers of sources to their keys.
+/// Compares the rows that map numbers of sources to their keys.
 fn mend_sources(
     cut: &Cut,
     mender: &mut Mender<'_, '_>,

@@ -10,11 +10,11 @@ use crate::views::captures;
 use crate::views::index_lines::{self, Covering};
 use extract::IndexLine;
 
-/// Row keys of captures from `from` on, up to but without `to`.
+/// Row keys of captures from `from` (inclusive) to `to` (exclusive).
 pub(super) struct Span {
     pub(super) from: Vec<u8>,
     pub(super) to: Option<Vec<u8>>,
-    /// Only those of this URL key: rows of a longer key with a NUL in it stand among them.
+    /// Limits the rows to this URL key: rows of a longer key that contains a NUL may be among them.
     pub(super) exact: Option<String>,
 }
 
@@ -36,7 +36,7 @@ impl Span {
         Span { from, to, exact }
     }
 
-    /// What of it is after a row key, or before it in a walk backward.
+    /// Returns the part after a row key, or before it in a backward walk.
     pub(super) fn beyond(mut self, reversed: bool, at: Option<&[u8]>) -> Span {
         let Some(at) = at else { return self };
         if reversed {
@@ -58,11 +58,11 @@ pub struct Captures {
     pub(super) reversed: bool,
     pub(super) exact: Option<String>,
     pub(super) cursor: Vec<u8>,
-    /// Lines of indexes, which are walked along with the captures.
+    /// Index lines, which are merged with the captures.
     pub(super) beside: Option<Box<Beside>>,
 }
 
-/// Lines beside captures: of both the row that comes next, once it is read.
+/// Index lines merged with captures. Holds the next row of each, once it is read.
 pub(super) struct Beside {
     lines: Rows,
     line: Option<(Vec<u8>, InputId, IndexLine)>,
@@ -96,15 +96,16 @@ impl Captures {
         self
     }
 
-    /// Where the capture given last stands: going on after it gives the next (going back before it, the one before).
+    /// Cursor of the last returned capture. Continuing after it returns the next one; in a backward
+    /// walk, the previous one.
     pub fn cursor(&self) -> &[u8] {
         &self.cursor
     }
 
-    /// Passes over `count` captures without reading what they hold; gives how many there were.
+    /// Skips `count` captures without decoding them. Returns how many there were.
     ///
     /// # Errors
-    /// [`SnapshotError`] where a row cannot be read.
+    /// [`SnapshotError`] if a row cannot be read.
     pub fn skip_rows(&mut self, count: usize) -> Result<usize, SnapshotError> {
         for passed in 0..count {
             let Some(found) = self.next_found().transpose()? else {
@@ -116,7 +117,7 @@ impl Captures {
         Ok(count)
     }
 
-    /// The next row that belongs to the range.
+    /// Returns the next row that belongs to the range.
     fn next_row(&mut self) -> Option<Result<Row, SnapshotError>> {
         loop {
             let row = if self.reversed {
@@ -133,7 +134,7 @@ impl Captures {
         }
     }
 
-    /// The next row of either table.
+    /// Returns the next row of either table.
     fn next_found(&mut self) -> Option<Result<Found, SnapshotError>> {
         let Some(mut beside) = self.beside.take() else {
             return self.next_row().map(|row| row.map(Found::Capture));
@@ -162,7 +163,7 @@ impl Captures {
         })
     }
 
-    /// The next line of a capture that is not covered.
+    /// Returns the next line that no capture covers.
     fn next_line(&self, beside: &mut Beside) -> Result<Option<(Vec<u8>, InputId, IndexLine)>, SnapshotError> {
         loop {
             let row = match self.reversed {

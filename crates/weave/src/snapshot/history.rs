@@ -1,4 +1,4 @@
-//! What a page was before its current version, read from its captures.
+//! The past versions of a page, read from its captures.
 
 use rustc_hash::FxHashMap;
 
@@ -9,13 +9,15 @@ use crate::rows::{CaptureRow, PastVersion};
 use crate::views::{captures, past, texts, versions};
 
 impl Snapshot {
-    /// What a key was before its current version, oldest first, and when that began (0 where there is none).
+    /// Returns when the current version of a key began (0 without one), and the past versions of
+    /// the key, oldest first.
     pub fn history(&self, url_key: &str) -> Result<(i64, Vec<PastVersion>), SnapshotError> {
         let rows = past::rows(self.cut(), url_key)?;
         self.history_of(url_key, &rows)
     }
 
-    /// The same from the captures that somebody sees, the current version among them.
+    /// As [`Snapshot::history`], from the captures that `sees` permits. The current version must be
+    /// among them.
     pub fn history_seen(
         &self,
         url_key: &str,
@@ -46,11 +48,11 @@ impl Snapshot {
         Ok((history.since_ms, past.collect()))
     }
 
-    /// The text of a past version by its name; `None` where the page has none of it.
+    /// Returns the text of a past version by its name; `None` if the page has no such text.
     pub fn past_text(&self, url_key: &str, text: [u8; 16]) -> Result<Option<String>, SnapshotError> {
         match past::read_text(self.cut(), url_key, text)? {
             Some(found) => Ok(Some(found)),
-            // That of the current version, be it a page or not, is kept with it alone.
+            // The text of the current version, page or not, is stored only with that version.
             None => {
                 let current = texts::read(self.cut(), url_key)?;
                 Ok(current.filter(|found| captures::text_hash(found) == text))
@@ -59,12 +61,12 @@ impl Snapshot {
     }
 }
 
-/// Labels of inputs, read before they are asked for.
+/// Collection labels of inputs, read in advance.
 #[derive(Default)]
 pub(super) struct Labels(FxHashMap<InputId, String>);
 
 impl Labels {
-    /// Of the inputs of these captures.
+    /// Reads the labels of the inputs of these captures.
     pub(super) fn of(snapshot: &Snapshot, rows: &[captures::Stored]) -> Result<Labels, SnapshotError> {
         let mut labels = Labels::default();
         let originals = rows.iter().filter_map(|row| row.original.as_ref());

@@ -11,8 +11,8 @@ use crate::tables::Table;
 use crate::views::{links, version_row};
 
 impl Snapshot {
-    /// Current versions that have links, sorted by URL key: those after `after`. Two tables are read side by side, so that no version
-    /// is looked up by itself.
+    /// Returns the current versions that have links, sorted by URL key: those after `after`. Reads
+    /// two tables in parallel instead of looking up each version.
     pub fn linking(&self, after: Option<&str>) -> Linking {
         let mut from = after.map(|after| after.as_bytes().to_vec()).unwrap_or_default();
         if after.is_some() {
@@ -27,20 +27,21 @@ impl Snapshot {
     }
 }
 
-/// Current versions that have links; see [`Snapshot::linking`].
+/// A cursor over current versions that have links; see [`Snapshot::linking`].
 pub struct Linking {
     snapshot: Snapshot,
     links: Rows,
     versions: Rows,
-    /// The row of links of the version that was given last.
+    /// The row of links of the last returned version.
     at: Option<Row>,
 }
 
 impl Linking {
-    /// The next version. Its `last_seen_ms` is its fetch time: what confirms it is not looked for.
+    /// Returns the next version. Its `last_seen_ms` is its fetch time: later captures that confirm
+    /// it are not read.
     ///
     /// # Errors
-    /// [`SnapshotError`]: a row could not be read.
+    /// [`SnapshotError`] if a row could not be read.
     pub fn next_version(&mut self) -> Result<Option<PageRow>, SnapshotError> {
         self.at = self.links.next().transpose()?;
         let Some((key, _)) = &self.at else {
@@ -48,7 +49,7 @@ impl Linking {
         };
         let cut = self.snapshot.cut();
         let url_key = cut.decode(Table::Links, key, codec::to_text(key))?;
-        // Both tables are sorted by URL key, and whatever has links is a version.
+        // Both tables are sorted by URL key, and every key with links has a version.
         let version = loop {
             match self.versions.next().transpose()? {
                 Some((k, value)) if k == *key => break version_row::decode(&url_key, &value),
@@ -61,10 +62,11 @@ impl Linking {
         self.snapshot.page_row(&url_key, version, fetch_time_ms).map(Some)
     }
 
-    /// Links of the version that was given last, sorted by target key; none before the first.
+    /// Returns the links of the last returned version, sorted by target key. Empty before the first
+    /// version.
     ///
     /// # Errors
-    /// [`SnapshotError`]: the row could not be read.
+    /// [`SnapshotError`] if the row could not be read.
     pub fn links(&self) -> Result<Vec<Link>, SnapshotError> {
         match &self.at {
             Some((key, value)) => links::read_row(self.snapshot.cut(), key, value, |_| true),

@@ -1,4 +1,4 @@
-//! Links of versions that are not current, read from the captures of their sources.
+//! Links of past versions, read from the captures of their sources.
 
 use extract::Link;
 use rustc_hash::FxHashMap;
@@ -13,17 +13,19 @@ use crate::views::links::LinksName;
 use crate::views::version_row::VersionRow;
 use crate::views::{links, past, past_links, uris, versions};
 
-/// Which versions of a page are asked for a link.
+/// Which versions of a page are searched for a link.
 #[derive(Clone, Copy)]
 pub enum When<'a> {
-    /// The newest of those whose fetch time it holds for; it must hold for all times before one that it holds for.
+    /// The newest version whose fetch time satisfies the predicate. If the predicate holds for a
+    /// time, it must hold for all earlier times.
     At(&'a dyn Fn(i64) -> bool),
-    /// All of them.
+    /// All versions.
     Ever,
 }
 
 impl Snapshot {
-    /// Keys of the pages of which any version links to a key, sorted: those after `after`, at most `limit`.
+    /// Returns the keys of pages of which any version links to a key, sorted: those after `after`,
+    /// at most `limit`.
     pub fn sources_ever(
         &self,
         url_key: &str,
@@ -34,15 +36,16 @@ impl Snapshot {
         let past = past_links::sources(self.cut(), url_key, after).take(limit);
         let mut sources = past.collect::<Result<Vec<_>, _>>()?;
         sources.extend(now);
-        // In order of bytes, as both are.
+        // Both lists are sorted bytewise.
         sources.sort_unstable();
         sources.dedup();
         sources.truncate(limit);
         Ok(sources)
     }
 
-    /// The link to a key in versions of a page; of the captures that somebody sees, where `sees` says which. What a page was at a
-    /// moment is decided as for [`Snapshot::history`]; of the moment of the current version it is that one.
+    /// Returns the link to a key in versions of a page. With `sees`, only permitted captures count.
+    /// Which capture counts for a moment is decided as for [`Snapshot::history`]; for the moment of
+    /// the current version, that version counts.
     pub fn link_when(
         &self,
         source_key: &str,
@@ -77,7 +80,7 @@ impl Snapshot {
     }
 }
 
-/// Reads the links of versions of one page to one key, each set once.
+/// Reads the links of versions of one page to one key, each link set once.
 struct Reader<'a> {
     snapshot: &'a Snapshot,
     source_key: &'a str,

@@ -1,4 +1,4 @@
-//! The register of takedowns, in table `meta`, and what the writer asks of it.
+//! The register of takedowns in table `meta`, and its use by the writer.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -12,10 +12,11 @@ use crate::ledger::{InputState, LedgerEntry};
 use crate::tables::Table;
 use crate::write::Write;
 
-/// Row of the key of the hashes, in table `meta`; made with the first takedown.
+/// Row of the key of the hashes, in table `meta`; created with the first takedown.
 const KEY_ROW: &str = "takedown key";
 
-/// What keys of the register's rows begin with, in table `meta`; the number follows (4 bytes, big-endian).
+/// Prefix of the keys of the register's rows, in table `meta`; the number follows (4 bytes,
+/// big-endian).
 const ROW_PREFIX: &[u8] = b"takedown ";
 
 /// All takedowns of an archive.
@@ -37,7 +38,7 @@ impl Register {
         let mut takedowns = Vec::new();
         for row in cut.prefix(Table::Meta, ROW_PREFIX) {
             let (at, value) = row?;
-            // The row of the hashes' key begins like these, and has another length.
+            // The row of the hash key has the same prefix but another length.
             if at.len() != ROW_PREFIX.len() + 4 {
                 continue;
             }
@@ -68,7 +69,7 @@ impl Register {
         &self.rules
     }
 
-    /// The rule of a selector; the register has a key for it from now on.
+    /// Returns the rule of a selector. Creates the register's hash key on first use.
     pub(crate) fn rule_of(&mut self, selector: &Selector, ledger: &[LedgerEntry]) -> KeptSelector {
         if self.key.is_none() {
             *self = Register::of(Some(system::random()), Vec::new());
@@ -80,7 +81,7 @@ impl Register {
         self.rules.rule(selector, digest)
     }
 
-    /// The takedown in force that has this rule.
+    /// Returns the takedown in force with this rule.
     pub(crate) fn in_force(&self, rule: &KeptSelector) -> Option<&Takedown> {
         let mut in_force = self.takedowns.iter().filter(|takedown| takedown.undone.is_none());
         in_force.find(|takedown| takedown.rule == *rule)
@@ -90,7 +91,7 @@ impl Register {
         self.takedowns.last().map_or(1, |last| last.id + 1)
     }
 
-    /// The register with a takedown that is new, or changed.
+    /// Returns the register with a new or changed takedown.
     pub(crate) fn with(&self, takedown: Takedown) -> Register {
         let mut takedowns = self.takedowns.clone();
         match takedowns.iter_mut().find(|known| known.id == takedown.id) {
@@ -106,12 +107,12 @@ impl Register {
             write.put(Table::Meta, KEY_ROW, key.to_vec());
         }
         let at = [ROW_PREFIX, &takedown.id.to_be_bytes()].concat();
-        // Of plain structs and strings: cannot fail.
+        // Serialising plain structs and strings cannot fail.
         write.put(Table::Meta, at, serde_json::to_vec(takedown).unwrap_or_default());
     }
 
-    /// Parts captures or lines that arrive from those that are kept out, and notes both: what is kept out, and what was and is
-    /// no more.
+    /// Separates the arriving captures or lines that are admitted from those that are kept out.
+    /// Records the newly kept-out ones, and removes the records of those that no longer are.
     pub(crate) fn sift<T: Arrival>(
         &self,
         cut: &Cut,
@@ -126,7 +127,7 @@ impl Register {
         }
         let mut seen = FxHashSet::default();
         for (input, arrival) in arriving {
-            // A batch is checked before it is sifted.
+            // Batches are checked before they are sifted.
             let Some(entry) = ledger.get((input.0 as usize).wrapping_sub(1)) else {
                 sifted.admitted.push((input, arrival));
                 continue;
@@ -172,13 +173,13 @@ impl Register {
     }
 }
 
-/// What arrives, and what of it is kept out.
+/// The admitted arrivals, and the numbers of those kept out.
 #[derive(Debug)]
 pub(crate) struct Sifted<T> {
     pub(crate) admitted: Vec<(InputId, T)>,
-    /// How many of the batch are kept out.
+    /// Number of arrivals that are kept out.
     pub(crate) kept_out: u64,
-    /// By how much the numbers of captures that inputs are kept out of change.
+    /// Changes of the numbers of kept-out captures, per input.
     pub(crate) moved: FxHashMap<InputId, i64>,
 }
 

@@ -1,4 +1,4 @@
-//! Which captures are kept out: the rules of all takedowns that are in force, ready to be asked.
+//! The rules of all takedowns in force, indexed for look-ups: which captures are kept out.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
@@ -6,36 +6,37 @@ use serde::{Deserialize, Serialize};
 use super::{KeptSelector, Selector, Takedown};
 use crate::revisits::Referred;
 
-/// The rules of takedowns, without what they select in clear.
+/// The rules of takedowns, without their selectors as plain text.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 pub struct TakedownRules {
     written: Written,
     urls: FxHashMap<String, u32>,
-    /// By their lengths in bytes.
+    /// By length in bytes.
     prefixes: FxHashMap<u32, FxHashMap<String, u32>>,
     collections: FxHashMap<String, u32>,
-    /// The takedown that reaches furthest.
+    /// The takedown with the latest time.
     before: Option<(i64, u32)>,
     returning: FxHashSet<(String, u64)>,
 }
 
-/// The rules as another process is told of them.
+/// The rules as sent to another process.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Written {
     /// Key of the hashes.
     key: [u8; 32],
     rules: Vec<(u32, KeptSelector)>,
-    /// Captures of takedowns that are undone, which were not read again since: name of the input, and offset.
+    /// Captures of undone takedowns that have not been read again since: name of the input, and
+    /// offset.
     returning: Vec<(String, u64)>,
-    /// What revisits refer to, for a recount.
+    /// References of revisits, for a recount.
     #[serde(default)]
     referred: Option<Referred>,
 }
 
 impl std::fmt::Debug for TakedownRules {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The key is what keeps hashes from being guessed.
+        // The key is not printed: it keeps the hashes from being guessed.
         write!(f, "TakedownRules({} in force)", self.written.rules.len())
     }
 }
@@ -71,7 +72,7 @@ impl From<Written> for TakedownRules {
                         rules.before = Some((*before_ms, id));
                     }
                 }
-                // The ledger keeps their inputs out.
+                // The ledger keeps these inputs out.
                 KeptSelector::Inputs { .. } => {}
             }
         }
@@ -81,7 +82,7 @@ impl From<Written> for TakedownRules {
 }
 
 impl TakedownRules {
-    /// Of the takedowns that are in force.
+    /// Builds the rules of the takedowns that are in force.
     pub(super) fn new<'a>(key: [u8; 32], takedowns: impl Iterator<Item = &'a Takedown>) -> TakedownRules {
         let in_force = takedowns.filter(|takedown| takedown.undone.is_none());
         TakedownRules::from(Written {
@@ -94,30 +95,30 @@ impl TakedownRules {
         })
     }
 
-    /// With captures that are kept out until they are read again.
+    /// Adds captures that are kept out until they are read again.
     pub(crate) fn with_returning(mut self, returning: Vec<(String, u64)>) -> TakedownRules {
         self.returning = returning.iter().cloned().collect();
         self.written.returning = returning;
         self
     }
 
-    /// With what revisits of the same archive refer to.
+    /// Adds the references of the revisits of the same archive.
     pub(crate) fn with_referred(mut self, referred: Referred) -> TakedownRules {
         self.written.referred = Some(referred);
         self
     }
 
-    /// What revisits of the archive refer to, if it is known.
+    /// The references of the revisits of the archive, if known.
     pub fn referred(&self) -> Option<&Referred> {
         self.written.referred.as_ref()
     }
 
-    /// Whether nothing is kept out.
+    /// Returns whether the rules keep nothing out.
     pub fn is_empty(&self) -> bool {
         self.written.rules.is_empty() && self.returning.is_empty()
     }
 
-    /// The takedown that keeps a capture out, whichever input it is in.
+    /// Returns the takedown that keeps a capture out, whichever input it is in.
     pub fn takes_down(&self, url_key: &[u8], fetch_time_ms: i64, collection: &str) -> Option<u32> {
         if let Some((before_ms, id)) = self.before
             && fetch_time_ms < before_ms
@@ -142,12 +143,13 @@ impl TakedownRules {
         })
     }
 
-    /// Whether a capture is kept out for no other reason than that it was not read again since its takedown was undone.
+    /// Returns whether a capture is kept out only because it has not been read again since its
+    /// takedown was undone.
     pub fn is_returning(&self, input: &str, offset: u64) -> bool {
         !self.returning.is_empty() && self.returning.contains(&(input.to_owned(), offset))
     }
 
-    /// A selector as the register keeps it.
+    /// Returns a selector as stored in the register.
     pub(super) fn rule(&self, selector: &Selector, digest: impl Fn(u32) -> String) -> KeptSelector {
         match selector {
             Selector::Url(url_key) => KeptSelector::Url {
@@ -173,7 +175,7 @@ impl TakedownRules {
         }
     }
 
-    /// What is hashed begins with what it is, so that equal texts of different kinds have nothing in common.
+    /// Hashes a text after its kind, so that equal texts of different kinds have different hashes.
     fn hash(&self, what: u8, text: &[u8]) -> String {
         let mut hasher = blake3::Hasher::new_keyed(&self.written.key);
         hasher.update(&[what]).update(text);

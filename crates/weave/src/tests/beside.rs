@@ -1,4 +1,4 @@
-//! What is kept beside the index moves with its epochs, or not at all.
+//! External files are committed with their epoch, or not at all.
 
 use super::support::{Pair, page, settings};
 use crate::{ApplyError, Arriving, Batch, Weave};
@@ -29,7 +29,7 @@ fn a_note_commits_with_the_epoch_that_it_is_of() {
         Ok(format!("note {}", arriving.epoch.0).into_bytes())
     };
     weave.apply_with(batch(input, &[2, 1]), Some(&mut write)).unwrap();
-    // What is known is not given again, and a batch with nothing new is not asked for a note.
+    // Known captures are not passed again, and a batch without new ones requests no note.
     weave.apply_with(batch(input, &[1, 3]), Some(&mut write)).unwrap();
     weave.apply_with(batch(input, &[1, 2]), Some(&mut write)).unwrap();
     assert_eq!(given, [(1, vec![1000, 2000]), (2, vec![3000])]);
@@ -52,7 +52,7 @@ fn what_cannot_be_written_beside_is_no_epoch() {
         "{error:?}"
     );
     assert_eq!(weave.snapshot().epoch(), before);
-    // Nothing is refused afterwards.
+    // Later writes are accepted.
     let report = weave
         .apply_with(batch(input, &[1]), Some(&mut |_| Ok(Vec::new())))
         .unwrap();

@@ -1,4 +1,5 @@
-//! A step that contradicts what is there is not written, nothing more is written after it, and reading goes on.
+//! A step that contradicts existing rows is not written. Later writes are refused; reads still
+//! work.
 
 use crate::tests::support::{Pair, all_dumps, page, progress};
 use crate::{ApplyError, Batch, InputState};

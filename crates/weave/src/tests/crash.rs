@@ -1,7 +1,8 @@
-//! The process ends at every crash point; what is loaded afterwards is as if it had not.
+//! Ends the process at every crash point and checks that later loads give the same result as
+//! without a crash.
 //!
-//! The test binary runs itself: the child loads a small history and aborts at the point named in its environment,
-//! again and again, until it gets through.
+//! The test binary runs itself: the child loads a small history and aborts at the point named in
+//! its environment, again and again, until it completes.
 
 use std::path::Path;
 
@@ -27,7 +28,7 @@ fn captures(epoch: u64) -> Vec<Capture> {
         .collect()
 }
 
-/// Loads all epochs that the ledger does not yet know of.
+/// Loads all epochs that the ledger does not yet have.
 fn load(dir: &Path) -> Weave {
     load_with(dir, settings())
 }
@@ -54,7 +55,7 @@ fn load_with(dir: &Path, settings: Settings) -> Weave {
     weave
 }
 
-/// A second input that is taken back whole: its captures were the newest of their keys.
+/// Loads a second input whose captures are the newest of their keys, and takes it back completely.
 fn come_and_go(weave: &Weave) {
     let (input, known) = weave.register_input(entry("b.warc.gz"), None).unwrap();
     if known.state == InputState::Done {
@@ -86,7 +87,7 @@ fn come_and_go(weave: &Weave) {
     weave.take_back(input, &to, &mut reread, None).unwrap();
 }
 
-/// Not a test of its own: what the tests below run in another process.
+/// Not a test itself: the tests below run it in another process.
 #[test]
 fn child() {
     if let Some(dir) = std::env::var_os(DIR) {
@@ -94,7 +95,7 @@ fn child() {
     }
 }
 
-/// Leaves nothing to the journal.
+/// Settings that leave no rows in the journal.
 fn all_settled() -> Settings {
     Settings {
         unsettled_size_bytes_max: 0,
@@ -118,7 +119,8 @@ fn a_crash_at_any_point_changes_nothing_in_the_end() {
         for nth in [1, 3] {
             let dir = home.path().join(format!("{point}-{nth}"));
             let mut crashes = 0;
-            // At the same place every time: the third epoch of a run is another one after each crash.
+            // Each run crashes at the same pass of the point. After a crash, the third epoch of a
+            // run is another one.
             while crashes < 3 && !run_child("tests::crash::child", DIR, &dir, &format!("{point}:{nth}")) {
                 crashes += 1;
             }
@@ -165,7 +167,7 @@ fn closing_leaves_nothing_to_read_again_and_readers_keep_what_they_read() {
     let weave = load_with(&dir, all_settled());
     let (snapshot, mut dumps) = (weave.snapshot(), all_dumps(&weave.snapshot()));
     drop(weave);
-    // Somebody still reads: the journal stays.
+    // A reader is still open, so the journal stays.
     assert!(journal_bytes() > 0);
     assert_eq!(all_dumps(&snapshot), dumps);
     drop(snapshot);
@@ -182,7 +184,8 @@ fn closing_leaves_nothing_to_read_again_and_readers_keep_what_they_read() {
     assert_eq!(all_dumps(&load(&dir).snapshot()), dumps);
 }
 
-/// Once a journal was longer than what may be left to it, every small load wrote files of its few rows.
+/// Regression: once a journal was longer than the limit, every small load wrote files of its few
+/// rows.
 #[test]
 fn small_loads_do_not_write_small_files_because_the_journal_is_long() {
     let home = tempfile::tempdir().unwrap();

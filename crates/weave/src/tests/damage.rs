@@ -1,4 +1,4 @@
-//! An index that is not as it was written, and what is said about it.
+//! A damaged index, and the reports about it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::tests::support::{Pair, key, noise, page};
 use crate::views::totals;
 use crate::{Snapshot, SnapshotError};
 
-/// Something in every table that answers are made from: in-links in rows of their own, rankings that are kept, and
-/// texts in files of their own.
+/// Creates an index with rows in every table that answers use: in-links in separate rows, stored
+/// rankings, and texts in separate files.
 fn pair() -> Pair {
     let (mut pair, input) = Pair::with_input();
     let pages = (1..40).map(|n| {
@@ -23,7 +23,7 @@ fn pair() -> Pair {
         (input, page)
     });
     pair.apply(pages.collect());
-    // And a past version.
+    // Adds a past version.
     let mut newer = page("http://s.org/1", 50, &[]);
     newer.page.as_mut().unwrap().text = noise(50);
     pair.apply(vec![(input, newer)]);
@@ -35,7 +35,7 @@ fn tables(pair: &Pair) -> Arc<Tables> {
     pair.snapshot().cut().tables().unwrap().clone()
 }
 
-/// Writes all rows to files, as it happens by itself to large tables.
+/// Writes all rows to files, as the engine does by itself for large tables.
 fn write_files(tables: &Tables) {
     for table in Table::ALL {
         tables.space(table).rotate_memtable().unwrap();
@@ -53,7 +53,7 @@ fn files(tables: &Tables, table: Table) -> Vec<PathBuf> {
     rows.chain(values).collect()
 }
 
-/// Of what is in the tables now, read from files where it is in files.
+/// Returns a snapshot of the tables' present state, read from files where they have files.
 fn fresh_snapshot(pair: &Pair, tables: &Arc<Tables>) -> Snapshot {
     let cut = Cut::take(tables);
     let totals = totals::read(&cut).unwrap();
@@ -103,7 +103,7 @@ fn a_damaged_file_is_found_and_its_table_named() {
     assert_eq!(pair.snapshot().check().unwrap().damages, []);
 }
 
-/// Rows that an error of the program has left out, say: every file is as it was written.
+/// Missing rows, for example by an error of the program: every file is intact.
 #[test]
 fn rows_that_do_not_follow_from_others_are_found() {
     for table in [
@@ -129,7 +129,7 @@ fn rows_that_do_not_follow_from_others_are_found() {
 fn a_question_to_a_damaged_table_says_what_to_do() {
     let mut pair = pair();
     write_files(&tables(&pair));
-    // What was read before is in memory otherwise.
+    // Without reopening, the rows read before would still be in memory.
     pair.reopen();
     let tables = tables(&pair);
     for path in files(&tables, Table::Texts) {

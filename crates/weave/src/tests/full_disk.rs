@@ -1,7 +1,7 @@
-//! A disk without room: a clear error, and all is well again once there is room.
+//! A full disk returns a clear error, and loading works again once there is space.
 //!
-//! The room is taken away with a limit on the size of files, in another process (the test binary runs itself
-//! through a shell that sets the limit): the journal cannot grow, as on a full disk.
+//! A limit on the size of files, set in another process (the test binary runs itself through a
+//! shell that sets the limit), keeps the journal from growing, as on a full disk.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ use crate::{ApplyError, Batch, InputId, InputState, Weave};
 const DIR: &str = "WEFT_TEST_FULL_DISK_DIR";
 const EPOCHS: u64 = 12;
 
-/// Applies epochs from where the ledger stands up to `end`; each takes about 100 kB of journal.
+/// Applies epochs from the ledger's position up to `end`; each takes about 100 kB of journal.
 fn load(dir: &Path, end: u64) -> Result<Weave, (Weave, ApplyError)> {
     let weave = Weave::open(dir, None, settings()).unwrap();
     let (input, known) = weave.register_input(entry("a.warc.gz"), None).unwrap();
@@ -40,7 +40,8 @@ fn batch(input: InputId, epoch: u64) -> Batch {
     }
 }
 
-/// Not a test of its own: what the test below runs in another process, with a limit of some 400 kB a file.
+/// Not a test itself: the test below runs it in another process, with a limit of some 400 kB per
+/// file.
 #[test]
 fn child() {
     let Some(dir) = std::env::var_os(DIR) else { return };
@@ -51,14 +52,14 @@ fn child() {
     assert!(error.to_string().contains(&*dir.to_string_lossy()), "{error}");
     let refused = weave.apply(Batch::default()).unwrap_err();
     assert!(matches!(refused, ApplyError::Poisoned { .. }), "{refused}");
-    // Reading goes on.
+    // Reads still work.
     let snapshot = weave.snapshot();
     assert_eq!(snapshot.totals().unwrap().captures, snapshot.epoch().0);
     assert!(weave.refuses_writes().is_some());
     let full = weave.recover().unwrap_err();
     assert!(matches!(full, ApplyError::DiskFull { .. }), "{full}");
     make_room();
-    // Somebody who reads is not disturbed, and is waited for.
+    // Recovery waits for a reader and does not disturb it.
     let reader = std::thread::spawn(move || {
         std::thread::sleep(std::time::Duration::from_millis(100));
         snapshot.totals().unwrap().captures
@@ -72,7 +73,7 @@ fn child() {
     assert_eq!(weave.snapshot().epoch().0, now.epoch().0 + 1);
 }
 
-/// Takes the limit away; only the soft one was set.
+/// Removes the limit; only the soft limit was set.
 fn make_room() {
     let pid = std::process::id().to_string();
     let raised = Command::new("prlimit")
@@ -92,7 +93,7 @@ fn a_full_disk_is_a_clear_error_and_loses_nothing() {
     );
     let dir = home.path().join("index");
     drop(load(&dir, 1).ok().unwrap());
-    // Ignored, the signal becomes an error of the call that writes.
+    // If the signal is ignored, the write call returns an error instead.
     let output = Command::new("sh")
         .args([
             "-c",

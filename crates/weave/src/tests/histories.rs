@@ -1,4 +1,4 @@
-//! Random histories: whatever is loaded in whatever order and epochs, the views are the model's.
+//! Random histories: whatever is loaded, in any order and any epochs, the views equal the model's.
 
 use extract::{Capture, CaptureKind, Link, Page, RefersTo, Shortfall};
 use proptest::prelude::*;
@@ -46,7 +46,7 @@ fn page() -> impl Strategy<Value = Page> {
     })
 }
 
-/// A document has no links.
+/// Turns a page into a document, which has no links.
 fn as_document(page: &Page) -> Page {
     Page {
         links: Vec::new(),
@@ -55,7 +55,7 @@ fn as_document(page: &Page) -> Page {
     }
 }
 
-/// What a revisit names: nothing, a URL, or a URL and a time.
+/// The reference of a revisit: none, a URL, or a URL and a time.
 fn refers_to() -> impl Strategy<Value = Option<Box<RefersTo>>> {
     let time = prop_oneof![1 => Just(None), 5 => (0..4i64).prop_map(|time| Some(time * 1000))];
     prop::option::weighted(
@@ -69,7 +69,7 @@ fn refers_to() -> impl Strategy<Value = Option<Box<RefersTo>>> {
     )
 }
 
-/// Few URLs, times and digests, so that most captures have something to do with others.
+/// Few URLs, times and digests, so that most captures interact with others.
 fn capture() -> impl Strategy<Value = Capture> {
     let kind = prop_oneof![
         6 => Just(CaptureKind::Response),
@@ -141,7 +141,7 @@ fn capture() -> impl Strategy<Value = Capture> {
                     .map(|page| Box::new(as_document(page))),
                 page: page.filter(|_| !is_document && kind != CaptureKind::Revisit),
                 redirect: (302..400).contains(&status).then_some(match kind {
-                    // As the `Location` of its head gives it.
+                    // The link as read from the `Location` of its header.
                     CaptureKind::Revisit => Link {
                         anchor: String::new(),
                         nofollow: false,
@@ -155,21 +155,21 @@ fn capture() -> impl Strategy<Value = Capture> {
         )
 }
 
-/// One step: captures (by number, so that some come twice), and what else happens.
+/// One step: captures (by number, so that some come twice), and other events.
 #[derive(Debug, Clone)]
 struct Step {
     captures: Vec<prop::sample::Index>,
     quarantined: bool,
     reopen: bool,
-    /// An input gets another name.
+    /// Rename an input.
     rename: Option<usize>,
-    /// The content of an input is found under another name too.
+    /// Find the content of an input under another name too.
     found_again: Option<usize>,
-    /// An input is taken back to an offset.
+    /// Take an input back to an offset.
     take_back: Option<(usize, u64)>,
-    /// Captures are taken down.
+    /// Take captures down.
     take_down: Option<Selector>,
-    /// The takedown of this number is undone, and what it kept out is read again.
+    /// Undo the takedown with this number, and read the captures that it kept out again.
     undo: Option<usize>,
 }
 
@@ -221,7 +221,7 @@ proptest! {
         steps in prop::collection::vec(step(), 1..9),
     ) {
         let mut pair = Pair::new();
-        // Numbers and names of inputs are in different orders.
+        // Numbers and names of inputs have different orders.
         let inputs = ["b.warc.gz", "c.warc.gz", "a.warc.gz"].map(|name| pair.input(name));
         let captures: Vec<(InputId, Capture)> = captures
             .into_iter()
@@ -230,7 +230,8 @@ proptest! {
             .collect();
         for (step, number) in steps.iter().zip(1..) {
             let batch = step.captures.iter().map(|i| i.get(&captures).clone()).collect();
-            // Behind all captures, so that an input is always taken back and never forward.
+            // Positions after all captures, so that an input is always taken back and never
+            // forward.
             let mut moved = inputs.map(|input| progress(input, 50 + number, InputState::Loading));
             if step.quarantined {
                 moved[0].quarantined.push(QuarantineEntry {
@@ -273,8 +274,8 @@ proptest! {
     }
 }
 
-/// Enough sources for in-links to leave their row, and enough URIs for rankings to have an index whose floor
-/// rises: then everything goes away again.
+/// Adds enough sources for in-links to leave their row, and enough URIs for rankings to get an
+/// index whose floor rises. Then removes everything again.
 #[test]
 fn many_in_links_come_and_go() {
     let (mut pair, input) = Pair::with_input();
@@ -302,7 +303,7 @@ fn many_in_links_come_and_go() {
     assert_eq!(pair.snapshot().totals().unwrap().uris, 24);
 }
 
-/// Each page is linked to by many hosts with many words, which become others, weigh more and less, and go.
+/// Many hosts link to each page with many texts, which change, gain and lose weight, and disappear.
 #[test]
 fn words_of_many_hosts_come_and_go() {
     let (mut pair, input) = Pair::with_input();
@@ -337,7 +338,8 @@ fn words_of_many_hosts_come_and_go() {
     assert_eq!(rows, 0);
 }
 
-/// Links that come, stay, go and come back, over more versions than random histories have, in every order of loading.
+/// Links that come, stay, go and come back, over more versions than random histories have, in every
+/// order of loading.
 #[test]
 fn links_of_versions_are_remembered_whatever_the_order_of_loading() {
     let targets: Vec<String> = (0..9).map(|n| format!("http://t.com/{n}")).collect();
@@ -391,7 +393,8 @@ fn links_of_versions_are_remembered_whatever_the_order_of_loading() {
     }
 }
 
-/// A page without links is current, and the redirect of the same moment is not: its link is one that there ever was.
+/// A page without links is current, and the redirect of the same moment is not. The redirect's link
+/// still counts among the links of all time.
 #[test]
 fn the_link_of_a_redirect_beside_a_page_of_its_moment_is_remembered() {
     let mut pair = Pair::new();

@@ -1,5 +1,5 @@
-//! Lines of indexes beside captures: whatever comes first, each capture is shown once, and from every place on in both
-//! directions. Compared with a plain list.
+//! Index lines and captures: whichever comes first, each capture is shown once, from every cursor
+//! and in both directions. Compared with a plain list.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ fn capture(key: u8, second: i64, digest: u8, offset: u64) -> Capture {
     Capture {
         url_key: format!("com,example)/{key}"),
         url: format!("http://example.com/{key}"),
-        // Indexes have whole seconds, records may have more.
+        // Indexes have whole seconds; records may have milliseconds.
         fetch_time_ms: TIME_MS + second * 1000 + 123,
         mime: "image/png".into(),
         status: 200,
@@ -33,7 +33,7 @@ fn capture(key: u8, second: i64, digest: u8, offset: u64) -> Capture {
     }
 }
 
-/// What an index says of a capture in a file.
+/// Returns the line of an index for a capture in a file.
 fn line(capture: &Capture, filename: &str, offset: u64) -> IndexLine {
     IndexLine {
         url_key: capture.url_key.clone(),
@@ -51,7 +51,7 @@ fn line(capture: &Capture, filename: &str, offset: u64) -> IndexLine {
     }
 }
 
-/// What is shown of a capture: key, second, file and offset, and whether an index alone tells of it.
+/// A shown capture: key, second, file and offset, and whether only an index lists it.
 type Shown = (String, i64, String, u64, bool);
 
 fn shown(row: &CaptureRow) -> Shown {
@@ -65,7 +65,7 @@ fn shown(row: &CaptureRow) -> Shown {
     )
 }
 
-/// Everything there is, as it was given.
+/// All captures and lines in the order of loading.
 #[derive(Default)]
 struct Plain {
     captures: Vec<(InputId, Capture)>,
@@ -140,7 +140,7 @@ enum Step {
     Reopen,
 }
 
-/// The capture that stands in a file at a place, always the same.
+/// Returns the capture at a position of a file; always the same one.
 fn nth(input: usize, n: u64) -> Capture {
     let mixed = n * 7 + input as u64;
     capture((mixed % 3) as u8, (mixed % 2) as i64, (n % 4) as u8, n * 100)
@@ -266,7 +266,8 @@ fn captures_are_shown_once_whatever_comes_first() {
         .unwrap();
 }
 
-/// A POST of lines of another program may have any time: the end of what a time can be must not be passed.
+/// A POST of another program's lines may have any time, so the greatest possible time must not
+/// overflow.
 #[test]
 fn lines_of_the_last_second_are_shown() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Errors of the system we learn from, each a test.
+//! Known errors of an earlier system, each covered by a test.
 
 use crate::tests::support::{Pair, dump, key, page, progress};
 use crate::{InputState, View};
@@ -20,8 +20,9 @@ fn a_changed_anchor_text_shows() {
     );
 }
 
-/// https first, then http with a redirect to it: one URL key. The redirect was the newest capture, became the current
-/// version, and took the page's title, text and links out of all views and of search.
+/// An https capture, then an http capture that redirects to it: one URL key. The redirect was the
+/// newest capture, became the current version, and removed the page's title, text and links from
+/// all views and from search.
 #[test]
 fn a_redirect_to_the_own_key_does_not_hide_the_page() {
     let redirect = |time| {
@@ -114,7 +115,7 @@ fn failed_inputs_are_in_the_ledger() {
 
 #[test]
 fn deletes_stay_deleted() {
-    // The last link to a URI goes, and comes back neither with another epoch nor with opening again.
+    // The last link to a URI is removed. Neither another epoch nor reopening brings it back.
     let (mut pair, input) = Pair::with_input();
     pair.load(input, [page(A, 1, &[(B, "b")]), page(A, 2, &[])]);
     for time in 3..6 {
@@ -128,7 +129,8 @@ fn deletes_stay_deleted() {
 
 #[test]
 fn paging_is_by_key_not_by_counting_rows() {
-    // Between two pages of answers a row before the border comes in: nothing is shown twice or left out.
+    // Between two result pages a row is inserted before the border: no row is shown twice or left
+    // out.
     let (mut pair, input) = Pair::with_input();
     let source = |n: i64| format!("http://s{n}.com/");
     for n in 1..8 {

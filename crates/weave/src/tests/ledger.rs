@@ -1,4 +1,4 @@
-//! Inputs: known again, continued, unknown; keys that cannot be woven; opening again.
+//! Inputs: recognised, continued, unknown; unusable keys; reopening.
 
 use crate::tests::support::{Pair, all_dumps, dump, entry, key, noise, page, progress};
 use crate::{
@@ -53,7 +53,7 @@ fn what_is_taken_back_leaves_every_view_and_what_it_replaced_comes_back() {
     let other = pair.input("b.warc.gz");
     pair.load(other, [page(A, 1, &[("http://b.org/", "old")])]);
     let before = all_dumps(&pair.snapshot());
-    // A newer version, and a page that nobody knew; offsets are times.
+    // A newer version, and a new page; offsets are times.
     pair.load(
         input,
         [
@@ -70,7 +70,7 @@ fn what_is_taken_back_leaves_every_view_and_what_it_replaced_comes_back() {
     assert_eq!(report.page_changes, changes);
     pair.check();
     let after = all_dumps(&pair.snapshot());
-    // All but the ledger, where the position is another.
+    // All views except the ledger, where the position differs.
     for (view, (before, after)) in View::ALL.iter().zip(before.iter().zip(&after)) {
         assert!(*view == View::Ledger || before == after, "{}", view.name());
     }
@@ -187,7 +187,7 @@ fn a_new_name_may_change_which_of_two_equal_captures_is_current() {
         pair.snapshot().version("com,a)/").unwrap().unwrap().url,
         "https://www.a.com/"
     );
-    // A newer version ends the matter.
+    // A newer version settles the tie.
     pair.apply(vec![(one, page(A, 9, &[]))]);
     pair.rename(one, "5.warc.gz");
     pair.check();
@@ -284,7 +284,7 @@ fn what_is_in_memory_is_in_its_tables_after_closing() {
     assert_eq!(weave.snapshot().totals().unwrap().captures, 241);
 }
 
-/// Two inputs that begin alike are digested while they are read.
+/// Two inputs with the same beginning are digested while they are read.
 #[test]
 fn digests_of_beginnings_are_no_identity_and_move_with_epochs() {
     let mut pair = Pair::new();
@@ -316,11 +316,11 @@ fn digests_of_beginnings_are_no_identity_and_move_with_epochs() {
         assert_eq!((row.digesting.as_str(), row.size), ("state after 500", 1000));
     }
     assert_eq!(pair.weave().input_of(&begun("", 500).digest), None);
-    // One has come to its end.
+    // The first is read to its end.
     pair.apply_batch(vec![], vec![step(ids[0], 1000, &entry("whole"))]);
     assert_eq!(pair.weave().input_of(&entry("whole").digest), Some(ids[0]));
     pair.check();
-    // The other one turns out to be the same: it is given up, and keeps the digest of its beginning.
+    // The second turns out to be the same: it fails, and keeps the digest of its beginning.
     pair.weave()
         .apply(Batch {
             captures: vec![],

@@ -1,4 +1,5 @@
-//! Opening an index as programs before format 4 wrote it: URIs name their sources by key, and sources have no numbers.
+//! Opens an index of a program before format 4: URIs name their sources by key, and sources have no
+//! numbers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,10 +19,10 @@ use crate::{InputId, Weave};
 
 const DIR: &str = "WEFT_TEST_OLDER_DIR";
 
-/// More in-links than stand in a row of `uris` of the older format.
+/// Maximum number of in-links in a row of `uris` of the older format.
 const OLD_INLINE_MAX: usize = 4;
 
-/// Rows as the older format has them.
+/// Converts rows to the older format.
 fn make_older(tables: &Arc<Tables>) {
     let cut = Cut::take(tables);
     let mut write = Write::new(tables);
@@ -36,7 +37,7 @@ fn make_older(tables: &Arc<Tables>) {
         }
     }
     let mut keys = SourceKeys::of(&cut);
-    // For URIs that have none today: beyond all that were given.
+    // For URIs without a number today: beyond all assigned ones.
     let mut number = 1 << 20;
     for row in cut.iter(Table::Uris) {
         let (key, value) = row.unwrap();
@@ -84,7 +85,7 @@ fn pages(from: u64, count: u64) -> Vec<extract::Capture> {
     (from..from + count).map(page).collect()
 }
 
-/// Some are loaded in one epoch, some one by one, some are seen again.
+/// Loads some pages in one epoch and some one by one, and some of them again.
 fn pair() -> (Pair, InputId) {
     let (mut pair, input) = Pair::with_input();
     pair.apply(pages(0, 90).into_iter().map(|page| (input, page)).collect());
@@ -103,7 +104,7 @@ fn an_older_index_answers_as_before_and_goes_on() {
     pair.check();
 }
 
-/// Not a test of its own: what the test below runs in another process.
+/// Not a test itself: the test below runs it in another process.
 #[test]
 fn child() {
     if let Some(dir) = std::env::var_os(DIR) {

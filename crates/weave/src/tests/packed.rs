@@ -1,4 +1,4 @@
-//! Rows of links that are packed under a dictionary, beside those from before there was one.
+//! Rows of links that are packed with a dictionary, together with rows from before it existed.
 
 use crate::cut::Cut;
 use crate::packed;
@@ -6,7 +6,7 @@ use crate::tables::Table;
 use crate::tests::support::{Pair, page};
 use crate::views::links;
 
-/// Links that have much in common, from page to page and not within one.
+/// Links with much in common across pages, but not within one.
 fn links(source: usize) -> Vec<(String, String)> {
     let link = |n: usize| {
         let host = (source * 7 + n * 3) % 53;
@@ -25,7 +25,7 @@ fn page_of(source: usize, time: i64, keep: usize) -> extract::Capture {
     page(&format!("http://source.com/{source}"), time, &links)
 }
 
-/// How many rows of links are stored packed, and how many are not.
+/// Returns how many rows of links are stored packed, and how many are not.
 fn stored(cut: &Cut) -> (usize, usize) {
     let rows = cut.iter(Table::Links).map(|row| row.unwrap().1);
     let (packed, plain): (Vec<_>, Vec<_>) =
@@ -44,7 +44,8 @@ fn links_are_the_same_packed_or_not() {
     assert_eq!(stored(pair.snapshot().cut()), (117, 3));
 
     pair.reopen();
-    // Seen again with the same links, with fewer and with none; one of those that are not packed becomes so.
+    // Loads pages again with the same links, with fewer and with none; one of the unpacked rows
+    // becomes packed.
     let again = [(0, 24), (1, 12), (50, 24), (51, 12), (52, 0)];
     let again = again.map(|(source, keep)| (input, page_of(source, 1000 + source as i64, keep)));
     let report = pair.apply(again.to_vec());

@@ -1,4 +1,4 @@
-//! Views made anew: a row, or all rows, of a table are lost, and after a rebuild everything is as before.
+//! Rebuilds views: one row or all rows of a table are lost, and a rebuild restores them.
 
 use std::path::Path;
 
@@ -10,7 +10,8 @@ use crate::{RebuildError, Rebuilt, View, Weave};
 
 const DIR: &str = "WEFT_TEST_REBUILD_DIR";
 
-/// Pages of several domains, some with many in-links, woven in several epochs and some of them again.
+/// Pages of several domains, some with many in-links, loaded in several epochs and some of them
+/// again.
 fn pair() -> Pair {
     let (mut pair, input) = Pair::with_input();
     for epoch in 0..4 {
@@ -32,7 +33,7 @@ fn pair() -> Pair {
     pair
 }
 
-/// Tables that are made anew, and a view of each.
+/// Tables that are rebuilt, and a view of each.
 const TABLES: [(Table, View); 6] = [
     (Table::Uris, View::Uris),
     (Table::Inlinks, View::Inlinks),
@@ -79,7 +80,7 @@ fn a_lost_row_comes_back() {
         assert_eq!((held.epoch(), rebuilt.epoch), (epoch, epoch.next()));
         assert_eq!(all_dumps(&pair.snapshot()), expected, "{}", table.name());
         pair.check();
-        // Nothing is left to do, and nothing is an epoch.
+        // A second rebuild repairs nothing and makes no epoch.
         let again = rebuild(pair.weave(), view);
         assert!(again.tables.iter().all(|sum| sum.mended == 0), "{again:?}");
         assert_eq!(again.epoch, rebuilt.epoch);
@@ -114,7 +115,7 @@ fn lost_tables_come_back_and_weaving_goes_on() {
     }
 }
 
-/// Whoever reads meanwhile, and after it, has the cut that was taken.
+/// Readers during and after the rebuild keep the cut that they took.
 #[test]
 fn a_snapshot_stays_what_it_was() {
     let mut pair = pair();
@@ -146,7 +147,7 @@ fn what_others_are_made_from_is_not_made() {
         let refused = pair.weave().rebuild(&[View::Top, view], &mut |_, _| {});
         assert!(matches!(refused, Err(RebuildError::NotDerived(name)) if name == view.name()));
     }
-    // A loss there does not spread.
+    // A loss in a source table does not spread.
     for (table, named) in [("links", "links"), ("versions", "versions")] {
         pair.weave().lose_row(table).unwrap();
         pair.reopen();
@@ -161,14 +162,14 @@ fn what_others_are_made_from_is_not_made() {
     }
 }
 
-/// Dumps that a lost row of links or versions does not make fail.
+/// Returns the dumps that do not fail after a lost row of links or versions.
 fn all_dumps_but_damaged(pair: &Pair) -> Vec<String> {
     [View::Captures, View::Uris, View::Domains, View::Top]
         .map(|view| crate::tests::support::dump(&pair.snapshot(), view))
         .to_vec()
 }
 
-/// Not a test of its own: what the test below runs in another process.
+/// Not a test itself: the test below runs it in another process.
 #[test]
 fn child() {
     if let Some(dir) = std::env::var_os(DIR) {
@@ -191,7 +192,7 @@ fn a_rebuild_that_is_killed_is_gone_through_with() {
             drop(pair.take_weave());
             let is_passed = !run_child("tests::rebuild::child", DIR, &dir, &format!("{point}:{nth}"));
             assert!(is_passed || nth > 1, "{point} was never passed");
-            // Opening is all it takes.
+            // Opening alone finishes the rebuild.
             let weave = Weave::open(&dir, None, settings()).unwrap();
             assert_eq!(all_dumps(&weave.snapshot()), expected, "{point}:{nth}");
             assert_eq!(weave.snapshot().check().unwrap().damages, [], "{point}:{nth}");

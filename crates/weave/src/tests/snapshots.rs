@@ -1,4 +1,4 @@
-//! What readers see while epochs go on.
+//! What readers see while epochs are committed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,8 +21,8 @@ fn a_snapshot_stays_at_its_epoch() {
     assert_eq!((old.epoch(), pair.snapshot().epoch()), (Epoch(1), Epoch(3)));
 }
 
-/// Every epoch moves the one link from one target to the next. A reader must always see exactly one link, the
-/// counts that go with it, and the number of the epoch it belongs to.
+/// Every epoch moves the only link from one target to the next. A reader must always see exactly
+/// one link, the matching counts, and the number of the epoch that they belong to.
 #[test]
 fn no_read_mixes_epochs() {
     let (mut pair, input) = Pair::with_input();
@@ -89,7 +89,7 @@ fn a_text_goes_when_a_newer_version_has_none() {
     assert!(!pair.snapshot().version(&key(A)).unwrap().unwrap().is_page);
 }
 
-/// What one reader keeps must not be what the reader of another epoch gets, whoever comes first.
+/// Data cached by a reader of one epoch must not reach a reader of another, whichever reads first.
 #[test]
 fn a_shown_page_is_of_the_epoch_that_was_asked() {
     let (mut pair, input) = Pair::with_input();
@@ -134,7 +134,8 @@ fn search_is_told_of_pages_and_of_their_in_link_buckets() {
     assert_eq!(changes(&pair, 1).len(), 4);
     assert_eq!(changes(&pair, 2), [anchors(A), PageChange::Delete(key(B))]);
     assert_eq!(changes(&pair, 3), []);
-    // Links that say nothing move the bucket alone, and the fifth not even that: buckets are 1, 2, 3, 4-5.
+    // Links without text change only the bucket, and the fifth link not even that: buckets are 1,
+    // 2, 3, 4-5.
     for n in 0..5 {
         let url = format!("http://s{n}.com/");
         let report = pair.apply(vec![(input, page(&url, 10 + n, &[(A, "")]))]);
@@ -148,7 +149,7 @@ fn search_is_told_of_pages_and_of_their_in_link_buckets() {
             _ => assert_eq!(told, [bucket(A, n as u8 + 1)]),
         }
     }
-    // The weight of a text is another with 1, 2, and 4 hosts.
+    // The weight of a text changes with 1, 2 and 4 hosts.
     for n in 0..5 {
         let url = format!("http://s{n}.com/");
         let report = pair.apply(vec![(input, page(&url, 20 + n, &[(A, "a")]))]);

@@ -1,4 +1,4 @@
-//! An index and the model side by side, and captures in few words.
+//! An index together with the model, and short constructors for captures.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,21 +15,22 @@ use crate::{
     TakeDown, TookDown, View, Weave, When, past_count,
 };
 
-/// An index in a temporary directory, and the model that has seen the same.
+/// An index in a temporary directory, and a model with the same history.
 pub(crate) struct Pair {
     home: tempfile::TempDir,
     weave: Option<Weave>,
     pub(crate) model: Model,
-    /// What somebody knows who follows what the epochs say.
+    /// The state of a follower of the epochs' reports.
     told: Told,
 }
 
-/// Past versions as the reports of epochs give them, and of current ones when they began and how many are past.
+/// Past versions from the reports of epochs. For current versions, when they began and how many are
+/// past.
 #[derive(Default)]
 struct Told {
     past: BTreeMap<(String, i64), PastVersion>,
     pages: BTreeMap<String, (i64, u32)>,
-    /// What is said of pages: texts and their weights.
+    /// Anchor texts of pages with their weights.
     anchors: BTreeMap<String, Vec<(String, u8)>>,
 }
 
@@ -91,7 +92,7 @@ impl Told {
         }
     }
 
-    /// What no report told, because no batch did it: read from the index, as search does.
+    /// Reads changes without a report (those not made by a batch) from the index, as search does.
     fn read(&mut self, snapshot: &Snapshot, since: Epoch) {
         for change in snapshot.pages_changed_between(since, snapshot.epoch()) {
             let url_key = change.unwrap().url_key().to_owned();
@@ -147,7 +148,7 @@ impl Told {
     }
 }
 
-/// Small memory, and rankings of a few rows so that their floors move.
+/// Little memory, and rankings of a few rows so that their floors move.
 pub(crate) fn settings() -> Settings {
     Settings {
         cache_size_bytes: 4 << 20,
@@ -169,7 +170,7 @@ impl Pair {
         }
     }
 
-    /// With one input.
+    /// Creates a pair with one input.
     pub(crate) fn with_input() -> (Pair, InputId) {
         let mut pair = Pair::new();
         let input = pair.input("a.warc.gz");
@@ -180,7 +181,7 @@ impl Pair {
         self.home.path().join("index")
     }
 
-    /// The index alone, for what the model has no part in.
+    /// Takes the index, for tests that the model has no part in.
     pub(crate) fn take_weave(&mut self) -> Weave {
         self.weave.take().unwrap()
     }
@@ -189,7 +190,7 @@ impl Pair {
         self.weave.as_ref().unwrap()
     }
 
-    /// Inputs that were begun and not read to their end.
+    /// Returns inputs that were started and not read to their end.
     pub(crate) fn unfinished(&self) -> Vec<InputId> {
         let begun =
             |entry: &LedgerEntry| matches!(entry.state, InputState::Loading | InputState::Failed { .. });
@@ -291,7 +292,7 @@ impl Pair {
         took_down
     }
 
-    /// One capture at a time, an epoch each, all compared at the end.
+    /// Loads one capture per epoch, and compares everything at the end.
     #[track_caller]
     pub(crate) fn load(&mut self, input: InputId, captures: impl IntoIterator<Item = Capture>) {
         for capture in captures {
@@ -300,7 +301,7 @@ impl Pair {
         self.check();
     }
 
-    /// Everything that can be asked, against the model.
+    /// Compares all reads with the model.
     #[track_caller]
     pub(crate) fn check(&self) {
         let snapshot = self.snapshot();
@@ -323,7 +324,7 @@ impl Pair {
         assert_eq!((checked.uris, checked.domains), (totals.uris, totals.domains));
     }
 
-    /// The fingerprints of the captures that the model has.
+    /// Returns the fingerprints of the model's captures.
     fn recount(&self) -> Fingerprints {
         let mut recount = Recount::new(&self.dir());
         for (entry, capture) in self.model.captures() {
@@ -333,10 +334,10 @@ impl Pair {
         recount.finish().unwrap()
     }
 
-    /// Links of versions that are not current, at every time and ever.
+    /// Compares the links of past versions, at every time and of all time.
     #[track_caller]
     fn check_links_ever(&self, snapshot: &Snapshot) {
-        // The model takes long for each: in large histories some stand for all.
+        // The model is slow for each link, so large histories are sampled.
         let linked = self.model.linked_ever();
         for (target, linking) in linked.iter().step_by(linked.len() / 40 + 1) {
             let candidates = snapshot.sources_ever(target, None, usize::MAX).unwrap();
@@ -403,7 +404,7 @@ impl Pair {
                 self.model.text(&key),
                 "text of {key}"
             );
-            // Twice, because the second is of what the first kept.
+            // Twice, because the second read hits the cache.
             for _ in 0..2 {
                 self.check_shown(snapshot, &key);
             }
@@ -493,7 +494,7 @@ pub(crate) fn progress(input: InputId, bytes_done: u64, state: InputState) -> In
     }
 }
 
-/// Whether search has a key.
+/// Returns whether search has a key.
 fn has_content(snapshot: &Snapshot, url_key: &str) -> bool {
     let version = snapshot.version(url_key).unwrap();
     version.is_some_and(|version| version.is_page || version.is_document)
@@ -532,7 +533,7 @@ pub(crate) fn page(url: &str, time: i64, links: &[(&str, &str)]) -> Capture {
     }
 }
 
-/// The same URL and time, but another kind of capture.
+/// The same URL and time with another kind of capture.
 pub(crate) fn as_kind(kind: CaptureKind, mut capture: Capture) -> Capture {
     capture.kind = kind;
     if kind == CaptureKind::Revisit {
@@ -554,8 +555,8 @@ pub(crate) fn noise(mut seed: u64) -> String {
     text
 }
 
-/// Runs the test `child` of this binary in another process that ends at a crash point, with `dir` in the environment
-/// variable that it looks at. Gives whether it got through.
+/// Runs the test `child` of this binary in another process that ends at a crash point. Passes `dir`
+/// in the environment variable `variable`. Returns whether the child completed.
 pub(crate) fn run_child(child: &str, variable: &str, dir: &Path, point: &str) -> bool {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", child, "--test-threads", "1"])

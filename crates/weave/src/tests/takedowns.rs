@@ -1,4 +1,4 @@
-//! Takedowns: what leaves, what stays out, and what comes back.
+//! Takedowns: captures that are removed, stay out, and come back.
 
 use std::path::Path;
 
@@ -119,7 +119,8 @@ fn a_takedown_goes_ahead_where_an_older_capture_cannot_be_read_again() {
     assert_eq!(pair.snapshot().check().unwrap().damages, []);
 }
 
-/// Their texts and links stood in the tables of the past, and nothing led to them any more.
+/// Regression: their texts and links stayed in the tables of the past, where nothing referred to
+/// them.
 #[test]
 fn captures_that_could_not_be_read_again_leave_with_their_texts_and_links() {
     let mut pair = Pair::new();
@@ -229,7 +230,7 @@ fn the_register_says_everything_but_what() {
         format!("{:?}", register[0].rule),
         format!("{:?}", register[2].rule)
     );
-    // The same once more is the one that is there.
+    // A repeated request returns the existing takedown.
     let again = pair.take_down(&selectors[0]);
     assert_eq!((again.is_new, again.takedown.id), (false, 1));
     pair.weave().undo_takedown(1, "other", 9).unwrap();
@@ -310,7 +311,7 @@ fn captures(input: u64) -> Vec<Capture> {
         .collect()
 }
 
-/// Loads two inputs with takedowns between, as far as that was not done yet.
+/// Loads two inputs with takedowns in between, and skips steps that are already done.
 fn load(dir: &Path) -> Weave {
     let weave = Weave::open(dir, None, settings()).unwrap();
     let mut reread = |row: &CaptureRow| {
@@ -356,7 +357,7 @@ fn load(dir: &Path) -> Weave {
     weave
 }
 
-/// Not a test of its own: what the test below runs in another process.
+/// Not a test itself: the test below runs it in another process.
 #[test]
 fn child() {
     if let Some(dir) = std::env::var_os(DIR) {
@@ -403,7 +404,7 @@ fn redirects_and_revisits_leave_like_pages() {
     pair.load(input, [redirect, revisit, page("http://a.com/target", 3, &[])]);
     pair.take_down(&url("http://a.com/target"));
     pair.check();
-    // The redirect still names it.
+    // The redirect still links to it.
     assert!(
         pair.snapshot()
             .uri(&key("http://a.com/target"))
@@ -420,7 +421,7 @@ fn redirects_and_revisits_leave_like_pages() {
     );
 }
 
-/// How many directories there are in one.
+/// Returns how many directories a directory contains.
 fn folders(dir: &Path) -> usize {
     let entries = std::fs::read_dir(dir).unwrap();
     entries
@@ -428,7 +429,7 @@ fn folders(dir: &Path) -> usize {
         .count()
 }
 
-/// All bytes of the files below a directory.
+/// Returns all files below a directory with their bytes.
 fn bytes_below(dir: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {
@@ -450,7 +451,8 @@ fn files_with(dir: &Path, word: &str) -> Vec<std::path::PathBuf> {
         .collect()
 }
 
-/// An index with a page of words that are nowhere else, and so many links that rows are packed under a dictionary.
+/// Returns an index with a page whose words occur nowhere else, and enough links that rows are
+/// packed with a dictionary.
 fn with_planted(word: &str) -> (Pair, InputId) {
     let (mut pair, input) = Pair::with_input();
     let mut captures: Vec<(InputId, Capture)> = (0..600)
@@ -495,7 +497,7 @@ fn no_file_holds_what_was_taken_down_once_it_is_purged() {
     );
     assert_eq!(all_dumps(&pair.snapshot()), before);
     pair.check();
-    // And it goes on as before.
+    // The index still works as before.
     pair.load(
         input,
         [page("http://stays.com/new", 999, &[("http://t.org/1", "x")])],
@@ -524,7 +526,7 @@ fn a_purge_waits_for_readers_and_changes_nothing_where_one_stays() {
 
 const PURGE_DIR: &str = "WEFT_TEST_PURGE_DIR";
 
-/// Not a test of its own: what the test below runs in another process.
+/// Not a test itself: the test below runs it in another process.
 #[test]
 fn purging_child() {
     if let Some(dir) = std::env::var_os(PURGE_DIR) {

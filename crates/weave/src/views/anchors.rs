@@ -1,11 +1,13 @@
-//! What the links to a URI say of it: their anchor texts, and how many pages of each host say it.
+//! Anchor texts of the links to a URI, and the number of pages of each host that use them.
 //!
-//! Not a view of its own but a part of `inlinks`, for search: a page is found by the words of the anchors that lead to it, and
-//! those of many hosts count more. Definition: for each anchor text that is not empty, cut to [`TEXT_BYTES_MAX`], and each host
-//! (with its port), the number of current versions of that host that link to the URI with it.
+//! They are part of `inlinks`, for search: a page is found by the words of its anchors, and texts
+//! of many hosts weigh more. Definition: for each non-empty anchor text, cut to [`TEXT_BYTES_MAX`],
+//! and each host (with its port), the number of current versions of that host that link to the URI
+//! with it.
 //!
-//! Anchors stand in the row of their URI ([`crate::views::uris`]) while there are at most [`INLINE_MAX`] of them, which is nearly always:
-//! that row is read and written for its counts anyway. What has more has them in table `anchors` ([`rows`]), and keeps them there.
+//! At most [`INLINE_MAX`] anchors are stored in the row of their URI ([`crate::views::uris`]),
+//! which is nearly always enough: that row is read and written for its counts anyway. A URI with
+//! more has its anchors in table `anchors` ([`rows`]), and keeps them there.
 
 pub(crate) mod rows;
 
@@ -16,14 +18,16 @@ use crate::cut::Cut;
 use crate::error::SnapshotError;
 use crate::rows::AnchorRow;
 
-/// Bytes of an anchor text that count. Links have up to 256 characters; what is longer than this names nothing.
+/// Bytes of an anchor text that count. Links have up to 256 characters, but longer texts are not
+/// names.
 const TEXT_BYTES_MAX: usize = 120;
 
-/// Anchor texts of a page that search is told of.
+/// Maximum number of anchor texts of a page that are reported to search.
 pub(crate) const SHOWN_MAX: usize = 16;
 
-/// Texts, each with a host, that stand in the row of their URI: some hundred bytes, written again with each link. A URI with more has
-/// more sources than its row holds, and so a number.
+/// Maximum number of pairs of text and host in the row of a URI: some hundred bytes, which are
+/// rewritten with each link. A URI with more anchors has more sources than its row holds, and so it
+/// has a number.
 pub(crate) const INLINE_MAX: usize = if cfg!(test) { 4 } else { 32 };
 
 const _: () = assert!(
@@ -31,19 +35,19 @@ const _: () = assert!(
     "what has anchors of its own has a number"
 );
 
-/// A host, by its hash: two that share one count as one, which changes a weight at most.
+/// A host, by its hash. Two hosts with the same hash count as one, which at most changes a weight.
 pub(crate) type Host = u32;
 
 /// Anchor texts, each with a host and the number of its pages.
 pub(crate) type Said = BTreeMap<(String, Host), u64>;
 
-/// One of [`Said`].
+/// One entry of [`Said`].
 type Saying = ((String, Host), u64);
 
 /// The anchors of a URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Anchors {
-    /// All of them.
+    /// All anchors.
     Inline(Said),
     /// In table `anchors`, under the number of the URI.
     Spilled,
@@ -55,17 +59,17 @@ impl Default for Anchors {
     }
 }
 
-/// What comes to [`Said`] and goes.
+/// Changes of [`Said`].
 pub(crate) type Moved = BTreeMap<(String, Host), i64>;
 
-/// The host of a URL key.
+/// Returns the host of a URL key.
 pub(crate) fn host_of(url_key: &str) -> Host {
     let host = url_key.split_once(')').map_or(url_key, |(host, _)| host);
     let [a, b, c, d, ..] = *blake3::hash(host.as_bytes()).as_bytes();
     u32::from_le_bytes([a, b, c, d])
 }
 
-/// The part of an anchor text that counts.
+/// Returns the part of an anchor text that counts.
 pub(crate) fn cut(text: &str) -> &str {
     let mut end = text.len().min(TEXT_BYTES_MAX);
     while !text.is_char_boundary(end) {
@@ -74,7 +78,7 @@ pub(crate) fn cut(text: &str) -> &str {
     text[..end].trim_end()
 }
 
-/// What becomes of anchors that stand in the row of their URI.
+/// Applies changes to the anchors in the row of a URI.
 pub(crate) fn apply(said: &mut Said, moved: Moved) {
     for (at, by) in moved {
         let pages = said.remove(&at).unwrap_or(0).saturating_add_signed(by);
@@ -84,7 +88,7 @@ pub(crate) fn apply(said: &mut Said, moved: Moved) {
     }
 }
 
-/// The weightiest texts, as search is told of them.
+/// Returns the weightiest texts, as reported to search.
 pub(crate) fn shown(said: &Said) -> Vec<AnchorRow> {
     let mut texts: Vec<AnchorRow> = Vec::new();
     for (text, _) in said.keys() {
@@ -99,14 +103,15 @@ pub(crate) fn shown(said: &Said) -> Vec<AnchorRow> {
     weightiest(texts)
 }
 
-/// The first [`SHOWN_MAX`] by weight, then by text: so a host more or less changes them only where it changes a weight.
+/// Returns the first [`SHOWN_MAX`] by weight, then by text. So a change in the number of hosts
+/// matters only if it changes a weight.
 fn weightiest(mut texts: Vec<AnchorRow>) -> Vec<AnchorRow> {
     texts.sort_unstable_by(|a, b| (b.weight(), &a.text).cmp(&(a.weight(), &b.text)));
     texts.truncate(SHOWN_MAX);
     texts
 }
 
-/// Whether search would take two lists for the same.
+/// Returns whether two lists are equal for search.
 pub(crate) fn weigh_the_same(a: &[AnchorRow], b: &[AnchorRow]) -> bool {
     a.len() == b.len()
         && a.iter()
@@ -114,10 +119,11 @@ pub(crate) fn weigh_the_same(a: &[AnchorRow], b: &[AnchorRow]) -> bool {
             .all(|(a, b)| (&a.text, a.weight()) == (&b.text, b.weight()))
 }
 
-/// The anchors of a URI, with the number that it has, and of how many rows of table `anchors` they are.
+/// Reads the anchors of a URI with this number. Also returns how many rows of table `anchors` they
+/// have.
 ///
 /// # Errors
-/// [`SnapshotError`] also where these rows contradict each other.
+/// [`SnapshotError`] also if these rows contradict each other.
 pub(crate) fn read(cut: &Cut, anchors: Anchors, number: Option<u64>) -> Result<(Said, u64), SnapshotError> {
     match (anchors, number) {
         (Anchors::Inline(said), _) => Ok((said, 0)),
@@ -138,7 +144,7 @@ pub(crate) fn put_inline(out: &mut Vec<u8>, said: &Said) {
     }
 }
 
-/// Reads what [`put_inline`] wrote.
+/// Reads the encoding of [`put_inline`].
 pub(crate) fn get_inline(r: &mut Reader<'_>) -> Result<Said, Corrupt> {
     let (mut said, mut text) = (Said::new(), Vec::new());
     for _ in 0..r.varint()? {

@@ -1,7 +1,8 @@
 //! View `captures`: every capture once.
 //!
-//! Definition: all captures by identity (input, offset). Row key: URL key, `\0`, fetch time (sortable), input,
-//! offset; so captures of a key stand together in time order, and a known one is found by its own key.
+//! Definition: all captures by input and offset. Row key: URL key, `\0`, fetch time (sortable),
+//! input, offset. So the captures of a key are adjacent in time order, and a known capture is found
+//! by its row key.
 
 use data_encoding::BASE32;
 use extract::{Capture, CaptureKind, Original, RefersTo, Shortfall};
@@ -16,11 +17,12 @@ use crate::views::links::{self, LinksName};
 use crate::views::order::{self, content_of, page_of};
 use crate::write::Write;
 
-/// Longest URL key that is woven, in bytes: the engine's keys end at 65,535, and rows add theirs.
+/// Longest URL key that is woven, in bytes: the engine's limit for keys is 65,535, and row keys
+/// have further parts.
 pub(crate) const KEY_BYTES_MAX: usize = 60_000;
 
-/// Written; version 1 has no flags, version 2 nothing of pages, version 3 nothing of documents, version 4 no names of links,
-/// version 5 no more flags.
+/// The written version. Version 1 has no flags, version 2 no content of pages, version 3 no
+/// documents, version 4 no names of links, version 5 no second flags.
 const ROW_VERSION: u8 = 6;
 
 const REDIRECTS_TO_ITSELF: u8 = 1;
@@ -29,7 +31,7 @@ const HAS_TEXT: u8 = 4;
 const IS_DOCUMENT: u8 = 8;
 const HAS_LINKS: u8 = 16;
 
-/// Of the second flags: the code of the shortfall, and whether the method is known.
+/// In the second flags: the code of the shortfall, and whether the method is known.
 const SHORTFALL: u8 = 1 | 2;
 const HAS_METHOD: u8 = 4;
 const HAS_CANONICAL: u8 = 8;
@@ -37,7 +39,7 @@ const HAS_ROBOTS: u8 = 16;
 const TEXT_TRUNCATED: u8 = 32;
 const HAS_DROPPED_LINKS: u8 = 64;
 
-/// Of the flags of a revisit.
+/// In the flags of a revisit.
 const REFERS: u8 = 1;
 const REFERS_TO_TIME: u8 = 2;
 const HAS_LOCATION: u8 = 4;
@@ -45,24 +47,25 @@ const HAS_ORIGINAL: u8 = 8;
 
 const SUFFIX_BYTES: usize = 1 + 8 + 4 + 8;
 
-/// Why a capture cannot be woven: a reason for the quarantine and what was found; `None` for one that can.
+/// Returns why a capture cannot be woven: a reason for the quarantine and the details; `None` if it
+/// can be.
 pub fn refusal(capture: &Capture) -> Option<(&'static str, String)> {
     refusal_of_key(&capture.url_key)
 }
 
-/// The same of what has a URL key.
+/// As [`refusal`], for a URL key.
 pub fn refusal_of_key(url_key: &str) -> Option<(&'static str, String)> {
     let bytes = url_key.len();
     let wrong = || format!("URL key of {bytes} bytes, must be 1 to {KEY_BYTES_MAX}");
     (!is_usable_key(url_key)).then(|| ("url-key-length", wrong()))
 }
 
-/// Whether a URL key can be woven.
+/// Returns whether a URL key can be woven.
 pub(crate) fn is_usable_key(url_key: &str) -> bool {
     !url_key.is_empty() && url_key.len() <= KEY_BYTES_MAX
 }
 
-/// A capture as stored, with its key taken apart.
+/// A capture as stored, with its key split into its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stored {
     pub(crate) url_key: String,
@@ -72,30 +75,32 @@ pub(crate) struct Stored {
     pub(crate) url: String,
     pub(crate) mime: String,
     pub(crate) status: u16,
-    /// Method of the request; empty if unknown, as of all rows before version 6.
+    /// Request method; empty if unknown, as in all rows before version 6.
     pub(crate) method: String,
-    /// None of all rows before version 6.
+    /// `Shortfall::None` in all rows before version 6.
     pub(crate) shortfall: Shortfall,
     pub(crate) digest: String,
     pub(crate) length: u64,
     pub(crate) kind: CaptureKind,
-    /// See [`Capture::redirects_to_itself`]; unknown of rows of version 1, so false.
+    /// See [`Capture::redirects_to_itself`]; unknown in rows of version 1, so false.
     pub(crate) redirects_to_itself: bool,
-    /// What the page or document that it is says; `None` of what is neither, and of all rows before version 3.
+    /// Content of the page or document. `None` for other captures, and in all rows before version
+    /// 3.
     pub(crate) content: Option<StoredContent>,
-    /// Name of the links that it has, should it become current; `None` where there are none, and of all rows before version 5.
+    /// Name of the links that it has if it becomes current. `None` without links, and in all rows
+    /// before version 5.
     pub(crate) links: Option<LinksName>,
-    /// What else a version of it has.
+    /// Other data for a version.
     pub(crate) details: Details,
-    /// See [`Capture::refers_to`]; unknown of rows before version 6.
+    /// See [`Capture::refers_to`]; unknown in rows before version 6.
     pub(crate) refers_to: Option<Box<RefersTo>>,
-    /// URL that a revisit with its own `Location` leads to.
+    /// Target URL of a revisit with its own `Location`.
     pub(crate) location: Option<String>,
     /// See [`Capture::original`].
     pub(crate) original: Option<Box<Original>>,
 }
 
-/// What a version has of its capture and no order depends on; none of rows before version 6.
+/// Data of a capture that a version has and no order depends on; empty in rows before version 6.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Details {
     pub(crate) canonical: Option<String>,
@@ -119,17 +124,18 @@ impl Details {
     }
 }
 
-/// First bytes of the BLAKE3 hash of a text: pages come from strangers, who could make texts of one hash for a simpler one.
+/// First bytes of the BLAKE3 hash of a text. A cryptographic hash is needed, because strangers
+/// write the pages and could make texts collide.
 pub(crate) type TextHash = [u8; 16];
 
-/// What is kept of the page or document that a capture is.
+/// The stored content of a page or document.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct StoredContent {
     pub(crate) title: String,
     pub(crate) language: String,
-    /// `None` where it has no text.
+    /// `None` if it has no text.
     pub(crate) text: Option<TextHash>,
-    /// It is no page.
+    /// Whether it is a document, not a page.
     pub(crate) is_document: bool,
 }
 
@@ -144,7 +150,7 @@ impl StoredContent {
     }
 }
 
-/// The name of a text among those of its key.
+/// Returns the name of a text among those of its key.
 pub(crate) fn text_hash(text: &str) -> TextHash {
     let mut hash = TextHash::default();
     hash.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
@@ -152,7 +158,7 @@ pub(crate) fn text_hash(text: &str) -> TextHash {
 }
 
 impl Stored {
-    /// As it is stored of a capture.
+    /// Returns the stored form of a capture.
     pub(crate) fn of(input: InputId, capture: &Capture) -> Stored {
         Stored {
             url_key: capture.url_key.clone(),
@@ -192,27 +198,28 @@ impl Stored {
         }
     }
 
-    /// Whether it says that the current version was still there, without being a version itself.
+    /// Returns whether the capture confirms the current version without being a version itself.
     pub(crate) fn confirms(&self) -> bool {
         order::confirms(self)
     }
 }
 
-/// Where a revisit leads by its own `Location`. One that has another's answers with the status of that.
+/// Returns the target of a revisit's own `Location`. A revisit that uses the `Location` of its
+/// original also has the original's status.
 fn own_location(capture: &Capture) -> Option<&str> {
     let leads = capture.kind == CaptureKind::Revisit && (300..400).contains(&capture.status);
     let link = capture.redirect.as_ref().filter(|_| leads)?;
     Some(&link.url)
 }
 
-/// Sorts a batch, drops what is known, writes the rest and gives it, in key order.
+/// Sorts a batch, drops known captures, writes the others and returns them in key order.
 pub(crate) fn apply(
     cut: &Cut,
     write: &mut Write<'_>,
     mut batch: Vec<(InputId, Capture)>,
 ) -> Result<Vec<(InputId, Capture)>, SnapshotError> {
-    // In key order: look-ups of neighbours hit the same blocks, and groups of one key stand together for
-    // `versions`.
+    // In key order, look-ups of neighbours hit the same blocks, and the captures of one key are
+    // adjacent for `versions`.
     batch.sort_unstable_by(|(a_input, a), (b_input, b)| {
         (a.url_key.as_bytes(), a.fetch_time_ms, a_input, a.offset).cmp(&(
             b.url_key.as_bytes(),
@@ -225,11 +232,12 @@ pub(crate) fn apply(
     let mut previous = Vec::new();
     for (input, capture) in batch {
         let key = row_key(&capture.url_key, capture.fetch_time_ms, input, capture.offset);
-        // The batch may hold a capture twice (read again after a crash), and the index may have it already.
+        // The batch may hold a capture twice (read again after a crash), or the index may already
+        // have it.
         if key == previous || cut.contains(Table::Captures, &key)? {
             continue;
         }
-        // Rows of revisits are written by `originals`, with the content that they have of others.
+        // `originals` writes the rows of revisits, with the content of their originals.
         if capture.kind != CaptureKind::Revisit {
             write.put(Table::Captures, key.as_slice(), encode(&capture));
         }
@@ -242,7 +250,8 @@ pub(crate) fn apply(
 pub(crate) fn row_key(url_key: &str, fetch_time_ms: i64, input: InputId, offset: u64) -> Vec<u8> {
     let mut key = Vec::with_capacity(url_key.len() + SUFFIX_BYTES);
     key.extend_from_slice(url_key.as_bytes());
-    // Ends the URL key, so that rows of a key stand before those of keys that begin with it.
+    // Ends the URL key, so that rows of a key come before those of longer keys with the same
+    // beginning.
     key.push(0);
     key.extend_from_slice(&codec::sortable(fetch_time_ms));
     key.extend_from_slice(&input.0.to_be_bytes());
@@ -250,12 +259,12 @@ pub(crate) fn row_key(url_key: &str, fetch_time_ms: i64, input: InputId, offset:
     key
 }
 
-/// The type of a capture as versions show it; `None` where there is no such capture.
+/// Returns the media type of a capture as versions show it; `None` if there is no such capture.
 pub(crate) fn mime_at(cut: &Cut, url_key: &str, place: &Place) -> Result<Option<String>, SnapshotError> {
     Ok(at(cut, url_key, place)?.map(|stored| stored.shown_mime().to_owned()))
 }
 
-/// The capture of a URL key at a place; `None` where there is no such capture.
+/// Returns the capture of a URL key at a place; `None` if there is no such capture.
 pub(crate) fn at(cut: &Cut, url_key: &str, place: &Place) -> Result<Option<Stored>, SnapshotError> {
     let key = row_key(url_key, place.fetch_time_ms, place.input, place.offset);
     let Some(value) = cut.get(Table::Captures, &key)? else {
@@ -272,22 +281,24 @@ pub(crate) fn url_key_of_row(key: &[u8]) -> Result<&[u8], Corrupt> {
         .ok_or(Corrupt("key too short"))
 }
 
-/// What all row keys of one URL key begin with. Rows of a longer key with a NUL in it begin alike:
-/// [`decode`] tells them apart.
+/// Common prefix of all row keys of one URL key. Rows of a longer key that contains a NUL may have
+/// the same prefix: [`decode`] distinguishes them.
 pub(crate) fn key_prefix(url_key: &str) -> Vec<u8> {
     let mut prefix = url_key.as_bytes().to_vec();
     prefix.push(0);
     prefix
 }
 
-/// What all row keys of one URL key and time begin with, and where they would begin if there are none.
+/// Common prefix of all row keys of one URL key and time; also a valid position if there are no
+/// such rows.
 pub(crate) fn time_prefix(url_key: &str, fetch_time_ms: i64) -> Vec<u8> {
     let mut prefix = key_prefix(url_key);
     prefix.extend_from_slice(&codec::sortable(fetch_time_ms));
     prefix
 }
 
-/// Whether a row key that begins with [`key_prefix`] is one of that URL key and not of a longer one.
+/// Returns whether a row key with the [`key_prefix`] of a URL key belongs to that key and not to a
+/// longer one.
 pub(crate) fn is_of_key(key: &[u8], url_key: &str) -> bool {
     key.len() == url_key.len() + SUFFIX_BYTES
 }
@@ -359,7 +370,7 @@ pub(crate) fn encode(capture: &Capture) -> Vec<u8> {
     out
 }
 
-/// What a revisit refers to, and whose content it has.
+/// Appends the reference of a revisit, and its original.
 fn put_references(out: &mut Vec<u8>, capture: &Capture) {
     let location = own_location(capture);
     let time_ms = capture.refers_to.as_ref().and_then(|refers| refers.time_ms);
@@ -424,7 +435,7 @@ fn get_references(r: &mut Reader<'_>, stored: &mut Stored) -> Result<(), Corrupt
     Ok(())
 }
 
-/// What the key of a row says besides the URL key.
+/// The parts of a row key other than the URL key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) fetch_time_ms: i64,
@@ -432,7 +443,7 @@ pub(crate) struct Place {
     pub(crate) offset: u64,
 }
 
-/// URL key and place of a row.
+/// Splits a row key into URL key and place.
 pub(crate) fn split_key(key: &[u8]) -> Result<(&[u8], Place), Corrupt> {
     let short = Corrupt("key too short");
     let split = key.len().checked_sub(SUFFIX_BYTES).ok_or(short)?;
@@ -519,7 +530,7 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
     Ok(stored)
 }
 
-/// The name of a text or of links, where there is one.
+/// Reads the name of a text or of links, if there is one.
 fn name(r: &mut Reader<'_>, is_there: bool) -> Result<Option<[u8; 16]>, Corrupt> {
     match is_there {
         true => Ok(Some(*r.take(16)?.first_chunk().ok_or(Corrupt("row ends early"))?)),
@@ -527,7 +538,7 @@ fn name(r: &mut Reader<'_>, is_there: bool) -> Result<Option<[u8; 16]>, Corrupt>
     }
 }
 
-/// A SHA-1 in Base32 takes 21 bytes instead of 33.
+/// Encodes a digest. A SHA-1 in Base32 takes 21 bytes instead of 33.
 pub(crate) fn put_digest(out: &mut Vec<u8>, digest: &str) {
     let mut sha1 = [0; 20];
     if digest.len() == 32 && BASE32.decode_mut(digest.as_bytes(), &mut sha1) == Ok(20) {
@@ -640,7 +651,7 @@ mod tests {
         );
     }
 
-    /// A row as version 1 wrote it.
+    /// A row as written by version 1.
     #[test]
     fn rows_of_version_1_are_read() {
         let key = row_key("com,example)/a", 5, InputId(3), 7);

@@ -1,12 +1,12 @@
-//! Which pages an epoch changed: what search reads to catch up.
+//! The pages that each epoch changed, for search to catch up.
 //!
-//! One row an epoch, for the last [`EPOCHS_KEPT`] epochs; who is further behind gets every key that has a
-//! version.
+//! There is one row per epoch, for the last [`EPOCHS_KEPT`] epochs. A reader that is further behind
+//! gets every key that has a version.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 1 | version: 2; 1, of older programs, is not packed |
-//! | n | a frame of zstd of the rest: |
+//! | n | a zstd frame of the rest: |
 //! | for each change: 1 | 0 delete, 1 upsert, 2 bucket, 3 past versions alone, 4 anchors |
 //! | varint, varint, n | URL key, front-coded |
 //! | 1, if a bucket | the bucket |
@@ -23,13 +23,13 @@ use crate::write::Write;
 const PLAIN: u8 = 1;
 const PACKED: u8 = 2;
 
-/// Level of compression: keys in order have so much in common that a higher one gains little.
+/// Compression level: sorted keys share so much that a higher level gains little.
 const LEVEL: i32 = 1;
 
-/// Rows kept; at 5,000 pages an epoch some 100 MiB on disk.
+/// Rows kept; at 5,000 pages per epoch some 100 MiB on disk.
 const EPOCHS_KEPT: u64 = 1024;
 
-/// Writes the changes of an epoch, sorted by URL key, and drops the oldest row.
+/// Writes the changes of an epoch, sorted by URL key, and removes the oldest row.
 pub(crate) fn apply(write: &mut Write<'_>, epoch: Epoch, changes: &[PageChange]) {
     debug_assert!(
         changes.is_sorted_by(|a, b| a.url_key() < b.url_key()),
@@ -44,14 +44,16 @@ pub(crate) fn apply(write: &mut Write<'_>, epoch: Epoch, changes: &[PageChange])
     }
 }
 
-/// Changes of all epochs after `since` up to `until`, oldest first; `now` is the epoch of the cut.
+/// Returns the changes of all epochs after `since` up to `until`, oldest first; `now` is the epoch
+/// of the cut.
 pub(crate) fn read(
     cut: &Cut,
     since: Epoch,
     until: Epoch,
     now: Epoch,
 ) -> Box<dyn Iterator<Item = Result<PageChange, SnapshotError>> + '_> {
-    // From the beginning each page is named once, and not once for each epoch that changed it.
+    // A reader that starts at the beginning, or is too far behind, gets each page once, not once
+    // for each epoch that changed it.
     if since.0 == 0 && until == now || now.0.saturating_sub(since.0) >= EPOCHS_KEPT {
         return Box::new(cut.iter(Table::Versions).map(|row| {
             let (key, value) = row?;
@@ -77,7 +79,8 @@ pub(crate) fn read(
     }))
 }
 
-/// A row without the keys that have no version any more, where search has been told of them; `None` where nothing is left.
+/// Returns a row without the keys that no longer have a version, if search has already read the
+/// row's epoch (`covered`). `None` if no change is left.
 pub(crate) fn without_gone(
     cut: &Cut,
     key: &[u8],
@@ -124,7 +127,7 @@ fn encode(changes: &[PageChange]) -> Vec<u8> {
     }
     match zstd::bulk::compress(&out, LEVEL) {
         Ok(packed) => [&[PACKED], packed.as_slice()].concat(),
-        // Without memory for it, the row is kept as it is.
+        // Without memory for compression, the row is stored uncompressed.
         Err(_) => [&[PLAIN], out.as_slice()].concat(),
     }
 }
@@ -179,7 +182,7 @@ mod tests {
         for end in 0..row.len() {
             assert!(decode(&row[..end]).is_err());
         }
-        // As it was before it was packed.
+        // The row as older programs wrote it, uncompressed.
         let older = [&[PLAIN], zstd::decode_all(&row[1..]).unwrap().as_slice()].concat();
         assert_eq!(decode(&older), Ok(changes));
     }

@@ -1,8 +1,8 @@
 //! View `domains`: one row for each registered domain of a URI.
 //!
-//! Definition: `uris` the number of URIs, `pages` those of them whose current version is a page,
-//! `inlinks_external` the sum of theirs. A domain whose last URI goes has no row. The row also holds the state
-//! of the domain's ranking (see [`super::rankings`]).
+//! Definition: `uris` is the number of its URIs, `pages` the number of these whose current version
+//! is a page, and `inlinks_external` the sum over its URIs. A domain without URIs has no row. The
+//! row also holds the state of the domain's ranking (see [`super::rankings`]).
 
 use system::holds;
 
@@ -25,21 +25,21 @@ pub(crate) struct DomainState {
     pub(crate) ranking: RankingState,
 }
 
-/// How many domains came and went.
+/// Numbers of added and removed domains.
 #[derive(Debug, Default)]
 pub(crate) struct DomainsMoved {
     pub(crate) new: u64,
     pub(crate) gone: u64,
 }
 
-/// Folds URI changes into their domains and into the domains' rankings.
+/// Applies URI changes to their domains and the domains' rankings.
 pub(crate) fn apply(
     cut: &Cut,
     write: &mut Write<'_>,
     uris: &[UriChange],
     ranking_rows_max: u64,
 ) -> Result<DomainsMoved, SnapshotError> {
-    // Sorted by key, the URIs of a domain mostly stand together: sorting the runs is cheap.
+    // Sorted by key, the URIs of a domain are mostly adjacent, so sorting the runs is cheap.
     let mut runs: Vec<&[UriChange]> = uris.chunk_by(|a, b| a.domain == b.domain).collect();
     runs.sort_by(|a, b| a[0].domain.cmp(&b[0].domain));
     let mut moved = DomainsMoved::default();
@@ -104,7 +104,7 @@ fn count(now: &mut DomainState, change: &UriChange) -> Result<(), SnapshotError>
     Ok(())
 }
 
-/// Key of a domain's row: the name closed by a NUL, so that no key is empty.
+/// Key of a domain's row: the name followed by a NUL, so that no key is empty.
 pub(crate) fn row_key(domain: &str) -> Vec<u8> {
     let mut key = Vec::with_capacity(domain.len() + 1);
     key.extend_from_slice(domain.as_bytes());
@@ -124,7 +124,7 @@ pub(crate) fn read(cut: &Cut, domain: &str) -> Result<Option<DomainState>, Snaps
         .transpose()
 }
 
-/// Rows of all domains after `after`.
+/// Returns the rows of all domains after `after`.
 pub(crate) fn scan(cut: &Cut, after: Option<&str>) -> Rows {
     match after {
         None => cut.iter(Table::Domains),

@@ -1,12 +1,14 @@
-//! Table `index_lines`: captures that indexes of other tools tell of, whose records may be loaded or not.
+//! Table `index_lines`: captures listed by indexes of other tools, whether their records are loaded
+//! or not.
 //!
-//! Definition: all lines by identity (input, offset of the line). Row keys have the form of those of `captures`, so that
-//! both are walked together in one order. No other view follows from lines: they have neither text nor links.
+//! Definition: all lines by identity (input, offset of the line). Row keys have the format of
+//! `captures`, so both tables can be merged in one order. No other view depends on lines: they have
+//! neither text nor links.
 //!
-//! A line is covered, and so not shown, where a capture of its URL key and second is at its place (the last part of the
-//! name of the file, and the offset of the record) or has its URL and digest; or where another line of the collection before
-//! it names the same place. So it does not matter which is loaded first, the index or the file, and a line is shown again when the
-//! capture has left.
+//! A line is covered, and so not shown, in two cases. Either a capture of its URL key and second
+//! has the same place (base name of the file, and offset of the record) or the same URL and digest.
+//! Or an earlier line of the collection names the same place. So it does not matter whether the
+//! index or the file is loaded first, and a line is shown again after the capture has been removed.
 
 use extract::IndexLine;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -24,18 +26,18 @@ use crate::views::captures::{self, Stored};
 use crate::write::Write;
 use format::file_name::base_name;
 
-/// Of a capture.
+/// Row version of a capture.
 const ROW_VERSION: u8 = 1;
 
-/// Of an alias: as a capture, and its target behind.
+/// Row version of an alias: like a capture, followed by the target.
 const ALIAS_ROW_VERSION: u8 = 2;
 
-/// Whether both lines name one place: an offset in a file of the same name (the last part counts).
+/// Returns whether both lines have the same place: an offset in files with the same base name.
 pub fn is_same_place(line: &IndexLine, other: &IndexLine) -> bool {
     place_of(line) == place_of(other)
 }
 
-/// Whether a line describes a capture with a record, of the same URL key and second.
+/// Returns whether a line describes `capture`, which has a record and the same URL key and second.
 pub fn describes(line: &IndexLine, capture: &CaptureRow) -> bool {
     let is_there = place_of(line) == (file_name(&capture.input_name), capture.offset);
     is_there || is_known(&line.digest) && (&line.url, &line.digest) == (&capture.url, &capture.digest)
@@ -59,7 +61,7 @@ impl Arrival for IndexLine {
     }
 }
 
-/// Drops what is known, writes the rest and gives it.
+/// Drops known lines, writes the others and returns them.
 pub(crate) fn apply(
     cut: &Cut,
     write: &mut Write<'_>,
@@ -70,7 +72,7 @@ pub(crate) fn apply(
         .map(|(input, line)| (row_key(input, &line), input, line))
         .collect();
     keyed.sort_unstable_by(|(a, ..), (b, ..)| a.cmp(b));
-    // A batch may hold a line twice: read again after a crash.
+    // A batch may hold a line twice if it was read again after a crash.
     keyed.dedup_by(|(a, ..), (b, ..)| a == b);
     let mut new = Vec::with_capacity(keyed.len());
     for (key, input, line) in keyed {
@@ -135,8 +137,8 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<(InputId, IndexLine), C
     Ok((place.input, line))
 }
 
-/// Says which lines are covered. Remembers what it knows of the last moment it was asked of, so that many lines of one
-/// moment cost no more than reading them once.
+/// Decides which lines are covered. Caches the data of the last moment, so that the lines of one
+/// moment are read once.
 #[derive(Default)]
 pub(crate) struct Covering {
     moment: Option<Moment>,
@@ -162,23 +164,23 @@ impl Covering {
     }
 }
 
-/// The last part of the name of a file, and an offset in it.
+/// The base name of a file, and an offset in it.
 type FilePlace = (String, u64);
 
-/// Where a line stands among those of its key: time, input, offset in it.
+/// Position of a line among those of its key: time, input, offset in it.
 type LinePlace = (i64, InputId, u64);
 
-/// What there is of one URL key and second.
+/// The captures and lines of one URL key and second.
 struct Moment {
     url_key: String,
     second: i64,
-    /// Places of captures: the last part of the name of the file, and the offset.
+    /// Places of captures: base name of the file, and offset.
     places: FxHashSet<FilePlace>,
     /// URLs and digests of captures.
     contents: FxHashSet<(String, String)>,
-    /// The first line of each collection that names each place.
+    /// The first line of each collection for each place.
     first: FxHashMap<(String, FilePlace), LinePlace>,
-    /// The collections of their inputs.
+    /// The collections of the inputs.
     collections: FxHashMap<InputId, String>,
 }
 
@@ -222,7 +224,7 @@ impl Moment {
     }
 }
 
-/// Captures of a URL key within a second.
+/// Returns the captures of a URL key within a second.
 pub(crate) fn captures_within(
     snapshot: &Snapshot,
     url_key: &str,
@@ -239,7 +241,7 @@ pub(crate) fn captures_within(
     Ok(within)
 }
 
-/// Lines of a URL key within a second, covered or not, in the order of their rows.
+/// Returns the lines of a URL key within a second, covered or not, in the order of their rows.
 pub(crate) fn lines_within(
     snapshot: &Snapshot,
     url_key: &str,
@@ -266,13 +268,13 @@ fn place_of(line: &IndexLine) -> FilePlace {
     (file_name(&line.filename), line.record_offset)
 }
 
-/// The last part of the name of a file, as it is once the file is written.
+/// Returns the base name of a file, without the suffix of a file that is still being written.
 fn file_name(name: &str) -> String {
     let base = base_name(name);
     base.strip_suffix(".open").unwrap_or(base).to_owned()
 }
 
-/// An unknown digest is not that of another capture that has none.
+/// Two captures with an unknown digest must not count as equal.
 fn is_known(digest: &str) -> bool {
     !digest.is_empty() && digest != "-"
 }

@@ -1,7 +1,8 @@
-//! Who links to a URI: its sources, in its row or in rows of table `inlinks`, and their keys in order.
+//! The sources of a URI, in its row or in rows of table `inlinks`, and their keys in order.
 //!
-//! Rows of `inlinks`: key is the number of the URI and the epoch (8 bytes each, big-endian); the value is the places of
-//! the sources, sorted, each as a varint less the one before.
+//! Rows of `inlinks`: the key is the number of the URI and the epoch (8 bytes each, big-endian).
+//! The value is the places of the sources, sorted, each as a varint of the difference to the one
+//! before.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,14 +18,14 @@ use crate::write::Write;
 /// The sources that link to a URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Sources {
-    /// All of them, sorted by number; few enough to stand in the URI's row.
+    /// All sources, sorted by number; few enough for the URI's row.
     Inline(Vec<SourceId>),
     /// In table `inlinks` under this number of the URI.
     Spilled(u64),
 }
 
 impl Sources {
-    /// The number under which they stand in tables of their own, if they do.
+    /// The number of the URI in separate tables, if it has one.
     pub(crate) fn number(&self) -> Option<u64> {
         match self {
             Sources::Inline(_) => None,
@@ -39,12 +40,12 @@ impl Default for Sources {
     }
 }
 
-/// Writes the sources of a URI that were numbered in one epoch; their places are sorted.
+/// Writes the sources of a URI that were numbered in one epoch; their places must be sorted.
 pub(crate) fn put(write: &mut Write<'_>, number: u64, epoch: Epoch, places: impl IntoIterator<Item = u32>) {
     write.put(Table::Inlinks, row_key(number, epoch), encode_places(places));
 }
 
-/// The value of a row; places are sorted.
+/// Encodes the value of a row; the places must be sorted.
 pub(crate) fn encode_places(places: impl IntoIterator<Item = u32>) -> Vec<u8> {
     let (mut row, mut before) = (Vec::new(), 0);
     for place in places {
@@ -62,7 +63,7 @@ pub(crate) fn row_key(number: u64, epoch: Epoch) -> [u8; 16] {
     key
 }
 
-/// Places of a row, sorted.
+/// Decodes the places of a row, sorted.
 pub(crate) fn decode_places(row: &[u8]) -> Result<Vec<u32>, Corrupt> {
     let (mut r, mut places, mut place) = (Reader::new(row), Vec::new(), 0u32);
     while !r.is_empty() {
@@ -73,7 +74,7 @@ pub(crate) fn decode_places(row: &[u8]) -> Result<Vec<u32>, Corrupt> {
     Ok(places)
 }
 
-/// Keys of the sources of a URI, sorted, those after `after`.
+/// Returns the keys of the sources of a URI, sorted: those after `after`.
 pub(crate) fn sorted<'s, 'c>(
     keys: &'s mut SourceKeys<'c>,
     sources: &Sources,
@@ -93,7 +94,7 @@ pub(crate) fn sorted<'s, 'c>(
     Ok(sorted)
 }
 
-/// Numbers of the sources of a URI, in no order that means anything.
+/// Returns the numbers of the sources of a URI, in arbitrary order.
 pub(crate) fn ids(cut: &Cut, sources: &Sources) -> Result<impl Iterator<Item = SourceId>, SnapshotError> {
     let numbers = |of: OfEpoch| {
         of.places.into_iter().map(move |place| SourceId {
@@ -104,11 +105,11 @@ pub(crate) fn ids(cut: &Cut, sources: &Sources) -> Result<impl Iterator<Item = S
     Ok(of_epochs(cut, sources)?.into_iter().flat_map(numbers))
 }
 
-/// Sources that were numbered in one epoch: sorted by key, because they are by place.
+/// Sources that were numbered in one epoch: sorted by place, and so by key.
 struct OfEpoch {
     epoch: Epoch,
     places: Vec<u32>,
-    /// How many are passed.
+    /// Number of places already consumed.
     passed: usize,
 }
 
@@ -140,8 +141,8 @@ fn of_epochs(cut: &Cut, sources: &Sources) -> Result<Vec<OfEpoch>, SnapshotError
     }
 }
 
-/// Keys of sources in order, merged from the epochs in which they were numbered. Only what is given is looked up, and
-/// one more of every epoch.
+/// Merges the keys of sources from the epochs in which they were numbered, in order. Looks up only
+/// the returned keys, and one more of every epoch.
 pub(crate) struct SortedSources<'s, 'c> {
     keys: &'s mut SourceKeys<'c>,
     epochs: Vec<OfEpoch>,
@@ -162,7 +163,7 @@ impl SortedSources<'_, '_> {
         self.keys.get(id).map(Some)
     }
 
-    /// Passes over the keys of an epoch that are not after `after`.
+    /// Skips the keys of an epoch that are not after `after`.
     fn pass(&mut self, epoch: usize, after: &str) -> Result<(), SnapshotError> {
         let (mut low, mut high) = (0, self.epochs[epoch].places.len());
         while low < high {
@@ -176,7 +177,7 @@ impl SortedSources<'_, '_> {
         Ok(())
     }
 
-    /// Puts the next key of an epoch among the heads.
+    /// Adds the next key of an epoch to the heads.
     fn pull(&mut self, epoch: usize) -> Result<(), SnapshotError> {
         let key = self.key(epoch, self.epochs[epoch].passed)?.map(str::to_owned);
         self.epochs[epoch].passed += 1;

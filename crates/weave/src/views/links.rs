@@ -1,23 +1,23 @@
 //! View `links`: the links of every current version.
 //!
-//! Definition: one row per (source key, target key) for each key whose current version has links. Stored as
-//! one row per source with all its links, sorted by target and front-coded: a page crawled again is compared
-//! by merging two lists, and links that stay cost nothing more.
+//! Definition: one row per (source key, target key) for each key whose current version has links. A
+//! source is stored as one row with all its links, sorted by target and front-coded. So a page that
+//! is crawled again is compared by merging two lists, and unchanged links cost nothing more.
 //!
 //! The row begins with the number of its source, see [`crate::views::sources`]:
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 1 | 3 |
 //! | varint, varint | the source's number: epoch, place |
 //!
-//! What follows may be packed, see [`crate::packed`]; unpacked it is:
+//! The rest may be packed, see [`crate::packed`]; unpacked it is:
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 1 | version: 1 |
 //! | varint | number of links |
-//! | for each: varint, varint, n | target key: bytes shared with the key before, length of the rest, rest |
+//! | per link: varint, varint, n | target key: length shared with the previous, rest |
 //! | | target URL, see `url_code`; bit 4: nofollow, bit 5: an anchor follows |
 //! | varint, n | with bit 5: anchor |
 
@@ -39,21 +39,22 @@ use crate::views::sources::{self, Numbering, SourceId};
 use crate::views::version_change::VersionChange;
 use crate::write::Write;
 
-/// First byte of a row: the number of its source follows. Rows of format 3 and before have none.
+/// First byte of a row, followed by the number of its source. Rows of format 3 and older have no
+/// number.
 const NUMBERED: u8 = 3;
 const ROW_VERSION: u8 = 1;
 const NOFOLLOW: u8 = 0x10;
 const HAS_ANCHOR: u8 = 0x20;
 
-/// A link gained or lost by a source, or one whose anchor text is another.
+/// A link that a source gained or lost, or whose anchor text changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LinkChange {
     pub(crate) target_key: String,
     /// Index of the source among the version changes.
     pub(crate) source: u32,
-    /// Anchor text before, if the link was there.
+    /// Old anchor text, if the link existed before.
     pub(crate) before: Option<String>,
-    /// Anchor text now, if it is there.
+    /// New anchor text, if the link exists now.
     pub(crate) after: Option<String>,
 }
 
@@ -67,11 +68,11 @@ impl LinkChange {
     }
 }
 
-/// What became of the links of replaced versions.
+/// Changes of the links of replaced versions.
 pub(crate) struct Relinked {
-    /// The epoch in which sources that had no links before were numbered.
+    /// The epoch that assigned numbers to sources that had no links before.
     pub(crate) epoch: Epoch,
-    /// What was gained and lost, sorted by target and source.
+    /// Changed links, sorted by target and source.
     pub(crate) changes: Vec<LinkChange>,
     /// The number of each version change that is the source of any of these.
     pub(crate) sources: Vec<SourceId>,
@@ -100,7 +101,7 @@ pub(crate) fn apply(
         let after = encode(&links);
         let id = match &before {
             None if links.is_empty() => continue,
-            // Crawled again with the same links: nothing is written, nothing follows.
+            // Crawled again with the same links: nothing changes.
             Some((_, before)) if **before == *after => continue,
             Some((id, _)) => *id,
             None => numbering.give(write, &version.url_key),
@@ -132,7 +133,7 @@ pub(crate) fn apply(
     })
 }
 
-/// Merges two lists sorted by target; the old one is of targets and anchor texts.
+/// Merges two lists sorted by target; the old one has targets and anchor texts.
 fn diff(source: u32, old: Vec<(String, String)>, new: Vec<Link>, changes: &mut Vec<LinkChange>) {
     let change = |target_key, before, after| LinkChange {
         target_key,
@@ -155,7 +156,8 @@ fn diff(source: u32, old: Vec<(String, String)>, new: Vec<Link>, changes: &mut V
     changes.extend(old.map(|(gone, anchor)| change(gone, Some(anchor), None)));
 }
 
-/// First bytes of the BLAKE3 hash of links as [`encode`] writes them; as of texts, strangers must find no two of one name.
+/// First bytes of the BLAKE3 hash of links as encoded by [`encode`]. As for texts, strangers must
+/// not be able to make two sets collide.
 pub(crate) type LinksName = [u8; 16];
 
 pub(crate) fn name_of_row(row: &[u8]) -> LinksName {
@@ -164,12 +166,12 @@ pub(crate) fn name_of_row(row: &[u8]) -> LinksName {
     name
 }
 
-/// Name of the links that a capture has, should it become current; `None` without any.
+/// Returns the name of the links that a capture has if it becomes current; `None` without links.
 pub(crate) fn name_of(capture: &Capture) -> Option<LinksName> {
     row_of(capture).map(|row| name_of_row(&row))
 }
 
-/// These links, as [`encode`] writes them.
+/// Returns these links as encoded by [`encode`].
 pub(crate) fn row_of(capture: &Capture) -> Option<Vec<u8>> {
     if !is_eligible(capture) {
         return None;
@@ -181,7 +183,7 @@ pub(crate) fn row_of(capture: &Capture) -> Option<Vec<u8>> {
     };
     let is_kept = |link: &&Link| link.url_key != capture.url_key && is_usable_key(&link.url_key);
     let mut links: Vec<&Link> = links.iter().filter(is_kept).collect();
-    // The same as `versions::take_links` does, which takes the links with it.
+    // Must agree with `versions::take_links`, which moves the links out.
     links.sort_by(|a, b| a.url_key.as_bytes().cmp(b.url_key.as_bytes()));
     links.dedup_by(|later, first| later.url_key == first.url_key);
     (!links.is_empty()).then(|| encode(&links))
@@ -205,7 +207,7 @@ fn encode(links: &[impl Borrow<Link>]) -> Vec<u8> {
     out
 }
 
-/// Target keys and anchor texts only.
+/// Decodes only target keys and anchor texts.
 pub(crate) fn decode_said(row: &[u8]) -> Result<Vec<(String, String)>, Corrupt> {
     let mut r = Reader::versioned(row, ROW_VERSION)?;
     let count = r.varint()?;
@@ -222,8 +224,8 @@ pub(crate) fn decode_said(row: &[u8]) -> Result<Vec<(String, String)>, Corrupt> 
     Ok(targets)
 }
 
-/// Writes rows with the numbers of their sources, packed where the archive has a dictionary for them or there are
-/// enough to make one.
+/// Writes rows with the numbers of their sources. Packs them if the archive has a dictionary, or if
+/// there are enough rows to train one.
 fn put(
     cut: &Cut,
     write: &mut Write<'_>,
@@ -247,14 +249,15 @@ fn put(
     }
 }
 
-/// What a stored row begins with.
+/// Encodes the beginning of a stored row.
 pub(crate) fn head(source: SourceId) -> Vec<u8> {
     let mut out = vec![NUMBERED];
     source.put(&mut out);
     out
 }
 
-/// The number of the source of a stored row, and what follows it; `None` for a row of format 3 and before.
+/// Splits a stored row into the number of its source and the rest; `None` for a row of format 3 or
+/// older.
 pub(crate) fn split_head(stored: &[u8]) -> Result<Option<(SourceId, &[u8])>, Corrupt> {
     let Some((&NUMBERED, rest)) = stored.split_first() else {
         return Ok(None);
@@ -264,7 +267,7 @@ pub(crate) fn split_head(stored: &[u8]) -> Result<Option<(SourceId, &[u8])>, Cor
     Ok(Some((source, r.rest())))
 }
 
-/// Number of the source, and the row as [`encode`] made it.
+/// Returns the number of the source, and the row as encoded by [`encode`].
 fn unpack<'r>(cut: &Cut, key: &[u8], stored: &'r [u8]) -> Result<(SourceId, Cow<'r, [u8]>), SnapshotError> {
     let dictionary = cut.link_dictionary().map(Arc::as_ref);
     let unpacked = split_head(stored).and_then(|split| {
@@ -274,7 +277,7 @@ fn unpack<'r>(cut: &Cut, key: &[u8], stored: &'r [u8]) -> Result<(SourceId, Cow<
     cut.decode(Table::Links, key, unpacked)
 }
 
-/// All links of a stored row for which `wanted` (of the target key) holds.
+/// Returns the links of a stored row whose target key satisfies `wanted`.
 pub(crate) fn read_row(
     cut: &Cut,
     key: &[u8],
@@ -285,7 +288,7 @@ pub(crate) fn read_row(
     cut.decode(Table::Links, key, decode(&row, wanted))
 }
 
-/// The links of a row that [`encode`] made, for which `wanted` (of the target key) holds.
+/// Returns the links of an encoded row whose target key satisfies `wanted`.
 pub(crate) fn decode(row: &[u8], mut wanted: impl FnMut(&[u8]) -> bool) -> Result<Vec<Link>, Corrupt> {
     let mut r = Reader::versioned(row, ROW_VERSION)?;
     let count = r.varint()?;
@@ -307,14 +310,14 @@ pub(crate) fn decode(row: &[u8], mut wanted: impl FnMut(&[u8]) -> bool) -> Resul
             url,
             anchor: anchor.to_owned(),
             nofollow: flags & NOFOLLOW != 0,
-            // Not kept: no view shows it.
+            // Not stored, because no view shows it.
             kind: Default::default(),
         });
     }
     Ok(links)
 }
 
-/// The links of one source for which `wanted` (of the target key) holds, sorted by target.
+/// Returns the links of one source whose target key satisfies `wanted`, sorted by target.
 pub(crate) fn read(
     cut: &Cut,
     source_key: &str,
@@ -326,7 +329,7 @@ pub(crate) fn read(
     }
 }
 
-/// The row of one source as [`encode`] made it; `None` where it has no links.
+/// Returns the row of one source as encoded by [`encode`]; `None` if it has no links.
 pub(crate) fn read_encoded(cut: &Cut, source_key: &str) -> Result<Option<Vec<u8>>, SnapshotError> {
     let key = source_key.as_bytes();
     let stored = cut.get(Table::Links, key)?;

@@ -1,7 +1,8 @@
 //! The chain of views: captures -> versions -> links -> URIs -> domains -> rankings.
 //!
-//! Each step takes the changes of the step before, reads the rows they touch once and in key order, writes
-//! the new ones, and says what changed. No step reads what another has computed.
+//! Each step takes the changes of the previous step, reads the affected rows once and in key order,
+//! writes the new ones, and returns its changes. No step reads what another has written in the same
+//! epoch.
 
 pub(crate) mod anchors;
 pub(crate) mod captures;

@@ -4,8 +4,8 @@ use extract::{Capture, CaptureKind, Page, Shortfall};
 
 use crate::views::captures::Stored;
 
-/// Place of a capture among those of its key: the greatest is current. Names, not numbers, of inputs count,
-/// because numbers depend on the order of loading.
+/// Rank of a capture among those of its key: the greatest is current. It uses the names of inputs,
+/// because their numbers depend on the order of loading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Order<'a> {
     pub(crate) fetch_time_ms: i64,
@@ -36,7 +36,7 @@ pub(crate) fn source_rank(kind: CaptureKind) -> u8 {
     }
 }
 
-/// What is asked of a capture, and of its row alike, before it may be current.
+/// Properties of a capture, or of its row, that decide whether it may be current.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Criteria<'a> {
     kind: CaptureKind,
@@ -44,7 +44,7 @@ pub(crate) struct Criteria<'a> {
     method: &'a str,
     redirects_to_itself: bool,
     shortfall: Shortfall,
-    /// A revisit has the content of another capture, which may be current itself.
+    /// Whether a revisit has the content of another capture; then it may be current.
     has_original: bool,
 }
 
@@ -75,13 +75,15 @@ impl<'a> From<&'a Stored> for Criteria<'a> {
 }
 
 impl Criteria<'_> {
-    /// The one place that says which captures may be current. `views/*.sql` and the model say the same.
+    /// The only place in the index that decides which captures may be current. `views/*.sql` and
+    /// the model must agree.
     fn is_eligible(self) -> bool {
         let is_of_get = matches!(self.method, "" | "GET");
         is_of_get && self.shortfall == Shortfall::None && self.answers_with_content()
     }
 
-    /// Whether the kind of record and the status promise a payload, or an address elsewhere.
+    /// Returns whether the kind of record and the status promise a payload, or a redirect to
+    /// another address.
     fn answers_with_content(self) -> bool {
         match self.kind {
             CaptureKind::Revisit => self.has_original,
@@ -94,7 +96,8 @@ impl Criteria<'_> {
         }
     }
 
-    /// Whether it says that the page was still there, without being a version of it.
+    /// Returns whether the capture shows that the page still existed, without being a version of
+    /// it.
     fn confirms(self) -> bool {
         let is_success = match self.kind {
             CaptureKind::Revisit => true,
@@ -110,27 +113,27 @@ impl Criteria<'_> {
     }
 }
 
-/// Whether a capture can be current.
+/// Returns whether a capture may be current.
 pub(crate) fn is_eligible(capture: &Capture) -> bool {
     Criteria::from(capture).is_eligible()
 }
 
-/// The same of a capture as it is stored.
+/// As [`is_eligible`], for a stored capture.
 pub(crate) fn is_eligible_row(row: &Stored) -> bool {
     Criteria::from(row).is_eligible()
 }
 
-/// Whether a capture says that the current version was still there, without being a version itself.
+/// Returns whether a capture confirms the current version without being a version itself.
 pub(crate) fn confirms(row: &Stored) -> bool {
     Criteria::from(row).confirms()
 }
 
-/// What makes the capture a page, if it is one.
+/// Returns the page of a capture that is a page.
 pub(crate) fn page_of(capture: &Capture) -> Option<&Page> {
     capture.page.as_ref().filter(|_| is_served(capture))
 }
 
-/// What search has of the capture: its page, or the document that it is instead.
+/// Returns the content that search has of a capture: its page or its document.
 pub(crate) fn content_of(capture: &Capture) -> Option<&Page> {
     capture.content().filter(|_| is_served(capture))
 }

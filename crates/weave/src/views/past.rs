@@ -1,20 +1,18 @@
-//! Past versions: what a page was before its current version.
+//! Past versions: the versions of a page before its current one.
 //!
-//! Definition: a *moment* of a URL key is a time at which it has captures that may be current; what it was then is decided
-//! between these as for the current version, and its text likewise. Moments that follow each other and are the same page or document (same digest)
-//! are one *version*, which began with the first of them and was seen last with the last of them, whose title, URL and text it has.
-//! The version that the current one belongs to is not past; every other that is a page or document is, until the moment after it.
+//! A *moment* of a URL key is a time at which it has captures that may be current. They are ranked
+//! as for the current version, but content decides ties in source and digest, because names of
+//! inputs can change. Successive moments with the same page or document (same digest) are one
+//! *version*. It begins with the first of them and has the title, URL and text of the last. Each
+//! version with content, except the current one, is past and ends at the next moment.
 //!
-//! Addresses whose letters differ in case have one key. Where captures of two such spellings never have a digest in common, they
-//! are different pages: each has moments and versions of its own, and the last version of a spelling that is not the current one's
-//! has no end ([`OPEN`]). Of two versions that began at the same time, the one whose URL is greater is said to begin a millisecond
-//! later: when a version began is its name.
+//! Spellings that differ in case share a key. Without a common digest they are different pages,
+//! with separate moments and versions. The last version of a spelling other than the current one's
+//! has no end ([`OPEN`]). The start names a version: of two with one start, that of the greater URL
+//! is a millisecond later.
 //!
-//! Where two captures of a moment are alike in source and digest, their content decides and not the names of their inputs: names can
-//! change, and past versions must not change with them.
-//!
-//! Invariant: of the captures of a key that may be current and are pages or documents, `past_texts` has every different text, once. Only the text of
-//! the current version is not in it: that one is in `texts`.
+//! Invariant: `past_texts` has every different text of a key's eligible pages and documents once,
+//! except that of the current version, which is in `texts`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,16 +35,16 @@ use crate::write::Write;
 /// End of a version that is the last of its spelling.
 pub(crate) const OPEN: i64 = i64::MAX;
 
-/// A version that is not current, as far as it is read from captures.
+/// A past version, read from captures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Past {
     pub(crate) since_ms: i64,
     pub(crate) until_ms: i64,
-    /// The last capture of it.
+    /// Its last capture.
     pub(crate) capture: Stored,
     pub(crate) title: String,
     pub(crate) language: String,
-    /// Its text, and the capture that it is of.
+    /// Its text, and the capture that the text comes from.
     pub(crate) text: Option<PastText>,
     /// See [`PastVersion::page`].
     pub(crate) page: Option<String>,
@@ -62,7 +60,7 @@ pub(crate) struct PastText {
 }
 
 impl Past {
-    /// As it is shown.
+    /// Converts it to the form that answers show.
     pub(crate) fn shown(self, names: &dyn Collections) -> PastVersion {
         let own = &self.capture;
         let own_mime = own.shown_mime().to_owned();
@@ -93,39 +91,39 @@ impl Past {
     }
 }
 
-/// What a key was, from its captures.
+/// The history of a key, computed from its captures.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct History {
-    /// When the current version began; of a key without one, 0.
+    /// When the current version began; 0 without one.
     pub(crate) since_ms: i64,
     /// Oldest first.
     pub(crate) past: Vec<Past>,
 }
 
 impl History {
-    /// How many versions the current one had before it.
+    /// Number of versions before the current one.
     fn count(&self) -> u32 {
         let own = self.past.iter().filter(|past| past.page.is_none());
         u32::try_from(own.count()).unwrap_or(u32::MAX)
     }
 }
 
-/// What an epoch did to the history of a key.
+/// Changes of the history of a key in an epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct PastChange {
-    /// When the current version began, and how many past ones there are.
+    /// When the current version began, and the number of past ones.
     pub(crate) since_ms: i64,
     pub(crate) count: u32,
-    /// Whether one of these is another than before.
+    /// Whether one of these two changed.
     pub(crate) is_other: bool,
-    /// Past versions that are none any more, by when they began.
+    /// Removed past versions, by their start times.
     pub(crate) gone: Vec<i64>,
-    /// Past versions that are new or have changed.
+    /// New or changed past versions.
     pub(crate) put: Vec<Past>,
 }
 
 impl PastChange {
-    /// Of a key whose captures are all of one moment.
+    /// Returns the change for a key whose captures are all of one moment.
     pub(crate) fn of_one_moment(since_ms: i64) -> PastChange {
         PastChange {
             since_ms,
@@ -133,13 +131,13 @@ impl PastChange {
         }
     }
 
-    /// Whether past versions are others now.
+    /// Returns whether past versions changed.
     pub(crate) fn is_change(&self) -> bool {
         !self.gone.is_empty() || !self.put.is_empty()
     }
 }
 
-/// The captures of a key in order of time.
+/// Returns the captures of a key in order of time.
 pub(crate) fn rows(cut: &Cut, url_key: &str) -> Result<Vec<Stored>, SnapshotError> {
     let mut rows = Vec::new();
     for row in cut.prefix(Table::Captures, &captures::key_prefix(url_key)) {
@@ -154,7 +152,8 @@ pub(crate) fn rows(cut: &Cut, url_key: &str) -> Result<Vec<Stored>, SnapshotErro
     Ok(rows)
 }
 
-/// What a key was. `current_ms` is the time of its current version: what came later could not be read when it was decided.
+/// Returns the history of a key. `current_ms` is the time of its current version; later captures
+/// are ignored, because they could not be read when it was decided.
 pub(crate) fn history(rows: &[&Stored], current_ms: Option<i64>, names: &dyn Collections) -> History {
     let Some(current_ms) = current_ms else {
         return History::default();
@@ -203,7 +202,8 @@ pub(crate) fn history(rows: &[&Stored], current_ms: Option<i64>, names: &dyn Col
     history
 }
 
-/// Captures of spellings that are different pages, by the least spelling of each; `None` where all are of one page.
+/// Groups the captures by different pages, keyed by the least spelling of each; `None` if all are
+/// of one page.
 fn different_pages<'r>(eligible: &[&'r Stored]) -> Option<BTreeMap<String, Vec<&'r Stored>>> {
     let first = eligible.first()?.url.as_str();
     if eligible.iter().all(|row| row.url == first)
@@ -217,7 +217,7 @@ fn different_pages<'r>(eligible: &[&'r Stored]) -> Option<BTreeMap<String, Vec<&
             Spelling::of(&row.url).map_or_else(|_| row.url.clone(), |spelling| spelling.as_str().to_owned())
         });
     }
-    // The least spelling of the page that a spelling is of.
+    // The least spelling of the page of each spelling.
     let mut page_of: BTreeMap<&str, &str> = spelling_of.values().map(|s| (s.as_str(), s.as_str())).collect();
     let mut first_with: BTreeMap<&str, &str> = BTreeMap::new();
     for row in eligible.iter().filter(|row| row.content.is_some()) {
@@ -242,7 +242,7 @@ fn different_pages<'r>(eligible: &[&'r Stored]) -> Option<BTreeMap<String, Vec<&
     (pages.len() > 1).then_some(pages)
 }
 
-/// The versions of one page, oldest first, and the last of them, whether it is a page or not.
+/// Returns the past versions of one page, oldest first, and the last version, page or not.
 fn versions_of(eligible: &[&Stored], names: &dyn Collections) -> (Vec<Past>, Option<Past>) {
     let mut ended = Vec::new();
     let mut run: Option<Past> = None;
@@ -272,7 +272,7 @@ fn is_same(a: &Past, b: &Past) -> bool {
     a.capture.digest == b.capture.digest && sort(a) == sort(b)
 }
 
-/// Place of a capture among those of its moment.
+/// Rank of a capture among those of its moment.
 pub(crate) fn content_order<'r>(row: &'r Stored, names: &'r dyn Collections) -> impl Ord + use<'r> {
     let collection = names.collection_of(row.input);
     let content = (
@@ -285,7 +285,7 @@ pub(crate) fn content_order<'r>(row: &'r Stored, names: &'r dyn Collections) -> 
     (source_rank(row.kind), row.digest.as_str(), content)
 }
 
-/// What was captured in a moment.
+/// Returns the version at a moment.
 fn version_of(moment: &[&Stored], names: &dyn Collections) -> Option<Past> {
     let greatest = |a: &&Stored, b: &&Stored| content_order(a, names).cmp(&content_order(b, names));
     let capture = moment.iter().copied().max_by(greatest)?;
@@ -319,7 +319,7 @@ fn version_of(moment: &[&Stored], names: &dyn Collections) -> Option<Past> {
     })
 }
 
-/// Labels of inputs.
+/// Collection labels of inputs.
 pub(crate) trait Collections {
     fn collection_of(&self, input: InputId) -> &str;
 }
@@ -330,24 +330,25 @@ impl Collections for Names<'_> {
     }
 }
 
-/// A key whose captures have come or gone.
+/// A key whose captures changed.
 pub(crate) struct Moved<'a> {
     pub(crate) url_key: &'a str,
     /// Its version before and now.
     pub(crate) before: Option<&'a VersionRow>,
     pub(crate) now: Option<&'a VersionRow>,
-    /// Captures that came, or were read again. The text of the version now is missing in them: it has been moved out.
+    /// Captures that were added or read again. The text of the new version is missing in them,
+    /// because it has been moved out.
     pub(crate) group: &'a [(InputId, Capture)],
-    /// The same as they are stored.
+    /// The same captures in stored form.
     pub(crate) came: Vec<Stored>,
-    /// The links of the version now, where they may be others.
+    /// The links of the new version, if they may have changed.
     pub(crate) links: Option<&'a [Link]>,
-    /// Captures that leave.
+    /// Captures being removed.
     pub(crate) leaving: &'a [Place],
 }
 
 impl Moved<'_> {
-    /// Keeps the texts and links of what is past now, and says what has changed.
+    /// Stores the texts and links of versions that became past, and returns the changes.
     pub(crate) fn apply(
         &self,
         cut: &Cut,
@@ -398,7 +399,8 @@ impl Moved<'_> {
 
     fn rows_after<'r>(&'r self, before: &[&'r Stored]) -> Vec<&'r Stored> {
         let mut rows = before.to_vec();
-        // A revisit can have come with the content of another capture, which its row did not have before.
+        // A revisit may have arrived with the content of another capture, which its stored row did
+        // not have.
         let turned = |row: &&Stored| {
             let is_it = |came: &Stored| came.kind == CaptureKind::Revisit && came.place() == row.place();
             self.came.iter().any(is_it)
@@ -406,13 +408,13 @@ impl Moved<'_> {
         rows.retain(|row| row.kind != CaptureKind::Revisit || !turned(row));
         rows.extend(&self.came);
         rows.sort_by_key(|row| (row.fetch_time_ms, row.input, row.offset));
-        // What was read again is there already, with all that it had.
+        // Captures that were read again are present already, with all their data.
         rows.dedup_by_key(|row| (row.fetch_time_ms, row.input, row.offset));
         rows.retain(|row| !self.leaving.contains(&row.place()));
         rows
     }
 
-    /// The text of this hash: one that came, or that of the version before.
+    /// Returns the text with this hash: a new one, or that of the previous version.
     fn text(&self, cut: &Cut, before: &[&Stored], hash: TextHash) -> Result<Option<String>, SnapshotError> {
         let contents = self.group.iter().filter_map(|(_, capture)| capture.content());
         for content in contents.filter(|content| !content.text.is_empty()) {
@@ -427,7 +429,7 @@ impl Moved<'_> {
     }
 }
 
-/// Texts that `past_texts` has of a key with these captures and this version.
+/// Returns the texts that `past_texts` has of a key with these captures and this version.
 pub(crate) fn texts_of(rows: &[&Stored], version: Option<&VersionRow>) -> BTreeSet<TextHash> {
     let eligible = rows.iter().filter(|row| is_eligible_row(row));
     let mut texts: BTreeSet<TextHash> = eligible.filter_map(|row| row.content.as_ref()?.text).collect();
@@ -437,7 +439,7 @@ pub(crate) fn texts_of(rows: &[&Stored], version: Option<&VersionRow>) -> BTreeS
     texts
 }
 
-/// The text of a version, by the capture that it is of.
+/// Returns the text of a version, by the capture that it comes from.
 fn current_text(rows: &[&Stored], version: Option<&VersionRow>) -> Option<TextHash> {
     let version = version?;
     let text = version.text.as_ref()?;
@@ -465,7 +467,7 @@ fn put_text(
     );
 }
 
-/// A text of a past version of a key.
+/// Returns a text of a past version of a key.
 pub(crate) fn read_text(cut: &Cut, url_key: &str, hash: TextHash) -> Result<Option<String>, SnapshotError> {
     let key = text_key(url_key, hash);
     let Some(value) = cut.get(Table::PastTexts, &key)? else {

@@ -1,15 +1,16 @@
-//! Links of versions that are not current.
+//! Links of past versions.
 //!
-//! Definition: of the captures of a key that may be current, `past_links` has every different set of links, once, under its name, as
-//! the row of `links` has it that it would have. Only the links of the current version are not in it: those are in `links`.
-//! `past_inlinks` has a row for each target and source where one of these sets of the source leads to the target, and its current
-//! version does not. The sources that ever linked to a key are those of these rows, and those that link to it now.
+//! Definition: `past_links` has every different link set of the captures of a key that may be
+//! current, once, under its name, encoded as in `links`. The links of the current version are only
+//! in `links`. `past_inlinks` has a row for each target and source if one of the source's past sets
+//! links to the target and its current version does not. The sources that ever linked to a key are
+//! those of these rows, and those that link to it now.
 //!
-//! So a page that is captured again with the same links costs nothing more, and one whose links are others in part costs its set,
-//! and rows for the links that went.
+//! So a page that is captured again with the same links costs nothing more. A page whose links
+//! partly changed costs its set, and rows for the removed links.
 //!
-//! Keys: of `past_links` source key, `\0`, name; of `past_inlinks` the first 16 bytes of the BLAKE3 hash of the target key (two
-//! long keys would be too long for the engine), source key.
+//! Keys of `past_links`: source key, `\0`, name. Keys of `past_inlinks`: the first 16 bytes of the
+//! BLAKE3 hash of the target key (two long keys would exceed the engine's limit), source key.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +30,7 @@ use crate::write::Write;
 
 const TARGET_BYTES: usize = 16;
 
-/// Packs sets under the archive's dictionary; made when it is first needed.
+/// Packs link sets with the archive's dictionary; created on first use.
 #[derive(Default)]
 pub(crate) struct LazyPacker(Option<Packer>);
 
@@ -43,17 +44,18 @@ impl LazyPacker {
     }
 }
 
-/// The captures of a key, and which of them is current.
+/// The captures of a key, and its current version.
 pub(crate) type Of<'a> = (&'a [&'a Stored], Option<&'a VersionRow>);
 
-/// A key whose captures have come or gone.
+/// A key whose captures changed.
 pub(crate) struct Turned<'a> {
     pub(crate) url_key: &'a str,
     pub(crate) before: Of<'a>,
     pub(crate) now: Of<'a>,
-    /// The links of the version now, where they may be others.
+    /// The links of the new version, if they may have changed.
     pub(crate) links: Option<&'a [Link]>,
-    /// Captures that came. The links of the version now are missing in them: they have been moved out.
+    /// New captures. The links of the new version are missing in them, because they have been moved
+    /// out.
     pub(crate) group: &'a [(InputId, Capture)],
 }
 
@@ -61,7 +63,8 @@ pub(crate) struct Turned<'a> {
 type Targets = BTreeSet<String>;
 
 impl Turned<'_> {
-    /// Keeps the links of what is past now, and drops those that no capture has any more.
+    /// Stores the links of versions that became past, and removes sets that no capture has any
+    /// longer.
     pub(crate) fn apply(
         &self,
         cut: &Cut,
@@ -105,8 +108,8 @@ impl Turned<'_> {
             Some(links) => links.iter().map(|link| link.url_key.clone()).collect(),
             None => targets_before.clone(),
         };
-        // Whatever was kept is kept or is current, and whatever was current is kept or is current: no link is lost, and no other
-        // sets need to be read.
+        // Every stored set stays or becomes current, and the set that was current stays or becomes
+        // stored: no link is lost, and no other sets need to be read.
         let loses_nothing = had.difference(&has).all(|gone| is == Some(*gone))
             && (self.links.is_none()
                 || targets_before.is_empty()
@@ -133,7 +136,8 @@ impl Turned<'_> {
         }
     }
 
-    /// Rows of targets that only past versions lead to now, and no more of those that the current version leads to again.
+    /// Adds rows for targets that only past versions link to now. Removes rows of targets that the
+    /// current version links to again.
     fn add_rows(
         &self,
         cut: &Cut,
@@ -157,7 +161,7 @@ impl Turned<'_> {
         Ok(())
     }
 
-    /// Links of this name that came.
+    /// Returns the new link set with this name.
     fn came(&self, name: LinksName) -> Option<Vec<u8>> {
         let rows = self
             .group
@@ -166,7 +170,7 @@ impl Turned<'_> {
         rows.into_iter().find(|row| links::name_of_row(row) == name)
     }
 
-    /// Targets of sets that are kept already.
+    /// Returns the targets of stored sets.
     fn kept<'n>(
         &self,
         cut: &Cut,
@@ -194,7 +198,8 @@ pub(crate) fn unpacked_targets(cut: &Cut, value: &[u8]) -> Result<Targets, crate
     targets_of(&packed::unpack(dictionary, value)?)
 }
 
-/// Names of the sets that `past_links` has of a key with these captures and this version.
+/// Returns the names of the sets that `past_links` has of a key with these captures and this
+/// version.
 pub(crate) fn names_of(of: Of<'_>) -> BTreeSet<LinksName> {
     let eligible = of.0.iter().filter(|row| is_eligible_row(row));
     let mut names: BTreeSet<LinksName> = eligible.filter_map(|row| row.links).collect();
@@ -204,13 +209,13 @@ pub(crate) fn names_of(of: Of<'_>) -> BTreeSet<LinksName> {
     names
 }
 
-/// Name of the links of the version.
+/// Returns the name of the links of the version.
 pub(crate) fn current_name((rows, version): Of<'_>) -> Option<LinksName> {
     let current = place_of(version?);
     rows.iter().find(|row| row.place() == current)?.links
 }
 
-/// The capture that a version is.
+/// The place of the capture that a version is.
 pub(crate) fn place_of(version: &VersionRow) -> Place {
     Place {
         fetch_time_ms: version.fetch_time_ms,
@@ -219,7 +224,8 @@ pub(crate) fn place_of(version: &VersionRow) -> Place {
     }
 }
 
-/// What a key was at each of its moments, oldest first: of the moment of the current version that one, if it is among the rows.
+/// Returns the capture that counts at each moment of a key, oldest first. At the moment of the
+/// current version, this is that version, if it is among the rows.
 pub(crate) fn moments<'r>(
     rows: &'r [Stored],
     version: Option<&VersionRow>,
@@ -243,7 +249,7 @@ pub(crate) fn moments<'r>(
         .collect()
 }
 
-/// The link to a target in a set of links of a source that is past.
+/// Returns the link to a target in a past link set of a source.
 pub(crate) fn read(
     cut: &Cut,
     source_key: &str,
@@ -260,7 +266,7 @@ pub(crate) fn read(
     Ok(cut.decode(Table::PastLinks, &key, links)?.pop())
 }
 
-/// A set of links of a source that is past; `None` where there is none of that name.
+/// Returns a past link set of a source; `None` if no set has that name.
 pub(crate) fn read_set(
     cut: &Cut,
     source_key: &str,
@@ -275,7 +281,8 @@ pub(crate) fn read_set(
     cut.decode(Table::PastLinks, &key, links).map(Some)
 }
 
-/// Keys of the sources of which only past versions lead to a target, sorted, those after `after`.
+/// Returns the keys of the sources of which only past versions link to a target, sorted: those
+/// after `after`.
 pub(crate) fn sources(
     cut: &Cut,
     target_key: &str,

@@ -1,18 +1,18 @@
-//! View `top`: URIs in rank order, overall and per domain.
+//! View `top`: URIs in rank order, overall and per domain: by `inlinks_external` descending,
+//! `inlinks` descending, URL key ascending.
 //!
-//! Definition: all URIs of the scope by `inlinks_external` descending, `inlinks` descending, URL key ascending.
-//!
-//! Nothing of it is kept for a scope with few URIs: they are read and sorted. For a larger one the best are
-//! kept in an index, by **bucket**: a number that grows with the rank and changes only at half-octaves of the
-//! counts, so that most new in-links write nothing here. The exact order within a bucket is made at reading.
+//! A scope with few URIs has no stored ranking: its URIs are read and sorted. For a larger scope
+//! the best URIs are in an index by **bucket**: a number that grows with the rank and changes only
+//! at half-octaves of the counts, so most new in-links write nothing here. Reading sorts within a
+//! bucket.
 //!
 //! Invariants of a scope's state, once it has an index:
 //! - `histogram[b]` is the number of the scope's URIs in bucket `b`, for every `b`;
-//! - there is an index row for exactly the URIs whose bucket is at least `floor`;
-//! - these are at most the wanted number of rows, or `floor` is above every bucket in use.
+//! - exactly the URIs whose bucket is at least `floor` have an index row;
+//! - the index has at most the wanted rows, or `floor` is above every bucket in use.
 //!
-//! The floor only rises. Where links go away it may come to stand higher than it need; reading below it falls
-//! back on the scope's URIs, so answers are right in any case.
+//! The floor only rises. After links are removed it may be higher than needed. Reads below the
+//! floor use the scope's URIs, so answers are always right.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -26,14 +26,14 @@ use crate::tables::Table;
 use crate::views::uris::{self, Counts, UriChange};
 use crate::write::Write;
 
-/// What is ranked.
+/// The URIs that are ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope<'a> {
     All,
     Domain(&'a str),
 }
 
-/// A URI in rank order: `a < b` where `a` stands before `b`.
+/// A URI in rank order: `a < b` if `a` comes before `b`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ranked {
     pub(crate) counts: Counts,
@@ -55,7 +55,8 @@ impl PartialOrd for Ranked {
     }
 }
 
-/// Bucket of a URI: never falls when its rank rises. Those without external in-links stand below all others.
+/// Bucket of a URI: never falls when its rank rises. URIs without external in-links are below all
+/// others.
 fn bucket(counts: Counts) -> u8 {
     const EXTERNAL: u8 = 100;
     match counts.inlinks_external {
@@ -96,7 +97,7 @@ impl RankingState {
         Ok(state)
     }
 
-    /// For counting the URIs of a scope with [`RankingState::add`].
+    /// Returns a state for counting the URIs of a scope with [`RankingState::add`].
     pub(crate) fn counting() -> RankingState {
         RankingState {
             floor: 1,
@@ -109,15 +110,15 @@ impl RankingState {
         self.count(Some(counts), true);
     }
 
-    /// Counts the URIs that another state has counted.
+    /// Adds the counts of another state.
     pub(crate) fn add_all(&mut self, other: &RankingState) {
         for (&bucket, &count) in &other.histogram {
             *self.histogram.entry(bucket).or_default() += count;
         }
     }
 
-    /// The state of a scope whose `uris` were all counted: an index stays with its floor, and a scope without gets one if it
-    /// is large.
+    /// Returns the state of a scope whose `uris` were all counted. An existing index keeps its
+    /// floor; a large scope without an index gets one.
     pub(crate) fn settled(self, stored: &RankingState, uris: u64, rows_max: u64) -> RankingState {
         if stored.floor == 0 && uris <= rows_max {
             return RankingState::default();
@@ -132,12 +133,12 @@ impl RankingState {
         now
     }
 
-    /// Whether the scope has an index.
+    /// Returns whether the scope has an index.
     pub(crate) fn is_kept(&self) -> bool {
         self.floor > 0
     }
 
-    /// Key of the row that a URI of the scope has in the index, if it has one.
+    /// Key of the index row of a URI of the scope, if it has one.
     pub(crate) fn row(&self, scope: Scope<'_>, url_key: &str, counts: Counts) -> Option<Vec<u8>> {
         let bucket = bucket(counts);
         (self.floor > 0 && bucket >= self.floor).then(|| row_key(scope, bucket, url_key))
@@ -153,7 +154,7 @@ impl RankingState {
         }
     }
 
-    /// The lowest floor under which at most `rows_max` rows stand.
+    /// Returns the lowest floor with at most `rows_max` rows.
     fn lowest_floor(&self, rows_max: u64) -> u8 {
         let mut rows = 0;
         for (&bucket, &count) in self.histogram.iter().rev() {
@@ -170,7 +171,8 @@ impl RankingState {
     }
 }
 
-/// The state of a ranking and the rows of its index, recomputed for comparison from all URIs of the scope.
+/// The state of a ranking and the rows of its index, recomputed for comparison from all URIs of the
+/// scope.
 #[derive(Debug)]
 pub(crate) struct Recomputed<'s> {
     stored: &'s RankingState,
@@ -178,7 +180,7 @@ pub(crate) struct Recomputed<'s> {
 }
 
 impl<'s> Recomputed<'s> {
-    /// `None` for a scope without an index.
+    /// Returns `None` for a scope without an index.
     pub(crate) fn of(stored: &'s RankingState) -> Option<Recomputed<'s>> {
         (stored.floor > 0).then(|| Recomputed {
             stored,
@@ -186,20 +188,20 @@ impl<'s> Recomputed<'s> {
         })
     }
 
-    /// Counts a URI of the scope, and gives the key of its row if it has one.
+    /// Counts a URI of the scope. Returns the key of its row, if it has one.
     pub(crate) fn uri(&mut self, scope: Scope<'_>, url_key: &str, counts: Counts) -> Option<Vec<u8>> {
         let bucket = bucket(counts);
         *self.histogram.entry(bucket).or_default() += 1;
         (bucket >= self.stored.floor).then(|| row_key(scope, bucket, url_key))
     }
 
-    /// Whether the stored histogram is that of the URIs counted.
+    /// Returns whether the stored histogram equals that of the counted URIs.
     pub(crate) fn agrees(&self) -> bool {
         self.histogram == self.stored.histogram
     }
 }
 
-/// Moves a scope's index along with its URIs, `uris_now` in number.
+/// Updates a scope's index with the changes of its URIs, `uris_now` in number.
 pub(crate) fn apply(
     cut: &Cut,
     write: &mut Write<'_>,
@@ -222,11 +224,12 @@ pub(crate) fn apply(
     }
     let floor_before = state.floor;
     if state.rows() > rows_max {
-        // Half as many rows as may be, so that it does not have to rise again soon.
+        // Keeps half of the allowed rows, so that the floor does not have to rise again soon.
         state.floor = state.lowest_floor(rows_max / 2);
     }
     let mut gone = BTreeSet::new();
-    // Rows of buckets below the new floor leave; `gone` keeps one that also changes from being written twice.
+    // Rows of buckets below the new floor are removed; `gone` keeps a row that also changes from
+    // being written twice.
     for risen in floor_before..state.floor {
         for row in cut.prefix(Table::Rankings, &bucket_prefix(scope, risen)) {
             gone.insert(row?.0.to_vec());
@@ -251,7 +254,8 @@ pub(crate) fn apply(
     Ok(())
 }
 
-/// First index of a scope that has become large: its URIs as they were, with the changes of this epoch.
+/// Builds the index of a scope that has become large, from its old URIs and the changes of this
+/// epoch.
 fn build(
     cut: &Cut,
     write: &mut Write<'_>,
@@ -260,7 +264,7 @@ fn build(
     changes: &[&UriChange],
     rows_max: u64,
 ) -> Result<(), SnapshotError> {
-    // All of the scope in memory, once: it has only just passed `rows_max` rows.
+    // Holds the whole scope in memory once: it has only just exceeded `rows_max` URIs.
     let mut now: BTreeMap<String, Counts> = BTreeMap::new();
     for uri in scan(cut, scope) {
         let uri = uri?;
@@ -284,7 +288,7 @@ fn build(
     Ok(())
 }
 
-/// The next `limit` URIs of a scope after `after`, in rank order.
+/// Returns the next `limit` URIs of a scope after `after`, in rank order.
 pub(crate) fn read(
     cut: &Cut,
     scope: Scope<'_>,
@@ -294,7 +298,7 @@ pub(crate) fn read(
 ) -> Result<Vec<Ranked>, SnapshotError> {
     let mut found = Vec::new();
     if state.floor > 0 {
-        // Buckets order the whole; within one the exact order is made here, when it is read.
+        // Buckets order the whole; each bucket is sorted when it is read.
         let highest = after.map_or(u8::MAX, |after| bucket(after.counts));
         let indexed = state.histogram.range(state.floor..).rev();
         for (&bucket, _) in indexed.filter(|&(&bucket, _)| bucket <= highest) {
@@ -335,7 +339,8 @@ fn read_bucket(cut: &Cut, scope: Scope<'_>, bucket: u8) -> Result<Vec<Ranked>, S
     Ok(members)
 }
 
-/// The first `limit` in rank order of a scope's URIs for which `wanted` holds, by reading them all.
+/// Returns the first `limit` URIs of a scope in rank order that satisfy `wanted`, by reading them
+/// all.
 fn best_of(
     cut: &Cut,
     scope: Scope<'_>,
@@ -350,7 +355,7 @@ fn best_of(
         }
         if best.len() < limit {
             best.push(uri);
-        // A heap of `limit`: reading all URIs of a small scope must not hold them all.
+        // A heap of `limit` entries, because the URIs of a scope might not fit into memory.
         } else if let Some(mut last) = best.peek_mut()
             && uri < *last
         {
@@ -360,7 +365,7 @@ fn best_of(
     Ok(best.into_sorted_vec())
 }
 
-/// All URIs of a scope, in key order within its ranges.
+/// Returns all URIs of a scope, in key order within its ranges.
 fn scan<'c>(cut: &'c Cut, scope: Scope<'c>) -> Box<dyn Iterator<Item = Result<Ranked, SnapshotError>> + 'c> {
     match scope {
         Scope::All => Box::new(uris::scan(cut).map(|row| ranked(cut, row?))),

@@ -1,16 +1,18 @@
-//! Numbers of sources: what stands for a URL key that has links wherever a URI says who links to it.
+//! Numbers of sources. In the in-links of URIs, a number represents the URL key of a source.
 //!
-//! Most of what is kept of an in-link would be the key of its source, and the key of a source would be kept once for
-//! each of its links. So a source is given a number when it gets links, which stands in its row of `links`; table
-//! `sources` leads back from the number to the key. A source without links has no number; if it gets links again, it
-//! is given another one. Numbers are never seen outside: views stay a pure function of the captures.
+//! The key of a source would otherwise be stored once for each of its links, and take most of the
+//! space of in-links. So a source gets a number together with its first links, stored in its row of
+//! `links`; table `sources` maps the number to the key. A source that loses all its links loses its
+//! number, and gets a new one with new links. Numbers are internal: views stay a pure function of
+//! the captures.
 //!
-//! A number says in which epoch it was given and which place the source had among those that were given one in that
-//! epoch, in order of their keys. So sources of one epoch are sorted by key if they are sorted by number, and the
-//! in-links of a URI can be merged epoch by epoch without looking at all of them.
+//! A number has the epoch that assigned it and the place of the source among those numbered in that
+//! epoch, in order of their keys. So the sources of one epoch have the same order by key as by
+//! number, and the in-links of a URI can be merged epoch by epoch without looking at all of them.
 //!
-//! Rows of `sources`: key is the epoch (8 bytes, big-endian) and the first place (4, big-endian) of [`GROUP`] places;
-//! the value has version 1 and front-coded keys, an empty one for a source that has lost its number.
+//! Rows of `sources`: the key is the epoch (8 bytes, big-endian) and the first place (4,
+//! big-endian) of [`GROUP`] places. The value is version 1 and front-coded keys; the key of a
+//! source that lost its number is empty.
 
 use fjall::Slice;
 use rustc_hash::FxHashMap;
@@ -24,15 +26,15 @@ use crate::write::Write;
 
 const ROW_VERSION: u8 = 1;
 
-/// Sources in a row: enough for their keys to share most of their bytes, few enough to be passed over.
+/// Sources in a row: enough for their keys to share most of their bytes, few enough to scan.
 const GROUP: u32 = 16;
 
 /// Number of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(crate) struct SourceId {
-    /// When it was given.
+    /// The epoch that assigned it.
     pub(crate) epoch: Epoch,
-    /// Place among those given in that epoch, from 0.
+    /// Place among those assigned in that epoch, from 0.
     pub(crate) place: u32,
 }
 
@@ -62,20 +64,20 @@ fn row_key(epoch: Epoch, first: u32) -> [u8; 12] {
     key
 }
 
-/// Gives numbers to sources, in order of their keys.
+/// Assigns numbers to sources, in order of their keys.
 pub(crate) struct Numbering {
     next: SourceId,
-    /// Keys of the row at hand.
+    /// Keys of the unfinished row.
     keys: Vec<Vec<u8>>,
 }
 
 impl Numbering {
-    /// The numbers that `epoch` gives.
+    /// Assigns the numbers of `epoch`.
     pub(crate) fn of(epoch: Epoch) -> Numbering {
         Numbering::from(SourceId { epoch, place: 0 })
     }
 
-    /// Goes on behind numbers that were given; `next` begins a row.
+    /// Continues after assigned numbers; `next` must be the first of a row.
     pub(crate) fn from(next: SourceId) -> Numbering {
         debug_assert!(next.place.is_multiple_of(GROUP), "rows are written whole");
         Numbering {
@@ -84,7 +86,7 @@ impl Numbering {
         }
     }
 
-    /// A number for a source; its key is greater than all before it.
+    /// Assigns a number to a source; its key must be greater than all before it.
     pub(crate) fn give(&mut self, write: &mut Write<'_>, key: &str) -> SourceId {
         debug_assert!(
             self.keys
@@ -101,7 +103,7 @@ impl Numbering {
         id
     }
 
-    /// Writes the row at hand.
+    /// Writes the unfinished row.
     pub(crate) fn finish(&mut self, write: &mut Write<'_>) {
         if !self.keys.is_empty() {
             let first = (self.next.place - 1) / GROUP * GROUP;
@@ -115,7 +117,8 @@ impl Numbering {
     }
 }
 
-/// Takes the numbers of sources away that have no links any more. Numbers given in this epoch are not among them.
+/// Removes the numbers of sources that have lost their links. Numbers assigned in this epoch are
+/// not among them.
 pub(crate) fn forget(cut: &Cut, write: &mut Write<'_>, mut gone: Vec<SourceId>) -> Result<(), SnapshotError> {
     gone.sort_unstable();
     for group in gone.chunk_by(|a, b| a.row_key() == b.row_key()) {
@@ -138,7 +141,7 @@ pub(crate) fn forget(cut: &Cut, write: &mut Write<'_>, mut gone: Vec<SourceId>) 
     Ok(())
 }
 
-/// Puts the key of a source at its place among those of its row.
+/// Stores the key of a source at its place in its row.
 pub(crate) fn place_key(keys: &mut Vec<Vec<u8>>, id: SourceId, key: Vec<u8>) {
     let place = (id.place % GROUP) as usize;
     if keys.len() <= place {
@@ -147,10 +150,10 @@ pub(crate) fn place_key(keys: &mut Vec<Vec<u8>>, id: SourceId, key: Vec<u8>) {
     keys[place] = key;
 }
 
-/// Whether a row has these keys at their places, and no others.
+/// Returns whether a row has exactly these keys at their places.
 pub(crate) fn has_keys(row: &[u8], keys: &[Vec<u8>]) -> bool {
     decode(row).is_ok_and(|mut found| {
-        // Sources behind the last that has a number have lost theirs.
+        // Sources after the last one with a number have lost theirs.
         let length = found
             .iter()
             .rposition(|key| !key.is_empty())
@@ -180,7 +183,7 @@ fn decode(row: &[u8]) -> Result<Vec<Vec<u8>>, Corrupt> {
     Ok(keys)
 }
 
-/// The key at a place of a row, into `key`.
+/// Decodes the key at a place of a row into `key`.
 fn decode_one(row: &[u8], place: u32, key: &mut Vec<u8>) -> Result<(), Corrupt> {
     let mut r = Reader::versioned(row, ROW_VERSION)?;
     key.clear();
@@ -193,10 +196,10 @@ fn decode_one(row: &[u8], place: u32, key: &mut Vec<u8>) -> Result<(), Corrupt> 
     Ok(())
 }
 
-/// Rows of [`SourceKeys`] that are kept: some 30 MiB.
+/// Maximum number of cached rows of [`SourceKeys`]: some 30 MiB.
 const KEPT_MAX: usize = 1 << 15;
 
-/// Leads from numbers to keys; remembers the rows it has read.
+/// Maps numbers to keys and caches the rows that it has read.
 pub(crate) struct SourceKeys<'c> {
     cut: &'c Cut,
     rows: FxHashMap<[u8; 12], Slice>,

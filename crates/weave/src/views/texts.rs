@@ -1,4 +1,4 @@
-//! Texts of pages, compressed.
+//! Compressed texts of pages.
 
 use std::cell::RefCell;
 
@@ -8,10 +8,11 @@ use crate::error::SnapshotError;
 use crate::tables::Table;
 use crate::write::Write;
 
-/// Longest text, in bytes, that is unpacked: extraction keeps at most 1 MiB.
+/// Longest text, in bytes, that is decompressed. Extraction keeps at most 1 MiB.
 const TEXT_BYTES_MAX: u64 = 64 << 20;
 
-/// Compresses texts, reusing its memory. Level 1: text at rest is read once in a while, written all the time.
+/// Compresses texts and reuses its memory. Level 1, because texts are written all the time and read
+/// rarely.
 pub(crate) struct Compressor(Option<zstd::bulk::Compressor<'static>>);
 
 impl Compressor {
@@ -19,8 +20,8 @@ impl Compressor {
         Compressor(None)
     }
 
-    /// First byte 1: length of the text and zstd follow; 0: the text itself (where compression fails for want
-    /// of memory).
+    /// Encodes a text. First byte 1: the length of the text and a zstd frame follow. First byte 0:
+    /// the text itself follows (if memory for compression is lacking).
     pub(crate) fn compress(&mut self, text: &str) -> Vec<u8> {
         if self.0.is_none() {
             self.0 = zstd::bulk::Compressor::new(1).ok();
@@ -72,7 +73,8 @@ pub(crate) fn decode(value: &[u8]) -> Result<String, Corrupt> {
 }
 
 thread_local! {
-    /// Unpacks texts, reusing its memory: a context of zstd takes longer to make than most texts to unpack.
+    /// Decompresses texts and reuses its memory: creating a zstd context takes longer than
+    /// decompressing most texts.
     static UNPACKER: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
@@ -100,7 +102,7 @@ mod tests {
         assert!(decode(&[1, 2, 3]).is_err());
     }
 
-    /// One context unpacks all texts of a thread, so a damaged one must not spoil the next.
+    /// One context decompresses all texts of a thread, so a damaged text must not affect the next.
     #[test]
     fn texts_come_back_after_a_damaged_one() {
         let packed = Compressor::new().compress(&"word ".repeat(1000));

@@ -1,12 +1,13 @@
-//! Captures that nothing but the name of their input keeps from being current.
+//! Captures that only the name of their input keeps from being current.
 //!
-//! The last word in the order of versions is with the name of the input, and a name can change: a file that was
-//! still being written is continued under another one. Then another capture of the same time, source and digest
-//! may have to become current, so all of them are kept here, whole. That takes two inputs that hold the same
-//! capture, such as a crawl and its repacked copy, and is never needed otherwise.
+//! The order of versions ends with the name of the input, and a name can change: a file that was
+//! still being written continues under another name. Then another capture of the same time, source
+//! and digest may become current, so all of them are stored here completely. This needs two inputs
+//! with the same capture, such as a crawl and its repacked copy, and is rare.
 //!
-//! Invariant: where a key's version has `has_ties`, every eligible capture of the version's fetch time that has an
-//! equal in another input is here; perhaps some that have none. Rows of other keys are not read.
+//! Invariant: if a key's version has `has_ties`, the table has every eligible capture of the
+//! version's fetch time that has an equal in another input, and perhaps some that have none. Rows
+//! of other keys are not read.
 
 use extract::{Capture, CaptureKind, Page};
 
@@ -20,7 +21,8 @@ use crate::views::version_row::VersionRow;
 use crate::views::{captures, links, past_links, texts, versions};
 use crate::write::Write;
 
-/// Keeps what ties at `fetch_time_ms`, the time of the version that is to be; says whether anything does.
+/// Stores the captures that tie at `fetch_time_ms`, the time of the new version. Returns whether
+/// there are any.
 pub(crate) fn keep(
     cut: &Cut,
     write: &mut Write<'_>,
@@ -57,8 +59,8 @@ pub(crate) fn keep(
     Ok(true)
 }
 
-/// Keeps what ties among the captures of a key that is decided anew, all of one fetch time, and nothing else of the
-/// key; says whether anything does.
+/// Stores the ties among the captures of a key that is decided again, all of one fetch time, and
+/// removes other rows of the key. Returns whether there are any ties.
 pub(crate) fn keep_anew(
     cut: &Cut,
     write: &mut Write<'_>,
@@ -83,7 +85,8 @@ pub(crate) fn keep_anew(
     Ok(has_ties)
 }
 
-/// Whether two of these, of one fetch time, are equal in all that comes before the name of the input.
+/// Returns whether two of these captures, all of one fetch time, are equal in everything that is
+/// compared before the name of the input.
 fn ties<'a>(stays: Option<&VersionRow>, new: impl Iterator<Item = &'a (InputId, Capture)>) -> bool {
     let mut seen: Vec<(u8, &str, InputId)> = Vec::new();
     if let Some(row) = stays {
@@ -107,7 +110,7 @@ fn ties<'a>(stays: Option<&VersionRow>, new: impl Iterator<Item = &'a (InputId, 
     false
 }
 
-/// The captures a version and its text came from, as far as views show them.
+/// Returns the captures that a version and its text came from, as far as views show them.
 fn restore(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Vec<(InputId, Capture)>, SnapshotError> {
     let mut links = links::read(cut, url_key, |_| true)?;
     let text = if row.text.is_some() {
@@ -122,7 +125,7 @@ fn restore(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Vec<(InputId, C
         _ => None,
     };
     let (mime, status) = match &stored {
-        // Its original has those of the version.
+        // A revisit's row of `captures` has its own values; the version has those of its original.
         Some(stored) => (stored.mime.clone(), stored.status),
         None => (row.mime.clone(), row.status),
     };
@@ -139,7 +142,7 @@ fn restore(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Vec<(InputId, C
         length: 0,
         kind: row.kind,
         redirect: if is_redirect { links.pop() } else { None },
-        // It is current, so it lacks nothing; and no view shows the rest.
+        // A current version lacks nothing, and no view shows the rest.
         ..Capture::default()
     };
     let content = Page {
@@ -166,7 +169,7 @@ fn restore(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Vec<(InputId, C
         }
         return Ok(vec![(row.input, version)]);
     }
-    // Never current itself: it stands below the version in any case, so that its text is all that counts.
+    // This capture is never current, because it ranks below the version, so only its text matters.
     let source = Capture {
         mime: versions::text_mime(cut, url_key, row, origin)?,
         digest: origin.digest.clone(),
@@ -188,7 +191,7 @@ fn restore(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Vec<(InputId, C
 }
 
 fn put(write: &mut Write<'_>, input: InputId, capture: &Capture) {
-    // Of plain structs and strings: cannot fail.
+    // Serialising plain structs and strings cannot fail.
     let value = serde_json::to_vec(capture).unwrap_or_default();
     write.put(
         Table::Ties,
@@ -204,7 +207,8 @@ fn remove(cut: &Cut, write: &mut Write<'_>, url_key: &str) -> Result<(), Snapsho
     Ok(())
 }
 
-/// Keys of the rows of a URL key. Those of a longer one with a NUL in it begin alike, but are longer.
+/// Returns the keys of the rows of a URL key. Rows of a longer URL key that contains a NUL have the
+/// same prefix, but are longer.
 fn keys_of(cut: &Cut, url_key: &str) -> Result<Vec<Vec<u8>>, SnapshotError> {
     let prefix = captures::key_prefix(url_key);
     let mut keys = Vec::new();
@@ -224,7 +228,7 @@ fn row_key(url_key: &str, input: InputId, offset: u64) -> Vec<u8> {
     key
 }
 
-/// All captures kept for the keys where one of `input` is among them, sorted by key.
+/// Returns all stored captures of the keys that `input` has a capture among, sorted by key.
 pub(crate) fn of_input(cut: &Cut, input: InputId) -> Result<Vec<(InputId, Capture)>, SnapshotError> {
     let mut found = Vec::new();
     let mut of_key: Vec<(InputId, Capture)> = Vec::new();
@@ -237,7 +241,7 @@ pub(crate) fn of_input(cut: &Cut, input: InputId) -> Result<Vec<(InputId, Captur
     for row in cut.iter(Table::Ties) {
         let (key, value) = row?;
         let tie = cut.decode(Table::Ties, &key, decode(&key, &value))?;
-        // All of a key or none: the choice between them needs every one.
+        // All captures of a key or none, because the choice between them needs every one.
         if of_key.first().is_some_and(|(_, c)| c.url_key != tie.1.url_key) {
             take(&mut of_key);
         }

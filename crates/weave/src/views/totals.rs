@@ -1,4 +1,4 @@
-//! Sums over the whole archive, moved along with every epoch.
+//! Sums over the whole archive, updated with every epoch.
 
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Cut;
@@ -11,7 +11,7 @@ use crate::views::rankings::RankingState;
 pub(crate) const ROW: &str = "totals";
 const ROW_VERSION: u8 = 1;
 
-/// Row `totals`: the epoch, sums, and what the writer must remember between epochs.
+/// Row `totals`: the epoch, sums, and the state that the writer keeps between epochs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct TotalsRow {
     pub(crate) epoch: Epoch,
@@ -25,9 +25,9 @@ pub(crate) struct TotalsRow {
     /// Least and greatest fetch time of all captures; meaningless without any.
     pub(crate) fetch_time_ms_first: i64,
     pub(crate) fetch_time_ms_last: i64,
-    /// First number not yet given to a URI.
+    /// First number not yet assigned to a URI.
     pub(crate) next_number: u64,
-    /// Ranking over all.
+    /// Ranking over all URIs.
     pub(crate) ranking: RankingState,
 }
 
@@ -72,7 +72,7 @@ impl TotalsRow {
     }
 }
 
-/// The row of a cut; that of the empty archive where there is none yet.
+/// Returns the row of a cut, or the row of an empty archive if it is not written yet.
 pub(crate) fn read(cut: &Cut) -> Result<TotalsRow, SnapshotError> {
     match cut.get(Table::Meta, ROW.as_bytes())? {
         None => Ok(TotalsRow::default()),

@@ -1,21 +1,23 @@
 //! View `uris`: every URL key that is captured or linked to, with its in-links.
 //!
-//! Definition: `captured` where the key has any capture; `inlinks` the number of sources whose current version
-//! links to it, `inlinks_external` of those in another domain. A key neither captured nor linked to has no row.
+//! Definition: `captured` if the key has any capture; `inlinks` is the number of sources whose
+//! current version links to it, and `inlinks_external` the number of those in another domain. A key
+//! that is neither captured nor linked to has no row.
 //!
-//! Most URIs have one or two in-links: their sources stand in the row itself, which must be read and written for
-//! its counts anyway. Beyond [`INLINE_MAX`] the URI gets a number, and its sources stand in table `inlinks` under that
-//! number, a row for each epoch in which they were given theirs ([`crate::views::sources`]). No number is ever seen
-//! outside: views stay a pure function of the captures.
+//! Most URIs have one or two in-links. Up to [`INLINE_MAX`] sources are stored in the row itself,
+//! which must be read and written for its counts anyway. With more, the URI gets a number, and its
+//! sources are stored in table `inlinks` under that number, with a row for each epoch in which they
+//! were numbered ([`crate::views::sources`]). Numbers are internal: views stay a pure function of
+//! the captures.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 1 | version |
-//! | 1 | bit 0 captured, bit 1 page, bit 2 sources stand in `inlinks`, bit 3 anchors follow, bit 4 anchors stand in `anchors`, bit 5 document |
+//! | 1 | bits: 0 captured, 1 page, 2 sources in `inlinks`, 3 anchors, 4 in `anchors`, 5 document |
 //! | varint, varint | inlinks, inlinks_external |
 //! | | with bit 3: anchors, see [`crate::views::anchors`] |
 //! | varint | with bit 2: number of the URI |
-//! | for each in-link: varint, varint | without bit 2: number of the source: epochs since that of the one before, place |
+//! | varint, varint | without bit 2, per in-link: source as epochs since the previous, place |
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,7 +38,7 @@ use crate::views::sources::{SourceId, SourceKeys};
 use crate::views::version_change::VersionChange;
 use crate::write::Write;
 
-/// Version 1, of format 3 and before, has keys of sources in place of their numbers.
+/// Version 1, of format 3 and older, has keys of sources instead of their numbers.
 const ROW_VERSION: u8 = 2;
 const CAPTURED: u8 = 1;
 const IS_PAGE: u8 = 2;
@@ -45,7 +47,7 @@ const HAS_ANCHORS: u8 = 8;
 const ANCHORS_SPILLED: u8 = 16;
 const IS_DOCUMENT: u8 = 32;
 
-/// In-links kept in the row itself.
+/// Maximum number of in-links stored in the row itself.
 pub(crate) const INLINE_MAX: usize = if cfg!(test) { 3 } else { 8 };
 
 /// In-link counts of a URI.
@@ -55,38 +57,38 @@ pub(crate) struct Counts {
     pub(crate) inlinks_external: u64,
 }
 
-/// A URI row taken apart.
+/// A decoded URI row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct UriState {
     pub(crate) captured: bool,
     pub(crate) is_page: bool,
-    /// Its current version is no page, but search has it.
+    /// Whether its current version is a document: no page, but in search.
     pub(crate) is_document: bool,
     pub(crate) counts: Counts,
     pub(crate) sources: Sources,
-    /// What the links say.
+    /// Anchor texts of the links.
     pub(crate) anchors: Anchors,
 }
 
-/// What an epoch did to one URI.
+/// The changes of one URI in an epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UriChange {
     pub(crate) url_key: String,
     pub(crate) domain: Arc<str>,
-    /// Counts before, if it was there.
+    /// Old counts, if the row existed.
     pub(crate) before: Option<Counts>,
-    /// Counts now, if it is there.
+    /// New counts, if the row exists.
     pub(crate) after: Option<Counts>,
     pub(crate) was_page: bool,
     pub(crate) is_page: bool,
     /// Whether search has it.
     pub(crate) has_content: bool,
-    /// What search is told of the anchors of a page or document, where that is new to it.
+    /// New anchors to report to search for a page or document, if they changed for search.
     pub(crate) anchors: Option<Vec<AnchorRow>>,
 }
 
-/// Folds link changes (sorted by target and source) and version changes (sorted by key) into the URIs they
-/// touch. `next_number` is the first number not yet given to a URI.
+/// Applies link changes (sorted by target and source) and version changes (sorted by key) to the
+/// URIs that they affect. `next_number` is the first number not yet assigned to a URI.
 pub(crate) fn apply(
     cut: &Cut,
     write: &mut Write<'_>,
@@ -153,14 +155,14 @@ pub(crate) fn apply(
     }
 }
 
-/// Where a link comes from.
+/// The origin of a link.
 #[derive(Clone)]
 struct Origin {
     domain: Arc<str>,
     host: Host,
 }
 
-/// Of every version that is the source of a changed link.
+/// Returns the origin of every version that is the source of a changed link.
 fn origins(domain_of: &mut DomainOf, versions: &[VersionChange], links: &[LinkChange]) -> Vec<Origin> {
     let none = Origin {
         domain: Arc::from(""),
@@ -180,7 +182,7 @@ fn origins(domain_of: &mut DomainOf, versions: &[VersionChange], links: &[LinkCh
     origins
 }
 
-/// A link to the URI at hand, gained or lost or with another anchor text.
+/// A link to the current URI that was added or removed, or whose anchor text changed.
 struct Incoming<'a> {
     source: SourceId,
     origin: &'a Origin,
@@ -188,7 +190,7 @@ struct Incoming<'a> {
     after: Option<String>,
 }
 
-/// What they change of what is said of the URI.
+/// Returns the changes of the URI's anchors.
 fn moved(incoming: &[Incoming<'_>]) -> Moved {
     let mut moved = Moved::new();
     for link in incoming {
@@ -203,27 +205,27 @@ fn moved(incoming: &[Incoming<'_>]) -> Moved {
     moved
 }
 
-/// What search is to be told of the anchors of a URI.
+/// Which anchors of a URI are reported to search.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tell {
-    /// It is no page and no document.
+    /// It is neither page nor document.
     Nothing,
     Changes,
     /// It is a new page or document.
     All,
 }
 
-/// URIs being folded.
+/// Applies changes to URIs, one by one.
 struct Step<'s, 'w> {
     cut: &'s Cut,
     write: &'s mut Write<'w>,
-    /// The one that is being made.
+    /// The epoch in progress.
     epoch: Epoch,
     next_number: &'s mut u64,
 }
 
 impl Step<'_, '_> {
-    /// One URI: its row before, what happens to it, its row after.
+    /// Updates one URI: reads its old row, applies the changes, and writes its new row.
     fn fold(
         &mut self,
         url_key: String,
@@ -237,7 +239,7 @@ impl Step<'_, '_> {
         let captured = version.map_or(old.captured, |v| !v.is_uncaptured);
         let is_page = version.map_or(old.is_page, |v| v.is_page);
         let is_document = version.map_or(old.is_document, VersionChange::is_document);
-        // The row would be the same: most captures of known pages end here, without a self.write.
+        // The row would not change: most captures of known pages end here, without a write.
         let stays_so = (captured, is_page, is_document) == (old.captured, old.is_page, old.is_document);
         if incoming.is_empty() && existed && stays_so {
             return Ok(None);
@@ -282,7 +284,8 @@ impl Step<'_, '_> {
         }))
     }
 
-    /// What is said of a URI now, and of that what search is told. `number` is that of the URI, if it has one.
+    /// Updates the anchors of a URI. Returns them, and those to report to search. `number` is that
+    /// of the URI, if it has one.
     fn move_anchors(
         &mut self,
         before: Anchors,
@@ -292,7 +295,7 @@ impl Step<'_, '_> {
     ) -> Result<(Anchors, Option<Vec<AnchorRow>>), SnapshotError> {
         let (mut said, number) = match (before, number) {
             (Anchors::Inline(said), number) => (said, number),
-            // Without a number there would be none to read.
+            // Without a number there are no rows to read.
             (Anchors::Spilled, None) => (Said::new(), None),
             (Anchors::Spilled, Some(number)) => {
                 let recounted = anchors::rows::apply(self.cut, self.write, number, moved)?;
@@ -303,7 +306,7 @@ impl Step<'_, '_> {
                 return Ok((Anchors::Spilled, told));
             }
         };
-        // Most links are to what is no page: for these nothing of it is made.
+        // Most links lead to URIs that are not pages, which skip this.
         let before = (tell == Tell::Changes && !moved.is_empty()).then(|| anchors::shown(&said));
         anchors::apply(&mut said, moved);
         let told = match (tell, before) {
@@ -322,7 +325,7 @@ impl Step<'_, '_> {
         }
     }
 
-    /// Adds and removes sources: in the row as long as there are few, then as rows of their own.
+    /// Adds and removes sources: in the row while there are few, then in separate rows.
     fn move_sources(&mut self, before: Sources, incoming: &[Incoming<'_>]) -> Result<Sources, SnapshotError> {
         let mut inline = match before {
             Sources::Spilled(number) => {
@@ -346,7 +349,7 @@ impl Step<'_, '_> {
             return Ok(Sources::Inline(inline));
         }
         let number = *self.next_number;
-        // Never given twice: the number goes into the totals row, in the same batch.
+        // Assigned once: the next number goes into the totals row, in the same batch.
         *self.next_number += 1;
         for of_epoch in inline.chunk_by(|a, b| a.epoch == b.epoch) {
             inlinks::put(
@@ -359,11 +362,11 @@ impl Step<'_, '_> {
         Ok(Sources::Spilled(number))
     }
 
-    /// Adds and removes sources (sorted, all of one epoch) of a URI that has many.
+    /// Adds and removes sources (sorted, all of one epoch) of a URI with many.
     fn move_spilled(&mut self, number: u64, incoming: &[Incoming<'_>]) -> Result<(), SnapshotError> {
         let epoch = incoming[0].source.epoch;
         let key = inlinks::row_key(number, epoch);
-        // Nothing is there of sources that are numbered in this very epoch.
+        // Sources numbered in this epoch have no stored row.
         let stored = match epoch == self.epoch {
             true => None,
             false => self.cut.get(Table::Inlinks, &key)?,
@@ -497,7 +500,7 @@ pub(crate) fn decode(row: &[u8]) -> Result<UriState, Corrupt> {
     })
 }
 
-/// Flags and counts of a row, without its sources.
+/// Decodes the flags and counts of a row, without its sources.
 pub(crate) fn decode_counts(row: &[u8]) -> Result<UriState, Corrupt> {
     let mut r = Reader::versioned(row, ROW_VERSION)?;
     let flags = r.u8()?;
@@ -514,7 +517,8 @@ pub(crate) fn decode_counts(row: &[u8]) -> Result<UriState, Corrupt> {
     })
 }
 
-/// How many links to a URI are external, and what all of them say, as search is told of it.
+/// Returns the number of external links to a URI, and the anchors of all links as reported to
+/// search.
 pub(crate) fn read_anchors(cut: &Cut, url_key: &str) -> Result<(u64, Vec<AnchorRow>), SnapshotError> {
     let Some(row) = cut.get(Table::Uris, url_key.as_bytes())? else {
         return Ok((0, Vec::new()));
@@ -530,14 +534,15 @@ pub(crate) fn read_anchors(cut: &Cut, url_key: &str) -> Result<(u64, Vec<AnchorR
     Ok((uri.counts.inlinks_external, shown))
 }
 
-/// Flags and counts of one URI.
+/// Returns the flags and counts of one URI.
 pub(crate) fn read(cut: &Cut, url_key: &str) -> Result<Option<UriState>, SnapshotError> {
     cut.get(Table::Uris, url_key.as_bytes())?
         .map(|row| cut.decode(Table::Uris, url_key.as_bytes(), decode_counts(&row)))
         .transpose()
 }
 
-/// Keys of the sources linking to a URI, sorted, those after `after`, at most `limit`.
+/// Returns the keys of the sources that link to a URI, sorted: those after `after`, at most
+/// `limit`.
 pub(crate) fn read_sources(
     cut: &Cut,
     url_key: &str,
@@ -554,7 +559,7 @@ pub(crate) fn read_sources(
         .collect()
 }
 
-/// All rows in key order.
+/// Returns all rows in key order.
 pub(crate) fn scan(cut: &Cut) -> Rows {
     cut.iter(Table::Uris)
 }

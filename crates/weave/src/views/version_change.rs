@@ -1,4 +1,4 @@
-//! What an epoch does to versions: what is asked for, and what came of it.
+//! Requested and performed changes of versions in an epoch.
 
 use extract::{Capture, Link, Original};
 
@@ -6,19 +6,19 @@ use crate::ids::InputId;
 use crate::views::past::PastChange;
 use crate::views::version_row::VersionRow;
 
-/// What an epoch did to one URL key with new captures.
+/// The changes of one URL key in an epoch.
 #[derive(Debug)]
 pub(crate) struct VersionChange {
     pub(crate) url_key: String,
-    /// The new links, sorted by target, where the version was replaced.
+    /// The new links, sorted by target, if the version was replaced.
     pub(crate) links: Option<Vec<Link>>,
-    /// Links of the version before.
+    /// Number of links of the previous version.
     pub(crate) links_before: u32,
     pub(crate) was_page: bool,
     pub(crate) is_page: bool,
-    /// Whether the version before was a page or a document.
+    /// Whether the previous version was a page or a document.
     pub(crate) had_content: bool,
-    /// Whether this one is.
+    /// Whether the current version is one.
     pub(crate) has_content: bool,
     /// Something that a page or document shows has changed.
     pub(crate) content_changed: bool,
@@ -26,29 +26,30 @@ pub(crate) struct VersionChange {
     pub(crate) maybe_first_capture: bool,
     /// No capture of the key is left.
     pub(crate) is_uncaptured: bool,
-    /// The version now, where it is a page or document and `content_changed`.
+    /// The new version, if it is a page or document and `content_changed`.
     pub(crate) content: Option<Box<ContentNow>>,
-    /// What became of the versions before it.
+    /// The changes of the past versions.
     pub(crate) past: PastChange,
 }
 
 impl VersionChange {
-    /// Whether it is no page, but search has it.
+    /// Returns whether it is a document: no page, but in search.
     pub(crate) fn is_document(&self) -> bool {
         self.has_content && !self.is_page
     }
 
-    /// Whether it was another of page, document or neither.
+    /// Returns whether it changed between page, document and neither.
     pub(crate) fn is_of_another_kind(&self) -> bool {
         (self.was_page, self.had_content) != (self.is_page, self.has_content)
     }
 
-    /// A page was before, or is now, and has changed.
+    /// Returns whether it was or is a page that changed.
     pub(crate) fn page_changed(&self) -> bool {
         self.content_changed && (self.was_page || self.is_page)
     }
 
-    /// The past versions are others now; a page shows how many there are, and when it began.
+    /// Records changes of past versions. They also change a page, which shows their number and when
+    /// it began.
     pub(crate) fn follows(&mut self, past: PastChange, row: Option<&VersionRow>) {
         if (past.is_change() || past.is_other)
             && !self.content_changed
@@ -59,7 +60,7 @@ impl VersionChange {
         self.past = past;
     }
 
-    /// The version is another now, or has another text (`text`, if one came).
+    /// Records that the version changed, or its text (`text`, if there is a new one).
     pub(crate) fn turns_to(&mut self, row: VersionRow, text: Option<String>) {
         self.is_page = row.is_page;
         self.has_content = row.has_content();
@@ -77,27 +78,28 @@ impl VersionChange {
     }
 }
 
-/// A page or document as an epoch leaves it.
+/// A page or document after an epoch.
 #[derive(Debug)]
 pub(crate) struct ContentNow {
     pub(crate) row: VersionRow,
-    /// Its text; `None` where the one before stays.
+    /// Its text; `None` if the old one stays.
     pub(crate) text: Option<String>,
-    /// Declared type of the capture that its text is of, where that is another than its own.
+    /// Media type of the capture that its text comes from, if that is another capture.
     pub(crate) text_mime: String,
-    /// The capture that it is of, if it is a revisit of another URL.
+    /// The original, if it is a revisit of another URL.
     pub(crate) original: Option<Box<Original>>,
 }
 
-/// A key that captures have left, or whose revisits have another original, so that its version is decided without regard to what it was, or at least its past.
+/// A key whose version, or at least past, must be decided without its old version, because captures
+/// were removed or a revisit's original changed.
 #[derive(Debug)]
 pub(crate) struct Anew {
     pub(crate) url_key: String,
-    /// All that may be current or give the text: the eligible ones of the latest time; and captures that came or have other content now.
-    /// `None` where the version stays.
+    /// All captures that may be current or provide the text (the eligible ones of the latest time),
+    /// and captures that were added or whose content changed. `None` if the version stays.
     pub(crate) captures: Option<Vec<(InputId, Capture)>>,
     /// Whether any capture of the key is left, current or not.
     pub(crate) captured: bool,
-    /// Captures come, and none leave.
+    /// Captures are only added, and none are removed.
     pub(crate) arrives: bool,
 }

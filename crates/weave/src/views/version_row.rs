@@ -1,4 +1,4 @@
-//! Rows of `versions`: what is kept of a current version.
+//! Rows of `versions`: the stored data of a current version.
 
 use extract::{Capture, CaptureKind, Page};
 
@@ -23,7 +23,7 @@ pub(crate) struct VersionRow {
     pub(crate) status: u16,
     pub(crate) mime: String,
     pub(crate) is_page: bool,
-    /// No page, but with a text for search all the same; never both.
+    /// No page, but with a text for search. Never set together with `is_page`.
     pub(crate) is_document: bool,
     pub(crate) title: String,
     pub(crate) language: String,
@@ -32,11 +32,11 @@ pub(crate) struct VersionRow {
     pub(crate) links: u32,
     pub(crate) links_dropped: u32,
     pub(crate) text: Option<TextOrigin>,
-    /// Captures that differ only in the names of their inputs are kept in `ties`.
+    /// Captures that differ only in the names of their inputs are stored in `ties`.
     pub(crate) has_ties: bool,
 }
 
-/// The capture a text came from; its fetch time is the version's.
+/// The capture that a text came from; its fetch time is the version's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TextOrigin {
     pub(crate) kind: CaptureKind,
@@ -96,18 +96,18 @@ impl VersionRow {
         })
     }
 
-    /// The capture that its text is of, where that is another than its own.
+    /// The capture that its text comes from, if it is not the version's own.
     pub(crate) fn text_of_another(&self) -> Option<&TextOrigin> {
         let text = self.text.as_ref()?;
         ((text.input, text.offset) != (self.input, self.offset)).then_some(text)
     }
 
-    /// Whether search has it.
+    /// Returns whether search has it.
     pub(crate) fn has_content(&self) -> bool {
         self.is_page || self.is_document
     }
 
-    /// Language of its content: as its own capture says, else as the text's does.
+    /// Language of its content: the language of its capture, or else of the text's capture.
     pub(crate) fn page_language(&self) -> &str {
         match &self.text {
             Some(text) if self.has_content() && self.language.is_empty() => &text.language,
@@ -124,7 +124,7 @@ const TEXT_TRUNCATED: u8 = 16;
 const HAS_TIES: u8 = 32;
 const IS_DOCUMENT: u8 = 64;
 
-/// Bytes of a row.
+/// Encodes a row.
 pub(crate) fn encode(url_key: &str, row: &VersionRow) -> Vec<u8> {
     let mut out = Vec::with_capacity(128);
     out.push(ROW_VERSION);

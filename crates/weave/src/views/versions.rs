@@ -1,12 +1,12 @@
 //! View `versions`: the current version of every URL key that has one.
 //!
-//! Definition: of a key's captures with status 200-399, and those from `resource` or WET records, the greatest
-//! by [`Order`]; revisits never, nor redirects to the key itself (http to https, apex to `www`): the page would
-//! vanish behind its own address. Its text is that of the greatest such capture with the same fetch time that
-//! has text (a WAT has links and no text, the WET of the same capture has text and no links).
+//! Definition: the greatest by [`Order`] of a key's captures that may be current ([`is_eligible`]).
+//! Its text is that of the greatest such capture with the same fetch time that has text (a WAT has
+//! links and no text, the WET of the same capture has text and no links).
 //!
-//! The row keeps the order of the capture the text came from, so that a better text can be told from a worse
-//! one whatever the order of loading; when the version moves on in time, the text goes with it.
+//! The row keeps the order of the capture that the text came from, so that the better of two texts
+//! wins whatever the order of loading. When a version with a later time replaces it, the text is
+//! replaced too.
 
 use extract::{Capture, CaptureKind, Link};
 
@@ -25,7 +25,8 @@ use crate::views::version_row::{self, TextOrigin, VersionRow};
 use crate::views::{captures, past_links, texts, ties};
 use crate::write::Write;
 
-/// Links of the capture, should it become current, sorted by target key; and how many were dropped.
+/// Moves out the links that the capture has if it becomes current, sorted by target key. Also
+/// returns how many were dropped.
 pub(crate) fn take_links(capture: &mut Capture) -> (Vec<Link>, u32) {
     let is_page = page_of(capture).is_some();
     let is_redirect = (300..400).contains(&capture.shown_status());
@@ -38,7 +39,7 @@ pub(crate) fn take_links(capture: &mut Capture) -> (Vec<Link>, u32) {
     let before = links.len();
     links.retain(|link| captures::is_usable_key(&link.url_key));
     dropped += (before - links.len()) as u32;
-    // Stable: of several for one target the first in document order stays.
+    // The sort is stable: of several links to one target, the first in document order stays.
     links.sort_by(|a, b| a.url_key.as_bytes().cmp(b.url_key.as_bytes()));
     links.dedup_by(|later, first| later.url_key == first.url_key);
     (links, dropped)
@@ -67,7 +68,8 @@ pub(crate) fn apply(
     Ok(changes)
 }
 
-/// Decides the versions of keys (sorted) that captures leave, where they are `anew` from the captures given alone.
+/// Decides the versions of keys (sorted) with removed captures; from the given captures alone, if
+/// `Anew` has any.
 pub(crate) fn apply_anew(
     cut: &Cut,
     write: &mut Write<'_>,
@@ -86,7 +88,7 @@ pub(crate) fn apply_anew(
         .collect()
 }
 
-/// The current version of a key.
+/// Returns the current version of a key.
 pub(crate) fn read(cut: &Cut, url_key: &str) -> Result<Option<VersionRow>, SnapshotError> {
     let row = cut.get(Table::Versions, url_key.as_bytes())?;
     row.map(|value| {
@@ -99,7 +101,8 @@ pub(crate) fn read(cut: &Cut, url_key: &str) -> Result<Option<VersionRow>, Snaps
     .transpose()
 }
 
-/// Declared type of the capture that the text of a version is of. Rows of versions do not say it, but that capture is always there.
+/// Returns the media type of the capture that the text of a version comes from. Rows of versions do
+/// not store it, but that capture always exists.
 pub(crate) fn text_mime(
     cut: &Cut,
     url_key: &str,
@@ -111,21 +114,21 @@ pub(crate) fn text_mime(
         input: text.input,
         offset: text.offset,
     };
-    // Without it nobody could tell from whom the text is to be hidden.
+    // Without the capture, the access rules of the text would be unknown.
     let missing = Corrupt("the capture of its text is missing");
     let mime = captures::mime_at(cut, url_key, &place)?.ok_or(missing);
     cut.decode(Table::Versions, url_key.as_bytes(), mime)
 }
 
-/// New captures of a key as they are stored, with their texts; `None` where all that there is of the key is of one moment, as
-/// of most: then nothing is past, and no text is to be kept.
+/// Returns the new captures of a key in stored form. `None` if all captures of the key are of one
+/// moment, as for most keys: then nothing is past, and no text has to be kept.
 fn came(before: Option<&VersionRow>, group: &[(InputId, Capture)]) -> Option<Vec<Stored>> {
     let is_one_moment = |group: &[(InputId, Capture)]| {
         group
             .windows(2)
             .all(|pair| pair[0].1.fetch_time_ms == pair[1].1.fetch_time_ms)
     };
-    // Addresses whose letters differ in case may be different pages.
+    // Addresses that differ in case may be different pages.
     let is_one_url =
         |group: &[(InputId, Capture)]| group.windows(2).all(|pair| pair[0].1.url == pair[1].1.url);
     let has_text =
@@ -133,8 +136,8 @@ fn came(before: Option<&VersionRow>, group: &[(InputId, Capture)]) -> Option<Vec
     let has_links = |(_, capture): &(InputId, Capture)| {
         capture.redirect.is_some() || capture.page.as_ref().is_some_and(|page| !page.links.is_empty())
     };
-    // The only text of a moment is that of its version, whichever capture is current. Links are of the current capture alone: those
-    // of any other are kept.
+    // The only text of a moment is that of its version, whichever capture is current. Only links of
+    // the current capture are in `links`; those of other captures must be kept.
     if before.is_none()
         && is_one_moment(group)
         && is_one_url(group)
@@ -146,7 +149,7 @@ fn came(before: Option<&VersionRow>, group: &[(InputId, Capture)]) -> Option<Vec
     Some(stored(group))
 }
 
-/// Captures as they are stored.
+/// Returns captures in stored form.
 fn stored(group: &[(InputId, Capture)]) -> Vec<Stored> {
     let stored = group.iter().map(|(input, capture)| Stored::of(*input, capture));
     stored.collect()
@@ -161,7 +164,7 @@ struct Step<'s, 'w> {
 }
 
 impl Step<'_, '_> {
-    /// One key: its version before, its new captures, its version now.
+    /// Decides one key: from its old version and its new captures to its new version.
     fn decide(
         &mut self,
         url_key: String,
@@ -226,7 +229,7 @@ impl Step<'_, '_> {
         self.told(change, group)
     }
 
-    /// One key without what it was; its row, links and text before are replaced or go.
+    /// Decides one key without its old version, whose row, links and text are replaced or removed.
     fn decide_anew(&mut self, anew: Anew, leaving: &[Place]) -> Result<VersionChange, SnapshotError> {
         let Anew {
             url_key,
@@ -240,7 +243,8 @@ impl Step<'_, '_> {
         };
         let was_page = before.as_ref().is_some_and(|row| row.is_page);
         let had_content = before.as_ref().is_some_and(VersionRow::has_content);
-        // A key without a version can have captures that leave now: those that could not be read again when it lost its version.
+        // A key without a version may still have removed captures: those that were unreadable when
+        // it lost its version.
         let came = Some(stored(&group));
         let best = self.best(&group, is_eligible);
         let time_ms = best.map(|best| group[best].1.fetch_time_ms);
@@ -293,7 +297,7 @@ impl Step<'_, '_> {
         self.told(change, &group)
     }
 
-    /// One key whose version stays as it is, while other captures leave.
+    /// Updates one key whose version stays, while other captures are removed.
     fn stay(
         &mut self,
         url_key: String,
@@ -327,7 +331,8 @@ impl Step<'_, '_> {
         self.told(change, &[])
     }
 
-    /// The change with the type of the capture that the text is of, if that is another: one that came, or one that was there.
+    /// Completes the change with the media type of the capture that the text comes from, if that is
+    /// another capture, new or stored.
     fn told(
         &self,
         mut change: VersionChange,
@@ -359,7 +364,7 @@ impl Step<'_, '_> {
         Ok(change)
     }
 
-    /// What becomes of the past versions of a key.
+    /// Updates the past versions of a key.
     fn past(
         &mut self,
         url_key: &str,
@@ -385,15 +390,15 @@ impl Step<'_, '_> {
         moved.apply(self.cut, self.write, self.names, packers)
     }
 
-    /// The greatest of the captures for which `wanted` holds.
+    /// Returns the greatest capture that satisfies `wanted`.
     fn best(&self, group: &[(InputId, Capture)], wanted: impl Fn(&Capture) -> bool) -> Option<usize> {
         (0..group.len())
             .filter(|&i| wanted(&group[i].1))
             .max_by_key(|&i| Order::of(&group[i].1, self.names.get(group[i].0)))
     }
 
-    /// Keeps the text of the best new capture, if it is better than what the row has; drops the text of a version
-    /// that is no more. Gives the new text, if one came.
+    /// Stores the text of the best new capture if it is better than the row's. Removes the text of
+    /// a replaced version. Returns the new text, if any.
     fn move_text(
         &mut self,
         url_key: &str,
@@ -424,7 +429,7 @@ impl Step<'_, '_> {
                 truncated: page.text_truncated,
             });
             texts::put(self.write, &mut self.compressor, url_key, &page.text);
-            // Taken and not copied: nothing looks at the text of a capture after this.
+            // Moved, not copied: the text of a capture is not read after this.
             return Some(std::mem::take(&mut page.text));
         }
         if row.text.is_none() && before.is_some_and(|row| row.text.is_some()) {

@@ -1,8 +1,9 @@
-//! Which rows leave when captures do, whatever makes them leave: an input that is taken back, or a takedown.
+//! Finds the rows to remove with captures, for an input that is taken back or a takedown.
 //!
-//! Invariant: afterwards all views are those of the captures that are left. Where one that leaves made up its key's
-//! version, the version is decided anew between the captures of the key that are left, and the caller reads
-//! these again: the views keep of a capture that is not current no more than its row.
+//! Invariant: afterwards all views are those of the remaining captures. If a removed capture
+//! provided its key's version, the version is decided again between the remaining captures of the
+//! key. The caller reads these again, because the views keep only the row of a capture that is not
+//! current.
 
 use std::collections::BTreeMap;
 
@@ -23,44 +24,45 @@ use crate::views::version_change::Anew;
 use crate::views::versions;
 use crate::views::{order, originals};
 
-/// Reads a capture again as it was woven, or says why it cannot.
+/// Reads a woven capture again, or returns why it cannot.
 pub type Reread<'a> = dyn FnMut(&CaptureRow) -> Result<Capture, String> + 'a;
 
-/// Captures that leave, and where they are looked for.
+/// The captures to remove, and where to look for them.
 pub(super) struct Leave<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) totals: &'a TotalsRow,
     pub(super) names: Names<'a>,
-    /// Row keys from here on, up to but without the second (`None`: to the end), hold all that leaves.
+    /// Row keys from the first (inclusive) to the second (exclusive; `None`: to the end) hold all
+    /// captures to remove.
     pub(super) span: (Vec<u8>, Option<Vec<u8>>),
-    /// Whether the capture of a URL key at a place leaves.
+    /// Returns whether the capture of a URL key at a place is removed.
     pub(super) leaves: &'a dyn Fn(&[u8], Place) -> bool,
-    /// Whether a capture that cannot be read again is passed over, or ends the step.
+    /// Whether a capture that cannot be read again is skipped; otherwise it fails the step.
     pub(super) passes_over: bool,
 }
 
-/// What leaves, and what comes of it.
+/// The rows to remove, and the resulting changes.
 #[derive(Default)]
 pub(super) struct Gone {
-    /// Keys of rows.
+    /// Row keys.
     pub(super) rows: Vec<Vec<u8>>,
     /// Input, offset and length of each, in the same order.
     pub(super) places: Vec<(InputId, u64, u64)>,
-    /// Methods of the requests of these, one each.
+    /// Request methods of these, one each.
     pub(super) methods: Vec<String>,
     pub(super) anew: Vec<(Anew, Vec<Place>)>,
-    /// Rows of revisits that stay and have another original, or none.
+    /// Rows of revisits that stay and get another original, or lose theirs.
     pub(super) turned: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Rows of `references` and `payloads` that go.
+    /// Rows of `references` and `payloads` to remove.
     pub(super) unreferred: Vec<(Table, Vec<u8>)>,
-    /// Keys of lines of indexes, and input, offset and length of each, in the same order.
+    /// Keys of index lines; then input, offset and length of each, in the same order.
     pub(super) lines: Vec<Vec<u8>>,
     pub(super) line_places: Vec<(InputId, u64, u64)>,
-    /// How many of the lines were shown: no capture and no other line covered them.
+    /// Number of these lines that were shown, because no capture and no other line covered them.
     pub(super) lines_shown: u64,
     /// Least and greatest fetch time of the captures that stay.
     pub(super) fetch_time_ms: Option<(i64, i64)>,
-    /// Captures that would be current and cannot be read again, and why.
+    /// Captures that would be current and cannot be read again, with the reason.
     pub(super) unreadable: Vec<(CaptureRow, String)>,
 }
 
@@ -126,11 +128,12 @@ impl Leave<'_> {
         }
     }
 
-    /// Least and greatest fetch time of what is left, when captures between `gone` leave.
+    /// Returns the least and greatest fetch time of the remaining captures, if captures between
+    /// `gone` are removed.
     fn times_left(&self, cut: &Cut, gone: Option<(i64, i64)>) -> Result<Option<(i64, i64)>, SnapshotError> {
         let now = (self.totals.fetch_time_ms_first, self.totals.fetch_time_ms_last);
         let Some(gone) = gone else { return Ok(Some(now)) };
-        // Only who holds an end can move it: then all rows are looked at.
+        // Only a capture at an end can move it; then all rows are read.
         if now.0 < gone.0 && gone.1 < now.1 {
             return Ok(Some(now));
         }
@@ -145,7 +148,7 @@ impl Leave<'_> {
         Ok(left)
     }
 
-    /// What becomes of a key of which captures leave.
+    /// Returns how to decide a key with removed captures again.
     fn anew(
         &self,
         url_key: String,
@@ -170,7 +173,8 @@ impl Leave<'_> {
                 arrives: false,
             });
         }
-        // Whatever was fetched later cannot be current, or it would be; unless a revisit has found content.
+        // Captures fetched later than the version cannot be current, or they would be already;
+        // unless a revisit has found content.
         let newest = match turned.is_empty() {
             true => version.map_or(i64::MIN, |version| version.fetch_time_ms),
             false => i64::MAX,
@@ -181,7 +185,7 @@ impl Leave<'_> {
             .rev()
             .filter(|stored| stored.fetch_time_ms <= newest)
         {
-            // The text may come from another capture of the same time, and none from an earlier one.
+            // The text may come from another capture of the same time, but not from an earlier one.
             if captures
                 .last()
                 .is_some_and(|(_, c)| c.fetch_time_ms != stored.fetch_time_ms)
@@ -197,7 +201,7 @@ impl Leave<'_> {
             if !order::is_eligible_row(&stored) {
                 continue;
             }
-            // Its record does not have the content.
+            // The record of a revisit does not have the content.
             if stored.original.is_some() {
                 captures.push((stored.input, originals::whole(self.snapshot.cut(), &stored)?));
                 continue;
@@ -232,7 +236,7 @@ impl Leave<'_> {
         })
     }
 
-    /// Captures of a key that stay, oldest first.
+    /// Returns the remaining captures of a key, oldest first.
     fn left(&self, url_key: &str) -> Result<Vec<Stored>, SnapshotError> {
         let cut = self.snapshot.cut();
         let mut left = Vec::new();
@@ -253,10 +257,10 @@ fn widened(times: Option<(i64, i64)>, time: i64) -> Option<(i64, i64)> {
     Some((first.min(time), last.max(time)))
 }
 
-/// The capture of a row, if it is still what was woven.
+/// Reads the capture of a row again. Fails if another capture is there now.
 fn reread_as(row: &CaptureRow, reread: &mut Reread<'_>) -> Result<Capture, String> {
     let mut capture = reread(row)?;
-    // The record itself does not tell it: it came with the record of the request.
+    // The record does not have the method, which came with the record of the request.
     capture.method.clone_from(&row.method);
     let is_same = (&capture.url_key, capture.fetch_time_ms) == (&row.url_key, row.fetch_time_ms);
     match is_same && capture.offset == row.offset {
@@ -265,7 +269,7 @@ fn reread_as(row: &CaptureRow, reread: &mut Reread<'_>) -> Result<Capture, Strin
     }
 }
 
-/// Takes over the ledger of a step that is committed. Of inputs that are forgotten the digest leads nowhere any more.
+/// Takes over the ledger of a committed step. Digests of forgotten inputs are no longer found.
 pub(super) fn take_over(writer: &mut Writer, ledger: Vec<(InputId, crate::ledger::LedgerEntry)>) {
     for (id, entry) in ledger {
         if entry.state != crate::InputState::Forgotten {

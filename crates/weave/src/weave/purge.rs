@@ -1,11 +1,14 @@
-//! Purging: the index written anew with what it has now, so that no file holds what has left.
+//! Purging: rewrites the index with its current rows, so that no file holds removed data.
 //!
-//! The engine keeps what left until it merges the files that hold it, in its journal and beside its tables too, and may never
-//! merge some of them. So all rows are copied into a new directory, which then changes places with the old one.
+//! The engine keeps removed rows until it merges the files that hold them, and may never merge some
+//! of these files. It also keeps them in its journal and in files outside the tables. So all rows
+//! are copied into a new directory, which is then exchanged with the old one.
 //!
 //! Invariants:
-//!  - readers see the same epoch before and after; they wait only while the directories change places;
-//!  - at any moment the directory of the index holds all of it: the two are exchanged in one step of the file system.
+//! - Readers see the same epoch before and after. They wait only while the directories are
+//!   exchanged.
+//! - At any moment the directory of the index is complete: the exchange is one atomic step of the
+//!   file system.
 
 use diagnosis::Words;
 use std::path::{Path, PathBuf};
@@ -29,11 +32,11 @@ use crate::write::Write;
 const BATCH_ROWS: usize = 1 << 16;
 
 impl Weave {
-    /// Writes the index anew. Search has everything up to the epoch `covered`. Nothing else is written meanwhile; `progress` is
-    /// told tables and how many of their rows were copied.
+    /// Rewrites the index. `covered` is the last epoch that search has read. Nothing else is
+    /// written meanwhile; `progress` receives tables and how many of their rows were copied.
     ///
     /// # Errors
-    /// [`ApplyError`]: the index is as it was, or must be opened again ([`Weave::recover`]).
+    /// [`ApplyError`]: the index is unchanged, or must be opened again ([`Weave::recover`]).
     pub fn purge(
         &self,
         covered: Epoch,
@@ -58,7 +61,7 @@ impl Weave {
             copied.close().map_err(|error| failed("close", &error))?;
         }
         crash::purging_point("purge.before_exchange");
-        // Whoever reads holds the tables; from here on only the writer and what is published do.
+        // Readers hold the tables. From here on only the writer and the published snapshot should.
         drop(tables);
         let mut published = inner.without_readers(&writer).ok_or_else(|| ApplyError::Read {
             dir: inner.dir.display().to_string(),
@@ -77,7 +80,7 @@ impl Weave {
         *inner.poisoned.write() = None;
         exchanged.map_err(|error| failed("exchange with the index", &error))?;
         drop(published);
-        // Durable before the other one goes.
+        // The exchange must be durable before the old directory is removed.
         let parent = inner.dir.parent().unwrap_or(Path::new("."));
         let synced = std::fs::File::open(parent).and_then(|parent| parent.sync_all());
         synced.map_err(|error| failed("sync", &error))?;
@@ -85,14 +88,14 @@ impl Weave {
     }
 }
 
-/// Where the index is written anew, and where the old one is after they have changed places.
+/// Path of the rewritten index, and of the old one after the exchange.
 fn purged_dir(dir: &Path) -> PathBuf {
     let mut name = dir.file_name().unwrap_or_default().to_owned();
     name.push(".purged");
     dir.with_file_name(name)
 }
 
-/// Removes what a purge that was interrupted left.
+/// Removes the directory that an interrupted purge left.
 pub(crate) fn remove_left(dir: &Path) -> std::io::Result<()> {
     match std::fs::remove_dir_all(purged_dir(dir)) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
@@ -100,7 +103,7 @@ pub(crate) fn remove_left(dir: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Copies all rows: an error of reading, or one of writing.
+/// Copies all rows. The outer error is one of reading, the inner one of writing.
 fn copy(
     cut: &Cut,
     to: &Tables,
@@ -133,7 +136,7 @@ fn copy(
     Ok(to.settle_all())
 }
 
-/// A row as it is copied; `None` where it is not.
+/// Returns the copy of a row; `None` if the row is dropped.
 fn row_now(
     cut: &Cut,
     table: Table,
@@ -142,10 +145,11 @@ fn row_now(
     value: &[u8],
 ) -> Result<Option<Vec<u8>>, SnapshotError> {
     match table {
-        // Trained from rows of long ago, which it holds pieces of. A new one comes with the next large epoch.
+        // The dictionary was trained from old rows and holds pieces of them. The next large epoch
+        // trains a new one.
         Table::Meta if key == LINK_DICTIONARY_ROW.as_bytes() => Ok(None),
         Table::Links | Table::PastLinks => cut.decode(table, key, unpacked(cut, value)).map(Some),
-        // Keys that are gone are named by what changed them.
+        // Rows of changes name keys that no longer exist.
         Table::Changes => changes::without_gone(cut, key, value, covered),
         _ => Ok(Some(value.to_vec())),
     }

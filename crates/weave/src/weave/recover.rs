@@ -1,10 +1,11 @@
-//! Opening an index again, in the same process, after it refused writes: a full disk that has room again.
+//! Reopens an index in the same process after it refused writes, for example when a full disk has
+//! space again.
 //!
 //! Invariants:
-//!  - the engine is let go only when nobody reads from it, and only where there is room for it to open;
-//!  - a reader sees the last published epoch until then, and from the new opening on what is on disk: the epoch
-//!    whose commit failed is there whole or not at all;
-//!  - where opening fails, reads are errors that say why, and the next call tries again.
+//! - The engine is released only when it has no readers, and only if there is space for opening it.
+//! - Readers see the last published epoch until then, and the state on disk after the new opening:
+//!   the epoch whose commit failed is there completely or not at all.
+//! - If opening fails, reads fail with the reason, and the next call tries again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,11 +21,11 @@ use crate::snapshot::Snapshot;
 /// How long to wait for readers to end, and for the engine's threads.
 const RELEASE_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// Time between two tries.
+/// Time between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 impl Weave {
-    /// Why the index refuses writes, if it does.
+    /// Returns why the index refuses writes, if it does.
     pub fn refuses_writes(&self) -> Option<String> {
         self.inner.poisoned.read().clone()
     }
@@ -32,8 +33,8 @@ impl Weave {
     /// Opens the index again if it refuses writes.
     ///
     /// # Errors
-    /// [`ApplyError::DiskFull`] while there is no room, [`ApplyError::Read`] where somebody reads for too long: all is
-    /// as before then. After another error nothing can be read either, until a later call succeeds.
+    /// [`ApplyError::DiskFull`] while there is no space, [`ApplyError::Read`] if a reader takes too
+    /// long; these change nothing. After another error reads fail too, until a later call succeeds.
     pub fn recover(&self) -> Result<(), ApplyError> {
         let inner = &*self.inner;
         let mut writer = inner.writer.lock();
@@ -44,11 +45,11 @@ impl Weave {
         if probe_disk_full(&inner.dir) {
             return Err(ApplyError::DiskFull { dir: dir() });
         }
-        // Locks in this order everywhere: writer, then published, then poisoned.
+        // The lock order everywhere: writer, then published, then poisoned.
         let mut published = inner
             .without_readers(&writer)
             .ok_or_else(|| ApplyError::Read { dir: dir() })?;
-        // The engine allows one opening of a directory: all handles go before it is opened again.
+        // The engine allows one opening of a directory, so all handles must be dropped first.
         *published = Snapshot::new(&inner.dir, Cut::closed(&since), writer.totals.clone());
         writer.tables = None;
         let (now, snapshot) = inner.open_again().map_err(|error| match error {
@@ -67,17 +68,18 @@ impl Weave {
 }
 
 impl Inner {
-    /// Keeps new readers out once the last one is gone; `None` where one stays too long.
+    /// Waits until the last reader has ended and keeps new ones out; `None` after a timeout.
     pub(super) fn without_readers(&self, writer: &Writer) -> Option<RwLockWriteGuard<'_, Snapshot>> {
         let deadline = system::now() + RELEASE_TIME_MAX;
         loop {
             let published = self.published.write();
-            // Held by the writer and by what is published, if they are open at all.
+            // If open, the tables are held by the writer and by the published snapshot.
             let is_free = |tables: &Arc<_>| Arc::strong_count(tables) == 2 && published.is_unshared();
             if writer.tables.as_ref().is_none_or(is_free) {
                 return Some(published);
             }
-            // Readers hold a clone of the snapshot, not this lock; new ones are let in between two tries.
+            // Readers hold a clone of the snapshot, not this lock. New readers may start between
+            // two attempts.
             drop(published);
             if system::now() >= deadline {
                 return None;
@@ -90,7 +92,7 @@ impl Inner {
         let deadline = system::now() + RELEASE_TIME_MAX;
         let tables = loop {
             match place::open(&self.dir, Some(self.link_scope), &self.settings) {
-                // An iterator that outlived its snapshot.
+                // An iterator that outlived its snapshot still holds the engine.
                 Err(OpenError::Locked { .. }) if system::now() < deadline => {
                     system::pause(RETRY_INTERVAL);
                 }

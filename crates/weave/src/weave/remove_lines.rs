@@ -1,7 +1,7 @@
-//! Taking single lines of indexes out again, where the inputs that had them have them no longer.
+//! Removes single index lines that their inputs no longer have.
 //!
-//! Invariant: one epoch: the rows leave, and with them the digests change that the ledger has of their inputs. All other
-//! lines keep their offsets, so these inputs have as many bytes as before.
+//! Invariant: one epoch removes the rows and changes the digests of their inputs in the ledger. All
+//! other lines keep their offsets, so these inputs have as many bytes as before.
 
 use std::collections::BTreeSet;
 
@@ -17,19 +17,19 @@ use crate::tables::Table;
 use crate::views::index_lines;
 use extract::IndexLine;
 
-/// Lines that one input has no longer.
+/// Lines removed from one input.
 #[derive(Debug, Clone)]
 pub struct LinesGone {
     /// The input.
     pub input: InputId,
-    /// The lines, as they were woven; those that are not there any more are passed over.
+    /// The woven lines; missing ones are skipped.
     pub lines: Vec<IndexLine>,
     /// Digest of the input without them.
     pub digest: String,
 }
 
 impl Weave {
-    /// Takes lines out of the index; durable when it returns.
+    /// Removes lines from the index; durable when it returns.
     ///
     /// # Errors
     /// [`ApplyError`], as [`Weave::apply`].
@@ -46,7 +46,7 @@ impl Weave {
 
 fn leaving(writer: &Writer, cut: &Cut, gone: Vec<LinesGone>) -> Result<Leaving, ApplyError> {
     let mut leaving = Leaving {
-        // Those of captures, none of which leaves.
+        // The times are those of captures, which all stay.
         fetch_time_ms: Some((
             writer.totals.fetch_time_ms_first,
             writer.totals.fetch_time_ms_last,

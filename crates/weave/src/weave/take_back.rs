@@ -1,9 +1,11 @@
-//! Taking an input back to an earlier position: what was woven of it from there on leaves every view.
+//! Takes an input back to an earlier position: everything woven from there on is removed from every
+//! view.
 //!
-//! For inputs whose end turns out to have been none (an interrupted copy, which was woven with its last record as far as it
-//! went), and for those that are forgotten.
+//! This is for inputs whose apparent end was not the real one (an interrupted copy, whose last
+//! record was woven as far as it went), and for forgotten inputs.
 //!
-//! Invariant: one epoch: rows of captures and quarantine, versions, links, sums and the ledger's position leave together.
+//! Invariant: one epoch changes rows of captures and quarantine, versions, links, sums and the
+//! ledger's position together.
 
 use system::{Broken, holds};
 
@@ -22,32 +24,33 @@ use crate::takedown::{kept_out_key, kept_out_of};
 /// Where an input is taken back to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TakeBack {
-    /// What begins here or later leaves; the position from now on.
+    /// The new position. Everything that begins there or later is removed.
     pub bytes_done: u64,
     /// As [`LedgerEntry::exchange_from`].
     pub exchange_from: u64,
-    /// Records before that position.
+    /// Number of records before that position.
     pub records: u64,
-    /// State from now on; with [`InputState::Forgotten`], and position 0, the ledger has no entry of it any more.
+    /// The new state. [`InputState::Forgotten`], with position 0, removes the entry from the
+    /// ledger.
     pub state: InputState,
 }
 
-/// Why an input was not taken back; nothing was changed then.
+/// Why an input was not taken back; nothing has changed.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeBackError {
-    /// As [`Weave::apply`] fails.
+    /// As for [`Weave::apply`].
     #[error(transparent)]
     Apply(#[from] ApplyError),
     /// A capture that would become current could not be read again.
     #[error("the capture of {url} at offset {offset} of {input} cannot be read again: {why}")]
     Reread {
-        /// Its URL.
+        /// URL of the capture.
         url: String,
-        /// The input that holds it.
+        /// Input of the capture.
         input: String,
-        /// Where.
+        /// Offset in the input.
         offset: u64,
-        /// Why not, as the caller says it.
+        /// The caller's reason.
         why: String,
     },
 }
@@ -65,9 +68,9 @@ impl From<SnapshotError> for TakeBackError {
 }
 
 impl Weave {
-    /// Takes an input back; `reread` reads a capture again as it was woven, and `note` says, of the epoch to be, what it is to
-    /// keep as its note ([`Weave::note_beside`]). Durable when it returns. The writer waits
-    /// meanwhile, and all rows of `captures` are looked at once: this is for what happens seldom.
+    /// Takes an input back; durable when it returns. `reread` reads a woven capture again. `note`
+    /// returns the note of the new epoch ([`Snapshot::note_beside`](crate::Snapshot::note_beside)).
+    /// The writer waits meanwhile, and all rows of `captures` are read, so this must be rare.
     ///
     /// # Errors
     /// [`TakeBackError`].
@@ -90,7 +93,7 @@ impl Weave {
 }
 
 impl Inner {
-    /// Memory is not trusted any more where an invariant is broken.
+    /// Refuses further writes after a broken invariant, because memory is no longer trusted.
     pub(super) fn checked<T>(&self, result: Result<T, TakeBackError>) -> Result<T, TakeBackError> {
         result.inspect_err(|error| {
             if let TakeBackError::Apply(error) = error {
@@ -113,7 +116,8 @@ fn leaving(
         snapshot,
         totals: &writer.totals,
         names: Names::new(&writer.ledger),
-        // Its captures are found by looking at all there are, so not where it has none.
+        // Finding its captures reads all rows, so an input without captures and lines gets an empty
+        // range.
         span: (
             Vec::new(),
             (entry.captures == 0 && entry.index_lines == 0).then(Vec::new),
@@ -141,7 +145,7 @@ fn leaving(
     })
 }
 
-/// The entry of an input once these have left.
+/// Returns the entry of an input after the removal.
 fn entry_after(
     entry: &LedgerEntry,
     (id, to): (InputId, &TakeBack),
@@ -191,7 +195,7 @@ fn entry_after(
     Ok(now)
 }
 
-/// Keys of the rows of the quarantine that an input has from an offset on.
+/// Returns the keys of an input's quarantine rows from an offset on.
 pub(super) fn quarantined(cut: &Cut, id: InputId, from_offset: u64) -> Result<Vec<Vec<u8>>, SnapshotError> {
     let first = ledger::entry_key(id);
     let mut from = first.to_vec();

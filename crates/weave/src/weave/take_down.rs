@@ -1,7 +1,9 @@
-//! Taking down: captures leave every view in one epoch, and stay out until the takedown is undone.
+//! Takedowns: remove captures from every view in one epoch, and keep them out until the takedown is
+//! undone.
 //!
-//! A takedown goes ahead where an older capture that would become current cannot be read again: what it promises is that
-//! captures are gone. The key then gets the best version that can be read, or none, and the answer says so.
+//! A takedown proceeds even if an older capture that would become current cannot be read again,
+//! because it promises that captures are gone. The key then gets the best readable version, or
+//! none, and the result reports it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,54 +28,55 @@ use crate::views::captures::{self, Place};
 use crate::views::index_lines::{self, Covering};
 use crate::write::Write;
 
-/// What is to be taken down, and what the register is to say of it.
+/// A request for a takedown, with the entry of the register.
 #[derive(Debug, Clone)]
 pub struct TakeDown {
-    /// What.
+    /// The selector.
     pub selector: Selector,
-    /// Whose process asks for it.
+    /// User whose process requests it.
     pub who: String,
-    /// Why.
+    /// Reason.
     pub reason: String,
-    /// When, in milliseconds since 1970.
+    /// Time, in milliseconds since 1970.
     pub at_ms: i64,
 }
 
-/// What a takedown did.
+/// The result of a takedown.
 #[derive(Debug)]
 pub struct TookDown {
-    /// Its row of the register; the one that was there, where the same was taken down before.
+    /// Its row of the register; the existing one if the selector was taken down before.
     pub takedown: Takedown,
-    /// Whether it is new.
+    /// Whether the row is new.
     pub is_new: bool,
-    /// What the epoch did; that of the epoch before where nothing changed.
+    /// Report of the epoch; names the previous epoch if nothing changed.
     pub report: EpochReport,
-    /// Captures that would be current and could not be read again, and why.
+    /// Captures that would be current and could not be read again, with the reason.
     pub unreadable: Vec<(CaptureRow, String)>,
 }
 
-/// What would leave with a takedown.
+/// What a takedown would remove.
 #[derive(Debug, Default)]
 pub struct WouldLeave {
-    /// How many captures.
+    /// Number of captures.
     pub captures: u64,
-    /// How many URL keys they are of.
+    /// Number of their URL keys.
     pub url_keys: u64,
-    /// How many captures of each input.
+    /// Number of captures per input.
     pub inputs: BTreeMap<InputId, u64>,
-    /// The first of them.
+    /// The first captures.
     pub rows: Vec<CaptureRow>,
 }
 
-/// Writes what is kept beside the index as a note: of the epoch to be, and of the captures that leave (input and offset).
+/// Returns the note for external files, for the new epoch and the removed captures (input and
+/// offset).
 pub type NoteTakenDown<'a> = dyn Fn(Epoch, &[(InputId, u64)]) -> Vec<u8> + 'a;
 
 impl Weave {
-    /// Takes captures down; durable when it returns. As [`Weave::take_back`], the writer waits meanwhile, and what leaves is
-    /// in memory at once.
+    /// Takes captures down; durable when it returns. As with [`Weave::take_back`], the writer waits
+    /// meanwhile. All removed captures are in memory at once.
     ///
     /// # Errors
-    /// [`TakeBackError::Apply`]; nothing was changed then.
+    /// [`TakeBackError::Apply`]; nothing has changed then.
     pub fn take_down(
         &self,
         asked: &TakeDown,
@@ -134,7 +137,7 @@ impl Weave {
         })
     }
 
-    /// What would leave with a takedown; `rows_max` of its captures are listed.
+    /// Returns what a takedown would remove, with at most `rows_max` of its captures.
     ///
     /// # Errors
     /// [`SnapshotError`].
@@ -194,12 +197,12 @@ impl Weave {
         Ok(found)
     }
 
-    /// The register of takedowns.
+    /// Returns the register of takedowns.
     pub fn takedowns(&self) -> Vec<Takedown> {
         self.inner.writer.lock().takedowns.takedowns().to_vec()
     }
 
-    /// What is kept out, to be asked of captures elsewhere.
+    /// Returns the rules of takedowns, for checking captures elsewhere.
     ///
     /// # Errors
     /// [`SnapshotError`].
@@ -225,8 +228,8 @@ impl Weave {
         Ok(rules.with_referred(snapshot.referred()?))
     }
 
-    /// Ends a takedown: nothing is kept out by it any more that is read from now on. Gives its row; `None` if there is no such
-    /// takedown. One that is undone stays as it is.
+    /// Ends a takedown: captures read from now on are no longer kept out. Returns its row; `None`
+    /// if there is no such takedown. A takedown that is already undone stays unchanged.
     ///
     /// # Errors
     /// [`ApplyError`], as [`Weave::apply`].
@@ -252,7 +255,7 @@ impl Weave {
         if let KeptSelector::Inputs { ids, .. } = &undone.rule {
             for id in ids {
                 let mut entry = writer.entry(InputId(*id))?.clone();
-                // It may have been forgotten since.
+                // The input may have been forgotten since.
                 if entry.state != InputState::TakenDown {
                     continue;
                 }
@@ -277,7 +280,8 @@ impl Weave {
         Ok(Some(undone))
     }
 
-    /// Captures of an input that are kept out although their takedown is undone: they come back when they are read again.
+    /// Returns captures of an input that are kept out although their takedown is undone. They come
+    /// back when they are read again.
     ///
     /// # Errors
     /// [`SnapshotError`].
@@ -298,12 +302,12 @@ fn is_undone(register: &crate::takedown::Register, kept_out: &KeptOut) -> bool {
     takedown.is_none_or(|takedown| takedown.undone.is_some())
 }
 
-/// A selector in clear, asked of rows.
+/// A plain-text selector, applied to rows.
 struct Selecting<'a> {
     selector: &'a Selector,
-    /// Inputs that it selects whole or by their label.
+    /// Inputs that it selects as a whole or by label.
     inputs: BTreeSet<InputId>,
-    /// Where rows that it selects lie.
+    /// Range of the rows that it selects.
     span: (Vec<u8>, Option<Vec<u8>>),
 }
 
@@ -362,7 +366,8 @@ impl<'a> Selecting<'a> {
     }
 }
 
-/// What leaves with a takedown, which is told how much, and the captures that could not be read again.
+/// Returns the changes of a takedown, and the captures that could not be read again. Sets the
+/// counts of `takedown`.
 fn leaving(
     writer: &Writer,
     snapshot: &Snapshot,
@@ -396,7 +401,7 @@ fn leaving(
     takedown.inputs = entries.len() as u64;
     let (mut quarantine, mut admitted) = (Vec::new(), Vec::new());
     if let KeptSelector::Inputs { ids, .. } = &takedown.rule {
-        // The ledger itself keeps these out, whole.
+        // The ledger keeps whole inputs out.
         kept_out.clear();
         for id in ids.iter().copied().map(InputId) {
             quarantine.extend(quarantined(cut, id, 0)?);
@@ -426,7 +431,7 @@ fn leaving(
     Ok((leaving, gone.unreadable))
 }
 
-/// The entry of an input that is taken down whole: nothing of it counts any more.
+/// Returns the entry of an input that is taken down as a whole, with its sums reset.
 fn taken_down_whole(entry: LedgerEntry) -> LedgerEntry {
     LedgerEntry {
         state: InputState::TakenDown,

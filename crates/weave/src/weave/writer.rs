@@ -1,6 +1,6 @@
-//! What the writer knows: ledger, sums and register, as they are on disk.
+//! The state of the writer: ledger, sums and register, equal to those on disk.
 //!
-//! Invariant: it is replaced, by an epoch's, only after that epoch is durable.
+//! Invariant: an epoch replaces it only after that epoch is durable.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use crate::tables::{Table, Tables};
 use crate::takedown::Register;
 use crate::views::totals::{self, TotalsRow};
 
-/// What only the writer knows, all of it also on disk.
+/// State that only the writer has. All of it is also on disk.
 pub(super) struct Writer {
-    /// `None` only where the index could not be opened again.
+    /// `None` only if the index could not be opened again.
     pub(super) tables: Option<Arc<Tables>>,
     /// Entry of input `i + 1`.
     pub(super) ledger: Vec<LedgerEntry>,
-    /// Of inputs that are digested.
+    /// Digested inputs only.
     pub(super) by_digest: FxHashMap<String, InputId>,
     pub(super) totals: TotalsRow,
     pub(super) takedowns: Register,
@@ -33,11 +33,11 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// What tables hold, for the writer and for readers.
+    /// Reads the state from the tables, for the writer and for readers.
     pub(super) fn read(dir: &Path, tables: Arc<Tables>) -> Result<(Writer, Snapshot), SnapshotError> {
         let cut = Cut::take(&tables);
         let entries = ledger::read_all(&cut)?;
-        // The number of an entry is its place from here on.
+        // From here on an entry's number is its position.
         for ((id, _), place) in entries.iter().zip(1..) {
             let dense = if id.0 == place {
                 Ok(())
@@ -65,7 +65,7 @@ impl Writer {
         Ok((writer, Snapshot::new(dir, cut, totals)))
     }
 
-    /// Epochs follow each other, each with all that the one before had given out.
+    /// Checks that the epoch number grows by one, and that no URI numbers are assigned twice.
     pub(super) fn check_next(&self, next: &TotalsRow) -> Result<(), ApplyError> {
         let now = &self.totals;
         holds!(
@@ -80,7 +80,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Inputs are numbered without gaps, and no two have the same digest.
+    /// Checks that inputs are numbered without gaps, and that no two have the same digest.
     pub(super) fn check_identity(&self, id: InputId, entry: &LedgerEntry) -> Result<(), ApplyError> {
         holds!(
             "weave.inputs",
@@ -100,7 +100,7 @@ impl Writer {
         Ok(())
     }
 
-    /// The sums over all are those of the inputs.
+    /// Checks that the archive's sums are those of the inputs.
     pub(super) fn check_sums(&self) {
         let sum = |count: fn(&LedgerEntry) -> u64| self.ledger.iter().map(count).sum::<u64>();
         debug_assert!(
@@ -113,7 +113,7 @@ impl Writer {
         );
     }
 
-    /// Replaces the entry of an input by what is committed.
+    /// Replaces the entry of an input by the committed one.
     pub(super) fn replace(&mut self, id: InputId, entry: LedgerEntry) {
         let place = &mut self.ledger[id.0 as usize - 1];
         let is_known = place.digest == entry.digest;
@@ -124,7 +124,7 @@ impl Writer {
         }
     }
 
-    /// From now on the input is found by its digest, if it is digested.
+    /// Makes the input findable by its digest, if it is digested.
     pub(super) fn find_by_digest(&mut self, id: InputId) {
         let entry = &self.ledger[id.0 as usize - 1];
         if entry.is_digested() {

@@ -1,6 +1,7 @@
-//! Answers statements within the limits of the server.
+//! Executes statements within the limits of the server.
 //!
-//! Statements run on threads of their own: one that computes for long keeps nobody from connecting, and its time limit holds.
+//! Statements run on separate threads: a long computation does not block new connections, and its
+//! time limit still applies.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,14 +13,15 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
 
-/// The threads that statements run on.
+/// The threads that run statements.
 pub(super) struct Threads(Option<Runtime>);
 
 impl Threads {
     pub(super) fn start(statements_max: usize) -> std::io::Result<Threads> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = Builder::new_multi_thread()
-            // As many as there are parts of statements: what one does not leave, another need not wait for.
+            // One per partition of each statement, so that statements do not wait for each other's
+            // threads.
             .worker_threads(statements_max.saturating_mul(cores).min(256))
             .thread_name("statements")
             .enable_all()
@@ -30,14 +32,14 @@ impl Threads {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        // Waits for none of them: nothing that they do changes anything.
+        // Returns without waiting: statements are read-only.
         if let Some(threads) = self.0.take() {
             threads.shutdown_background();
         }
     }
 }
 
-/// Answers statements, so many at a time, each within a time limit.
+/// Executes a limited number of statements at a time, each within a time limit.
 #[derive(Clone)]
 pub(super) struct Answers {
     pub(super) database: Arc<Database>,
@@ -46,16 +48,16 @@ pub(super) struct Answers {
     permits: Arc<Semaphore>,
 }
 
-/// How a statement is to be answered.
+/// Options of a statement.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Terms {
-    /// The epoch to show.
+    /// The epoch to show; the newest if `None`.
     pub(super) at_epoch: Option<u64>,
     /// Whether names of inputs are shown without their folders.
     pub(super) base_names: bool,
 }
 
-/// What an answer has before its rows.
+/// The part of an answer that precedes its rows.
 struct Head {
     epoch: u64,
     schema: SchemaRef,
@@ -68,7 +70,7 @@ enum Piece {
 
 type Pieces = mpsc::Receiver<Result<Piece, SqlError>>;
 
-/// An answer whose first rows are there. Dropping it stops the statement.
+/// An answer with its first rows. Dropping it stops the statement.
 pub(super) struct Begun {
     pub(super) epoch: u64,
     pub(super) schema: SchemaRef,
@@ -76,7 +78,7 @@ pub(super) struct Begun {
     rest: Rest,
 }
 
-/// The rows that are still to come.
+/// The remaining rows.
 struct Rest {
     pieces: Pieces,
     deadline: Instant,
@@ -100,7 +102,8 @@ impl Answers {
         }
     }
 
-    /// Waits for a place, and for the first rows: what is wrong with a statement is mostly known by then, and can be told as such.
+    /// Waits for a slot and for the first rows. By then most errors in a statement are known, so
+    /// they can be reported before the response starts.
     pub(super) async fn begin(&self, statement: &str, terms: Terms) -> Result<Begun, SqlError> {
         let deadline = Instant::now() + self.time_max;
         let permit = tokio::time::timeout_at(deadline, Arc::clone(&self.permits).acquire_owned()).await;
@@ -126,7 +129,7 @@ impl Answers {
         threads.spawn(async move {
             let answered = answer(&database, &statement, &settings, stop, &sender).await;
             if let Err(error) = answered {
-                // Fails only if nobody waits any more.
+                // Fails only if the receiver is gone.
                 let _ = sender.send(Err(error)).await;
             }
         });
@@ -145,7 +148,7 @@ impl Answers {
         })
     }
 
-    /// The columns of the rows that answer a statement.
+    /// Returns the columns of a statement's rows.
     pub(super) async fn columns_of(&self, statement: &str) -> Result<SchemaRef, SqlError> {
         let settings = QuerySettings::default();
         let planned = self.database.columns_of(statement, &settings);
@@ -204,7 +207,7 @@ impl Drop for Rest {
 }
 
 impl Begun {
-    /// The next rows; `None` after the last.
+    /// Returns the next rows; `None` after the last.
     pub(super) async fn next(&mut self) -> Option<Result<RecordBatch, SqlError>> {
         match self.first.take() {
             Some(first) => Some(Ok(first)),
@@ -212,7 +215,7 @@ impl Begun {
         }
     }
 
-    /// The first `rows_max` rows, and whether there are more.
+    /// Returns the first `rows_max` rows, and whether there are more.
     pub(super) async fn first_rows(mut self, rows_max: usize) -> Result<(Vec<RecordBatch>, bool), SqlError> {
         let (mut batches, mut rows) = (Vec::new(), 0);
         while let Some(batch) = self.next().await {

@@ -1,4 +1,4 @@
-//! A simple chart of an answer: its first column of numbers against its first column of anything else.
+//! A simple chart of an answer: its first numeric column by its first other column.
 
 use std::collections::HashSet;
 
@@ -9,23 +9,23 @@ use sql::arrow::compute::cast;
 use sql::arrow::datatypes::{DataType, Float64Type, SchemaRef};
 use sql::arrow::util::display::{ArrayFormatter, FormatOptions};
 
-/// More bars than this say nothing.
+/// Maximum number of bars; a chart with more is unreadable.
 const BARS_MAX: usize = 60;
 
-/// How the times of days end.
+/// Suffix of times at the start of a day.
 const MIDNIGHT: &str = " 00:00";
 
-/// What is drawn.
+/// A chart to draw.
 pub(super) struct Chart {
     name: String,
-    /// Whether the bars follow one another in time, rather than by their size.
+    /// Whether the bars are ordered by time instead of by size.
     is_over_time: bool,
     bars: Vec<Bar>,
 }
 
 impl Chart {
-    /// The chart of an answer that has one: from two rows to a few dozen, of names or times, each once, and
-    /// numbers from 0 up.
+    /// Returns the chart of an answer that can have one: from two rows to a few dozen, with unique
+    /// names or times, and non-negative numbers.
     pub(super) fn of(schema: &SchemaRef, batches: &[RecordBatch]) -> Option<Chart> {
         let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
         if !(2..=BARS_MAX).contains(&rows) {
@@ -57,7 +57,7 @@ impl Chart {
                 bars.push(Bar { name, value });
             }
         }
-        // Rows that share a name are a list, and no figures of something.
+        // Rows that share a name are a list, not the values of a series.
         let names: HashSet<&str> = bars.iter().map(|bar| &*bar.name).collect();
         if names.len() < bars.len() {
             return None;
@@ -67,7 +67,7 @@ impl Chart {
                 .for_each(|bar| bar.name.truncate(bar.name.len() - MIDNIGHT.len()));
         }
         if is_over_time {
-            // Written so, times are in order where their texts are.
+            // In this format the order of texts is the order of times.
             bars.sort_by(|one, other| one.name.cmp(&other.name));
         }
         Some(Chart {

@@ -1,8 +1,8 @@
-//! Arrow Flight SQL, for clients over ADBC and JDBC.
+//! Arrow Flight SQL, for ADBC and JDBC clients.
 //!
-//! Nothing is kept between two requests: a ticket, like the handle of a prepared statement, is the statement itself. So a statement
-//! is planned for its columns and answered when it is fetched, of the epoch of that moment, which the schema's metadata names
-//! (`weft.epoch`).
+//! The server keeps no state between requests: a ticket, like the handle of a prepared statement,
+//! is the statement itself. So a statement is first planned for its columns, and executed when it
+//! is fetched, at the epoch current then. The schema's metadata names that epoch (`weft.epoch`).
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -35,17 +35,17 @@ use tonic::{Request, Response, Status};
 use super::answering::{Answers, Terms};
 use crate::output_format::{plain_texts, with_plain_texts};
 
-/// Names that clients show above the tables.
+/// Names of the levels above tables, as shown by clients.
 const CATALOG: &str = "weft";
 const SCHEMA: &str = "public";
 const TABLE_TYPE: &str = "TABLE";
 
-/// Key of the epoch in the metadata of a schema.
+/// Metadata key of the epoch in a schema.
 const EPOCH: &str = "weft.epoch";
 
 type Rows = Pin<Box<dyn Stream<Item = Result<arrow_flight::FlightData, Status>> + Send>>;
 
-/// Answers until `stopped` is ready.
+/// Serves requests until `stopped` completes.
 pub(super) async fn serve(
     answers: Answers,
     incoming: TcpIncoming,
@@ -61,7 +61,7 @@ struct Service {
     answers: Answers,
 }
 
-/// What clients are told of the server.
+/// Properties of the server for clients.
 static ABOUT: LazyLock<Result<SqlInfoData, String>> = LazyLock::new(|| {
     let mut about = SqlInfoDataBuilder::new();
     about.append(SqlInfo::FlightSqlServerName, "Weft");
@@ -97,7 +97,7 @@ fn arrow(error: ArrowError) -> Status {
     Status::internal(error.to_string())
 }
 
-/// What a client fetches next: the same command as a ticket.
+/// Returns the description of a result, with the command itself as the ticket to fetch.
 fn described(
     schema: &Schema,
     command: &impl ProstMessageExt,
@@ -125,7 +125,7 @@ fn sent_at_once(batch: Result<RecordBatch, FlightError>) -> Result<Response<Rows
     Ok(sent(batch.schema(), stream::iter([Ok(batch)])))
 }
 
-/// The statement that a handle is.
+/// Returns the statement that a handle contains.
 fn statement(handle: &[u8]) -> Result<&str, Status> {
     std::str::from_utf8(handle).map_err(|_| Status::invalid_argument("the statement is not UTF-8"))
 }

@@ -1,4 +1,4 @@
-//! HTTP: `/sql` for people, `/api/v1/sql` for programs.
+//! HTTP routes: `/sql` for browsers, `/api/v1/sql` for programs.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,29 +20,30 @@ use super::answering::{Answers, Begun, Terms};
 use super::page;
 use crate::output_format::{Format, Writer};
 
-/// Largest statement.
+/// Size limit of a statement.
 const STATEMENT_BYTES_MAX: usize = 1 << 20;
 
-/// Pieces of an answer that are made and not yet sent.
+/// Number of answer pieces buffered before sending.
 const AHEAD: usize = 2;
 
-/// The epoch of the rows, beside forms that have no place for it.
+/// Response header with the epoch, for formats that cannot contain it.
 const EPOCH: HeaderName = HeaderName::from_static("weft-epoch");
 
-/// How names of inputs are shown: `base` without their folders. The server before this one says so for each request.
+/// Request header with the form of input names: `base` means without folders. The proxying server
+/// sets it on each request.
 const NAMES: HeaderName = HeaderName::from_static("weft-names");
 
-/// What all handlers share.
+/// State shared by all handlers.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub(super) answers: Answers,
-    /// Names that the server accepts requests for; `None` where another program has looked.
+    /// Accepted host names; `None` if another program has checked the host.
     pub(super) hosts: Option<Hosts>,
-    /// What the navigation leads to.
+    /// Targets of the navigation.
     pub(super) parts: Parts,
 }
 
-/// All routes.
+/// Returns all routes.
 pub(super) fn routes(shared: Shared) -> Router {
     let router = Router::new()
         .route("/", get(async || Redirect::temporary("/sql")))
@@ -89,19 +90,19 @@ async fn around(State(shared): State<Shared>, request: Request, next: Next) -> R
     response
 }
 
-/// What a client asks.
+/// The parameters of a request.
 #[derive(Debug, Default)]
 struct Asked {
     /// The statement.
     statement: String,
-    /// Name of the form of the rows.
+    /// Name of the output format.
     format: Option<String>,
     /// The epoch to show.
     at_epoch: Option<u64>,
 }
 
 impl Asked {
-    /// Takes in the fields of a query or a form. The error says which is wrong.
+    /// Adds the fields of a query or a form. The error names the invalid field.
     fn read(&mut self, fields: &[u8]) -> Result<(), String> {
         for (name, value) in url::form_urlencoded::parse(fields) {
             match &*name {
@@ -121,7 +122,7 @@ impl Asked {
         Ok(())
     }
 
-    /// How the statement is to be answered.
+    /// Returns the options for the statement.
     fn terms(&self, headers: &HeaderMap) -> Terms {
         Terms {
             at_epoch: self.at_epoch,
@@ -129,7 +130,7 @@ impl Asked {
         }
     }
 
-    /// Of the query of an address.
+    /// Parses the query string of a URI.
     fn of(uri: &Uri) -> Result<Asked, String> {
         let mut asked = Asked::default();
         asked.read(uri.query().unwrap_or_default().as_bytes())?;
@@ -144,7 +145,7 @@ async fn asked_by_get(State(shared): State<Shared>, uri: Uri, headers: HeaderMap
     }
 }
 
-/// The statement is the body, or a field of the form that is.
+/// Accepts the statement as the body, or as a field of a form.
 async fn asked_by_post(State(shared): State<Shared>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
     let body = match axum::body::to_bytes(body, STATEMENT_BYTES_MAX).await {
         Ok(body) => body,
@@ -167,7 +168,7 @@ async fn asked_by_post(State(shared): State<Shared>, uri: Uri, headers: HeaderMa
     }
 }
 
-/// What a request with a body asks; `None` if the body has an unknown form.
+/// Parses a request with a body. Returns `None` if the body has an unknown media type.
 fn asked_in(uri: &Uri, headers: &HeaderMap, body: Bytes) -> Result<Option<Asked>, String> {
     let mut asked = Asked::of(uri)?;
     let media = headers
@@ -185,7 +186,7 @@ fn asked_in(uri: &Uri, headers: &HeaderMap, body: Bytes) -> Result<Option<Asked>
     Ok(Some(asked))
 }
 
-/// The forms that rows can be asked for, with their media types.
+/// Formats that can be requested, with their media types.
 const FORMATS: [(&str, Format, &str); 5] = [
     ("json", Format::Json, "application/json"),
     ("jsonl", Format::Jsonl, "application/x-ndjson"),
@@ -226,13 +227,14 @@ async fn answer(shared: &Shared, asked: Asked, headers: &HeaderMap) -> Response 
     response
 }
 
-/// A body of all rows, made while it is sent. An error cuts it off, so that the client sees that it is not whole.
+/// Returns a body that streams all rows. An error aborts it, so that the client sees that it is
+/// incomplete.
 fn body(mut begun: Begun, format: Format) -> Body {
     let (sender, receiver) = mpsc::channel::<io::Result<Bytes>>(AHEAD);
     tokio::spawn(async move {
         if let Err(error) = send_all(&mut begun, format, &sender).await {
             tracing::warn!(%error, "an answer could not be sent whole");
-            // Fails only if the reader has gone, who then needs no reason.
+            // Fails only if the reader has gone.
             let _ = sender.send(Err(error)).await;
         }
     });
@@ -250,7 +252,7 @@ async fn send_all(
     let made = Made::default();
     let mut writer = Writer::new(format, made.clone(), &begun.schema, begun.epoch)?;
     loop {
-        // Whoever has gone waits for nothing: the statement ends when this returns.
+        // If the client has gone, return: this stops the statement.
         let next = tokio::select! {
             next = begun.next() => next,
             () = sender.closed() => return Ok(()),
@@ -267,7 +269,7 @@ async fn send_all(
     Ok(())
 }
 
-/// What a writer has made and nobody has taken yet.
+/// Output of a writer that has not been taken yet.
 #[derive(Clone, Default)]
 struct Made(Arc<Mutex<Vec<u8>>>);
 
@@ -305,9 +307,9 @@ async fn tables(State(shared): State<Shared>) -> Response {
     axum::Json(json!({ "tables": tables.collect::<Vec<_>>() })).into_response()
 }
 
-/// The page, with the answer to its statement if it has one.
+/// Shows the page, with the result of its statement if it has one.
 async fn show(State(shared): State<Shared>, uri: Uri, headers: HeaderMap) -> Response {
-    // A mistyped address gets the page without an answer.
+    // A malformed query string gives the page without a result.
     let asked = Asked::of(&uri).unwrap_or_default();
     let statement = asked.statement.trim().to_owned();
     let begun = system::now();
@@ -335,7 +337,7 @@ async fn show(State(shared): State<Shared>, uri: Uri, headers: HeaderMap) -> Res
     (status, headers, markup.into_string()).into_response()
 }
 
-/// Status and code of a failure, as the archive's API has them.
+/// Returns the status and code of an error, as in the archive's API.
 fn status_of(error: &SqlError) -> (StatusCode, &'static str) {
     match error {
         error if error.is_of_statement() => (StatusCode::BAD_REQUEST, "bad_request"),

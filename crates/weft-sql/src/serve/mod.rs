@@ -1,5 +1,5 @@
-//! `weft-sql serve`: answers statements over HTTP, with a page for browsers, and over Arrow Flight SQL; keeps the facts in order
-//! meanwhile.
+//! `weft-sql serve`: serves statements over HTTP, with a page for browsers, and over Arrow Flight
+//! SQL. Meanwhile it maintains the facts.
 
 mod answering;
 mod chart;
@@ -32,13 +32,13 @@ use self::answering::{Answers, Threads};
 use self::http::Shared;
 use crate::cli::WrongUse;
 
-/// How long requests under way may go on after shutdown was asked for.
+/// Time for running requests to complete after a shutdown request.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Longest wait for a request, and between two of a connection.
+/// Time limit for receiving a request, and for idle connections.
 const IDLE_MAX: Duration = Duration::from_secs(60);
 
-/// Largest head of a request: a statement may be in its address.
+/// Size limit of a request header: a statement may be in its address.
 const HEAD_BYTES_MAX: usize = 128 * 1024;
 
 const EXAMPLES: &str = "\
@@ -52,35 +52,36 @@ Examples:
 another address, and there is no access control: who can connect can read the whole archive. docs/sql.md says how ADBC
 and JDBC clients connect.";
 
-/// Answer statements over HTTP and Arrow Flight SQL, with a page for browsers
+/// Serves statements over HTTP and Arrow Flight SQL, with a page for browsers
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ServeArgs {
-    /// Address for HTTP; port 0 takes any free port
+    /// Address for HTTP; port 0 picks any free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8090")]
     listen: ListenAddress,
 
-    /// Address for Arrow Flight SQL, or none [default: the port after that of --listen]
+    /// Address for Arrow Flight SQL, or none [default: the next port after --listen]
     #[arg(long, value_name = "HOST:PORT|none", value_parser = parse_flight)]
     flight: Option<Flight>,
 
-    /// A name that browsers may call this server by, besides localhost and the address it listens on; repeat it for more
+    /// Host name that browsers may use for this server, besides localhost and the address it
+    /// listens on; repeat for more
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
 
-    /// Longest time for a statement, until its last row is sent, in seconds
+    /// Time limit of a statement in seconds, until its last row is sent
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     time_limit: u64,
 
-    /// Most statements at a time; more wait
+    /// Maximum number of concurrent statements; further ones wait
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     statements_max: u16,
 
-    /// Listen at this socket instead, and end when standard input does: so `weft serve` starts it
+    /// Listen on this socket instead, and exit when standard input closes; used by `weft serve`
     #[arg(long, value_name = "FILE", hide = true)]
     socket: Option<PathBuf>,
 
-    /// The navigation leads to the pages of an archive, and to that of a store
+    /// Link to the pages of an archive and of a store
     #[arg(long, hide = true)]
     beside_store: bool,
 }
@@ -101,7 +102,7 @@ fn parse_flight(text: &str) -> Result<Flight, String> {
 }
 
 impl ServeArgs {
-    /// Where Flight SQL listens, if anywhere.
+    /// Returns the address for Flight SQL, if any.
     fn flight(&self) -> anyhow::Result<Option<SocketAddr>> {
         match (self.flight, &self.socket) {
             (Some(Flight::At(address)), _) => Ok(Some(address)),
@@ -128,7 +129,7 @@ pub(crate) async fn run(
     read_only: bool,
 ) -> anyhow::Result<ExitCode> {
     let database = Arc::new(database);
-    // A mistyped name is told now, not to the first who asks.
+    // Report a mistyped archive at startup, not in response to the first request.
     if args.socket.is_none() {
         database.tables().await?;
     }
@@ -148,7 +149,7 @@ pub(crate) async fn run(
     };
     let (end, ended) = watch::channel(false);
     let stopped = |mut ended: watch::Receiver<bool>| async move {
-        // An error means that the sender is gone, which is the end as well.
+        // An error means that the sender is gone: stop as well.
         let _ = ended.wait_for(|ended| *ended).await;
     };
     let flight =
@@ -160,13 +161,13 @@ pub(crate) async fn run(
         Some(socket) => {
             let parts = Parts {
                 archive: true,
-                // Who comes here through weft serve is one from whom nothing is hidden.
+                // `weft serve` passes on requests only from users who may see everything.
                 running: true,
                 store: args.beside_store,
                 sql: true,
-                // A catalogue that a first scan makes later is led to from here when this program starts anew.
+                // If a catalogue is first created later, the link appears after a restart.
                 files: database.dir().join("files").is_dir(),
-                // The server has one, whatever is in it.
+                // The server always has a cache page.
                 cache: true,
             };
             let shared = Shared {
@@ -214,7 +215,7 @@ pub(crate) async fn run(
     };
     wait_for_end(args.socket.is_some()).await?;
     end.send_replace(true);
-    // A second signal, or a statement that goes on, does not hold the process.
+    // A second signal or a running statement must not delay the exit.
     let both = async {
         served.await.context("the server ended")??;
         if let Some(flight) = flight {
@@ -230,7 +231,7 @@ pub(crate) async fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Ctrl-C, SIGTERM, or the end of the process that started this one.
+/// Waits for Ctrl-C, SIGTERM, or the end of the parent process.
 async fn wait_for_end(has_parent: bool) -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminated = signal(SignalKind::terminate()).context("listen for signals")?;
@@ -238,10 +239,10 @@ async fn wait_for_end(has_parent: bool) -> anyhow::Result<()> {
         if !has_parent {
             std::future::pending::<()>().await;
         }
-        // Nothing is ever sent: reading ends when the other process does.
+        // The parent never writes: the read returns when the parent exits.
         let _ = system::blocking(|| std::io::stdin().read(&mut [0])).await;
     };
-    // Ctrl-C goes to all processes of a terminal; the one that started this one ends it.
+    // Ctrl-C reaches all processes of a terminal; the parent then ends this one.
     let interrupted = async {
         match has_parent {
             true => std::future::pending().await,
@@ -255,7 +256,7 @@ async fn wait_for_end(has_parent: bool) -> anyhow::Result<()> {
     }
 }
 
-/// The socket of the process that started this one, in a folder that only its owner may enter.
+/// Binds the socket for the parent process, in a folder that only its owner may enter.
 fn bind_socket(socket: &Path) -> anyhow::Result<UnixListener> {
     let bind = || {
         let listener = UnixListener::bind(socket)?;
@@ -265,10 +266,10 @@ fn bind_socket(socket: &Path) -> anyhow::Result<UnixListener> {
     bind().with_context(|| format!("listen at {}", socket.display()))
 }
 
-/// Limits and rules for connections.
+/// Returns the limits and rules for connections.
 fn terms() -> Terms {
     Terms {
-        // A public server has a proxy in front of it that has the certificates.
+        // A public server runs behind a proxy that terminates TLS.
         security: Security::Plain,
         handshake_time_max: IDLE_MAX,
         head_bytes_max: HEAD_BYTES_MAX,
@@ -299,7 +300,7 @@ fn announce(archive: &Path, http: SocketAddr, flight: Option<SocketAddr>, json: 
     Ok(())
 }
 
-/// The address as a client on this machine reaches it.
+/// Returns the address for a client on this machine.
 fn reachable(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());

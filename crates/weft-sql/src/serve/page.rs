@@ -1,5 +1,5 @@
-//! The page: a statement, its answer as a table and a chart, the tables there are, and questions to begin with. It works without
-//! script.
+//! The page: a statement, its result as a table and a chart, the available tables, and sample
+//! statements. It works without scripts.
 
 use std::time::{Duration, Instant};
 
@@ -15,13 +15,13 @@ use sql::{QUESTIONS, SqlError, TableInfo};
 use super::answering::{Answers, Terms};
 use super::chart::Chart;
 
-/// Rows that a page shows; the whole is there to download.
+/// Maximum number of rows on the page; downloads have all rows.
 const ROWS_MAX: usize = 1000;
 
-/// Characters of a cell that a page shows.
+/// Maximum number of characters of a cell on the page.
 const CELL_CHARS_MAX: usize = 240;
 
-/// Forms to download, with their names.
+/// Formats to download, with their labels.
 const DOWNLOADS: [(&str, &str); 4] = [
     ("csv", "CSV"),
     ("json", "JSON"),
@@ -29,7 +29,7 @@ const DOWNLOADS: [(&str, &str); 4] = [
     ("arrow", "Arrow"),
 ];
 
-/// The rows of an answer that a page shows.
+/// The rows of a result shown on the page.
 pub(super) struct Shown {
     epoch: u64,
     schema: SchemaRef,
@@ -39,7 +39,7 @@ pub(super) struct Shown {
     took: Duration,
 }
 
-/// Answers a statement for the page.
+/// Executes a statement for the page.
 pub(super) async fn result(
     answers: &Answers,
     statement: &str,
@@ -58,7 +58,7 @@ pub(super) async fn result(
     })
 }
 
-/// The whole page.
+/// Renders the page.
 pub(super) fn page(
     parts: Parts,
     statement: &str,
@@ -71,7 +71,7 @@ pub(super) fn page(
         title: "SQL",
         section: Section::Sql,
         parts,
-        // Who asks is known to the program that passes requests on.
+        // Only the proxying server knows the user.
         viewer: None,
         query: "",
         epoch: shown.map(|shown| shown.epoch),
@@ -159,7 +159,7 @@ fn download(format: &str, statement: &str, at_epoch: Option<u64>) -> String {
     format!("/api/v1/sql?{}", query.finish())
 }
 
-/// The texts of all cells; `None` where there is no value.
+/// Formats all cells; `None` for NULL.
 fn cells(shown: &Shown) -> Result<Vec<Vec<Option<String>>>, ArrowError> {
     let options = FormatOptions::new().with_timestamp_tz_format(Some("%Y-%m-%d %H:%M:%S"));
     let mut rows = Vec::new();
@@ -179,7 +179,7 @@ fn cells(shown: &Shown) -> Result<Vec<Vec<Option<String>>>, ArrowError> {
     Ok(rows)
 }
 
-/// Whether there is no value. Columns of nothing else have no marks for it.
+/// Returns whether a value is NULL. Columns of type Null have no validity bitmap.
 fn is_null(column: &ArrayRef, row: usize) -> bool {
     *column.data_type() == DataType::Null || column.is_null(row)
 }
@@ -212,7 +212,7 @@ fn table(shown: &Shown, rows: &[Vec<Option<String>>], parts: Parts) -> Markup {
     }
 }
 
-/// A value; a URL leads to its page.
+/// Renders a value. URLs link to their page.
 fn value(column: &str, text: &str, parts: Parts) -> Markup {
     let (short, is_cut) = cut(text, CELL_CHARS_MAX);
     let shown = html! { (clean(short)) @if is_cut { "\u{2026}" } };
@@ -271,7 +271,7 @@ fn columns(tables: Result<&Vec<(TableInfo, SchemaRef)>, &SqlError>) -> Markup {
     }
 }
 
-/// A type in words that people know.
+/// Returns a common name of a data type.
 pub(super) fn type_name(r#type: &DataType) -> String {
     match r#type {
         DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 => "text".into(),

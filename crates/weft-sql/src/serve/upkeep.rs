@@ -1,20 +1,21 @@
-//! Keeps the tables of facts in order while the server runs.
+//! Periodic maintenance of the tables of facts while the server runs.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use sql::{Database, SqlError, maintain};
 
-/// Time between two rounds: loads that commit several times a second leave some thousand small files in it.
+/// Time between two rounds: within it, loads that commit several times a second leave a few
+/// thousand small files.
 const EVERY: Duration = Duration::from_secs(3600);
 
-/// The first round waits until the load that people begin with is well under way.
+/// Delay of the first round, to let an initial load get under way.
 const FIRST_AFTER: Duration = Duration::from_secs(300);
 
-/// As long as `weft sql maintain` keeps old files without being told otherwise.
+/// Retention of old files, as `weft sql maintain` has by default.
 const KEEP: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Maintains the facts again and again.
+/// Maintains the facts periodically.
 pub(super) async fn run(database: Arc<Database>) {
     tokio::time::sleep(FIRST_AFTER).await;
     loop {

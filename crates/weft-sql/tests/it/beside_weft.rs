@@ -1,4 +1,5 @@
-//! `weft serve` starts the program, passes requests on to it, and ends it. Needs `weft` beside it.
+//! `weft serve` starts the program, proxies requests to it, and stops it. Needs `weft` next to the
+//! program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::place::Place;
 use crate::server::{Server, encoded};
 
-/// The program `weft`; without it these tests are skipped, with a line.
+/// Returns the program `weft`. Without it these tests are skipped, and a line is printed.
 pub(crate) fn weft() -> Option<PathBuf> {
     let program = Path::new(env!("CARGO_BIN_EXE_weft-sql")).with_file_name("weft");
     if !program.is_file() {
@@ -25,7 +26,7 @@ fn start(place: &Place, weft: &Path, more: &[&str]) -> Server {
     Server::start(place.other(weft, &[&arguments, more].concat()))
 }
 
-/// Processes that another one started.
+/// Returns the child processes of a process.
 fn children(of: u32) -> Vec<u32> {
     let tasks = std::fs::read_dir(format!("/proc/{of}/task")).unwrap();
     let children = tasks.flat_map(|task| {
@@ -54,7 +55,7 @@ fn pages_lead_to_sql_and_it_comes_back_after_a_kill() {
     let place = Place::new();
     let server = start(&place, &weft, &[]);
     assert!(server.get("/").text().contains("href=\"/sql\""));
-    // Nobody has asked yet.
+    // No request has been sent yet.
     assert_eq!(children(server.child.id()), Vec::<u32>::new());
     let answer = server.get(COUNT);
     assert_eq!((answer.status, answer.text()), (200, "n\n60\n"));
@@ -86,7 +87,7 @@ fn pages_lead_to_sql_and_it_comes_back_after_a_kill() {
             .unwrap()
             .success()
     );
-    // What was under way may fail; it is there again at once.
+    // Running requests may fail; the next one starts it again.
     wait_until("it is not started again", || server.get(COUNT).status == 200);
     let child = children(server.child.id())[0];
     assert_eq!(server.end().code(), Some(0));
@@ -96,7 +97,8 @@ fn pages_lead_to_sql_and_it_comes_back_after_a_kill() {
     );
 }
 
-/// A load and a scan by the program, asked together: the statement of docs/files.md, and which crawl files are not loaded.
+/// A load and a scan by the program, queried together: the statement of docs/files.md, and the
+/// crawl files that are not loaded.
 #[test]
 fn what_was_scanned_and_what_was_loaded_are_joined() {
     let Some(weft) = weft() else { return };
@@ -132,7 +134,7 @@ fn what_was_scanned_and_what_was_loaded_are_joined() {
         paths.collect::<Vec<_>>()
     };
     assert_eq!(csv("other"), [format!("{crawls}/new.warc.gz")]);
-    // Here it was loaded under another name.
+    // In this archive it was loaded under another name.
     assert_eq!(csv("weft-archive").len(), 2);
     let page = include_str!("../../../../docs/files.md");
     let statement = page.lines().find_map(|line| line.strip_prefix("    weft sql \""));
@@ -167,7 +169,7 @@ fn without_it_nothing_leads_there() {
     );
 }
 
-/// A load of the made-up web in small epochs, killed at a point of the facts.
+/// Runs a load of the synthetic web in small epochs, killed at a crash point of the facts.
 fn killed(place: &Place, weft: &Path, archive: &str, input: &str, point: &str) {
     let arguments = ["load", "--archive", archive, "--epoch-bytes", "20000", input];
     let output = place
@@ -178,7 +180,8 @@ fn killed(place: &Place, weft: &Path, archive: &str, input: &str, point: &str) {
     assert_eq!(output.status.code(), None, "{point} is not passed: {output:?}");
 }
 
-/// Every view is what its definition makes of the facts, now and when the load has gone on to its end.
+/// Checks that every view matches its definition over the facts, now and after the load has been
+/// completed.
 fn check_after_a_kill(place: &Place, weft: &Path, archive: &str, point: &str) {
     let verify = ["verify", "--archive", archive];
     let output = place.run(&verify);
@@ -212,13 +215,14 @@ fn views_are_as_defined_after_a_kill_at_each_step_of_the_facts() {
             check_after_a_kill(&place, &weft, &archive, &point);
         }
     }
-    // A cut copy is loaded as done; the whole one takes back what the cut record left.
+    // A truncated copy is loaded as done. The complete file then takes back captures of the
+    // truncated record.
     let whole = std::fs::read(place.path("web.warc.gz")).unwrap();
     std::fs::create_dir(place.path("cut")).unwrap();
     let grown = place.path("cut/web.warc.gz");
     let write = |bytes: &[u8]| {
         std::fs::write(&grown, bytes).unwrap();
-        // Long ago, so that nobody waits for more.
+        // An old time, so that the file counts as complete.
         let long_ago = std::time::SystemTime::now() - Duration::from_secs(3600);
         std::fs::File::options()
             .write(true)

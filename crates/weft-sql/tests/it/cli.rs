@@ -1,4 +1,4 @@
-//! The program as its users meet it on the command line.
+//! The program on the command line.
 
 use crate::place::{NOT_IN_NULLS, Place};
 
@@ -107,7 +107,7 @@ fn files_on_the_disk_are_asked_and_what_is_missing_or_in_use_is_told() {
     assert_eq!(place.good(&["--format", "csv", statement]), expected);
 }
 
-/// The same at every door.
+/// The same on every interface.
 #[test]
 fn not_in_knows_null_on_the_command_line() {
     assert_eq!(Place::new().good(&["--format", "csv", NOT_IN_NULLS]), "n\n0\n");

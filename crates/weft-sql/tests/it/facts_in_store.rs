@@ -1,4 +1,4 @@
-//! Facts in an S3 store, which is our own face of a store. Needs `weft` beside the program.
+//! Facts in an S3 store, provided by our own S3 face. Needs `weft` next to the program.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use crate::beside_weft::weft;
 use crate::place::Place;
 use crate::server::Server;
 
-/// A store with a bucket `lake`, and how programs get to it.
+/// A store with a bucket `lake`, and the environment for its clients.
 struct Lake {
     _server: Server,
     variables: Vec<(&'static str, String)>,
@@ -17,7 +17,7 @@ const VOLUMES: [&str; 4] = ["--volume", "one", "--volume", "two"];
 
 impl Lake {
     fn start(place: &Place, weft: &Path) -> Lake {
-        // The first object makes its bucket.
+        // The first object creates its bucket.
         let put = [
             &["store", "put", "web.warc.gz", "store://lake/web.warc.gz"],
             &VOLUMES[..],
@@ -51,7 +51,7 @@ impl Lake {
         }
     }
 
-    /// Standard output of a command that succeeds, with the keys of the store.
+    /// Returns the standard output of a successful command that has the keys of the store.
     fn good(&self, mut command: Command) -> String {
         let output = command.envs(self.variables.clone()).output().unwrap();
         assert!(output.status.success(), "{output:?}");
@@ -59,7 +59,8 @@ impl Lake {
     }
 }
 
-/// Statements over facts and views, the checks, and the upkeep: the same as of facts in the archive's folder.
+/// Statements over facts and views, verification and maintenance give the same as for facts in the
+/// archive's folder.
 #[test]
 fn facts_in_a_store_answer_as_facts_in_a_folder() {
     let Some(weft) = weft() else { return };
@@ -85,7 +86,7 @@ fn facts_in_a_store_answer_as_facts_in_a_folder() {
         let far = place.command(&["--archive", "far", "--format", "csv", statement]);
         assert_eq!(lake.good(far), near, "{statement}");
     }
-    // Through a cache on a disk: the same, and the second time nothing is fetched.
+    // Through a disk cache: the result is the same, and the second time nothing is fetched.
     let settings = "[[directory]]\npath = 'blocks'\nfree_space_min_bytes = 0\n";
     std::fs::write(place.path("far/cache.toml"), settings).unwrap();
     let statement = "select url, fetch_time, content_digest from captures order by 1, 2";
@@ -107,7 +108,7 @@ fn facts_in_a_store_answer_as_facts_in_a_folder() {
     let maintained =
         lake.good(place.command(&["--archive", "far", "--json", "maintain", "--keep-hours", "0"]));
     assert!(maintained.contains("\"captures\""), "{maintained}");
-    // The same tables by another address, as where the archive says store://.
+    // The same tables at another address, as for an archive that records store://.
     let count = "select count(*) as n from captures";
     let by_address = ["--facts", "s3://lake/some/facts/", "--format", "csv", count];
     assert_eq!(

@@ -1,4 +1,4 @@
-//! `weft-sql serve` over Arrow Flight SQL, by the client of arrow-flight.
+//! `weft-sql serve` over Arrow Flight SQL, with the client of arrow-flight.
 
 use arrow_flight::FlightInfo;
 use arrow_flight::sql::client::FlightSqlServiceClient;
@@ -23,7 +23,7 @@ async fn fetch(client: &mut FlightSqlServiceClient<Channel>, info: FlightInfo) -
     let rows = client.do_get(ticket).await.unwrap();
     let batches: Vec<RecordBatch> = rows.try_collect().await.unwrap();
     for batch in &batches {
-        // Clients of other languages refuse rows of other columns than were described.
+        // Clients in other languages reject rows whose columns differ from the description.
         assert_eq!(batch.schema().fields(), described.fields());
     }
     batches
@@ -145,7 +145,7 @@ async fn what_is_wrong_is_told() {
     assert!(error.contains("1 s"), "{error}");
 }
 
-/// The same at every door.
+/// The same on every interface.
 #[tokio::test]
 async fn not_in_knows_null_over_flight() {
     let place = Place::new();

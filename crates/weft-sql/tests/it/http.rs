@@ -9,7 +9,7 @@ use crate::server::{Answer, Server, encoded, request, request_at};
 
 const COUNT: &str = "select count(*) as n from pages";
 
-/// A statement that takes hours.
+/// A statement that would take hours.
 const ENDLESS: &str = "select count(*) from generate_series(1, 1000000) a, generate_series(1, 10000000) b where a.value * b.value = 7";
 
 fn start(place: &Place, more: &[&str]) -> Server {
@@ -34,7 +34,7 @@ fn rows_come_in_every_form_and_name_their_epoch() {
     assert_eq!(json.header("weft-epoch"), Some("1"));
     let rows = json.json()["rows"].as_array().unwrap().clone();
     assert_eq!((json.json()["epoch"].as_u64(), rows.len()), (Some(1), 7));
-    // As the program answers on its own.
+    // The same output as on the command line.
     let program = place.good(&["--format", "csv", statement]);
     assert_eq!(ask(&server, statement, "&format=csv").text(), program);
     let jsonl = ask(&server, statement, "&format=jsonl");
@@ -166,7 +166,7 @@ fn tables_and_columns_are_listed() {
     );
 }
 
-/// The catalogue of files is there as soon as a scan has made it, and is in use for a moment at a time.
+/// The catalogue of files is available as soon as a scan has created it, and is only open briefly.
 #[test]
 fn files_on_the_disk_are_tables_once_they_are_catalogued() {
     let place = Place::new();
@@ -262,7 +262,7 @@ fn the_page_shows_rows_charts_and_what_is_wrong() {
     ] {
         assert!(answer.text().contains(part), "{part}: {}", answer.text());
     }
-    // Text of strangers, in the statement and in the rows.
+    // Untrusted text, in the statement and in the rows.
     let hostile = page("select '<script>alert(1)</script>' as \"<b>\", null as nothing");
     assert!(
         !hostile.text().contains("<script>alert") && !hostile.text().contains("<b>"),
@@ -290,7 +290,7 @@ fn the_page_shows_rows_charts_and_what_is_wrong() {
     );
 }
 
-/// Who goes away stops the statement: with places for one at a time, the next has its answer at once.
+/// A disconnected client stops its statement: with a limit of one, the next statement runs at once.
 #[test]
 fn a_client_that_goes_away_leaves_its_place() {
     let place = Place::new();
@@ -329,7 +329,7 @@ fn what_cannot_be_served_is_told_at_the_start_and_signals_end_it() {
     assert_eq!(server.end().code(), Some(0));
 }
 
-/// So `weft serve` runs it.
+/// This is how `weft serve` runs it.
 #[test]
 fn at_a_socket_it_ends_with_who_started_it() {
     let place = Place::new();
@@ -347,7 +347,7 @@ fn at_a_socket_it_ends_with_who_started_it() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
-/// The same at every door.
+/// The same on every interface.
 #[test]
 fn not_in_knows_null_over_http() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! The program as its users meet it.
+//! Tests of the program through its interfaces.
 
 mod beside_weft;
 mod cli;

@@ -1,4 +1,4 @@
-//! Where tests work.
+//! Test folders.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -10,7 +10,7 @@ use files::{Catalogue, CatalogueSettings, Progress, ScanSettings};
 use inputs::LoadInput;
 use tempfile::TempDir;
 
-/// A folder with an archive of a small made-up web.
+/// A folder with an archive of a small synthetic web.
 pub(crate) struct Place {
     root: TempDir,
 }
@@ -44,13 +44,13 @@ impl Place {
         place
     }
 
-    /// The catalogue of files of the archive, open; made if there is none.
+    /// Opens the archive's catalogue of files; creates it if missing.
     pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
         let dir = self.path("weft-archive/files");
         Arc::new(Catalogue::create(&dir, &CatalogueSettings::default()).unwrap())
     }
 
-    /// Makes a tree of three files, and reads it into the catalogue.
+    /// Makes a tree of three files, and scans it into the catalogue.
     pub(crate) fn scan(&self) {
         let tree = self.path("tree");
         std::fs::create_dir_all(tree.join("inner")).unwrap();
@@ -67,12 +67,12 @@ impl Place {
         self.root.path().join(name)
     }
 
-    /// The program with these arguments.
+    /// Returns the program with these arguments.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         self.other(Path::new(env!("CARGO_BIN_EXE_weft-sql")), arguments)
     }
 
-    /// Another program, beside the archive.
+    /// Returns another program that runs in this folder.
     pub(crate) fn other(&self, program: &Path, arguments: &[&str]) -> Command {
         let mut command = apart::command(program, &self.path("home"));
         command.current_dir(self.root.path()).args(arguments);
@@ -83,7 +83,7 @@ impl Place {
         self.command(arguments).output().unwrap()
     }
 
-    /// Standard output of a run that succeeds.
+    /// Returns the standard output of a successful run.
     pub(crate) fn good(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert!(output.status.success(), "{arguments:?}: {output:?}");
@@ -91,6 +91,7 @@ impl Place {
     }
 }
 
-/// Counts nothing: the subquery has NULL and no such text. (The engine by itself counts all pages.)
+/// Counts no rows: the subquery contains NULL and no such text. (The engine by itself would count
+/// all pages.)
 pub(crate) const NOT_IN_NULLS: &str =
     "select count(*) as n from pages where 'x' not in (select case when url = 'y' then url end from pages)";

@@ -1,4 +1,4 @@
-//! A server that runs, and requests to it.
+//! A running server, and requests to it.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -6,15 +6,15 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// A process that has said where it listens. Killed when dropped.
+/// A process that has announced its address. Killed when dropped.
 pub(crate) struct Server {
     pub(crate) child: Child,
-    /// Its first line, which is JSON.
+    /// Its first line, parsed as JSON.
     pub(crate) said: serde_json::Value,
 }
 
 impl Server {
-    /// Starts a command that says in its first line, in JSON, where it listens.
+    /// Starts a command whose first line announces its address in JSON.
     pub(crate) fn start(mut command: Command) -> Server {
         let mut child = command
             .stdin(Stdio::null())
@@ -29,7 +29,7 @@ impl Server {
         Server { child, said }
     }
 
-    /// `HOST:PORT` of the address in this field.
+    /// Returns `HOST:PORT` of the address in this field.
     pub(crate) fn address(&self, field: &str) -> String {
         let url = self.said[field].as_str().unwrap();
         let (_, rest) = url.split_once("://").unwrap();
@@ -53,7 +53,7 @@ impl Server {
         request(&address, &(head + body))
     }
 
-    /// Asks the process to end, and says how it did.
+    /// Asks the process to exit, and returns its exit status.
     pub(crate) fn end(mut self) -> std::process::ExitStatus {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").arg(pid).status().unwrap().success());
@@ -63,13 +63,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended.
+        // It may already have exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// An answer over HTTP.
+/// An HTTP response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -101,7 +101,7 @@ pub(crate) fn request(address: &str, request: &str) -> Answer {
     answer(stream)
 }
 
-/// The same at a socket.
+/// Sends a request over a Unix socket.
 pub(crate) fn request_at(socket: &std::path::Path, request: &str) -> Answer {
     let mut stream = UnixStream::connect(socket).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
@@ -120,7 +120,7 @@ fn answer(mut stream: impl std::io::Read) -> Answer {
     }
 }
 
-/// A percent-encoded value of a query.
+/// Percent-encodes a query value.
 pub(crate) fn encoded(text: &str) -> String {
     url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }

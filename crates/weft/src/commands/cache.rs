@@ -1,6 +1,7 @@
-//! `weft cache`: what is kept of stores elsewhere, and what of it stays.
+//! `weft cache`: inspects and manages the cache of remote stores.
 //!
-//! The directories tell everything: no server has to be asked, and one that runs follows within a second.
+//! It reads only the cache directories and contacts no server. A running server follows changes
+//! within a second.
 
 use std::io::{IsTerminal as _, Write};
 use std::time::Duration;
@@ -41,19 +42,19 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// What tiers hold, and who has read how much
+    /// Show the contents of each tier, and how much each program has read
     Stats(StatsArgs),
-    /// Objects of which something is kept
+    /// List objects that are at least partly cached
     Ls(LsArgs),
     /// Read objects into the cache
     Warm(WarmArgs),
-    /// Keep what begins so from being dropped for others
+    /// Protect objects with this prefix from eviction
     Pin(PrefixArgs),
-    /// The opposite
+    /// Undo pin
     Unpin(PrefixArgs),
-    /// Drop what begins so
+    /// Drop objects with this prefix
     Drop(PrefixArgs),
-    /// What more or less space would bring, by prefix
+    /// Estimate the effect of more or less space, by prefix
     Advise(AdviseArgs),
 }
 
@@ -64,7 +65,7 @@ struct StatsArgs {}
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  weft cache ls\n  weft cache ls s3://crawls/warehouse/ --json")]
 struct LsArgs {
-    /// What addresses begin with
+    /// Prefix of addresses
     #[arg(default_value = "", hide_default_value = true)]
     prefix: String,
 }
@@ -74,7 +75,7 @@ struct LsArgs {
     after_help = "Examples:\n  weft cache warm s3://crawls/warehouse/links/\n  weft cache warm s3://crawls/a.warc.gz"
 )]
 struct WarmArgs {
-    /// An object, or a folder of objects if it ends in a slash (s3://, store://)
+    /// Object, or folder of objects if it ends in a slash (s3://, store://)
     #[arg(required = true)]
     addresses: Vec<String>,
 }
@@ -84,7 +85,7 @@ struct WarmArgs {
     after_help = "Examples:\n  weft cache pin s3://crawls/warehouse/links/\n  weft cache drop https://example.org/"
 )]
 struct PrefixArgs {
-    /// What addresses begin with
+    /// Prefix of addresses
     prefix: String,
 }
 
@@ -243,7 +244,7 @@ fn ls(cache: &Cache, prefix: &str, context: &mut Context) -> anyhow::Result<Outc
 }
 
 fn found(is_empty: bool) -> Outcome {
-    // As a search that finds nothing.
+    // As for a search without results.
     if is_empty { Outcome::Losses } else { Outcome::Done }
 }
 

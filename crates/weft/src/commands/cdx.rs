@@ -25,33 +25,34 @@ docs/cdx.md says what filters mean. Ends with 1 where nothing was captured.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The URL; http://x/a* stands for all that begins so, *.x.org for a domain
+    /// URL; http://x/a* matches everything that begins so, *.x.org a domain
     url: String,
-    /// What the URL stands for [default: exact]
+    /// How the URL is matched [default: exact]
     #[arg(long, value_name = "TYPE", value_parser = match_types())]
     match_type: Option<MatchType>,
     /// Captures from this time on, inclusive (2014, 20140126, 2014-01-26)
     #[arg(long, value_name = "TIME", value_parser = ask::parse_time)]
     from: Option<String>,
-    /// Captures up to this time; 2014 means to the end of 2014
+    /// Captures up to this time, inclusive; 2014 means to the end of 2014
     #[arg(long, value_name = "TIME", value_parser = ask::parse_time)]
     to: Option<String>,
     /// Only captures of this collection
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
-    /// Only captures that fit, [!][=~]FIELD:TEXT; all filters must
+    /// Only captures that match [!][=~]FIELD:TEXT; repeat to require several
     #[arg(long = "filter", value_name = "FILTER", value_parser = |text: &str| Filter::read(text, Dialect::Pywb))]
     filters: Vec<Filter>,
-    /// Leave out captures equal to the one before, FIELD or FIELD:CHARS
+    /// Skip captures equal to the previous one in FIELD, or in its first CHARS characters
+    /// (FIELD:CHARS)
     #[arg(long, value_name = "FIELD", value_parser = Collapse::read)]
     collapse: Vec<Collapse>,
-    /// The nearest to this time first (one URL)
+    /// Nearest to this time first (one URL)
     #[arg(long, value_name = "TIME", value_parser = ask::parse_time)]
     closest: Option<String>,
-    /// From the last to the first
+    /// Newest first
     #[arg(long, conflicts_with = "closest")]
     reverse: bool,
-    /// How inputs are named
+    /// How to name inputs
     #[arg(long, value_enum, value_name = "NAMES", default_value_t = Names::Base)]
     filenames: Names,
     /// At most this many captures [default: all]
@@ -61,13 +62,13 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Names {
-    /// By the last part of the name, as replay servers look them up
+    /// By the last part of the name, for look-up by replay servers
     Base,
-    /// As they were loaded
+    /// By the name under which they were loaded
     Path,
 }
 
-/// Number of rows per question.
+/// Number of rows per request.
 const ROWS_A_QUESTION: u64 = 1000;
 
 /// Runs `weft cdx`.
@@ -92,7 +93,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     }
 }
 
-/// Counts what was printed. Only one answer is in memory at a time, however many there are.
+/// Counters of the output. Only one answer is in memory at a time, whatever their number.
 #[derive(Default)]
 struct Printed {
     rows: u64,
@@ -122,7 +123,7 @@ impl Printed {
             writeln!(context.out, "],\"next\":{}}}", serde_json::to_string(&next)?)?;
         }
         match self.rows {
-            // Programs see this in the answer itself.
+            // For programs the answer itself is empty.
             0 if context.json => Ok(Outcome::Losses),
             0 => Err(NotFound(nothing(args)).into()),
             _ => Ok(Outcome::Done),
@@ -130,7 +131,7 @@ impl Printed {
     }
 }
 
-/// What is said where no capture was printed.
+/// Returns the message for an empty result.
 fn nothing(args: &Args) -> String {
     let conditions = [
         (args.from.is_some(), "--from"),
@@ -173,7 +174,7 @@ fn question(args: &Args) -> CdxQuestion {
     }
 }
 
-/// Reads a match type; help lists them with their meanings.
+/// Returns the parser of match types; help lists them with their meanings.
 fn match_types() -> impl TypedValueParser<Value = MatchType> {
     let values = MatchType::ALL.map(|kind| {
         PossibleValue::new(kind.name()).help(match kind {

@@ -1,4 +1,4 @@
-//! `weft completions`: prints the script that completes commands in a shell.
+//! `weft completions`: prints the completion script of a shell.
 
 use std::io::Write as _;
 
@@ -17,14 +17,14 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The shell
+    /// Shell to print completions for
     shell: Shell,
 }
 
 /// Runs `weft completions`.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    // Make the whole script before printing: the generator panics if it cannot write, for example to a closed
-    // pipe.
+    // Generate the whole script before printing: the generator panics if a write fails, for example
+    // to a closed pipe.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut (context.command_line)(), "weft", &mut script);
     context.out.write_all(&script)?;

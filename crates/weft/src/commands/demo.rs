@@ -1,4 +1,4 @@
-//! `weft demo`: an archive of real pages with real links, loaded and served within seconds.
+//! `weft demo`: loads and serves an archive of real pages with real links within seconds.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -38,7 +38,7 @@ The archive stands in the user's cache folder unless --archive is given.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Check a few answers and end: exit code 0 if all are right
+    /// Check a few answers, then exit; the exit code is 0 if all are right
     #[arg(long)]
     exit: bool,
     /// Address to listen on [default: 127.0.0.1:8080, or the next free port]
@@ -46,7 +46,7 @@ pub(crate) struct Args {
     listen: Option<ListenAddress>,
 }
 
-/// Ports to try, one after the other.
+/// Ports to try in order.
 const PORTS: std::ops::Range<u16> = 8080..8100;
 
 /// Runs `weft demo`.
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let input = cache.join("demo.warc.gz");
     let (web, changed) = write_input(&input)?;
     if own_folder && changed {
-        // The pages of an earlier version of the demo do not belong to this one.
+        // The pages of an earlier version of the demo do not belong in this one.
         drop(archive);
         std::fs::remove_dir_all(&context.archive).context("remove the demo of before")?;
         archive = own(context)?;
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     Ok(shown?.max(loaded))
 }
 
-/// `weft/demo` in the user's cache folder.
+/// Returns `weft/demo` in the user's cache folder.
 fn cache_folder() -> anyhow::Result<PathBuf> {
     let cache = std::env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)
@@ -101,7 +101,8 @@ fn own(context: &Context) -> anyhow::Result<Archive> {
     ask::open_with(context, settings)
 }
 
-/// Writes the WARC of the demo. Returns what is in it, and whether it differs from that of the last demo.
+/// Writes the WARC of the demo. Returns its description, and whether it differs from that of the
+/// last demo.
 fn write_input(input: &Path) -> anyhow::Result<(Web, bool)> {
     let fresh = input.with_file_name("new.warc.gz");
     let (web, line) = match demo::write_crates(&fresh)? {
@@ -118,9 +119,9 @@ fn write_input(input: &Path) -> anyhow::Result<(Web, bool)> {
         }
     };
     progress_line(&line);
-    // If the bytes are equal, the archive of the last demo can be shown unchanged.
+    // If the bytes are equal, the archive of the last demo is reused.
     let changed = std::fs::read(input).ok() != Some(std::fs::read(&fresh)?);
-    // Rename at the end: a demo that is stopped while it writes leaves the earlier file complete.
+    // Rename last: a demo that is stopped while writing leaves the earlier file intact.
     std::fs::rename(&fresh, input).with_context(|| format!("write {}", input.display()))?;
     Ok((web, changed))
 }
@@ -136,7 +137,7 @@ fn request(input: &Path) -> LoadRequest {
     }
 }
 
-/// Returns the address asked for, or the usual ones and then any free one.
+/// Returns settings for the given address, or for the default ports followed by any free one.
 fn addresses(listen: Option<SocketAddr>) -> Vec<ServerSettings> {
     let settings = |listen| ServerSettings {
         listen,
@@ -178,13 +179,13 @@ fn show(
     Ok(Outcome::Done)
 }
 
-/// Prints what to try.
+/// Prints suggestions to try.
 fn invite(web: &Web, server: &WebServer, context: &mut Context) -> anyhow::Result<()> {
     let url = server.url();
     let (page, query) = (shell_word(&web.url), shell_word(&web.query));
     let archive = shell_word(&context.archive.display().to_string());
-    // Use the path by which the program was started: after `make demo` it is in no folder that the shell
-    // searches.
+    // Print the path by which the program was started: after `make demo` it is not on the shell's
+    // `PATH`.
     let weft = shell_word(&std::env::args().next().unwrap_or_else(|| "weft".into()));
     let out = &mut context.out;
     let address = out.style.bold(&out.style.address(&url));

@@ -1,4 +1,4 @@
-//! `weft diff`: what has changed on a page between two of its versions.
+//! `weft diff`: compares two versions of a page.
 
 use std::io::Write;
 
@@ -23,17 +23,17 @@ Words that are gone stand in [-...-], new ones in {+...+}; in colours on a termi
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The URL, or its key
+    /// URL or URL key
     url: String,
-    /// The version of this time [default: the one before the other]
+    /// Old version, by time [default: the one before the new version]
     #[arg(long, value_name = "TIME", value_parser = digits)]
     from: Option<String>,
-    /// The version of this time [default: the newest]
+    /// New version, by time [default: the newest]
     #[arg(long, value_name = "TIME", value_parser = digits)]
     to: Option<String>,
 }
 
-/// A time as digits.
+/// Parses a time into digits.
 pub(super) fn digits(text: &str) -> Result<String, String> {
     let digits = format::date::digits_of_text(text);
     digits.ok_or_else(|| {

@@ -1,7 +1,8 @@
-//! `weft doctor`: whether this machine, its ports, the archive and the store are as Weft needs them, and what to do where they are
-//! not.
+//! `weft doctor`: checks whether this machine, its ports, the archive and the store meet Weft's
+//! needs, and advises what to fix.
 //!
-//! It changes nothing: an archive that is not there is not made, and one that nobody owns is opened read-only.
+//! It changes nothing: a missing archive is not created, and an archive without an owner is opened
+//! read-only.
 
 use std::io::Write;
 
@@ -34,12 +35,12 @@ It changes nothing. What an archive holds is compared with the records by weft v
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Where weft serve is to listen, or listens
+    /// Address that weft serve listens on or will listen on
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
     listen: ListenAddress,
 }
 
-/// The report, as `--json` has it.
+/// The report as printed by `--json`.
 #[derive(Serialize)]
 struct Report<'a> {
     verdict: Verdict,

@@ -1,4 +1,4 @@
-//! `weft domain`: one registered domain.
+//! `weft domain`: shows one registered domain.
 
 use std::io::Write;
 
@@ -21,7 +21,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The registered domain, such as example.co.uk
+    /// Registered domain, such as example.co.uk
     name: String,
 }
 

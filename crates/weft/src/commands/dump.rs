@@ -1,4 +1,4 @@
-//! `weft dump`: all rows of a view, for other programs and for comparing archives.
+//! `weft dump`: prints all rows of a view, for other programs and for comparing archives.
 
 use archive::AskError;
 use archive::question::{DumpFormat, View};
@@ -21,10 +21,10 @@ Two archives of the same captures dump the same bytes.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Which view
+    /// View to print
     #[arg(value_parser = one_of::<View>(&View::ALL.map(View::name)))]
     view: View,
-    /// Tab-separated text, or one JSON object a line (--json means jsonl)
+    /// Tab-separated text, or one JSON object per line (--json means jsonl)
     #[arg(long, default_value_t, value_parser = one_of::<DumpFormat>(&[DumpFormat::Tsv, DumpFormat::Jsonl].map(DumpFormat::name)))]
     format: DumpFormat,
 }

@@ -1,4 +1,4 @@
-//! `weft export`: captures for other tools, as a package, a WARC file or an index.
+//! `weft export`: exports captures for other tools, as a package, a WARC file or an index.
 
 mod bag;
 mod found;
@@ -44,46 +44,46 @@ Exit code 1: a record or file could not be written (it is named), the others are
 pub(crate) struct Args {
     #[command(flatten)]
     to: To,
-    /// Only what a search finds, as weft search takes it, and the parts of these pages
+    /// Only pages that match this search query (see weft search), with the resources they load
     #[arg(conflicts_with_all = ["url_prefix", "collection"])]
     query: Vec<String>,
     #[command(flatten)]
     of_query: found::Args,
-    /// Only captures of URLs that begin so [default: all]
+    /// Only captures of URLs that begin with this [default: all]
     #[arg(long, value_name = "URL")]
     url_prefix: Option<String>,
     /// Only captures of this collection
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
-    /// With --wacz or --warc: the records of requests and metadata that belong to the captures, too; the files that they are in
-    /// are read once more for that
+    /// With --wacz or --warc: include the request and metadata records of the captures; this reads
+    /// their files once more
     #[arg(long)]
     with_requests: bool,
 }
 
-/// What is written, and where. None of it is overwritten.
+/// The output format and path. Existing files are not overwritten.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct To {
-    /// A package (WACZ 1.1.1): records, index, pages
+    /// Package (WACZ 1.1.1): records, index, pages
     #[arg(long, value_name = "FILE")]
     wacz: Option<PathBuf>,
-    /// A gzipped WARC file
+    /// Gzipped WARC file
     #[arg(long, value_name = "FILE")]
     warc: Option<PathBuf>,
-    /// An index, a JSON object a line
+    /// Index with one JSON object per line
     #[arg(long, value_name = "FILE")]
     cdxj: Option<PathBuf>,
-    /// An index of nine columns
+    /// Index of nine columns
     #[arg(long, value_name = "FILE")]
     cdx9: Option<PathBuf>,
-    /// An index of eleven columns
+    /// Index of eleven columns
     #[arg(long, value_name = "FILE")]
     cdx11: Option<PathBuf>,
-    /// An index as a ZipNum cluster, in a new folder
+    /// Index as a ZipNum cluster, in a new folder
     #[arg(long, value_name = "DIR")]
     zipnum: Option<PathBuf>,
-    /// The files themselves as a bag with manifests, in a new folder
+    /// Input files as a bag with manifests, in a new folder
     #[arg(long, value_name = "DIR")]
     bag: Option<PathBuf>,
 }
@@ -158,7 +158,7 @@ impl To {
         given.map_or(Path::new(""), PathBuf::as_path)
     }
 
-    /// The form of an index that is one file.
+    /// Returns the format of an index that is a single file.
     fn index_form(&self) -> IndexForm {
         match (&self.cdx9, &self.cdx11) {
             (Some(_), _) => IndexForm::Cdx9,

@@ -1,5 +1,5 @@
-//! `weft forget`: takes captures down, so that they leave every view and stay out; and removes inputs that were not read to
-//! their end from the ledger.
+//! `weft forget`: takes captures down, so that they leave every view and stay out. It also removes
+//! inputs that were not read to their end from the ledger.
 
 mod print;
 
@@ -44,10 +44,10 @@ be read, or files stay that a purge cannot write anew.";
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
-    /// Say what would leave, and change nothing
+    /// Report what would be removed, and change nothing
     #[arg(long, conflicts_with_all = ["failed", "list", "purge", "undo"])]
     dry_run: bool,
-    /// Why, for the register; do not repeat what is taken down
+    /// Reason for the register; do not quote the removed content in it
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["failed", "list", "purge", "undo", "dry_run"])]
     reason: Option<String>,
 }
@@ -58,13 +58,14 @@ struct Which {
     /// All captures of a URL
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// All captures of URLs that begin so (also the beginning of a URL key)
+    /// All captures of URLs that begin with this (a prefix of a URL key also works)
     #[arg(long, value_name = "URL")]
     prefix: Option<String>,
-    /// An input by its name, place or digest, as weft dump ledger and --json show them (may be repeated)
+    /// Input by its name, location or digest, as shown by weft dump ledger and --json (may be
+    /// repeated)
     #[arg(long, value_name = "NAME")]
     input: Vec<OsString>,
-    /// All captures of inputs with this label
+    /// All captures of inputs in this collection
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
     /// All captures fetched before this time (2009, 2009-01-31, 20090131101500)
@@ -73,19 +74,19 @@ struct Which {
     /// Every input that failed
     #[arg(long)]
     failed: bool,
-    /// Show the register of takedowns
+    /// List the register of takedowns
     #[arg(long)]
     list: bool,
-    /// Write the files of the archive anew, so that none holds what left
+    /// Rewrite the archive's files so that none contains removed data
     #[arg(long)]
     purge: bool,
-    /// End a takedown by its number
+    /// Undo the takedown with this number
     #[arg(long, value_name = "ID")]
     undo: Option<u32>,
 }
 
 impl Which {
-    /// What is to be taken down; `None` where something else is asked for.
+    /// Returns the selection to take down; `None` for the other actions.
     fn takes(&self) -> Option<Takes> {
         if !self.input.is_empty() {
             let names = self.input.iter().map(|name| ask::input_name(name));

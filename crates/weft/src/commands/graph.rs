@@ -1,4 +1,4 @@
-//! `weft graph`: links between domains or hosts, as a file for other programs.
+//! `weft graph`: exports links between domains or hosts to a file for other programs.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -37,33 +37,33 @@ there from then until then.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// What a node is: domain (registered), host
+    /// What a node represents: domain (registered) or host
     #[arg(long, value_name = "WHAT", default_value = "domain", value_parser = one_of::<GraphBy>(&GraphBy::ALL.map(GraphBy::name)), hide_possible_values = true)]
     by: GraphBy,
-    /// Only links of pages captured then or later
+    /// Only links of pages captured at or after this time
     #[arg(long, value_name = "TIME", value_parser = parse_date)]
     from: Option<String>,
-    /// Only links of pages captured then or earlier; 2014 stands for its end
+    /// Only links of pages captured at or before this time; 2014 means its end
     #[arg(long, value_name = "TIME", value_parser = parse_date)]
     to: Option<String>,
-    /// Only links of pages of this collection
+    /// Only links of pages in this collection
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
-    /// Leave out edges of fewer links
+    /// Drop edges with fewer links
     #[arg(long, value_name = "N", default_value_t = 1)]
     min_links: u64,
-    /// Only the N nodes with most links from and to others, and the edges between these
+    /// Only the N nodes with the most links from and to others, and the edges among them
     #[arg(long, value_name = "N", value_parser = positive)]
     top: Option<usize>,
-    /// The file to write; an existing one is not overwritten
+    /// File to write; an existing one is not overwritten
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
-    /// gexf, graphml, parquet or csv [default: what the file's name ends in]
+    /// gexf, graphml, parquet or csv [default: from the file's extension]
     #[arg(long, value_name = "FORMAT", value_parser = one_of::<GraphFormat>(&GraphFormat::ALL.map(GraphFormat::name)), hide_possible_values = true)]
     format: Option<GraphFormat>,
 }
 
-/// What was written, as `--json` has it.
+/// The result as printed by `--json`.
 #[derive(Serialize)]
 struct Written<'a> {
     file: String,
@@ -135,7 +135,7 @@ fn build(archive: &Archive, args: &Args) -> anyhow::Result<Graph> {
     Ok(graph)
 }
 
-/// Temporary files go where the file goes: there is room for it.
+/// Returns the directory for temporary files: the output's own, which has space for it.
 fn scratch(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent.to_owned(),

@@ -1,6 +1,7 @@
-//! `weft inspect`: lists every record of files, and accounts for every byte of them. It needs no archive.
+//! `weft inspect`: lists every record of files and accounts for every byte. It needs no archive.
 //!
-//! Invariant, checked for each file: records, padding and quarantined bytes add up to the size of the file.
+//! Invariant, checked for each file: records, padding and quarantined bytes add up to the size of
+//! the file.
 
 mod account;
 pub(super) mod files;
@@ -40,21 +41,21 @@ pub(crate) struct Args {
     /// Files, folders of files, or addresses (s3://, https://, store://)
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<OsString>,
-    /// Print only the sums
+    /// Print only the totals
     #[arg(long)]
     summary: bool,
-    /// Check the digests that records declare (the default)
+    /// Verify the digests that records declare (the default)
     #[arg(long, overrides_with = "no_verify")]
     verify: bool,
-    /// Do not check digests
+    /// Do not verify digests
     #[arg(long)]
     no_verify: bool,
-    /// Where inputs are that are named by `store://`.
+    /// The store that holds `store://` inputs.
     #[command(flatten)]
     place: StoreArgs,
 }
 
-/// Runs `weft inspect`. A file that cannot be read does not stop the others.
+/// Runs `weft inspect`. An unreadable file does not stop the others.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     context.remote_inputs.use_given(&args.place);
     let sources = context.remote_inputs.sources();
@@ -100,14 +101,14 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     })
 }
 
-/// Something to inspect: a file, a member of a package, or what is wrong with a package.
+/// One item to inspect: a file, a member of a package, or a problem with a package.
 pub(super) enum Piece {
     File(String),
     Member(PackagePart),
     Note(PackagePart),
 }
 
-/// Files, and the members of those that are packages.
+/// Returns the items of files, with packages replaced by their members.
 pub(super) fn pieces(locations: &[String], sources: &Sources) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for location in locations {
@@ -125,7 +126,7 @@ pub(super) fn pieces(locations: &[String], sources: &Sources) -> Vec<Piece> {
     pieces
 }
 
-/// Says what is not as a package declares it.
+/// Prints how the content of a package deviates from its declarations.
 pub(super) fn package_note(part: &PackagePart, context: &mut Context) -> anyhow::Result<()> {
     for text in part.problem.iter().chain(&part.warnings) {
         if context.json {
@@ -146,7 +147,7 @@ pub(super) fn package_note(part: &PackagePart, context: &mut Context) -> anyhow:
     Ok(())
 }
 
-/// A member of a package, and whether its digest is the declared one.
+/// Inspects a member of a package, and checks its digest against the declared one.
 fn member(
     part: &PackagePart,
     sources: &Sources,

@@ -1,4 +1,4 @@
-//! `weft inlinks` and `weft outlinks`: the links of a URL, from either end.
+//! `weft inlinks` and `weft outlinks`: list the links to or from a URL.
 
 use std::io::Write;
 
@@ -29,15 +29,15 @@ A list has 20 links unless --limit says otherwise, also with --json, where `next
 #[derive(Debug, clap::Args)]
 #[command(after_help = INLINKS_EXAMPLES)]
 pub(crate) struct InlinksArgs {
-    /// The URL linked to, or its key
+    /// Target URL, or its key
     url: String,
-    /// The links of the pages as they were at the end of this time
+    /// Links from the page versions that were current at the end of this time
     #[arg(long, value_name = "TIME", value_parser = super::diff::digits, conflicts_with = "ever")]
     at: Option<String>,
-    /// The links of all versions of the pages
+    /// Links from all versions of the pages
     #[arg(long)]
     ever: bool,
-    /// All links, as CSV with a line of names
+    /// Print all links as CSV with a header line
     #[arg(long, conflicts_with_all = ["limit", "after", "json"])]
     csv: bool,
     #[command(flatten)]
@@ -56,16 +56,16 @@ Listed are the links of the newest version of the page.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = OUTLINKS_EXAMPLES)]
 pub(crate) struct OutlinksArgs {
-    /// The page, or its key
+    /// URL of the page, or its key
     url: String,
-    /// All links, as CSV with a line of names
+    /// Print all links as CSV with a header line
     #[arg(long, conflicts_with_all = ["limit", "after", "json"])]
     csv: bool,
     #[command(flatten)]
     paging: Paging,
 }
 
-/// The end of a link that is listed.
+/// The end of a link that the list shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Source,
@@ -121,10 +121,10 @@ pub(crate) fn run_outlinks(args: OutlinksArgs, context: &mut Context) -> anyhow:
     Ok(Outcome::Done)
 }
 
-/// Links of one question, where all are written.
+/// Links per request when all are written.
 const CSV_ROWS_AT_ONCE: usize = 10_000;
 
-/// Prints all links, part by part.
+/// Prints all links, one page of results at a time.
 fn csv<Q: Ask<Answer = LinksBody>>(
     context: &mut Context,
     question: impl Fn(Option<String>) -> Q,
@@ -146,7 +146,8 @@ fn csv<Q: Ask<Answer = LinksBody>>(
     Ok(Outcome::Done)
 }
 
-/// Prints links of versions that need not be the newest; `at` is their time, if it is not all of them.
+/// Prints links of versions other than the newest: those at the time `at`, or all versions if
+/// `None`.
 fn print_when(
     answer: &Answer<LinksBody>,
     at: Option<&str>,
@@ -253,7 +254,7 @@ fn table(rows: &[LinkRow], end: End) -> Table {
     table
 }
 
-/// Columns of anchors and titles in tables; longer ones are cut. `--json` has them whole.
+/// Width of anchors and titles in tables; longer ones are truncated. `--json` has them in full.
 const ANCHOR_COLUMNS_MAX: usize = 40;
 
 fn kind(row: &LinkRow) -> &'static str {

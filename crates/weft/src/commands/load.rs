@@ -1,7 +1,7 @@
-//! `weft load`: asks the owner (this process, if there is no other) to read inputs, shows progress, and sums
-//! up.
+//! `weft load`: asks the owner of the archive (this process if there is no other) to load inputs,
+//! shows progress, and prints a summary.
 //!
-//! There is one code path for both: the load is a job of the owner, and this command only watches it.
+//! Both cases share one code path: the load is a job of the owner, which this command only watches.
 
 mod common_crawl;
 mod from_facts;
@@ -37,7 +37,7 @@ use crate::style::clean;
 use crate::which_store::{StoreArgs, place};
 use progress::Progress;
 
-/// The file that makes a directory an archive.
+/// The file whose presence makes a directory an archive.
 const ARCHIVE_SETTINGS: &str = "weft.json";
 
 const EXAMPLES: &str = "\
@@ -88,75 +88,80 @@ expanded unless it is marked (@list.paths).";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Files, folders, globs or path lists; paths, or addresses (s3://, https://, http://, store://)
+    /// Files, folders, globs or path lists; paths, or addresses (s3://, https://, http://,
+    /// store://)
     #[arg(required_unless_present_any = ["retry", "from_facts"], value_name = "INPUT")]
     inputs: Vec<OsString>,
-    /// Try again what failed, and what was missing, under the names and labels it has in the ledger
+    /// Retry failed and missing inputs, under the names and labels they have in the ledger
     #[arg(long, conflicts_with_all = ["inputs", "keep", "collection"])]
     retry: bool,
-    /// Weave the archive from tables of facts that Spark wrote into this folder, also s3://BUCKET/NAME, and read no input again
+    /// Build the archive from tables of facts that Spark wrote to this folder or s3://BUCKET/NAME,
+    /// without reading inputs again
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["inputs", "retry", "keep", "collection", "rate", "threads", "verify", "epoch_bytes", "stage_off"])]
     from_facts: Option<PathBuf>,
-    /// Let lists of packages lead there, too, and not to their own origin alone: HOST, HOST:PORT, s3://BUCKET, store://BUCKET or
-    /// a folder (may be repeated)
+    /// Allow lists of packages to refer to this place besides their own origin: HOST, HOST:PORT,
+    /// s3://BUCKET, store://BUCKET or a folder (may be repeated)
     #[arg(long, value_name = "HOST")]
     allow_elsewhere: Vec<OsString>,
-    /// A label for these inputs, to filter by
+    /// Label for these inputs, to filter by
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
-    /// Which links to keep: all, or only those to other domains (settled by an archive's first load)
+    /// Links to keep: all, or only those to other domains (fixed by an archive's first load)
     #[arg(long, value_enum)]
     links: Option<Links>,
-    /// What search has besides pages: nothing (none), plain text and feeds (text), or PDF, EPUB and office files as well (all)
-    /// (settled by an archive's first load) [default: all]
+    /// What search covers besides pages: nothing (none), plain text and feeds (text), or PDF, EPUB
+    /// and office files as well (all) (fixed by an archive's first load) [default: all]
     #[arg(long, value_enum, value_name = "WHICH", conflicts_with = "from_facts")]
     documents: Option<Documents>,
-    /// Where to keep facts, every capture and link as a row of open tables: a folder, s3://bucket/name,
-    /// store://bucket/name, or none (settled by an archive's first load) [default: in the archive]
+    /// Where to keep facts, open tables with a row for every capture and link: a folder,
+    /// s3://bucket/name, store://bucket/name, or none (fixed by an archive's first load) [default:
+    /// in the archive]
     #[arg(long, value_name = "DIR")]
     facts: Option<OsString>,
-    /// Keep the texts of pages among the facts (settled by an archive's first load)
+    /// Keep the text of pages among the facts (fixed by an archive's first load)
     #[arg(long)]
     facts_text: bool,
-    /// Load no faster than this
+    /// Load at most this many pages per second
     #[arg(long, value_name = "PAGES_PER_S", value_parser = parse_rate)]
     rate: Option<f64>,
-    /// Inputs and records worked on at once [default: the number of cores]
+    /// Inputs and records processed in parallel [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Check the digests that records declare; mismatches are listed, nothing is dropped
+    /// Verify the digests that records declare; mismatches are listed, nothing is dropped
     #[arg(long)]
     verify: bool,
-    /// Make what was read visible after this many bytes of captures at the latest [default: 3/64 of
-    /// --memory, or 2 s]
+    /// Commit, and so make captures visible, after at most this many bytes of them [default: 3/64
+    /// of --memory, or 2 s]
     #[arg(long, value_name = "N", hide_short_help = true)]
     epoch_bytes: Option<u64>,
-    /// Put local inputs into the store first, read them back, and load them from there
+    /// Put local inputs into the store first, verify them, and load them from there
     #[arg(long)]
     keep: bool,
-    /// The bucket that --keep puts them into
+    /// Bucket for the inputs of --keep
     #[arg(long, value_name = "NAME", default_value = "inputs", requires = "keep")]
     keep_bucket: String,
-    /// Protect what --keep puts, or finds there, for so long from now: 36h, 30d, 2w, 10y. What is protected already is kept at least as long
+    /// Protect the inputs of --keep, new or already stored, for this long: 36h, 30d, 2w, 10y.
+    /// Existing protection is never shortened
     #[arg(long, value_name = "SPAN", group = "retention", requires = "keep", value_parser = end_of_span)]
     retain: Option<u64>,
-    /// Protect it until the beginning of this day, or this time (UTC)
+    /// Protect the inputs of --keep until the start of this day, or until this time (UTC)
     #[arg(long, value_name = "DATE", group = "retention", requires = "keep", value_parser = end_of_date)]
     retain_until: Option<u64>,
-    /// Who may lift that: those who may use weft store retain (governance), or nobody (compliance)
+    /// Who may lift the protection: users allowed to run weft store retain (governance), or nobody
+    /// (compliance)
     #[arg(long, value_name = "MODE", default_value = MODES[0], requires = "retention", value_parser = one_of::<RetentionMode>(&MODES))]
     retain_mode: RetentionMode,
     #[command(flatten)]
     common_crawl: common_crawl::Args,
     #[command(flatten)]
     place: StoreArgs,
-    /// Measure without this stage (may be repeated): nothing of it is done, and nothing is recorded
+    /// Measure without this stage (may be repeated): it is skipped, and nothing is recorded
     #[arg(long, value_enum, value_name = "STAGE")]
     stage_off: Vec<Stage>,
 }
 
 impl Args {
-    /// The retention of what `--keep` puts into the store.
+    /// Returns the retention for objects that `--keep` puts into the store.
     fn retention(&self) -> Option<Retention> {
         self.retain.or(self.retain_until).map(|until_ms| Retention {
             mode: self.retain_mode,
@@ -165,7 +170,7 @@ impl Args {
     }
 }
 
-/// Stages that a load can do without, to find the slowest one.
+/// Optional stages, which can be skipped to find the slowest one.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Stage {
     Extract,
@@ -222,7 +227,7 @@ fn parse_rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Where facts are to be kept.
+/// Parses the location for facts.
 fn facts_place(text: &OsStr) -> anyhow::Result<FactsPlace> {
     if text == "none" {
         return Ok(FactsPlace::None);
@@ -239,7 +244,7 @@ fn facts_place(text: &OsStr) -> anyhow::Result<FactsPlace> {
     Ok(FactsPlace::At(path_text(&place)))
 }
 
-/// The address of a folder in a store, in the form that the archive keeps: one folder has one form.
+/// Normalises the address of a folder in a store, so that each folder has one form.
 fn facts_address(address: &str) -> anyhow::Result<String> {
     let (scheme, rest) = address.split_once("://").unwrap_or_default();
     let scheme = scheme.to_ascii_lowercase();
@@ -257,7 +262,7 @@ fn facts_address(address: &str) -> anyhow::Result<String> {
 pub(crate) fn run(mut args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     args.inputs = common_crawl::fetched(&args.inputs, &args.common_crawl, context)?;
     let mut request = request(&args)?;
-    // Before anything is looked up: from here on a `store://` input means this store.
+    // Must precede any look-up: from here on `store://` inputs refer to this store.
     context.remote_inputs.use_given(&args.place);
     let mut unkept = 0;
     if args.keep {
@@ -269,7 +274,7 @@ pub(crate) fn run(mut args: Args, context: &mut Context) -> anyhow::Result<Outco
         }
     }
     let mut settings = OpenSettings::default();
-    // An archive that does not exist has nothing to try again.
+    // Retrying requires an existing archive.
     settings.create = !args.retry;
     settings.links = args.links.map(LinkScope::from);
     settings.documents = args.documents.map(DocumentScope::from);
@@ -283,7 +288,7 @@ pub(crate) fn run(mut args: Args, context: &mut Context) -> anyhow::Result<Outco
     }
     let archive = ask::open_with(context, settings)?;
     let stop = Stop::listen()?;
-    // With --keep the inputs are addresses by now, and the warning was given before.
+    // With --keep the inputs are addresses by now, and the warning was printed before.
     if !args.keep {
         warn_of_empty_folders(&request, context);
     }
@@ -291,11 +296,11 @@ pub(crate) fn run(mut args: Args, context: &mut Context) -> anyhow::Result<Outco
         return run_retry(&archive, &request, &stop, context);
     }
     let outcome = run_request(&archive, &request, &stop, context)?;
-    // What could not be kept was not loaded either, even if all the rest was.
+    // Inputs that could not be kept were not loaded either, even if all others were.
     Ok(if unkept == 0 { outcome } else { Outcome::Losses })
 }
 
-/// Runs one load after the other, until one is stopped.
+/// Runs the loads one after the other until a stop is requested.
 fn run_retry(
     archive: &Archive,
     template: &LoadRequest,
@@ -318,14 +323,15 @@ fn run_retry(
     Ok(outcome)
 }
 
-/// Makes no archive for names that lead nowhere: they are mistyped, or the folder is the wrong one.
+/// Fails instead of creating an archive if all inputs are missing: the names are mistyped, or the
+/// folder is wrong.
 fn refuse_typo(request: &LoadRequest, context: &Context) -> anyhow::Result<()> {
     let may_be_there =
         |input: &LoadInput| is_address(&input.path) || path_of(&input.path).symlink_metadata().is_ok();
     if context.archive.join(ARCHIVE_SETTINGS).exists() || request.inputs.iter().any(may_be_there) {
         return Ok(());
     }
-    // Patterns are left, which may match something.
+    // The remaining inputs are patterns, which may match something.
     let found = found_inputs(&request.inputs, &[], &Sources::default());
     let told = |input: &FoundInput| {
         input
@@ -342,7 +348,7 @@ fn refuse_typo(request: &LoadRequest, context: &Context) -> anyhow::Result<()> {
     }
 }
 
-/// Warns of folders without files. Beside other inputs they are no failure, but nobody names one on purpose.
+/// Warns about folders without files. They do not fail the load, but are probably a mistake.
 fn warn_of_empty_folders(request: &LoadRequest, context: &Context) {
     for input in &request.inputs {
         let path = path_of(&input.path);
@@ -357,7 +363,8 @@ fn warn_of_empty_folders(request: &LoadRequest, context: &Context) {
     }
 }
 
-/// Returns whether there is any file below `folder`. If it cannot be listed, the owner reports that.
+/// Returns whether `folder` contains any file at any depth. If it cannot be listed, the owner
+/// reports that.
 fn holds_a_file(folder: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return true;
@@ -370,7 +377,8 @@ fn holds_a_file(folder: &Path) -> bool {
         })
 }
 
-/// Loads, shows progress, and sums up. A first Ctrl-C cancels the load, which then ends at its next epoch.
+/// Runs a load, shows progress, and prints a summary. The first Ctrl-C cancels the load, which then
+/// ends at its next epoch.
 pub(crate) fn run_request(
     archive: &Archive,
     request: &LoadRequest,
@@ -429,7 +437,7 @@ fn outcome(job: &JobBody, request: &LoadRequest) -> anyhow::Result<Outcome> {
     }
 }
 
-/// Whether an input that was loaded before cannot be read on, because its file was replaced.
+/// Returns whether a partly loaded input cannot be continued because its file was replaced.
 fn leaves_a_part(job: &JobBody) -> bool {
     job.problems.iter().any(|row| !row.missing.is_empty())
 }
@@ -460,7 +468,7 @@ fn request(args: &Args) -> anyhow::Result<LoadRequest> {
     })
 }
 
-/// A place that lists may lead to: a folder by its absolute path, all else as it is.
+/// Returns a place that lists may refer to: a folder as an absolute path, anything else unchanged.
 fn elsewhere(place: &OsStr, here: &Path) -> String {
     let text = path_text(place.as_ref());
     let is_folder = !is_address(&text) && (text.contains('/') || here.join(place).is_dir());
@@ -470,8 +478,9 @@ fn elsewhere(place: &OsStr, here: &Path) -> String {
     }
 }
 
-/// Makes the request for one input. The owner may run in another directory, so it gets absolute paths;
-/// addresses stay unchanged. Both are sent as text, because a typed path may contain any bytes.
+/// Makes the request for one input. The owner may run in another directory, so paths become
+/// absolute; addresses stay unchanged. Both are sent as escaped text, because a path may contain
+/// any bytes.
 fn input(name: &OsStr, here: &Path) -> Result<LoadInput, WrongUse> {
     let bytes = name.as_bytes();
     let (mark, typed) = match bytes.strip_prefix(b"@") {
@@ -517,7 +526,7 @@ mod tests {
             assert_eq!(pair(address), Some((address.into(), address.into())));
         }
         assert_eq!(pair("@s3://b/l"), Some(("@s3://b/l".into(), "s3://b/l".into())));
-        // A backslash that would be read as an escape is escaped itself; bytes that are no text are.
+        // Bytes that are not UTF-8 are escaped, and so is a backslash that would read as an escape.
         assert_eq!(pair("\\xe9"), Some(("\\x5cxe9".into(), "/data/\\x5cxe9".into())));
         let bytes: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"caf\xe9");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! `weft manual`: one manual page for each command, made of what `--help` says.
+//! `weft manual`: writes one manual page per command, generated from its `--help`.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The folder for the pages; it is made if it is missing
+    /// Folder for the pages; created if missing
     dir: PathBuf,
 }
 

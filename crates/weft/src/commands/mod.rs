@@ -1,4 +1,4 @@
-//! One module for each command: its flags, and the text form of its answer.
+//! One module per command: its flags, and the text form of its answer.
 
 use clap::Subcommand;
 
@@ -40,76 +40,76 @@ mod top;
 mod verify;
 mod warc;
 
-/// What to do.
+/// The command to run.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Read files into the archive
+    /// Load files into the archive
     Load(load::Args),
-    /// List every record of files, and account for every byte (needs no archive)
+    /// List every record of input files and account for every byte (needs no archive)
     Inspect(inspect::Args),
-    /// What the archive holds, and how loading went
+    /// Show what the archive contains and how loading went
     Status(status::Args),
-    /// Take captures down, so that they leave everything and stay out
+    /// Take captures down: remove them everywhere and keep them out
     Forget(forget::Args),
-    /// Copy a file without the records that are taken down
+    /// Copy a file without the records that were taken down
     Redact(redact::Args),
     /// Print all rows of a view
     Dump(dump::Args),
-    /// Files of records: check, compress anew, mend, deduplicate, split
+    /// Process WARC and ARC files: check, recompress, repair, deduplicate, split
     Warc(warc::Args),
-    /// Everything known of a URL
+    /// Show everything known about a URL
     Page(page::Args),
-    /// The pages that packages (WACZ) list: what their crawls were for
+    /// List the pages that packages (WACZ) declare
     Pages(pages::Args),
-    /// What has changed on a page between two of its versions
+    /// Compare two versions of a page
     Diff(diff::Args),
-    /// Pages that link to a URL
+    /// List pages that link to a URL
     Inlinks(links::InlinksArgs),
-    /// Links of a page
+    /// List the links of a page
     Outlinks(links::OutlinksArgs),
-    /// A domain: its size, its top pages, who links to it
+    /// Show a domain: its size, its top pages, who links to it
     Domain(domain::Args),
-    /// URLs by number of in-links, of one domain or of all
+    /// Rank URLs by number of in-links, within one domain or overall
     Top(top::Args),
-    /// Links between domains or hosts: GEXF, GraphML, Parquet, CSV
+    /// Export the graph of links between domains or hosts: GEXF, GraphML, Parquet, CSV
     Graph(graph::Args),
-    /// Captures of a URL, as CDXJ lines
+    /// List captures of a URL as CDXJ lines
     Cdx(cdx::Args),
-    /// What was crawled: by host, status, type, month; failures, duplicates
+    /// Report crawled resources by host, status, type, month; failures, duplicates
     Report(report::Args),
-    /// Full-text search
+    /// Search the full text
     Search(search::Args),
-    /// Captures for other tools: WACZ, WARC, CDXJ, CDX, ZipNum
+    /// Export captures for other tools: WACZ, WARC, CDXJ, CDX, ZipNum
     Export(export::Args),
-    /// The archived record of a URL
+    /// Print the archived record of a URL
     Record(record::Args),
-    /// Which parts of an archived page are there, and which are missing
+    /// Check which parts of an archived page are present and which are missing
     ReplayCheck(replay_check::Args),
-    /// Who may see what: rules for groups of people
+    /// Manage access rules: which groups of people may see what
     Rights(Box<rights::Args>),
-    /// Ask in SQL: facts and live views as tables
+    /// Run SQL over facts and live views as tables
     Sql(sql::Args),
     /// Recompute every view and compare
     Verify(verify::Args),
-    /// Make views or search anew from what they follow from
+    /// Rebuild views or the search index from their sources
     Rebuild(rebuild::Args),
-    /// Serve pages, API and CDX to browsers
+    /// Serve pages, API and CDX over HTTP
     Serve(Box<serve::Args>),
-    /// What is kept here of stores elsewhere
+    /// Inspect and manage the cache of remote stores
     Cache(cache::Args),
-    /// Keep files on several disks or machines
+    /// Keep files in a store replicated over several disks or machines
     Store(Box<store::Args>),
-    /// What file systems hold: scan, find, sums, changes
+    /// Catalogue file systems: scan, find, sums, changes
     Files(Box<files::Args>),
-    /// Whether machine, ports, archive and store are as they should be, and what to do
+    /// Check machine, ports, archive and store, and advise what to fix
     Doctor(doctor::Args),
-    /// Try Weft: an archive of the crates it was built from
+    /// Try Weft on an archive of the crates it was built from
     Demo(demo::Args),
-    /// Write a made-up web of any size
+    /// Generate a synthetic web of any size
     Synth(synth::Args),
     /// Write a folder of HTML, Markdown or text as a WARC
     Pack(pack::Args),
-    /// Print what completes commands in a shell
+    /// Print shell completions
     Completions(completions::Args),
     /// Write the manual pages
     #[command(visible_alias = "man")]
@@ -117,7 +117,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Whether it asks the archive, and so may do it for somebody else than its owner.
+    /// Returns whether the command queries the archive, so that `--as` can apply to it.
     fn asks_as(&self) -> bool {
         match self {
             Command::Status(_)

@@ -1,4 +1,4 @@
-//! `weft pack`: a folder as a WARC.
+//! `weft pack`: writes a folder as a WARC.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -21,15 +21,15 @@ Markdown becomes HTML, index files stand for their folder, hidden files are left
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The folder
+    /// Folder to pack
     dir: PathBuf,
-    /// The folder's URL
+    /// URL of the folder
     #[arg(long, value_name = "URL")]
     url_prefix: String,
-    /// Date of all records [default: when each file was last changed]
+    /// Date of all records [default: when each file was last modified]
     #[arg(long, value_name = "TIME")]
     date: Option<String>,
-    /// The file to write: gzip, or plain if its name ends in .warc
+    /// File to write: gzip-compressed, or plain if its name ends in .warc
     out: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! `weft page`: everything known of one URL.
+//! `weft page`: shows everything known about one URL.
 
 use std::io::Write;
 
@@ -20,7 +20,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The URL, or its key
+    /// URL or URL key
     url: String,
 }
 
@@ -30,7 +30,7 @@ const CAPTURES_SHOWN: usize = 10;
 /// Number of past versions shown; `--json` has more.
 const VERSIONS_SHOWN: usize = 10;
 
-/// Number of lines of text shown; `weft record --payload` has the whole page.
+/// Number of characters of text shown; `weft record --payload` prints the whole page.
 const TEXT_CHARS_SHOWN: usize = 600;
 
 /// Runs `weft page`.
@@ -204,7 +204,7 @@ fn capture_cells(row: &CdxRow) -> [String; 6] {
         row.mime.clone(),
         bytes(row.length),
         row.filename.clone(),
-        // Without separators: it is meant to be pasted, as into `weft record --capture`.
+        // Without separators, so that it can be pasted, for example into `weft record --capture`.
         row.offset.to_string(),
     ]
 }

@@ -1,4 +1,4 @@
-//! `weft pages`: the pages that packages list.
+//! `weft pages`: lists the pages that packages declare.
 
 use std::io::Write;
 
@@ -23,20 +23,20 @@ files of that form: what a crawl was for, out of all that it captured. They are 
 packages. Each is shown with its capture in the package, at most an hour from the time that is
 listed. Exit code 1: a package, a list or a line cannot be used (it is named).";
 
-/// Longest title that is shown, in columns.
+/// Maximum width of a title, in columns.
 const TITLE_COLUMNS_MAX: usize = 40;
 
 /// Flags of `weft pages`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Only those of the package with this name, or the last part of it
+    /// Only pages of the package with this name, or with this last part of its name
     #[arg(long, value_name = "PACKAGE")]
     input: Option<String>,
-    /// Only those of packages in this collection
+    /// Only pages of packages in this collection
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
-    /// With --json: all that is listed of each page
+    /// With --json: print all fields of each page
     #[arg(long)]
     whole: bool,
     #[command(flatten)]
@@ -73,7 +73,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     Ok(outcome)
 }
 
-/// The same command, to go on with.
+/// Returns the command that continues the list.
 fn again(args: &Args, context: &Context) -> String {
     let flag = |name: &str, value: &Option<String>| match value {
         Some(value) => format!(" --{name} {}", shell_word(value)),

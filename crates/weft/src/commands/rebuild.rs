@@ -1,4 +1,4 @@
-//! `weft rebuild`: views, or search, made anew from what they follow from.
+//! `weft rebuild`: rebuilds views or search from their sources.
 
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -29,17 +29,17 @@ The views captures, pages, links, ledger and quarantine are what the others are 
 from: only the inputs can say what is missing in them. weft verify compares them;
 load the inputs into a new archive where it finds a difference.";
 
-/// Time between two looks at how far it is.
+/// Time between two progress queries.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// What can be made anew, besides views that cannot.
+/// The one target that is not a view.
 const SEARCH: &str = "search";
 
 /// Flags of `weft rebuild`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// uris, inlinks, domains, top, or search
+    /// Views to rebuild (uris, inlinks, domains, top), or search
     #[arg(value_name = "VIEW", required = true)]
     views: Vec<String>,
 }
@@ -61,7 +61,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     Ok(Outcome::Done)
 }
 
-/// Asks for the rebuild, and shows how far it is on standard error if that is a terminal.
+/// Requests the rebuild. Shows progress on standard error if that is a terminal.
 fn wait(archive: &Archive, question: Rebuild, context: &Context) -> anyhow::Result<Answer<RebuiltBody>> {
     let bar = match context.json || !std::io::stderr().is_terminal() {
         true => ProgressBar::hidden(),
@@ -72,7 +72,7 @@ fn wait(archive: &Archive, question: Rebuild, context: &Context) -> anyhow::Resu
     std::thread::Builder::new()
         .name("rebuild".into())
         .spawn(move || {
-            // Nobody waits any more if showing failed.
+            // If showing progress failed, the receiver is gone.
             let _ = sender.send(asking.ask(question));
         })?;
     let outcome = loop {

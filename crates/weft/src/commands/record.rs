@@ -1,7 +1,7 @@
-//! `weft record`: the archived record of a URL, or its payload.
+//! `weft record`: prints the archived record of a URL, or its payload.
 //!
-//! The archive returns the place of the record. Its bytes are read here from the input itself, by a range
-//! request if it is remote.
+//! The archive returns the location of the record. This command reads its bytes directly from the
+//! input, by a range request if it is remote.
 
 pub(super) mod part;
 
@@ -22,7 +22,7 @@ use crate::context::Context;
 use crate::exit::Outcome;
 use crate::which_store::StoreArgs;
 
-/// Number of bytes read at once.
+/// Number of bytes read at a time.
 const PIECE_BYTES: usize = 256 << 10;
 
 const EXAMPLES: &str = "\
@@ -37,13 +37,13 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The URL, or its key
+    /// URL or URL key
     url: String,
-    /// The capture nearest to this time (2014, 20140126200624, 2014-01-26, 20140126200624123 with milliseconds) [default:
-    /// the current version]
+    /// Capture nearest to this time (2014, 20140126200624, 2014-01-26, 20140126200624123 with
+    /// milliseconds) [default: the current version]
     #[arg(long, value_name = "TIME", value_parser = ask::parse_moment)]
     at: Option<String>,
-    /// Exactly the capture of the URL that is there, as `weft cdx` says: several may be of one second
+    /// Exact capture by its location, as shown by `weft cdx`: several may share one second
     #[arg(long, value_name = "OFFSET,FILENAME")]
     capture: Option<String>,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     /// Write to a file instead of standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Where inputs are that were loaded from `store://`.
+    /// The store that holds inputs loaded from `store://`.
     #[command(flatten)]
     place: StoreArgs,
 }
@@ -116,7 +116,8 @@ fn write_part(
     }
 }
 
-/// The record that has the payload of a capture: of a revisit, that of the capture that it refers to.
+/// Returns the record with the payload of a capture. For a revisit this is the capture it refers
+/// to.
 fn with_payload(place: &RecordBody) -> anyhow::Result<&RecordBody> {
     let capture = &place.capture;
     match (&place.original, capture.kind) {
@@ -132,7 +133,7 @@ fn with_payload(place: &RecordBody) -> anyhow::Result<&RecordBody> {
     }
 }
 
-/// Opens the record in its input. Its block is read while it is written.
+/// Opens the record in its input. Its block is streamed.
 fn open(place: &RecordBody, sources: &Sources) -> anyhow::Result<OpenRecord> {
     archive::open_record(sources, place, &Interrupt::new()).map_err(|error| match error {
         RecordError::Read(ReadError::NoRecord { path, offset }) => {
@@ -142,7 +143,7 @@ fn open(place: &RecordBody, sources: &Sources) -> anyhow::Result<OpenRecord> {
     })
 }
 
-/// Writes the record as in an uncompressed file. A record from an ARC file is written as a WARC record.
+/// Writes the record in uncompressed form. An ARC record is written as a WARC record.
 fn write_whole(mut record: OpenRecord, out: &mut impl Write) -> io::Result<()> {
     write_record_head(&record, out)?;
     io::copy(&mut record, out)?;
@@ -150,7 +151,7 @@ fn write_whole(mut record: OpenRecord, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn write_stored(place: &RecordBody, sources: &Sources, out: &mut impl Write) -> anyhow::Result<()> {
-    // Read only to check that this is the record that was loaded.
+    // Opened only to check that this is the record that was loaded.
     open(place, sources)?;
     let describe = || format!("read {} at offset {}", place.location, place.capture.offset);
     let input = sources.open(&place.location).with_context(describe)?;

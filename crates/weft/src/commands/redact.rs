@@ -1,4 +1,4 @@
-//! `weft redact`: a copy of an input without the records that takedowns keep out.
+//! `weft redact`: copies an input without the records that takedowns exclude.
 
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
@@ -34,24 +34,24 @@ is copied byte for byte, in its order, damage included, and read again before it
 name. Files whose records share compressed members must be decompressed first. INPUT is not
 changed. docs/takedown.md says more.";
 
-/// Damaged spans that are named; of more their number is told.
+/// Number of damaged spans listed; of further ones only the count is printed.
 const DAMAGED_LISTED: usize = 10;
 
 /// Flags of `weft redact`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A file of records (WARC or ARC, compressed or not)
+    /// File of records (WARC or ARC, compressed or not)
     input: PathBuf,
-    /// The file to write
+    /// File to write
     out: PathBuf,
-    /// The label to go by, for a file that the archive does not know
+    /// Collection to assume for a file that the archive does not know
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
-    /// Replace OUT if it is there
+    /// Replace OUT if it exists
     #[arg(long)]
     force: bool,
-    /// Say what would be left out, and write nothing
+    /// Report what would be left out, and write nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -61,14 +61,14 @@ struct Report<'a> {
     input: String,
     out: String,
     dry_run: bool,
-    /// Whether the archive knows this file, by its content or its place.
+    /// Whether the archive knows this file, by its content or its location.
     known: bool,
     #[serde(flatten)]
     counts: RedactionCounts,
     damaged: Vec<Damaged<'a>>,
 }
 
-/// Bytes that are no record, and were copied.
+/// Bytes that belong to no record and were copied.
 #[derive(Debug, Serialize)]
 struct Damaged<'a> {
     offset: u64,
@@ -133,7 +133,7 @@ fn write(
         )
     };
     ensure!(input.is_unchanged(), changed());
-    // Written, and read again.
+    // Twice the size: the copy is written and read back.
     let bar: ProgressBar = content::bar("writing", Some(2 * redaction.counts().kept_bytes), context.json);
     let written = redaction.write(&*input.input(), &args.out, args.force, leave_out, |bytes| {
         bar.inc(bytes)
@@ -142,18 +142,19 @@ fn write(
     Ok(written?)
 }
 
-/// What the archive knows of the input.
+/// What the archive knows about the input.
 #[derive(Debug, Default)]
 struct Known {
     is_known: bool,
-    /// Its label; it may be empty.
+    /// The label of its collection, possibly empty.
     collection: Option<String>,
-    /// All of it is taken down.
+    /// Whether the whole input is taken down.
     whole: bool,
 }
 
 impl Known {
-    /// By its content, or else by its place: it may have grown since it was loaded.
+    /// Looks the input up by content, else by location, since it may have grown since it was
+    /// loaded.
     fn of(archive: &Archive, input: &OneInput, place: &str) -> anyhow::Result<Known> {
         let is_it = |row: &&LedgerRow| row.digest == input.digest();
         let is_there = |row: &&LedgerRow| row.location == place;
@@ -170,7 +171,7 @@ impl Known {
     }
 }
 
-/// A copy never takes the place of its input, nor of another file unless that is wanted.
+/// Fails if the output is the input itself, or an existing file without `--force`.
 fn check_out(args: &Args) -> anyhow::Result<()> {
     let Ok(there) = args.out.metadata() else {
         return Ok(());

@@ -1,4 +1,5 @@
-//! `weft replay-check`: which parts of an archived page are there, which are missing, and from how far away in time they are.
+//! `weft replay-check`: lists which parts of an archived page are present or missing, and how far
+//! in time they are from the page.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -28,12 +29,12 @@ scripts ask for is not seen. Exit code 1: parts are missing.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The page's URL
+    /// URL of the page
     url: String,
-    /// Its capture nearest to this time [default: the current version]
+    /// Capture nearest to this time [default: the current version]
     #[arg(long, value_name = "TIME", value_parser = ask::parse_moment)]
     at: Option<String>,
-    /// List the parts that are there, too
+    /// List present parts too
     #[arg(long)]
     all: bool,
 }

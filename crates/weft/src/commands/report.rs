@@ -1,4 +1,4 @@
-//! `weft report`: what a crawl came to.
+//! `weft report`: summarises a crawl.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ Examples:
 Bytes are those of records as they are stored. Every capture is looked at, once. Payloads that
 were fetched again are found by their digests: revisits, and what was stored again.";
 
-/// Rows of each table.
+/// Rows per table.
 const ROWS: usize = 20;
 
 /// Flags of `weft report`.
@@ -34,16 +34,16 @@ pub(crate) struct Args {
     /// Only captures of this collection
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
-    /// Only captures of then or later
+    /// Only captures at or after this time
     #[arg(long, value_name = "TIME", value_parser = parse_date)]
     from: Option<String>,
-    /// Only captures of then or earlier; 2014 stands for its end
+    /// Only captures at or before this time; 2014 means its end
     #[arg(long, value_name = "TIME", value_parser = parse_date)]
     to: Option<String>,
-    /// Write a page of HTML that needs nothing beside it
+    /// Write a self-contained HTML page
     #[arg(long, requires = "output")]
     html: bool,
-    /// The file for --html; an existing one is not overwritten
+    /// File for --html; an existing one is not overwritten
     #[arg(long, short, value_name = "FILE", requires = "html")]
     output: Option<PathBuf>,
 }
@@ -84,7 +84,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     Ok(Outcome::Done)
 }
 
-/// What the report is of, in words.
+/// Describes the captures that the report covers.
 fn described(args: &Args) -> String {
     let mut of = match &args.collection {
         Some(collection) => format!("captures of the collection {collection}"),

@@ -58,43 +58,47 @@ A query that begins with a minus sign goes after --:  weft search -- -draft repo
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Words (all must occur), "phrases", -without, OR, beginnings (archiv*), title:, url:, site:, suffix:, type:, lang:, year:, at:, from:, to:, collection:
+    /// Words (all required), "phrases", -excluded, OR, prefixes (archiv*), title:, url:, site:,
+    /// suffix:, type:, lang:, year:, at:, from:, to:, collection:
     #[arg(required_unless_present = "suggest")]
     query: Vec<String>,
-    /// Complete the last word of TEXT with words of pages, those of most pages first
+    /// Complete the last word of TEXT with words that occur on pages, most frequent first
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["query", "explain", "facets", "concordance", "export", "after"])]
     suggest: Option<String>,
-    /// Show how each score came about
+    /// Explain how each score was computed
     #[arg(long)]
     explain: bool,
     /// Count results by domain, year, type, language, public suffix and collection
     #[arg(long)]
     facets: bool,
-    /// What comes first: the best match, or what was captured last or first, or the least address
+    /// Order of results: by relevance, newest or oldest capture first, or by URL
     #[arg(long, value_enum, default_value_t = Sort::Relevance, hide_default_value = true)]
     sort: Sort,
-    /// Search past versions of pages, too, also without at:, from: or to:
+    /// Include past versions of pages, even without at:, from: or to:
     #[arg(long)]
     all_versions: bool,
-    /// Show at most N results of one registered domain
+    /// Show at most N results per registered domain
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     per_site: usize,
-    /// Show the first alone of results with the same content (payload digest)
+    /// Show only the first of several results with the same content (payload digest)
     #[arg(long)]
     distinct: bool,
-    /// Of the best 1,000 results show first what you prefer: lang:, site:, place:, collection:, type:, from:, to:, each worth 20 per cent of a score, or ^N per cent
+    /// Rank preferred results first among the best 1,000: lang:, site:, place:, collection:, type:,
+    /// from:, to:, each worth 20 per cent of a score, or ^N per cent
     #[arg(long, value_name = "PROFILE")]
     prefer: Vec<String>,
-    /// Show the first alone of results whose texts are nearly the same; adding its like: to the query finds the others
+    /// Show only the first of several results with nearly the same text; adding its like: to the
+    /// query finds the others
     #[arg(long)]
     near: bool,
-    /// Count matches of each year beside all versions of pages that there are of it
+    /// Count matches per year, and all page versions of that year for comparison
     #[arg(long, conflicts_with_all = ["explain", "facets", "sort", "per_site", "distinct", "near", "prefer", "concordance", "export", "after", "limit", "watch"])]
     trends: bool,
-    /// With --trends: another query to compare with; can be given four times
+    /// With --trends: another query to compare with; may be given up to four times
     #[arg(long, value_name = "QUERY", requires = "trends")]
     beside: Vec<String>,
-    /// Print new captures that match as they can be found, until Ctrl-C; with --json a line each
+    /// Print new captures that match as they become searchable, until Ctrl-C; with --json one per
+    /// line
     #[arg(long, conflicts_with_all = ["explain", "facets", "sort", "per_site", "distinct", "near", "prefer", "concordance", "export", "after", "limit"])]
     watch: bool,
     #[command(flatten)]
@@ -105,7 +109,7 @@ pub(crate) struct Args {
     paging: Paging,
 }
 
-/// What comes first.
+/// The order of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Sort {
     Relevance,
@@ -173,7 +177,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     Ok(Outcome::Done)
 }
 
-/// The flags that ask the same again.
+/// Returns the flags that repeat the search.
 fn again(question: &SearchQuestion) -> String {
     let mut flags = match question.order {
         SearchOrder::Relevance => String::new(),
@@ -229,7 +233,7 @@ fn print(answer: &Answer<SearchBody>, query: &str, flags: &str, context: &mut Co
     Ok(())
 }
 
-/// How much was found, and of which epoch.
+/// Prints the number of results and the epoch they are from.
 fn head(epoch: u64, found: &str, search_epoch: u64, took_ms: f64, out: &mut Out) -> std::io::Result<()> {
     let mut line = format!("{found} in {took_ms:.1} ms");
     if search_epoch < epoch {
@@ -286,7 +290,7 @@ fn hit_text(hit: &SearchHit, out: &mut Out) -> std::io::Result<()> {
     Ok(())
 }
 
-/// How many results are in a group.
+/// Formats the number of results in a group.
 fn more(group: Option<u64>, what: &str) -> String {
     match group {
         Some(group) if group > 1 => format!("{} {what}", counted(group, "result", "results")),
@@ -294,7 +298,7 @@ fn more(group: Option<u64>, what: &str) -> String {
     }
 }
 
-/// How many results are like this one, and what finds them.
+/// Formats the number of similar results and the query that finds them.
 fn similar(hit: &SearchHit) -> String {
     match (more(hit.of_near, "like it"), &hit.like) {
         (more, Some(like)) if !more.is_empty() => format!("{more}: {like}"),
@@ -302,7 +306,7 @@ fn similar(hit: &SearchHit) -> String {
     }
 }
 
-/// When the page was this, and whether it still is.
+/// Formats the time of the page version, and whether it is still current.
 fn version(hit: &SearchHit) -> String {
     match (&hit.until, hit.past_versions) {
         (Some(until), _) => format!("past version, {} to {}", day(&hit.since), day(until)),
@@ -320,8 +324,8 @@ fn snippet_text(snippet: &Snippet, style: Style) -> String {
     snippet.parts.iter().map(part).collect()
 }
 
-/// Prints an explanation, which is a tree of `value`, `description` and `details`. Anything else is printed
-/// as JSON.
+/// Prints an explanation: a tree of `value`, `description` and `details`. Any other value is
+/// printed as JSON.
 fn explanation_text(value: &Value, depth: usize, out: &mut Out) -> std::io::Result<()> {
     let indent = "  ".repeat(depth);
     let Some(description) = value.get("description").and_then(Value::as_str) else {
@@ -344,7 +348,7 @@ fn explanation_text(value: &Value, depth: usize, out: &mut Out) -> std::io::Resu
     Ok(())
 }
 
-/// Results of each year, and how many that is of a thousand.
+/// Prints the results per year, with their share per thousand documents.
 fn years_text(years: &[YearCount], out: &mut Out) -> std::io::Result<()> {
     let years: Vec<String> = years
         .iter()

@@ -1,5 +1,5 @@
-//! `weft serve`: owns the archive, and answers browsers over HTTP and other commands over the socket. With
-//! volumes it runs a store beside it.
+//! `weft serve`: owns the archive, and answers browsers over HTTP and other commands over the
+//! socket. With volumes it also runs a store node.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -56,8 +56,8 @@ A request for a name that the server does not go by gets status 421, so that no 
 and read the archive; --host tells it its names (behind a proxy: the name that the proxy passes on).
 docs/store.md says how to run the store, docs/gateway.md how to run a gateway.";
 
-/// Longest time from SIGTERM to the end of the process: service managers and container runtimes kill after 10
-/// seconds.
+/// Time limit from SIGTERM to the end of the process: service managers and container runtimes kill
+/// it after 10 seconds.
 const END_MAX: Duration = Duration::from_secs(9);
 
 /// Flags of `weft serve`.
@@ -67,11 +67,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     web: WebArgs,
 
-    /// Make an empty archive where there is none
+    /// Create an empty archive if it does not exist
     #[arg(long, conflicts_with = "read_only")]
     create: bool,
 
-    /// Keep a store on this volume as well; once for each disk
+    /// Also serve a store on this volume; once for each disk
     #[arg(
         long = "volume",
         value_name = "DIR[,name=N][,zone=Z][,weight=W]",
@@ -81,7 +81,7 @@ pub(crate) struct Args {
     )]
     volumes: Vec<VolumeSettings>,
 
-    /// Be the node of the store that a node.toml describes, one of several machines
+    /// Also serve the store node that a node.toml describes, as one of several machines
     #[arg(
         long,
         value_name = "NODE.TOML",
@@ -90,7 +90,7 @@ pub(crate) struct Args {
     )]
     store_config: Option<PathBuf>,
 
-    /// Keeps no store, but reads inputs of one.
+    /// The cluster to read inputs from, without serving a store.
     #[command(flatten)]
     cluster: ClusterArgs,
 
@@ -103,8 +103,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     cache: CacheArgs,
 
-    /// Load WARC, ARC, WAT, WET and WACZ files below this directory as they appear or grow, and keep the catalogue of its files
-    /// current; may be repeated
+    /// Load WARC, ARC, WAT, WET and WACZ files below this directory as they appear or grow, and
+    /// keep the catalogue of its files up to date; may be repeated
     #[arg(
         long,
         value_name = "DIR",
@@ -113,25 +113,25 @@ pub(crate) struct Args {
     )]
     watch: Vec<PathBuf>,
 
-    /// A label for the inputs that --watch loads
+    /// Label for the inputs that --watch loads
     #[arg(long, value_name = "NAME", requires = "watch", help_heading = "Loading")]
     collection: Option<String>,
 
-    /// Run the policies of the archive's policies.toml that are due, as `weft files policy run` does; looks every minute
+    /// Run due policies of the archive's policies.toml every minute, like `weft files policy run`
     #[arg(long, conflicts_with = "read_only", help_heading = "Files")]
     policies: bool,
 
-    /// Do not answer SQL, although the program weft-sql is here
+    /// Do not offer SQL, even if the program weft-sql is installed
     #[arg(long, conflicts_with = "flight", help_heading = "SQL")]
     no_sql: bool,
 
-    /// Answer Arrow Flight SQL (ADBC, JDBC) at this address, too
+    /// Also serve Arrow Flight SQL (ADBC, JDBC) at this address
     #[arg(long, value_name = "HOST:PORT", help_heading = "SQL")]
     flight: Option<String>,
 }
 
 impl Args {
-    /// Returns the store to run, if one was asked for.
+    /// Returns the store to serve, if one was requested.
     fn place(&self) -> Option<ConnectSettings> {
         match &self.store_config {
             Some(file) => Some(ConnectSettings::Node(file.clone())),
@@ -158,13 +158,13 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     if let Some(place) = args.place().or_else(|| args.cluster.given()) {
         context.remote_inputs.use_store(place);
     }
-    // What is wrong with the settings is said before an archive is made.
+    // Report mistakes in the settings before an archive is created.
     let cache_settings = args.cache.settings(context)?;
     let archive = ask::open_with(context, settings).map_err(told_to_create)?;
-    // One cache for all that reads here. Its directory may be in that of the archive.
+    // One cache for all readers of this process. Its directory may be inside the archive's.
     let cache = Cache::open(&cache_settings, CACHE_PROGRAM).context("open the cache")?;
     context.remote_inputs.set_cache(cache.clone());
-    // Register before anything listens: from here on a Ctrl-C ends everything in order.
+    // Register before anything listens: from here on a Ctrl-C shuts down cleanly.
     let stop = Stop::listen()?;
     let keys = context.archive.join(KEYS_FILE);
     let new_files = match args.watch.as_slice() {
@@ -196,7 +196,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let server = start(&archive, served, args, context);
     let server = match server {
         Ok(server) => server,
-        // These run already; end them in order, so that their running requests finish.
+        // Already running: shut them down cleanly, so that their running requests finish.
         Err(error) => {
             node.into_iter().for_each(StoreNode::end);
             gateway.into_iter().for_each(Gateway::end);
@@ -209,7 +209,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     stop.wait();
     progress_line("stopping (Ctrl-C again stops at once)");
     Stop::end_within(END_MAX, 0)?;
-    // End all at the same time: each waits for requests of its own.
+    // Shut everything down in parallel: each part waits for its own requests.
     std::thread::scope(|scope| {
         scope.spawn(|| node.into_iter().for_each(StoreNode::end));
         scope.spawn(|| gateway.into_iter().for_each(Gateway::end));
@@ -220,7 +220,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     Ok(Outcome::Done)
 }
 
-/// Starts the web server, with what answers SQL beside it.
+/// Starts the web server, with the SQL program if it is available.
 fn start(archive: &Archive, beside: Beside, args: &Args, context: &Context) -> anyhow::Result<WebServer> {
     let sql = match args.no_sql {
         true => None,
@@ -242,7 +242,7 @@ fn start(archive: &Archive, beside: Beside, args: &Args, context: &Context) -> a
     Ok(server)
 }
 
-/// Adds advice to the error for a missing archive: perhaps the user wants to make one.
+/// Adds advice to the error for a missing archive, which the user may want to create.
 fn told_to_create(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref() {
         Some(OpenError::Missing { .. }) => {
@@ -252,7 +252,8 @@ fn told_to_create(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// Prints a line with the address, which programs that start a server can read, and one about the store.
+/// Prints one line with the address, which programs that start a server can parse, and one about
+/// the store.
 fn announce(
     server: &WebServer,
     node: Option<&StoreNode>,

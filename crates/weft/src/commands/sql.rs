@@ -1,4 +1,5 @@
-//! `weft sql`: runs the program `weft-sql`, which is built apart because it takes longer to build than all the rest.
+//! `weft sql`: runs the program `weft-sql`, a separate build because it takes longer to build than
+//! everything else.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
@@ -24,7 +25,7 @@ This runs the program weft-sql. `make sql` builds it, `make install` installs bo
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, disable_help_flag = true)]
 pub(crate) struct Args {
-    /// What weft-sql is to do: a statement, a command, flags
+    /// Arguments for weft-sql: a statement, a command, flags
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
     arguments: Vec<OsString>,
 }
@@ -37,7 +38,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         ))
     })?;
     let mut command = Command::new(&program);
-    // What stood before the statement was read as flags of weft: they go along.
+    // Flags before the statement were parsed as flags of weft, so pass them on.
     if context.archive_given {
         command.arg("--archive").arg(&context.archive);
     }
@@ -49,7 +50,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     }
     command.args((0..context.verbose).map(|_| "-v"));
     command.args(args.arguments);
-    // Returns only if the program cannot be run: it takes the place of this one.
+    // Replaces this process; it returns only if the program cannot be run.
     let error = command.exec();
     Err(anyhow!(error)).with_context(|| format!("run {}", program.display()))
 }

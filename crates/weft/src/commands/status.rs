@@ -1,4 +1,5 @@
-//! `weft status`: what the archive holds; the ledger, the quarantine and the stages of loading.
+//! `weft status`: shows the contents of the archive, the ledger, the quarantine and the stages of
+//! loading.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -39,16 +40,16 @@ pub(crate) struct Args {
     state: Option<State>,
 }
 
-/// States of inputs that can be asked for.
+/// Input states to filter by.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum State {
     Pending,
     Loading,
     Done,
     Failed,
-    /// Its end is cut off
+    /// Inputs with a truncated end
     Cut,
-    /// There was nothing to read when it was last asked for
+    /// Inputs that were missing when last looked up
     Missing,
 }
 
@@ -68,18 +69,18 @@ impl State {
 #[derive(Debug, clap::Args)]
 #[group(multiple = false)]
 struct What {
-    /// The pipeline stages of loading
+    /// Show the pipeline stages of loading
     #[arg(long)]
     stages: bool,
-    /// Every input: state, records, captures, losses
+    /// List every input: state, records, captures, losses
     #[arg(long)]
     ledger: bool,
-    /// Every loss: input, offset, reason (of one INPUT, or of all)
+    /// List every loss: input, offset, reason (of one INPUT, or of all)
     #[arg(long, value_name = "INPUT", num_args = 0..=1)]
     quarantine: Option<Option<OsString>>,
 }
 
-/// Number of rows per question; lists are put together from as many questions as necessary.
+/// Number of rows per request; lists take as many requests as necessary.
 const ROWS_A_QUESTION: usize = 1000;
 
 /// Runs `weft status`.
@@ -103,7 +104,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
             quarantine: Some(input),
             ..
         } => {
-            // The name is read as the shell gave it: names are bytes, and may be typed as they are shown.
+            // File names are bytes and may be typed in their displayed, escaped form.
             let answer = all_quarantine(&archive, input.as_deref().map(ask::input_name))?;
             if let Some(answer) = shown(answer, context)? {
                 print_quarantine(&answer.body.rows, context)?;
@@ -118,7 +119,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     Ok(Outcome::Done)
 }
 
-/// Returns the answer, unless it was printed as JSON.
+/// Returns the answer unless it was printed as JSON.
 fn shown<A: Into<Body>>(answer: Answer<A>, context: &mut Context) -> anyhow::Result<Option<Answer<A>>> {
     if context.json {
         context.out.json(&answer.any())?;
@@ -127,7 +128,7 @@ fn shown<A: Into<Body>>(answer: Answer<A>, context: &mut Context) -> anyhow::Res
     Ok(Some(answer))
 }
 
-/// Prints the rows of the ledger in one state, or all.
+/// Returns the rows of the ledger in one state, or all.
 pub(crate) fn ledger_rows(archive: &Archive, state: Option<LedgerState>) -> anyhow::Result<Vec<LedgerRow>> {
     Ok(all_ledger(archive, state)?.body.rows)
 }
@@ -302,7 +303,7 @@ fn print_ledger(rows: &[LedgerRow], context: &mut Context) -> anyhow::Result<()>
         writeln!(context.out, "no inputs yet: weft load INPUT")?;
         return Ok(());
     }
-    // Most archives keep nothing out.
+    // Most archives have no takedowns, so the column is usually omitted.
     let is_out = rows.iter().any(|row| row.taken_down > 0);
     let mut heads = vec![
         ("input", Column::Flexible),
@@ -349,7 +350,7 @@ fn print_ledger(rows: &[LedgerRow], context: &mut Context) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Returns the state, and what else must be known of the input.
+/// Returns the state, with notes on inputs that are cut off or missing.
 fn state(row: &LedgerRow) -> String {
     let notes = [(&row.cut, "cut off"), (&row.missing, "missing now")];
     let noted = notes.iter().filter(|(note, _)| !note.is_empty());
@@ -357,7 +358,7 @@ fn state(row: &LedgerRow) -> String {
     std::iter::once(row.state.to_string()).chain(words).collect()
 }
 
-/// Returns how much of an input was read: `100 %` only if it was all.
+/// Returns how much of an input was read: `100 %` only if all of it was.
 fn read_share(row: &LedgerRow) -> String {
     match row.size {
         0 => "-".into(),
@@ -368,7 +369,7 @@ fn read_share(row: &LedgerRow) -> String {
     }
 }
 
-/// Losses, one a line: `input at offset: reason: detail`.
+/// Prints losses, one per line: `input at offset: reason: detail`.
 pub(crate) fn print_quarantine(rows: &[QuarantineRow], context: &mut Context) -> anyhow::Result<()> {
     if rows.is_empty() {
         writeln!(context.out, "nothing is in quarantine")?;

@@ -1,4 +1,4 @@
-//! `weft synth`: writes a made-up web.
+//! `weft synth`: generates a synthetic web.
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -23,22 +23,22 @@ The same pages, seed and share of re-crawls give the same bytes everywhere.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Visits to pages, re-crawls among them
+    /// Number of page visits, including re-crawls
     #[arg(long, value_name = "N")]
     pages: u64,
-    /// Another seed is another web
+    /// Random seed; each seed gives a different web
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Responses with HTML, or their metadata as Common Crawl writes it
+    /// Format: responses with HTML, or their metadata in Common Crawl's form
     #[arg(long, value_enum, default_value_t = Form::Warc)]
     format: Form,
-    /// Of a thousand visits, how many are to a page crawled before, with some links changed
+    /// Number of visits per thousand that re-crawl an earlier page, with some links changed
     #[arg(long, value_name = "N", default_value_t = 100)]
     recrawls_permille: u64,
-    /// Files to write; more than one are numbered: web-00000.wat.gz and so on
+    /// Number of files to write; several are numbered: web-00000.wat.gz and so on
     #[arg(long, value_name = "N", default_value_t = 1)]
     files: u64,
-    /// The file to write
+    /// File to write
     out: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! `weft top`: URLs by rank (in-links from other domains, then all in-links, then key).
+//! `weft top`: ranks URLs (by in-links from other domains, then all in-links, then key).
 
 use std::io::Write;
 
@@ -59,7 +59,7 @@ fn print(answer: &Answer<TopBody>, domain: Option<&str>, context: &mut Context) 
     Ok(())
 }
 
-/// Ranked URLs as a table; also part of `weft domain`.
+/// Formats ranked URLs as a table; `weft domain` uses it too.
 pub(crate) fn table(rows: &[TopRow]) -> Table {
     let mut table = Table::new(&[
         ("rank", Column::Right),

@@ -1,12 +1,13 @@
-//! `weft verify`: every view recomputed from the records, and compared row by row.
+//! `weft verify`: recomputes every view from the records and compares it row by row.
 //!
-//! The archive checks its own files and the tables that follow from other tables ([`Check`]). Then the inputs of
-//! the ledger are read again, as far as they were read, and counted rather than kept: if ledger, quarantine and the
-//! fingerprints of all other views are the same, so are their rows.
+//! The archive checks its own files and the tables derived from other tables ([`Check`]). Then the
+//! inputs of the ledger are read again up to where they were loaded. Their rows are only counted
+//! and fingerprinted: if ledger, quarantine and the fingerprints of all other views match, so do
+//! their rows.
 //!
-//! Only where they are not, the inputs are read once more, into an empty archive beside this one. Two archives of
-//! the same captures dump the same bytes, whatever the order and the interruptions, so the first difference of two
-//! dumps is what is told of a view. The archive is only read, never written.
+//! If something differs, the inputs are read once more, into an empty archive next to this one. Two
+//! archives of the same captures dump the same bytes, regardless of order and interruptions, so the
+//! first difference between two dumps of a view is reported. The verified archive is only read.
 
 mod agree;
 mod compare;
@@ -55,16 +56,16 @@ Exit code 1: a view differs, something in the index is damaged, or an input is g
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Where inputs are that were loaded from `store://`.
+    /// The store that holds inputs loaded from `store://`.
     #[command(flatten)]
     place: StoreArgs,
-    /// Check the digests of inputs alone, and write them to a table
+    /// Only check the digests of inputs, and write the results to a table
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 }
 
-/// Every view, in the order in which one follows from the other. `kinds`, `index_lines` and `versions` are added: what
-/// answers show of captures, of indexes and of current versions.
+/// All views, each after the views it depends on. `kinds`, `index_lines` and `versions` are the
+/// additional details that answers show of captures, indexes and current versions.
 const VIEWS: [Dump; 12] = [
     Dump::View(View::Ledger),
     Dump::View(View::Quarantine),
@@ -80,7 +81,7 @@ const VIEWS: [Dump; 12] = [
     Dump::View(View::Top),
 ];
 
-/// Names of the sums that are compared, in the order of [`numbers`].
+/// Names of the compared totals, in the order of [`numbers`].
 const TOTALS: [&str; 7] = [
     "records",
     "captures",
@@ -118,7 +119,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         };
         Fresh::load(archive.dir(), &rows, &status, &sources, &stop, how)
     };
-    // What is damaged is compared row by row, as far as it can be read.
+    // A damaged archive is compared row by row as far as it is readable.
     let agreed = match fingerprints.is_empty() {
         false => agree::views(&archive, &status, &fingerprints, &rows, &load(Manner::Counted)?)?,
         true => None,
@@ -159,16 +160,16 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     })
 }
 
-/// What was compared, and the result.
+/// The scope and the result of the comparison.
 #[derive(Serialize)]
 struct Report {
     epoch: u64,
     inputs: u64,
     /// Whether nothing differs, is damaged or unknown.
     same: bool,
-    /// What was not compared, and need not be.
+    /// Parts that were not compared and need not be.
     notes: Vec<String>,
-    /// Inputs whose records cannot be read any more.
+    /// Inputs whose records can no longer be read.
     unknown: Vec<Unknown>,
     damages: Vec<DamageRow>,
     views: Vec<Comparison>,
@@ -179,13 +180,13 @@ fn status(archive: &Archive) -> anyhow::Result<(u64, StatusBody)> {
     Ok((answer.epoch, answer.body))
 }
 
-/// What takedowns keep out, and so is not expected in any view.
+/// Returns the rules of takedowns; captures they exclude are not expected in any view.
 fn kept_out(archive: &Archive) -> anyhow::Result<TakedownRules> {
     let TakedownRulesBody { rules } = archive.ask(TakedownRulesQuestion {})?.body;
     serde_json::from_str(&rules).context("read what takedowns keep out")
 }
 
-/// Returns a note about an input that was not read to its end.
+/// Returns a note if the input was not read to its end.
 fn note(row: &LedgerRow) -> Option<String> {
     let input = &row.input;
     match Extent::of(row) {
@@ -217,21 +218,21 @@ fn compare_views(
     Ok(views)
 }
 
-/// Dumps a view of the fresh archive to a file, and compares the dump of the other archive with it.
+/// Dumps a view of the rebuilt archive to a file and compares the verified archive's dump with it.
 fn compare_view(view: Dump, archive: &Archive, fresh: &Fresh, scope: &Scope) -> anyhow::Result<Comparison> {
     let describe = || format!("compare {view}");
     let mut expected = fresh.dump(view).with_context(describe)?;
     expected.rewind().with_context(describe)?;
     let compared = Compared::Rows(view);
     let mut comparing = Comparing::new(compared, scope, expected);
-    // If one table cannot be read, the others are still checked.
+    // If one table is unreadable, the others are still checked.
     if let Err(error) = archive.dump(view, DumpFormat::Tsv, &mut comparing) {
         return Ok(Comparison::impossible(compared, error.to_string()));
     }
     comparing.finish().with_context(describe)
 }
 
-/// Compares the sums that `weft status` shows, one a row.
+/// Compares the totals that `weft status` shows, one per row.
 fn compare_totals(found: &StatusBody, fresh: &Fresh, scope: &Scope) -> anyhow::Result<Comparison> {
     if let Some(why) = scope.refuses(Compared::Totals) {
         return Ok(Comparison::impossible(Compared::Totals, why));
@@ -251,7 +252,7 @@ fn write_totals(status: &StatusBody, out: &mut impl Write) -> std::io::Result<()
     Ok(())
 }
 
-/// The sums that are compared.
+/// Returns the totals to compare.
 fn numbers(status: &StatusBody) -> [u64; TOTALS.len()] {
     [
         status.records,

@@ -1,4 +1,4 @@
-//! `weft warc`: tools for files of records, apart from any archive.
+//! `weft warc`: tools for WARC and ARC files, independent of any archive.
 
 mod check;
 mod dedup;
@@ -33,17 +33,17 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Compare files with the standard, rule by rule
+    /// Check files against the standard, rule by rule
     Check(check::Args),
-    /// Write single records, or their payloads
+    /// Extract single records or their payloads
     Extract(extract::Args),
-    /// Write a file anew, each record compressed by itself
+    /// Rewrite a file with each record compressed separately
     Recompress(recompress::Args),
-    /// Replace payloads that occur again by revisits
+    /// Replace repeated payloads by revisit records
     Dedup(dedup::Args),
-    /// Keep what can be kept of a damaged file
+    /// Recover the intact parts of a damaged file
     Repair(repair::Args),
-    /// Part a file into several: by size, number, host, type or day
+    /// Split a file by size, number, host, type or day
     Split(split::Args),
 }
 

@@ -1,4 +1,4 @@
-//! Inputs that are not files: from a web server, and kept in the store.
+//! Inputs other than local files: from a web server, and kept in the store.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::serve::Served;
 use crate::support::{Place, VIEWS, json_lines};
 use crate::web::{Manner, Trouble, Web};
 
-/// All dumps, with `prefix` taken off the names of inputs.
+/// Returns the dumps of all views, with `prefix` removed from the names of inputs.
 pub(crate) fn dumps(place: &Place, archive: &str, prefix: &str) -> BTreeMap<&'static str, String> {
     VIEWS
         .iter()
@@ -19,7 +19,7 @@ pub(crate) fn dumps(place: &Place, archive: &str, prefix: &str) -> BTreeMap<&'st
         .collect()
 }
 
-/// A place with the small web as a file, and loaded into the archive `local`.
+/// Returns a place with the small web as a file, loaded into the archive `local`.
 pub(crate) fn local() -> Place {
     let place = Place::new();
     place.write_old("web.warc", &fixture::small_web());
@@ -101,7 +101,7 @@ fn kept_inputs_are_loaded_from_the_store() {
         dumps(&place, "kept", "store://inputs/"),
         dumps(&place, "local", "")
     );
-    // Again: nothing is written, nothing is added.
+    // The second time nothing is written and nothing is added.
     let again: Vec<&str> = load.iter().copied().chain(["--json"]).collect();
     let lines = json_lines(&place.run(&again).stdout);
     assert_eq!(
@@ -109,7 +109,7 @@ fn kept_inputs_are_loaded_from_the_store() {
         (&"store://inputs/web.warc".into(), &false.into())
     );
     assert_eq!(lines.last().expect("the job")["inputs_known"], 1);
-    // The file may go: the records are in the store.
+    // The file may be deleted: the records are in the store.
     std::fs::remove_file(place.path("web.warc")).expect("remove the file");
     let mut record = place.command(&["record", "http://www.library.example/", "--archive", "kept"]);
     let record = record
@@ -118,7 +118,7 @@ fn kept_inputs_are_loaded_from_the_store() {
         .expect("the program starts");
     let local = place.run(&["record", "http://www.library.example/", "--archive", "kept"]);
     assert_eq!((record.status.code(), local.code), (Some(0), Some(1)));
-    // Other content under the same name is refused, and the object stays.
+    // Other content under the same name is rejected, and the object stays.
     place.write_old("web.warc", b"WARC/1.0\r\n");
     let other = place.run(&load);
     assert_eq!(other.code, Some(1));
@@ -129,7 +129,8 @@ fn kept_inputs_are_loaded_from_the_store() {
     );
 }
 
-/// The story: the archive is on a machine that has no volume of the store, and its inputs lie in a cluster of other machines.
+/// Scenario: the archive is on a machine without volumes of the store, and its inputs are in a
+/// cluster of other machines.
 #[cfg(unix)]
 #[test]
 fn inputs_in_a_cluster_are_read_from_a_machine_without_a_volume() {
@@ -190,8 +191,8 @@ fn inputs_in_a_cluster_are_read_from_a_machine_without_a_volume() {
     }
 }
 
-/// The story: one of many names was mistyped. The others are not in the store when that is noticed, and the command can
-/// be given again as it was meant.
+/// Scenario: one of several input names is mistyped. This is noticed before any other input is
+/// stored, so the command can be repeated with the correct name.
 #[test]
 fn nothing_is_kept_before_every_input_was_looked_at() {
     let place = local();

@@ -1,4 +1,4 @@
-//! Questions to a loaded archive: each answer as text, and as JSON.
+//! Queries on a loaded archive: each answer as text and as JSON.
 
 use expect_test::{Expect, expect};
 
@@ -107,8 +107,7 @@ fn inlinks() {
     );
 }
 
-/// Links that only older versions have.
-/// A list has 20 rows; the table for spreadsheets has all.
+/// A list has 20 rows by default; the table for spreadsheets has all rows.
 #[test]
 fn links_as_csv_are_all_of_them() {
     let place = Place::new();
@@ -206,7 +205,7 @@ fn inlinks_of_older_versions() {
     );
     let both = place.run(&["inlinks", "http://target.example/", "--ever", "--at", "2012"]);
     assert_eq!(both.code, Some(2), "{}", both.stderr);
-    // Taken down, they leave this answer too.
+    // After a takedown they are missing from this answer too.
     place.good(&["forget", "--url", "http://one.example/"]);
     let ever = place.json(&["inlinks", "http://target.example/", "--ever"]);
     assert_eq!(ever["rows"].as_array().map(Vec::len), Some(1), "{ever}");
@@ -313,7 +312,7 @@ fn cdx() {
     );
 }
 
-/// Scripts go by the exit code; before, nothing looked like everything.
+/// Scripts rely on the exit code: an empty result must differ from success.
 #[test]
 fn cdx_of_nothing_ends_with_1() {
     check(
@@ -323,7 +322,7 @@ fn cdx_of_nothing_ends_with_1() {
         2> error: no capture of http://nowhere.example/
     "#]],
     );
-    // What a filter leaves out was captured all the same.
+    // Captures that a filter excludes do exist, so the message differs.
     check(
         &[
             "cdx",
@@ -418,7 +417,7 @@ fn mistakes_of_a_query_are_told() {
     );
 }
 
-/// Whoever asks is told which versions are asked.
+/// Help states which versions a command queries.
 #[test]
 fn what_is_asked_of_the_newest_version_alone_says_so() {
     let place = loaded();
@@ -490,7 +489,7 @@ fn a_record_whose_file_has_gone_says_so() {
 fn a_record_whose_file_was_replaced_by_another_says_so() {
     let place = loaded();
     let stored = std::fs::read_to_string(place.path("web.warc")).expect("text");
-    // As long as before, so that records begin where they did.
+    // Same length as before, so that records begin at the same offsets.
     place.write(
         "web.warc",
         stored.replace("www.library", "www.gallery").as_bytes(),
@@ -650,7 +649,7 @@ fn a_damaged_journal_is_named_with_what_to_do() {
     }
 }
 
-/// The story: somebody else looks at an archive, without the right to write to it.
+/// Scenario: another user, without write permission, opens the archive.
 #[test]
 fn files_of_an_archive_are_as_readable_as_its_folders() {
     use std::os::unix::fs::PermissionsExt as _;

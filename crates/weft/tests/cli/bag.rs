@@ -1,4 +1,4 @@
-//! Files as they were loaded: as a bag that other tools validate, and as a table of their fixity.
+//! Input files exported as a bag that other tools validate, and as a table of their fixity.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,8 @@ fn loaded() -> Place {
     place
 }
 
-/// Every file of the manifest has the digest that it says, and every file below `data/` is in it.
+/// Checks that every file of the manifest has its digest, and that every file below `data/` is
+/// listed.
 #[track_caller]
 fn check_bag(bag: &Path, files: &[&str]) {
     let manifest = fs::read_to_string(bag.join("manifest-sha256.txt")).expect("a manifest");
@@ -62,7 +63,7 @@ fn a_collection_is_a_bag_of_its_files() {
         fs::read(place.path("bag/data/autumn/web.warc")).expect("the file"),
         fixture::small_web()
     );
-    // It is not made again over itself, and nothing half made is left.
+    // A bag is not overwritten, and a failed export leaves nothing.
     assert_eq!(place.run(&["export", "--bag", "bag"]).code, Some(2));
     place.good(&["export", "--bag", "all"]);
     check_bag(
@@ -99,7 +100,7 @@ fn bagit_validates_a_bag() {
     assert!(validated.status.success(), "{validated:?}");
 }
 
-/// What is taken down, changed or gone does not leave, and is named.
+/// Files that are taken down, changed or missing are left out and named.
 #[test]
 fn files_that_may_not_leave_are_left_out_and_named() {
     let place = loaded();
@@ -124,7 +125,7 @@ fn files_that_may_not_leave_are_left_out_and_named() {
     );
     assert!(!place.path("changed").exists());
 
-    // Whole files are for those from whom nothing is hidden.
+    // Only users who may see everything get whole files.
     place.good(&["rights", "add", "--deny", "--prefix", "http://museum.example/"]);
     let run = place.run(&["export", "--bag", "hidden", "--as", ""]);
     assert_eq!(run.code, Some(1), "{}", run.stdout);

@@ -1,4 +1,5 @@
-//! Records of a few KB that decode to gigabytes, shown by the real server: its memory is measured, and its end.
+//! Records of a few KB that decode to gigabytes. The test serves them and measures the server's
+//! memory.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -12,14 +13,15 @@ use warc::{Compression, Draft, Writer};
 use crate::serve::Served;
 use crate::support::Place;
 
-/// How much the server's memory may grow, in KiB, whatever is asked for at once. A single content is cut at 64 MiB, and 8 are
-/// read at a time: held whole once, they would be half a GiB. About 20 MiB for each of the 8 were measured.
+/// Limit on the growth of the server's memory, in KiB, under parallel requests. Content is
+/// truncated at 64 MiB, and 8 requests read at a time: buffering them whole would take half a GiB.
+/// Measured: about 20 MiB per request.
 const GROWTH_KIB_MAX: u64 = 384 << 10;
 
 /// Decoded bytes of one gzip member of the bomb.
 const MEMBER_BYTES: usize = 16 << 20;
 
-/// A response with a gzip content of `members` times 16 MiB.
+/// Returns a response with gzip content of `members` times 16 MiB.
 fn bomb(url: &str, members: usize) -> Draft {
     let mut encoder = GzEncoder::new(Vec::new(), Level::best());
     encoder.write_all(&vec![b' '; MEMBER_BYTES]).expect("memory");
@@ -42,7 +44,7 @@ fn load_bombs(place: &Place) {
     place.good(&["load", "bombs.warc.gz"]);
 }
 
-/// The most memory that the process ever had resident, in KiB.
+/// Returns the peak resident memory of the process, in KiB.
 fn peak_kib(served: &Served) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", served.pid())).expect("the process runs");
     let line = status
@@ -59,10 +61,12 @@ fn ask(served: &Served, path: &str) -> TcpStream {
     stream
 }
 
-/// Asks, and reads once the answer has begun: bytes of the answer, and its end.
+/// Sends a request and waits for the answer to begin, then reads it in a thread. Returns the number
+/// of bytes and the end of the answer.
 fn fetch(served: &Served, path: &str) -> JoinHandle<(usize, String)> {
     let mut stream = ask(served, path);
-    // It has its place then: those of one address are few, and others would have to wait for theirs.
+    // By now the request holds a slot. Slots per address are few, so that further requests would
+    // have to wait.
     stream.peek(&mut [0]).expect("an answer");
     std::thread::spawn(move || {
         let (mut total, mut tail, mut piece) = (0, Vec::new(), vec![0; 1 << 20]);
@@ -85,7 +89,7 @@ fn a_record_of_kilobytes_does_not_make_the_server_take_gigabytes() {
     let before = peak_kib(&served);
     let path = "/sandbox/content?url=http://bomb.example/";
     let whole: Vec<_> = (0..2).map(|_| fetch(&served, path)).collect();
-    // Clients that read nothing, and clients that go away.
+    // Clients that do not read, and clients that disconnect.
     let stalled: Vec<TcpStream> = (0..12).map(|_| ask(&served, path)).collect();
     (0..12).for_each(|_| drop(ask(&served, path)));
     assert!(

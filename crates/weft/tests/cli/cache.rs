@@ -1,4 +1,4 @@
-//! What is read of a store is kept, shared by programs, and dropped when it has to be.
+//! The cache of remote stores: data is kept, shared by programs, and dropped when necessary.
 
 use std::os::unix::fs::FileExt;
 
@@ -22,7 +22,7 @@ const SETTINGS: &str = "
 const PAGE: &str = "http://www.library.example/";
 const INPUT: &str = "s3://crawls/web.warc";
 
-/// A crawl in a store, loaded into an archive that has a cache.
+/// A crawl in a remote store, loaded into an archive with a cache.
 struct Far {
     place: Place,
     face: Face,
@@ -55,7 +55,7 @@ impl Far {
         serde_json::from_str(&self.good(arguments)).expect("JSON")
     }
 
-    /// Bytes that the store gave to a command.
+    /// Returns the number of bytes that the store sent for a command.
     fn asked(&self, arguments: &[&str]) -> u64 {
         let before = self.face.sent_bytes("GetObject");
         self.good(arguments);
@@ -75,7 +75,7 @@ fn records_of_a_far_store_are_read_once() {
     let kept = far.kept("s3://crawls/");
     assert_eq!(kept.len(), 1, "{kept:?}");
     assert_eq!(kept[0]["address"], INPUT);
-    // Asked whether it is the same, and for nothing else.
+    // The store only confirms that the object is unchanged; no content is sent.
     assert_eq!(far.asked(&record), 0);
     assert_eq!(far.good(&record), first);
     let stats = far.json(&["cache", "stats", "--json"]);
@@ -85,7 +85,7 @@ fn records_of_a_far_store_are_read_once() {
     let text = far.good(&["cache", "stats"]);
     assert!(text.contains("blocks") && text.contains("records"), "{text}");
     assert!(far.good(&["cache", "advise"]).contains("s3://crawls/"));
-    // Dropped, and read again.
+    // After a drop the content is read again.
     assert_eq!(far.json(&["cache", "drop", INPUT, "--json"])["dropped_blocks"], 1);
     assert!(far.asked(&record) > 0);
 }
@@ -98,7 +98,7 @@ fn warm_pin_and_a_server_share_a_directory() {
             .command(&far.place, &["serve", "--listen", "127.0.0.1:0", "--no-sql"]),
     );
     let warmed = far.json(&["cache", "warm", "s3://crawls/", "--json"]);
-    // One of them is never kept.
+    // The settings exclude one of them from caching.
     assert_eq!(
         (&warmed["objects"], &warmed["failed"]),
         (&2.into(), &0.into()),
@@ -112,7 +112,7 @@ fn warm_pin_and_a_server_share_a_directory() {
     );
     assert_eq!(far.kept("s3://crawls/never/"), [Value::Null; 0]);
     assert!(far.good(&["cache", "ls"]).contains("pinned"));
-    // The server takes over what was warmed, within a second, and what is pinned.
+    // Within a second the server sees the warmed and pinned objects.
     std::thread::sleep(std::time::Duration::from_secs(3));
     let metrics = served.get("/metrics");
     let value = |name: &str| {
@@ -124,7 +124,7 @@ fn warm_pin_and_a_server_share_a_directory() {
     };
     assert!(value("weft_cache_directory_blocks") >= 1.0, "{metrics}");
     assert!(value("weft_cache_directory_pinned_bytes") > 0.0);
-    // By the server, and by a program of its own.
+    // Read by the server, and by a separate process.
     let before = far.face.sent_bytes("GetObject");
     far.good(&["record", PAGE, "--payload"]);
     assert!(served.get(&format!("/record?url={PAGE}")).contains("200 OK"));
@@ -152,7 +152,7 @@ fn a_damaged_or_missing_cache_changes_no_answer() {
     let record = ["record", PAGE, "--payload"];
     let first = far.good(&record);
     let blocks = far.place.path("weft-archive/blocks");
-    // Every block is damaged.
+    // Damage every block.
     let mut folders = vec![blocks.join("objects")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap().flatten() {
@@ -165,12 +165,12 @@ fn a_damaged_or_missing_cache_changes_no_answer() {
         }
     }
     assert_eq!(far.good(&record), first);
-    // The directory is a file.
+    // Replace the directory by a file.
     std::fs::remove_dir_all(&blocks).unwrap();
     std::fs::write(&blocks, "in the way").unwrap();
     let run = far.run(&record);
     assert_eq!((run.code, &run.stdout), (Some(0), &first), "{}", run.stderr);
-    // It is full of something else.
+    // Fill it with foreign files.
     std::fs::remove_file(&blocks).unwrap();
     std::fs::create_dir(&blocks).unwrap();
     std::fs::write(blocks.join("thesis.odt"), "years of work").unwrap();

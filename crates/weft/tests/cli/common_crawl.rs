@@ -1,4 +1,5 @@
-//! Crawls of Common Crawl: a server with its layout, from which what is wanted is fetched and loaded.
+//! Inputs from Common Crawl: a test server with its layout, from which selected captures are
+//! fetched and loaded.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -15,14 +16,14 @@ const INDEXES: &str = "/cc-index/collections/CC-MAIN-2024-22/indexes";
 const SEGMENT: &str = "crawl-data/CC-MAIN-2024-22/segments/1715971057216.39";
 const CRAWL: &str = "cc:CC-MAIN-2024-22";
 
-/// Lines of the index in one block: few, so that there are several blocks.
+/// Lines of the index per block: few, so that there are several blocks.
 const BLOCK_LINES: usize = 2;
 
-/// What a server has, and what was asked of it.
+/// The server's files, and a log of requests.
 #[derive(Default)]
 struct State {
     files: BTreeMap<String, Vec<u8>>,
-    /// Answers from here on, counted down to a server that is gone.
+    /// Number of answers left before the server becomes unreachable.
     answers_left: Option<usize>,
     log: Vec<String>,
 }
@@ -57,7 +58,7 @@ impl Server {
         Server { address, state }
     }
 
-    /// A crawl of the small web, as one WARC file with its WAT file, and its index.
+    /// Makes a crawl of the small web: one WARC file with its WAT file, and its index.
     fn of_small_web(place: &Place) -> Server {
         place.write("web.warc", &fixture::small_web());
         place.good(&["load", "web.warc", "--archive", "made"]);
@@ -103,7 +104,7 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    /// Paths of files of records that were asked for since the last call, each once.
+    /// Returns the paths of record files requested since the last call, without repetition.
     fn asked(&self) -> Vec<String> {
         let mut log = std::mem::take(&mut self.state.lock().expect("the state").log);
         log.retain(|path| path.contains("/segments/"));
@@ -111,13 +112,13 @@ impl Server {
         log
     }
 
-    /// The server is gone after so many answers; with `None` it is there again.
+    /// Makes the server unreachable after so many answers, or reachable again with `None`.
     fn ends_after(&self, answers: Option<usize>) {
         self.state.lock().expect("the state").answers_left = answers;
     }
 }
 
-/// Answers one request; gives whether the connection stays open.
+/// Answers one request. Returns whether the connection stays open.
 fn answer(stream: &TcpStream, state: &Mutex<State>) -> std::io::Result<bool> {
     let mut input = BufReader::new(stream);
     let mut request = Vec::new();
@@ -178,7 +179,7 @@ fn what_is_wanted_of_a_crawl_is_fetched_once_and_loaded() {
     let urls = place.good(&["cdx", "http://museum.example/*"]);
     assert_eq!(urls.lines().count(), 2, "{urls}");
     assert_eq!(place.json(&["status"])["captures"], 2);
-    // Its text and its record are there, from the file that was fetched.
+    // The fetched file provides both text and record.
     assert!(place.good(&["search", "globes"]).contains("1 result"));
     assert!(
         place
@@ -192,7 +193,8 @@ fn what_is_wanted_of_a_crawl_is_fetched_once_and_loaded() {
     assert_eq!(server.asked(), Vec::<String>::new(), "it was fetched before");
     assert_eq!(place.json(&["status"])["captures"], 2);
 
-    // A domain, and no more than was asked for. What two selections have both is in a file of each, and so captured twice.
+    // Selects a domain, with a limit. Captures in two selections are in a file of each, and
+    // therefore loaded twice.
     let run = load(&["--match", "*.library.example", "--limit", "1"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert_eq!(place.json(&["status"])["captures"], 3);
@@ -208,7 +210,7 @@ fn a_fetch_that_broke_off_goes_on_where_it_stopped() {
     let url = server.url();
     let load = || place.run(&["load", CRAWL, "--match", "*.library.example", "--crawl-url", &url]);
     let mut answers = 0;
-    // Whatever answer is the last, nothing that is half a file has the name of a whole one.
+    // Whichever answer is the last, a partial file never has its final name.
     let done = loop {
         server.ends_after(Some(answers));
         let run = load();

@@ -1,27 +1,29 @@
-//! Looks for words in files as a person with the disk would: in their bytes, and in what these decode to.
+//! Searches files for words as a person with access to the disk could: in the raw bytes and in
+//! everything they decode to.
 //!
-//! The engines keep rows in LZ4 blocks, in frames of Zstandard, and one within the other. Nothing is known here of where
-//! they begin, so every place is tried. Dictionaries of words have no bytes of a word in one piece: they are of segments,
-//! and [`stray_segments`] finds those that nobody names, or that have documents which are gone.
+//! The engines store rows in LZ4 blocks and Zstandard frames, possibly nested. Block boundaries are
+//! unknown here, so every offset is tried. Term dictionaries contain no word contiguously, so they
+//! are checked by segment: [`stray_segments`] finds segments that the commit does not name, or that
+//! have deleted documents.
 
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// Longest content that is decoded at one place.
+/// Limit on the content decoded at one offset.
 const DECODED_BYTES_MAX: usize = 256 << 10;
 
-/// How deep encodings in one another are followed.
+/// Limit on nested encodings.
 const DEPTH_MAX: usize = 2;
 
 const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
-/// Files below a folder that hold a word, each with the word.
+/// Returns the files below a folder that contain a word, with that word.
 pub(crate) fn files_holding<'w>(folder: &Path, words: &[&'w str]) -> Vec<(PathBuf, &'w str)> {
     let mut found = Vec::new();
     for path in files_below(folder) {
         let bytes = fs::read(&path).expect("read");
-        // Journals are long and sparse: what is behind their last byte is nothing.
+        // Journals are long and sparse: only zeros follow their last byte.
         let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1);
         for word in words {
             if holds(&bytes[..end], word.as_bytes(), 0) {
@@ -45,7 +47,7 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The content of all members of a compressed file.
+/// Returns the content of all members of a compressed file.
 pub(crate) fn gzip_members(path: &Path) -> Vec<u8> {
     let mut content = Vec::new();
     let file = fs::File::open(path).expect("a file");
@@ -55,7 +57,8 @@ pub(crate) fn gzip_members(path: &Path) -> Vec<u8> {
     content
 }
 
-/// Files of search that are of no segment of its last commit, and segments with deleted documents.
+/// Returns search files that belong to no segment of the last commit, and segments with deleted
+/// documents.
 pub(crate) fn stray_segments(search: &Path) -> Vec<String> {
     let text = fs::read_to_string(search.join("meta.json")).expect("the commit");
     let meta: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -98,7 +101,7 @@ fn holds(bytes: &[u8], word: &[u8], depth: usize) -> bool {
     let mut decoded = frames.map(|at| {
         let mut content = Vec::new();
         if let Ok(decoder) = zstd::stream::read::Decoder::new(&bytes[at..]) {
-            // What comes before an error counts, too.
+            // Content decoded before an error counts too.
             let _ = decoder.take(DECODED_BYTES_MAX as u64).read_to_end(&mut content);
         }
         content
@@ -109,7 +112,7 @@ fn holds(bytes: &[u8], word: &[u8], depth: usize) -> bool {
     let mut content = Vec::new();
     (0..bytes.len()).any(|at| {
         lz4(&bytes[at..], &mut content);
-        // Shorter than what it was made of: it is no block.
+        // Shorter than its source: not a block.
         content.len() > word.len() && holds_lz4(&content, word, depth)
     })
 }
@@ -118,15 +121,15 @@ fn holds_lz4(content: &[u8], word: &[u8], depth: usize) -> bool {
     if content.windows(word.len()).any(|window| window == word) {
         return true;
     }
-    // A block in a block makes no sense, but a frame does.
+    // Blocks are not nested in blocks, but a frame may be.
     content
         .windows(ZSTD_MAGIC.len())
         .any(|window| window == ZSTD_MAGIC)
         && holds(content, word, DEPTH_MAX.max(depth + 1) - 1)
 }
 
-/// Decodes a block of LZ4 that may begin here, as far as it is one. Only a block with a copy of what is before counts: one
-/// of literals alone is found in the bytes as they are.
+/// Decodes an LZ4 block that may begin here, as far as it is valid. Only a block with back
+/// references counts: one of literals alone is found in the raw bytes.
 fn lz4(bytes: &[u8], content: &mut Vec<u8>) {
     content.clear();
     let mut at = 0;
@@ -176,11 +179,11 @@ fn lz4(bytes: &[u8], content: &mut Vec<u8>) {
     }
 }
 
-/// The search finds what it is there for: else a test that finds nothing says nothing.
+/// Validates the search itself: otherwise tests that find nothing prove nothing.
 #[test]
 fn words_are_found_in_every_encoding() {
     let word = "zqplantedw7";
-    // The second time only a part of the word is written: it is copied.
+    // The second occurrence is only partly literal; the rest is a back reference.
     let text = format!(
         "zqplanted and so on, {} zqplanted again w7 {word} zqplantedw7 end",
         "filler ".repeat(40)

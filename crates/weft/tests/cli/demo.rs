@@ -1,4 +1,4 @@
-//! `weft demo --exit`: with the crates that Cargo keeps, and without any.
+//! `weft demo --exit`: with the crates in Cargo's cache, and without any.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ fn demo(place: &Place, cargo_home: Option<&str>) -> Run {
     command
         .env("XDG_CACHE_HOME", place.path("cache"))
         .stdin(Stdio::null());
-    // The home directory of a test holds no crates: those of the machine are named.
+    // The home directory of a test has no crates, so name those of the machine.
     let crates = cargo_home
         .map(|home| place.path(home))
         .or_else(cargo_home_of_the_user);

@@ -1,4 +1,4 @@
-//! `weft doctor`: what is well, what is doubtful, and what does not work, each with what to do.
+//! `weft doctor`: healthy, doubtful and broken states, with advice for each.
 
 use serde_json::Value;
 
@@ -6,7 +6,8 @@ use crate::fixture;
 use crate::serve::Served;
 use crate::support::{Place, Run, json_lines};
 
-/// Runs it where nobody listens, and returns the findings about one thing as `verdict: found`.
+/// Runs the command with a free port, and returns the findings about one subject as `verdict:
+/// found`.
 fn found(place: &Place, of: &str) -> Vec<String> {
     findings(&place.run(&["doctor", "--listen", "127.0.0.1:0", "--json"]), of)
 }
@@ -67,7 +68,7 @@ fn inputs_that_are_gone_or_were_cut_are_named_with_what_to_do() {
             "warning: 1 input not where they were loaded from, or shorter (web.warc first)",
         ]
     );
-    // Doubtful, but nothing that does not work.
+    // Warnings only, no problems.
     assert_eq!(run.code, Some(0));
 }
 
@@ -115,7 +116,7 @@ fn whoever_has_the_port_is_recognised() {
         findings(&run, "port"),
         [format!("ok: weft serves at {}", served.address)]
     );
-    // Through the owner.
+    // Queried through the owner.
     assert!(
         findings(&run, "archive")[0].contains("5 captures"),
         "{}",
@@ -127,7 +128,7 @@ fn whoever_has_the_port_is_recognised() {
     let address = other.local_addr().expect("an address").to_string();
     std::thread::spawn(move || {
         for stream in other.incoming().take(1) {
-            // Accepted, and never answered.
+            // Accepted but never answered.
             std::thread::sleep(std::time::Duration::from_secs(5));
             drop(stream);
         }
@@ -166,7 +167,7 @@ fn the_store_of_the_environment_is_asked() {
     );
 }
 
-/// Monitoring names the archive: one that is not there is a disk that is not mounted.
+/// Monitoring names the archive explicitly: if it is missing, its disk is not mounted.
 #[test]
 fn an_archive_that_was_named_has_to_be_there() {
     let place = Place::new();
@@ -185,7 +186,8 @@ fn an_archive_that_was_named_has_to_be_there() {
     );
 }
 
-/// The journal is the one part whose lost end cannot be told from a machine that stopped; what follows it knows better.
+/// A lost end of the journal looks like an interrupted machine. Only the data derived from it shows
+/// that epochs are missing.
 #[test]
 fn a_journal_without_its_end_is_a_problem() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Plain text, feeds, PDF and office files: found like pages, and no pages.
+//! Plain text, feeds, PDF and office files: found by search like pages, but not counted as pages.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use crate::fixture;
 use crate::support::{Place, VIEWS, json_lines};
 use crate::takedown::files_with;
 
-/// A word of the PDF alone.
+/// A word that only the PDF contains.
 const WORD: &str = "zq7xkvwpdfonlyj4m9";
 
 fn response(url: &str, date: &str, content_type: &str, payload: &[u8]) -> Vec<u8> {
@@ -22,7 +22,7 @@ fn response(url: &str, date: &str, content_type: &str, payload: &[u8]) -> Vec<u8
     fixture::record("response", &headers, &block)
 }
 
-/// A PDF of objects, the first of which is its catalogue.
+/// Returns a PDF of these objects; the first one is its catalogue.
 fn pdf_of(objects: &[String]) -> Vec<u8> {
     let mut out = String::from("%PDF-1.4\n");
     let mut offsets = Vec::new();
@@ -50,7 +50,7 @@ fn stream(dictionary: &str, content: &str) -> String {
     )
 }
 
-/// A PDF of one page with `content`, whose form `X` is `form`.
+/// Returns a PDF of one page with `content`, whose form `X` is `form`.
 fn pdf(content: &str, form: &str) -> Vec<u8> {
     pdf_of(&[
         "<</Type/Catalog/Pages 2 0 R>>".into(),
@@ -73,7 +73,7 @@ fn good_pdf() -> Vec<u8> {
     )
 }
 
-/// Its form shows itself, without end.
+/// A PDF with a form that includes itself, endlessly.
 fn crashing_pdf() -> Vec<u8> {
     pdf("/X Do", "/X Do")
 }
@@ -91,7 +91,7 @@ const DATE: &str = "2015-03-01T00:00:00Z";
 const PDF_URL: &str = "http://files.example/report.pdf";
 const DOCX: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 
-/// Parts of a crawl, in no order that counts.
+/// Records of a crawl, in arbitrary order.
 fn crawl() -> Vec<Vec<u8>> {
     let rss = "<rss><channel><title>Harbour news</title><item><title>New lighthouse</title>\
                <description>&lt;p&gt;It is &lt;b&gt;white&lt;/b&gt;&lt;/p&gt;</description></item></channel></rss>";
@@ -126,7 +126,7 @@ fn loaded(arguments: &[&str]) -> Place {
     place
 }
 
-/// URLs that a query finds, sorted.
+/// Returns the URLs that a query finds, sorted.
 fn found(place: &Place, arguments: &[&str]) -> Vec<String> {
     let arguments: Vec<&str> = ["search"].iter().chain(arguments).copied().collect();
     let body = place.json(&arguments);
@@ -153,7 +153,7 @@ fn documents_are_found_by_their_words_and_types() {
     );
     assert_eq!(find(&format!("{WORD} type:pdf")), ["report.pdf"]);
     assert_eq!(find("title:\"annual report\""), ["report.pdf"]);
-    // What links call it.
+    // Words in the text of links to it.
     assert_eq!(find("lamp type:pdf"), ["report.pdf"]);
     assert_eq!(find("type:pdf"), ["broken.pdf", "report.pdf"]);
     assert_eq!(find("lighthouse type:docx"), ["letter"]);
@@ -197,7 +197,7 @@ fn a_document_that_ends_its_reader_costs_its_text_alone() {
     let place = Place::new();
     place.write_old("crawl.warc", &crawl().concat());
     let load = place.run(&["load", "crawl.warc", "--json"]);
-    // A load that takes long says how far it is, too.
+    // A long load also prints progress lines; the last line is the result.
     let body = json_lines(&load.stdout).pop().expect("its end");
     let number = |name: &str| body[name].as_u64();
     assert_eq!(
@@ -214,7 +214,7 @@ fn a_document_that_ends_its_reader_costs_its_text_alone() {
         place.json(&["page", "http://files.example/broken.pdf"])["mime"],
         "application/pdf"
     );
-    // It is the same whenever it is read, so a check finds nothing.
+    // The result is reproducible, so verification finds no difference.
     let verify = place.run(&["verify"]);
     assert_eq!(verify.code, Some(0), "{verify:?}");
 }
@@ -234,7 +234,7 @@ fn views_are_the_same_with_and_without_documents() {
         let verify = place.run(&["verify"]);
         assert_eq!(verify.code, Some(0), "{verify:?}");
     }
-    // What an archive has is settled.
+    // The setting of an archive is fixed.
     let other = without.run(&["load", "crawl.warc", "--documents", "all"]);
     assert!(
         other.stderr.contains("--documents none, which stays"),
@@ -257,7 +257,7 @@ fn order_and_repetition_change_nothing() {
             .map(|query| {
                 let hits = &place.json(&["search", query])["hits"];
                 let shown = hits.as_array().expect("hits").iter();
-                // The name of the input is another.
+                // Compare everything except the name of the input.
                 shown
                     .map(|hit| {
                         format!(
@@ -329,7 +329,7 @@ fn a_forgotten_document_leaves_no_trace_and_comes_back() {
     assert_eq!(found(&place, &[WORD]), ["report.pdf"]);
 }
 
-/// Processes with this argument, whoever started them.
+/// Returns the child processes of `parent`.
 #[cfg(target_os = "linux")]
 fn processes_of(parent: u32) -> Vec<u32> {
     let all = std::fs::read_dir("/proc").expect("/proc").filter_map(Result::ok);
@@ -342,12 +342,12 @@ fn processes_of(parent: u32) -> Vec<u32> {
     .collect()
 }
 
-/// Killed in the middle, a load leaves no worker behind, also none that is busy.
+/// A load that is killed leaves no worker behind, even a busy one.
 #[cfg(target_os = "linux")]
 #[test]
 fn workers_end_with_a_load_that_is_killed() {
     let place = Place::new();
-    // Each form shows the next ten times: its reader works until its time is over.
+    // Each form includes the next one ten times, so its reader works until the time limit.
     let mut objects: Vec<String> = vec![
         "<</Type/Catalog/Pages 2 0 R>>".into(),
         "<</Type/Pages/Kids[3 0 R]/Count 1>>".into(),

@@ -1,4 +1,4 @@
-//! `weft search --export`: whole result sets, as files that others read.
+//! `weft search --export`: complete result sets as files for other programs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::search::loaded;
 use crate::support::json_lines;
 
-/// Columns of a Parquet file.
+/// Columns of an exported Parquet file.
 const COLUMNS: [&str; 13] = [
     "url_key",
     "url",
@@ -73,7 +73,7 @@ fn all_results_are_written_to_a_file() {
     assert_eq!(place.run(&["search", "kestrel", "--export", "xls"]).code, Some(2));
 }
 
-/// Rows of a Parquet file by the names of their columns, and these names in their order.
+/// Returns the column names of a Parquet file in order, and its rows by column name.
 fn parquet_rows(path: &Path) -> (Vec<String>, Vec<BTreeMap<String, Field>>) {
     let reader = SerializedFileReader::new(std::fs::File::open(path).unwrap()).unwrap();
     let schema = reader.metadata().file_metadata().schema_descr();
@@ -87,7 +87,7 @@ fn parquet_rows(path: &Path) -> (Vec<String>, Vec<BTreeMap<String, Field>>) {
     (names, rows.collect())
 }
 
-/// A result as JSON says it, as Parquet is to have it.
+/// Converts a JSON result to the expected Parquet row.
 fn row_of(hit: &Value) -> BTreeMap<String, Field> {
     let cell = |name: &str| match name {
         "fetch_time" | "since" | "until" => match &hit[name] {
@@ -107,7 +107,7 @@ fn row_of(hit: &Value) -> BTreeMap<String, Field> {
 #[test]
 fn a_parquet_file_has_the_rows_of_the_lines_of_json() {
     let place = loaded();
-    // Past versions, so that some rows have an end; and none at all.
+    // Past versions, so that some rows have an end time; and an empty result.
     for (query, count) in [
         ("kestrel from:2000", 4),
         ("kestrel OR heron OR password", 4),
@@ -127,7 +127,7 @@ fn a_parquet_file_has_the_rows_of_the_lines_of_json() {
         let has_end = rows.iter().any(|row| row["until"] != Field::Null);
         assert_eq!(has_end, query.contains("from:"), "{query}");
     }
-    // Redirected, it is the same file.
+    // Redirected standard output gives the same file.
     let again = place
         .command(&["search", "kestrel from:2000", "--export", "parquet"])
         .output()
@@ -140,7 +140,7 @@ fn a_parquet_file_has_the_rows_of_the_lines_of_json() {
 fn what_is_no_text_is_not_written_to_a_terminal() {
     let place = loaded();
     for format in ["parquet", "warc"] {
-        // `script` runs it on a terminal of its own.
+        // `script` runs the command on a pseudo-terminal.
         let command = format!("{} search kestrel --export {format}", env!("CARGO_BIN_EXE_weft"));
         let Ok(output) = apart::command("script", &place.path("."))
             .args(["-qec", &command, "/dev/null"])
@@ -163,7 +163,7 @@ fn what_is_no_text_is_not_written_to_a_terminal() {
     }
 }
 
-/// Waits until a process takes Ctrl-C as what it is told, and does not end by it.
+/// Waits until a process handles SIGINT instead of being killed by it.
 #[cfg(target_os = "linux")]
 fn wait_until_it_listens(pid: u32) {
     const SIGINT: u64 = 2;
@@ -195,14 +195,14 @@ fn an_export_that_breaks_off_leaves_no_file() {
         );
     };
     for format in ["parquet", "jsonl"] {
-        // A full disk, in place of the file that is being made.
+        // The temporary file is a link to a full device.
         std::os::unix::fs::symlink("/dev/full", place.path("full.part")).unwrap();
         let run = place.run(&["search", "kestrel", "--export", format, "-o", "full"]);
         assert_eq!(run.code, Some(1), "{}", run.stderr);
         assert!(run.stderr.contains("No space left on device"), "{}", run.stderr);
         is_clean("full");
 
-        // It waits for a reader of the pipe, and is told to stop meanwhile.
+        // The export blocks on the pipe, and is interrupted meanwhile.
         let pipe = place.path("stopped.part");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
         assert!(made.success());
@@ -212,7 +212,8 @@ fn an_export_that_breaks_off_leaves_no_file() {
             .args(["-INT", &child.id().to_string()])
             .status();
         assert!(told.unwrap().success());
-        // Its thread for signals takes note; what asks it is held until the pipe is read.
+        // The signal thread records the stop. The thread that checks it stays blocked until the
+        // pipe is read.
         std::thread::sleep(Duration::from_secs(1));
         drop(std::fs::read(&pipe).unwrap());
         let output = child.wait_with_output().unwrap();

@@ -1,4 +1,4 @@
-//! Facts: where they are kept, and that engines which know nothing of Weft read the same from them.
+//! Facts: their locations, and independent engines that read the same rows from them.
 
 use std::path::{Path, PathBuf};
 
@@ -6,14 +6,14 @@ use crate::fixture;
 use crate::s3_face::Face;
 use crate::support::Place;
 
-/// The small web of the fixture.
+/// Returns a place with the small web of the fixture.
 fn web() -> Place {
     let place = Place::new();
     place.write_old("web.warc", &fixture::small_web());
     place
 }
 
-/// Rows of a table, as `weft status` says.
+/// Returns the number of rows of a table as reported by `weft status`.
 fn rows(place: &Place, table: &str) -> Option<u64> {
     let status = place.json(&["status"]);
     let tables = status["facts"].as_array().expect("a list");
@@ -30,7 +30,7 @@ fn facts_are_in_the_archive_unless_something_else_is_said() {
     assert_eq!(rows(&place, "captures"), Some(captures));
     assert!(place.path("weft-archive/facts/links/_delta_log").is_dir());
     assert!(!place.path("weft-archive/facts/texts").exists());
-    // Again: nothing is added.
+    // The second load adds nothing.
     place.good(&["load", "web.warc"]);
     assert_eq!(rows(&place, "captures"), Some(captures));
 }
@@ -89,7 +89,7 @@ fn another_choice_of_facts_is_refused() {
     }
 }
 
-/// Rows of both tables in a folder, without what depends on when they were read.
+/// Returns the rows of both tables in a folder, without columns that depend on when they were read.
 fn tables(place: &Place, folder: &str) -> [String; 2] {
     ["captures", "links"].map(|table| {
         let table = place.path(folder).join(table);
@@ -115,7 +115,7 @@ fn facts_are_kept_in_an_s3_store() {
         status.stdout.contains("in s3://lake/weft   captures"),
         "{status:?}"
     );
-    // What was chosen stays, in whatever form it is said again; nothing is added.
+    // The choice is permanent, however it is spelled; nothing is added.
     assert_eq!(load("web.warc").code, Some(0));
     let other = face.run(
         &place,
@@ -137,7 +137,7 @@ fn facts_are_kept_in_an_s3_store() {
     face.end();
 }
 
-/// The choice stays for good, so that a mistake must be noticed before the archive is made.
+/// The choice is permanent, so a mistake must be detected before the archive is created.
 #[test]
 fn a_store_that_cannot_keep_facts_makes_no_archive() {
     let place = web();
@@ -162,7 +162,7 @@ fn a_store_that_cannot_keep_facts_makes_no_archive() {
         assert!(!place.path("second/weft.json").exists(), "{run:?}");
     }
     face.end();
-    // Nobody is there any more.
+    // The store is unreachable now.
     let away = place
         .command(&[
             "load",
@@ -187,7 +187,7 @@ fn a_store_that_cannot_keep_facts_makes_no_archive() {
 fn facts_are_kept_in_our_own_store() {
     let place = web();
     let volumes = ["--volume", "v1", "--volume", "v2"];
-    // The store begins with its first object.
+    // The store is created with its first object.
     let put = ["store", "put", "web.warc", "store://lake/first"];
     assert_eq!(place.run(&[&put[..], &volumes].concat()).code, Some(0));
     let load = ["load", "web.warc", "--facts", "store://lake/weft"];
@@ -197,7 +197,7 @@ fn facts_are_kept_in_our_own_store() {
     face.download(&place, "lake/weft/", "copy");
     face.end();
     assert_eq!(tables(&place, "copy"), tables(&place, "weft-archive/facts"));
-    // Questions need no store; without one, loads say which is missing.
+    // Queries do not need the store. Without it, loads report which store is missing.
     assert!(place.good(&["dump", "pages", "--archive", "far"]).lines().count() > 1);
     place.write_old("more.warc", &fixture::small_web()[..100]);
     let untold = place.run(&["load", "more.warc", "web.warc", "--archive", "far"]);
@@ -219,8 +219,8 @@ fn a_place_with_the_facts_of_another_archive_is_refused() {
     assert_eq!(place.good(&["dump", "captures", "--archive", "b"]), "");
 }
 
-/// Each view's definition in SQL, run by DuckDB over the tables, gives the bytes of its dump; also where another engine has
-/// compacted, checkpointed and cleaned up the tables between two loads.
+/// Each view's SQL definition, run by DuckDB over the tables, gives the bytes of its dump; even
+/// after another engine compacted, checkpointed and vacuumed the tables between two loads.
 #[test]
 fn every_view_is_its_statement_over_the_facts() {
     let Some(shared) = apart::shared_data() else {

@@ -1,4 +1,4 @@
-//! `weft files` beside find(1) and du(1), and what it says when things go wrong.
+//! `weft files` compared with find(1) and du(1), and its error messages.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,7 @@ use expect_test::expect;
 
 use crate::support::{Place, json_lines};
 
-/// A tree with some of everything.
+/// Creates a tree with all kinds of entries.
 fn tree(place: &Place) -> PathBuf {
     let root = place.path("tree");
     fs::create_dir_all(root.join("a/b/c")).unwrap();
@@ -59,7 +59,7 @@ fn is_there(program: &str) -> bool {
     is_there
 }
 
-/// The paths that a command prints, each with a zero byte behind it.
+/// Returns the paths that a command prints, each terminated by a zero byte.
 fn paths(output: &[u8]) -> BTreeSet<Vec<u8>> {
     output
         .split(|&byte| byte == 0)
@@ -180,7 +180,7 @@ fn what_changed_is_told_by_scans_and_beside_the_disk() {
     .into_iter()
     .collect();
     assert_eq!(rows(&against_disk.stdout), expected);
-    // It was only looked at.
+    // The comparison did not change the catalogue.
     assert_eq!(rows(&place.run(&["files", "diff", "--json"]).stdout), expected);
     assert_eq!(place.good(&["files", "diff", "1h", "--json"]), "");
     place.good(&["files", "scan", root]);
@@ -219,7 +219,7 @@ fn a_rename_is_one_line() {
     };
     let of_renames = |lines: Vec<String>| -> Vec<String> {
         let renames = lines.into_iter().filter(|line| line.starts_with('>'));
-        // Without the time.
+        // Compare without the time.
         renames
             .map(|line| line[line.find("renamed").unwrap()..].to_owned())
             .collect()
@@ -238,7 +238,7 @@ fn a_rename_is_one_line() {
     let mut found = of_renames(lines(&["1h"]));
     found.sort();
     assert_eq!(found, expected);
-    // Whatever it left or came to.
+    // Whether the path left or entered the directory.
     assert_eq!(of_renames(lines(&["1h", "--path", "tree/moved"])), expected[..1]);
     assert_eq!(of_renames(lines(&["1h", "--path", "tree/a"])).len(), 2);
     let rows = json_lines(&place.good(&["files", "diff", "1h", "--json"]));
@@ -257,7 +257,8 @@ fn what_cannot_be_read_is_listed_and_nothing_below_it_is_lost() {
     let place = Place::new();
     let root = tree(&place);
     let closed = root.join("a/b");
-    // The administrator reads everything: another user scans, with a copy of the program that it may run.
+    // Root can read everything, so another user runs the scan, with a copy of the program that it
+    // may execute.
     let is_root =
         fs::metadata("/proc/self").is_ok_and(|found| std::os::unix::fs::MetadataExt::uid(&found) == 0);
     let program = place.path("weft");
@@ -288,10 +289,10 @@ fn what_cannot_be_read_is_listed_and_nothing_below_it_is_lost() {
     assert_eq!((&counts["faults"], &counts["removed"]), (&1.into(), &1.into()));
     let faults = place.good(&["files", "status", "--faults"]);
     assert!(faults.contains("a/b: Permission denied"), "{faults}");
-    // Met again, it is told once.
+    // A repeated fault is listed once.
     assert_eq!(scan().status.code(), Some(1));
     assert_eq!(place.good(&["files", "status", "--faults"]).lines().count(), 1);
-    // What was known of it stays.
+    // Earlier knowledge of it is kept.
     assert_eq!(
         place
             .good(&["files", "find", "--path", "*/a/b/c/*", "--count"])
@@ -396,7 +397,8 @@ fn reports_are_there_as_text_and_as_json() {
     }
     let rows = json_lines(&place.good(&[&["files", "report", "--json", "-n", "100"], &all[..]].concat()));
     let of = |report: &'static str| rows.iter().filter(move |row| row["report"] == report);
-    // The file with two names counts with the one in the directory of the smaller number, and is a WARC by one name alone.
+    // The file with two names counts with the name in the directory of the smaller inode number,
+    // and only one of the names says WARC.
     let inode = |dir: &str| std::os::unix::fs::MetadataExt::ino(&fs::metadata(root.join(dir)).unwrap());
     let warcs = if inode("a") < inode("a/b") { 10 } else { 9 };
     assert_eq!(

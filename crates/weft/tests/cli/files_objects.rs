@@ -1,4 +1,5 @@
-//! `weft files` over the objects of an S3 store (our own face, asked as any store) and of our own store.
+//! `weft files` over the objects of an S3 store (our own face, used like any store) and of our own
+//! store.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +7,7 @@ use crate::s3_face::Face;
 use crate::serve::Served;
 use crate::support::{Place, Run, json_lines};
 
-/// Names that paths do not have, and such that they have.
+/// Object names, some of which are impossible as paths.
 const NAMES: [&str; 9] = [
     "2025/old.wacz",
     "2026/a",
@@ -19,7 +20,7 @@ const NAMES: [&str; 9] = [
     "top",
 ];
 
-/// Directories that these names are in.
+/// Directories of these names.
 const DIRECTORIES: [&str; 3] = ["2025", "2026", "2026/a"];
 
 fn content(name: &str) -> Vec<u8> {
@@ -42,7 +43,7 @@ fn good(run: Run) -> String {
     run.stdout
 }
 
-/// The addresses of names and directories at and below a prefix.
+/// Returns the addresses of names and directories at and below a prefix.
 fn addresses(scheme: &str, prefix: &str) -> BTreeSet<String> {
     let names = NAMES.iter().chain(&DIRECTORIES);
     let below = names
@@ -52,7 +53,8 @@ fn addresses(scheme: &str, prefix: &str) -> BTreeSet<String> {
     below.chain([top.trim_end_matches('/').to_owned()]).collect()
 }
 
-/// What `find --print0` prints: each address once, but for an object and a directory of the same one.
+/// Returns the addresses that `find --print0` prints. An object and a directory may share one
+/// address.
 fn found(run: Run) -> BTreeSet<String> {
     let paths = good(run);
     paths.split_terminator('\0').map(str::to_owned).collect()
@@ -94,7 +96,7 @@ fn objects_are_found_counted_and_compared() {
     good(weft(&["files", "status", "--recompute"]));
     assert!(good(weft(&["files", "status"])).contains("s3://crawls/2026"));
 
-    // What a store does not have is not made up.
+    // Attributes that a store does not have stay empty.
     let pdf = json_lines(&good(weft(&["files", "find", "--format", "pdf", "--json"])));
     assert_eq!(pdf.len(), 1, "{pdf:?}");
     for field in ["uid", "gid", "mode", "accessed_s", "born_ns"] {
@@ -111,7 +113,7 @@ fn objects_are_found_counted_and_compared() {
     ]));
     assert_eq!(echoed, "got s3://crawls/2026/a/b.pdf\n");
 
-    // Beside the store, and since a time.
+    // Compared with the store, and since a time.
     good(weft(&["files", "diff"]));
     face.put("crawls/2026/a/b.pdf", b"changed");
     face.put("crawls/2026/new/1", b"1");
@@ -137,13 +139,13 @@ fn objects_are_found_counted_and_compared() {
     };
     let differs = weft(&["files", "diff", "--json"]);
     assert_eq!((differs.code, rows(&differs)), (Some(1), expected.clone()));
-    // A part of it, which holds one of the differences.
+    // Scan a part that contains one of the differences.
     good(weft(&["files", "scan", "--partial", "s3://crawls/2026/new/"]));
     good(weft(&["files", "scan", "s3://crawls/2026"]));
     assert_eq!(rows(&weft(&["files", "diff", "1h", "--json"])), expected);
     good(weft(&["files", "diff"]));
 
-    // All of the bucket takes the part in.
+    // A scan of the whole bucket absorbs the part.
     good(weft(&["files", "scan", "s3://crawls"]));
     let trees = json_lines(&good(weft(&["files", "status", "--json"])))[0]["trees"].clone();
     assert_eq!(trees.as_array().unwrap().len(), 1);
@@ -196,7 +198,7 @@ fn what_cannot_be_listed_is_said_and_nothing_lost() {
     let scanned = good(weft(&["files", "scan", "s3://crawls"]));
     assert!(scanned.contains("0 added, 0 removed, 0 changed"), "{scanned}");
 
-    // Nothing tells of changes in a store, and rules act on files alone.
+    // Stores send no change events, and policies act only on files.
     said(
         weft(&["files", "watch", "s3://crawls"]),
         1,
@@ -247,7 +249,7 @@ fn our_own_store_is_scanned_and_shown() {
         assert_eq!(run.code, Some(1), "{run:?}");
         assert!(run.stderr.contains("there is no bucket"), "{}", run.stderr);
     }
-    // Questions do not need the store.
+    // Queries do not need the store.
     place.good(&["files", "status", "--recompute"]);
     let mut served = Served::start(&place);
     let tree = served.get("/files/tree?path=store%3A%2F%2Fcrawls%2F2026");

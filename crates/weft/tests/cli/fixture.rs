@@ -1,9 +1,9 @@
 //! Small archive files, written by hand so that every byte is known.
 
-/// One response: URL, time, HTML.
+/// A response: URL, time, HTML.
 pub(crate) type Page<'a> = (&'a str, &'a str, &'a str);
 
-/// A plain WARC: a warcinfo record, then one response for each page.
+/// Returns a plain WARC: a warcinfo record, then one response per page.
 pub(crate) fn warc(pages: &[Page<'_>]) -> Vec<u8> {
     let info = [
         ("WARC-Date", "2014-01-26T20:00:00Z"),
@@ -22,7 +22,7 @@ pub(crate) fn warc(pages: &[Page<'_>]) -> Vec<u8> {
     file
 }
 
-/// One record.
+/// Returns one record.
 pub(crate) fn record(kind: &str, headers: &[(&str, &str)], block: &[u8]) -> Vec<u8> {
     let mut bytes =
         format!("WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{kind}>\r\n").into_bytes();
@@ -35,7 +35,7 @@ pub(crate) fn record(kind: &str, headers: &[(&str, &str)], block: &[u8]) -> Vec<
     bytes
 }
 
-/// A small web of two domains: five pages, with links within and between.
+/// Returns a small web of two domains: five pages, with links within and between the domains.
 pub(crate) fn small_web() -> Vec<u8> {
     warc(&[
         (
@@ -71,7 +71,7 @@ pub(crate) fn small_web() -> Vec<u8> {
     ])
 }
 
-/// One page that is nowhere in [`small_web`].
+/// Returns one page that is not in [`small_web`].
 pub(crate) fn other_web() -> Vec<u8> {
     warc(&[(
         "http://other.example/",

@@ -1,4 +1,4 @@
-//! `weft serve --upstream`, asked by clients and engines that know nothing of it.
+//! `weft serve --upstream`, used by clients and engines that do not know it is a gateway.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -28,7 +28,7 @@ const FLAGS: [&str; 17] = [
     "json",
 ];
 
-/// A gateway before a face. What it believes, it believes for a second.
+/// A gateway in front of a face. It revalidates cached objects after one second.
 struct Gateway {
     place: Place,
     face: Face,
@@ -38,7 +38,7 @@ struct Gateway {
 impl Gateway {
     fn start() -> Gateway {
         let place = Place::new();
-        // Settings of the cache may be there before the archive.
+        // Cache settings may exist before the archive.
         place.write("weft-archive/cache.toml", b"revalidate_seconds = 1\n");
         let face = Face::start(&place);
         let served = Served::start_command(face.command(&place, &FLAGS));
@@ -58,7 +58,7 @@ impl Gateway {
         said
     }
 
-    /// The key that was made and said at the first start.
+    /// Returns the key that was created and announced at the first start.
     fn key(&self) -> [String; 2] {
         let key = &self.served.said["s3"]["new_key"];
         ["id", "secret"].map(|name| key[name].as_str().expect("a key").to_owned())
@@ -104,7 +104,7 @@ fn boto3_does_what_it_does_at_the_upstream() {
     gateway.end();
 }
 
-/// Spark has a test of its own, in `python/tests`.
+/// Spark has a separate test in `python/tests`.
 #[test]
 fn tables_are_read_again_without_a_request_for_data() {
     let Some(python) = python(&["deltalake", "polars", "pyarrow"]) else {
@@ -124,13 +124,13 @@ fn tables_are_read_again_without_a_request_for_data() {
         "the first time {sent} bytes came from the upstream"
     );
     assert_eq!(gateway.python(&python, "read", &key), first);
-    // Engines ask for a checkpoint that is not there, and the refusal has some bytes as well.
+    // Engines ask for a missing checkpoint, and the error response has some bytes as well.
     let again = bytes(&gateway) - sent;
     assert!(again < 1000, "the second time {again} bytes came");
     gateway.end();
 }
 
-/// A stranger's request, signed by nobody: the answer.
+/// Sends an unsigned request and returns the answer.
 fn get(address: &str, target: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("connect");
     write!(
@@ -184,7 +184,8 @@ fn an_upstream_with_tls_is_trusted_by_its_certificate() {
         answer.starts_with("HTTP/1.1 200") && answer.ends_with("over TLS"),
         "{answer}"
     );
-    // Of a machine without any certificates it does not even start; of others it says why.
+    // On a machine without any certificates the gateway does not start; on others the answer gives
+    // the reason.
     if Path::new("/etc/ssl/certs").is_dir() {
         let refused = served(None);
         assert!(

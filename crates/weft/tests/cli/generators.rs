@@ -1,4 +1,4 @@
-//! `weft synth` and `weft pack`: files that can be loaded again.
+//! `weft synth` and `weft pack`: their files can be loaded.
 
 use crate::support::Place;
 
@@ -6,7 +6,7 @@ use crate::support::Place;
 fn synth_is_deterministic_and_loads_without_loss() {
     for format in ["warc", "wat"] {
         let place = Place::new();
-        // The file's name stands in it: two files of one name.
+        // The file contains its own name, so both files have the same one.
         for name in ["a/web.gz", "b/web.gz"] {
             place.write(name, b"");
             place.good(&["synth", "--pages", "60", "--seed", "5", "--format", format, name]);

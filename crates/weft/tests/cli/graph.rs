@@ -1,4 +1,4 @@
-//! `weft graph`: links between domains or hosts, as other programs read them.
+//! `weft graph`: links between domains or hosts, as read by other programs.
 
 use std::process::Command;
 
@@ -34,7 +34,7 @@ fn links_between_domains_are_counted() {
         museum.example,museum.example,1,1,2015-03-01T08:00:00.000Z,2015-03-01T08:00:00.000Z
     "#]]
     .assert_eq(&table.replace("\r\n", "\n"));
-    // Rows of all links, however many there are.
+    // The totals cover all links.
     let links = place.good(&["dump", "links"]).lines().count();
     let told = place.json(&["graph", "-o", "all.gexf"]);
     assert_eq!(told["links"], links);
@@ -86,7 +86,7 @@ fn wrong_use_writes_nothing() {
     assert!(!place.path("x.csv").exists());
 }
 
-/// Reads the files as their users do, and compares what they hold.
+/// Reads the files with NetworkX and compares their content.
 #[test]
 fn networkx_reads_what_is_written() {
     let Some(python) = apart::python(&["networkx"]) else {

@@ -1,4 +1,4 @@
-//! `weft inspect`: every record, and every byte.
+//! `weft inspect`: lists every record and accounts for every byte.
 
 use std::path::Path;
 
@@ -105,7 +105,7 @@ fn urls_that_a_load_must_refuse_are_told() {
         (&lines[2]["captures"], &lines[2]["unusable"]),
         (&0.into(), &1.into())
     );
-    // The same as the load says.
+    // A load reports the same.
     let loaded = place.run(&["load", "long.warc"]);
     assert_eq!(loaded.code, Some(1));
     assert!(
@@ -177,7 +177,7 @@ fn hostile_urls_stay_on_their_line() {
     assert!(!run.stdout.contains(['\x1b', '\x07']), "{:?}", run.stdout);
 }
 
-/// What `weft inspect --json` says of a file adds up to the file.
+/// Checks that the totals of `weft inspect --json` add up to the file.
 fn check_sums(place: &Place, path: &Path) {
     let name = path.display().to_string();
     let run = place.run(&["inspect", "--json", &name]);

@@ -72,7 +72,7 @@ fn pages_that_cannot_be_written_are_told() {
     );
 }
 
-/// What dpkg would install is there, runs, and belongs to root; units are ones that systemd understands.
+/// The package's files exist, run, and belong to root; systemd accepts the units.
 #[test]
 fn the_debian_package_holds_program_units_and_settings() {
     let place = Place::new();
@@ -129,7 +129,7 @@ fn the_debian_package_holds_program_units_and_settings() {
         let text = std::fs::read_to_string(unit).expect("a unit");
         assert!(text.contains("ExecStart=/usr/bin/weft "), "{text}");
     }
-    // It looks whether the program of a unit is there, so it is told another root.
+    // systemd-analyze checks that the program of a unit exists, so give it another root.
     let Ok(verified) = Command::new("systemd-analyze")
         .args(["verify", "--man=no", "--recursive-errors=no", "--root"])
         .arg(&unpacked)

@@ -1,4 +1,4 @@
-//! `weft load`: what it says of good and bad inputs, of a second load, and when it is stopped.
+//! `weft load`: messages about good and bad inputs, repeated loads, and interruption.
 
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
@@ -14,7 +14,7 @@ fn web() -> Place {
     place
 }
 
-/// Standard output without the line of rates, which differ from run to run.
+/// Returns standard output without the line of rates, which vary between runs.
 fn without_rates(run: &Run) -> String {
     run.stdout
         .lines()
@@ -93,7 +93,7 @@ fn bad_inputs_are_told_and_do_not_stop_the_others() {
     place.write_old("notes.txt", b"Just some notes.\n");
     let bytes = fixture::small_web();
     place.write_old("cut.warc", &bytes[..bytes.len() - 100]);
-    // Of its records the first is whole; by its name it is still being written.
+    // Only the first of its records is complete; the name marks it as still being written.
     place.write(
         "growing.warc.open",
         &fixture::other_web()[..fixture::other_web().len() - 10],
@@ -221,7 +221,7 @@ fn names_that_are_not_utf8_go_from_end_to_end() {
         .lines()
         .filter_map(|line| line.split('\t').next())
         .collect();
-    // The text of a name, and a dump doubles backslashes.
+    // Escaped name; a dump also doubles backslashes.
     assert_eq!(names, ["in/caf\\\\xe8.warc", "in/caf\\\\xe9.warc"]);
     assert_eq!(
         place.json(&["status", "--ledger"])["rows"][1]["input"],
@@ -245,7 +245,7 @@ fn names_that_are_not_utf8_go_from_end_to_end() {
             .stdout
             .starts_with("in/caf\\xe8.warc\n")
     );
-    // As it is shown, as well.
+    // The displayed form works as well.
     let shown = place.good(&["load", "in/caf\\xe8.warc"]);
     assert!(shown.starts_with("1 input: 1 known already"), "{shown}");
     assert!(
@@ -319,7 +319,7 @@ fn failed_inputs_are_listed_retried_and_forgotten() {
         done.contains("web.warc") && !done.contains("empty.warc"),
         "{done}"
     );
-    // One of them is there now: under the name and label that it had.
+    // One of them exists now; it keeps its name and label.
     place.write_old("late.warc", &fixture::other_web());
     let retried = place.run(&["load", "--retry"]);
     assert_eq!(retried.code, Some(1), "{retried:?}");
@@ -356,7 +356,7 @@ fn failed_inputs_are_listed_retried_and_forgotten() {
 fn what_was_read_of_a_file_that_was_replaced_is_told_and_forgotten() {
     let place = web();
     let part = fixture::small_web();
-    // By its name it is still being written, and another program begins it anew.
+    // The name marks it as still being written. Then another program rewrites it.
     place.write("x.warc.open", &part[..part.len() - 10]);
     place.good(&["load", "x.warc.open"]);
     let digest = place.json(&["status", "--ledger"])["rows"][0]["digest"].clone();
@@ -480,7 +480,8 @@ fn two_at_once() {
     assert_eq!(place.json(&["status"])["captures"].as_u64(), Some(6));
 }
 
-/// Pages of a load that takes a while: more than the pipeline holds, since what was read is still woven.
+/// Number of pages of a slow load: more than the pipeline holds, since records already read are
+/// still committed.
 const SLOW_PAGES: u64 = 1200;
 
 fn slow_load(place: &Place) -> std::process::Child {
@@ -504,7 +505,7 @@ fn interrupt(child: &std::process::Child) {
     assert!(status.success());
 }
 
-/// Waits until the archive has woven something.
+/// Waits until the archive has committed some captures.
 fn wait_for_captures(place: &Place) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while Instant::now() < deadline {
@@ -568,7 +569,7 @@ fn a_name_that_leads_nowhere_makes_no_archive() {
         assert!(run.stderr.contains("no archive was made"), "{}", run.stderr);
         assert!(!place.path("weft-archive").exists());
     }
-    // One that leads somewhere is enough.
+    // One existing input is enough.
     place.write_old("web.warc", &fixture::small_web());
     let run = place.run(&["load", "typo", "web.warc"]);
     assert_eq!(run.code, Some(1), "{}", run.stdout);
@@ -577,7 +578,7 @@ fn a_name_that_leads_nowhere_makes_no_archive() {
         "{}",
         run.stdout
     );
-    // And so is an archive: what failed is told there.
+    // An existing archive is enough too: the ledger records the failure.
     let run = place.run(&["load", "typo"]);
     assert!(
         run.stdout.contains("typo: failed(no such file)"),
@@ -594,7 +595,7 @@ fn nobody_is_told_to_load_into_a_folder_of_other_files() {
     assert_eq!(run.code, Some(1));
     assert!(run.stderr.contains("it holds passwd"), "{}", run.stderr);
     assert!(!run.stderr.contains("weft load"), "{}", run.stderr);
-    // What may be there before an archive is no other file.
+    // An empty directory may become an archive, so the message differs.
     std::fs::create_dir(place.path("new")).expect("a folder");
     let run = place.run(&["status", "--archive", "new"]);
     assert!(run.stderr.contains("load something first"), "{}", run.stderr);

@@ -1,6 +1,7 @@
-//! The program as its users meet it: what it prints, on which stream, and with which exit code.
+//! The program as users see it: output, streams and exit codes.
 //!
-//! Every test starts the real program. Golden texts are updated with `UPDATE_EXPECT=1 cargo test -p weft`.
+//! Every test runs the real program. Golden texts are updated with `UPDATE_EXPECT=1 cargo test -p
+//! weft`.
 
 mod addresses;
 mod ask;

@@ -1,4 +1,4 @@
-//! `weft serve --watch`: crawl files that appear are loaded by themselves.
+//! `weft serve --watch`: loads crawl files as they appear.
 
 use std::fs;
 use std::io::Write;
@@ -15,7 +15,7 @@ fn serve(place: &Place, more: &[&str]) -> Served {
     Served::start_with(place, &[&arguments[..], more].concat())
 }
 
-/// The ledger's rows by name of file, each with its state, records and captures.
+/// Returns the ledger rows as file name, state, records and captures.
 fn ledger(place: &Place) -> Vec<(String, String, u64, String)> {
     let answer = place.json(&["status", "--ledger"]);
     let mut rows: Vec<_> = answer["rows"]
@@ -71,7 +71,7 @@ fn files_that_appear_are_loaded_once_also_after_a_restart() {
         done(rows, "there.warc").is_some()
     });
 
-    // As crawlers do it: under another name until it is whole.
+    // Crawlers use another name until the file is complete.
     place.write("new/deep/er/next.warc.open", &fixture::other_web());
     std::thread::sleep(Duration::from_secs(3));
     assert_eq!(ledger(&place).len(), 1, "{:?}", ledger(&place));
@@ -90,7 +90,7 @@ fn files_that_appear_are_loaded_once_also_after_a_restart() {
     );
     assert_eq!(served.stop(), Some(0));
 
-    // What came while nobody looked is found; what is known is not read again.
+    // Files that appeared while no server ran are found; known files are not read again.
     let before = ledger(&place);
     let shorter = fixture::warc(&[(
         "http://third.example/",
@@ -107,7 +107,7 @@ fn files_that_appear_are_loaded_once_also_after_a_restart() {
         .filter(|row| row.0 != "third.warc")
         .collect();
     assert_eq!(known, before);
-    // The server knows of one load alone.
+    // Only one load ran in this server.
     let status: Value = place.json(&["status"]);
     assert_eq!(status["inputs"], 3, "{status}");
     let found = place.good(&["files", "find", "new", "--format", "warc"]);
@@ -148,7 +148,7 @@ fn a_file_that_another_one_of_its_size_replaces_is_loaded() {
     place.write("new/a.warc", &page("one"));
     let mut served = serve(&place, &[]);
     wait_for(&place, "the first", |rows| done(rows, "a.warc") == Some(1));
-    // As a crawler does it that begins anew.
+    // Like a crawler that starts over.
     place.write("aside", &page("two"));
     fs::rename(place.path("aside"), place.path("new/a.warc")).unwrap();
     wait_for(&place, "the second", |rows| rows.len() == 2);
@@ -171,7 +171,8 @@ fn a_directory_that_cannot_be_watched_ends_the_server_before_it_listens() {
     assert_eq!(run.code, Some(2), "{run:?}");
 }
 
-/// A crawler copies its package into the folder: it is loaded when it is whole, and a restart adds nothing.
+/// A crawler copies a package into the folder: it is loaded once it is complete, and a restart adds
+/// nothing.
 #[test]
 fn packages_are_loaded_when_they_are_whole() {
     let place = Place::new();
@@ -182,14 +183,14 @@ fn packages_are_loaded_when_they_are_whole() {
     fs::create_dir(place.path("new")).expect("a folder");
     let mut served = serve(&place, &["--collection", "visit"]);
     place.write("new/visit.wacz", &package[..package.len() / 2]);
-    // Long enough to be taken for whole.
+    // Longer than the wait for a complete file.
     std::thread::sleep(Duration::from_secs(4));
     assert_eq!(place.json(&["status"])["captures"], 0);
     place.write("new/visit.wacz", &package);
     wait_for(&place, "the package is loaded", |rows| {
         done(rows, "data.warc.gz") == Some(5)
     });
-    // What was there of it before is no failure of its own.
+    // The earlier partial file does not count as a failed input.
     assert_eq!(ledger(&place).len(), 1, "{:?}", ledger(&place));
     assert_eq!(served.stop(), Some(0));
 

@@ -1,4 +1,4 @@
-//! Inputs that cannot be read, and records whose payload is elsewhere or damaged: each is told in a sentence.
+//! Unreadable inputs, and records whose payload is missing or damaged: each gives a clear message.
 
 use std::io::Write as _;
 

@@ -1,4 +1,5 @@
-//! Lists of packages (`multi-wacz-package`), as services and players write them: each package that they name is loaded.
+//! Lists of packages (`multi-wacz-package`), as written by services and players: each package that
+//! they name is loaded.
 
 use serde_json::{Value, json};
 use zip::CompressionMethod;
@@ -14,7 +15,7 @@ fn list(resources: &[Value]) -> Vec<u8> {
     list.to_string().into_bytes()
 }
 
-/// Flags that let lists lead to these servers.
+/// Returns flags that allow lists to refer to these servers.
 fn allowing(servers: &[&Web]) -> Vec<String> {
     let flags = servers
         .iter()
@@ -22,14 +23,15 @@ fn allowing(servers: &[&Web]) -> Vec<String> {
     flags.flatten().collect()
 }
 
-/// Runs a load with more flags.
+/// Runs a successful load with additional flags.
 #[track_caller]
 fn good_with(place: &Place, args: &[&str], flags: &[String]) -> String {
     let flags = flags.iter().map(String::as_str);
     place.good(&args.iter().copied().chain(flags).collect::<Vec<_>>())
 }
 
-/// Where the small web and the other one lie beside each other in the archive `local`, packages of both, one in a folder.
+/// Returns a place with two webs loaded into the archive `local`, and a package of each, one of
+/// them in a folder.
 fn two_packages() -> (Place, [Vec<u8>; 2]) {
     let place = local();
     place.write_old("other.warc", &fixture::other_web());
@@ -41,12 +43,12 @@ fn two_packages() -> (Place, [Vec<u8>; 2]) {
     (place, packages)
 }
 
-/// The captures are those of both files by themselves.
+/// Checks that the captures equal those of both files loaded separately.
 #[track_caller]
 fn check_both(place: &Place, archive: &str) {
     let captures = |archive: &str| {
         let dump = place.good(&["dump", "captures", "--archive", archive]);
-        // The input is before the method.
+        // The input is the column before the method.
         let no_input = |line: &str| line.rsplitn(3, '\t').nth(2).expect("an input").to_owned();
         dump.lines().map(no_input).collect::<Vec<String>>()
     };
@@ -63,7 +65,7 @@ fn packages_of_a_list_are_loaded() {
     let (place, [one, two]) = two_packages();
     let digits = |bytes: &[u8]| sha256(bytes).replace("sha256:", "");
     let (web_one, web_two) = (Web::start(&one, Manner::Ranges), Web::start(&two, Manner::Ranges));
-    // As players have it, as services answer, and without a profile.
+    // In the forms of players and services, and without a profile.
     place.write_old(
         "near.json",
         &list(&[
@@ -111,7 +113,7 @@ fn packages_of_a_list_are_loaded() {
 #[test]
 fn packages_at_addresses_are_read_by_ranges() {
     let place = Place::new();
-    // Incompressible, and larger than what is read at once.
+    // Incompressible, and larger than one read.
     let rest: Vec<u8> = (0..400_000_u32)
         .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
         .collect();
@@ -143,7 +145,7 @@ fn packages_at_addresses_are_read_by_ranges() {
 fn a_package_with_packages_names_others_at_addresses() {
     let (place, [one, two]) = two_packages();
     let web = Web::start(&two, Manner::Ranges);
-    // The address of the first is where it was copied from: it lies in the package itself.
+    // The first package's address is its original source; the package itself is embedded.
     let listed = list(&[
         json!({"name": "one.wacz", "path": "https://gone.example/one.wacz?sig=1", "hash": sha256(&one), "bytes": one.len()}),
         json!({"name": "two.wacz", "path": web.url("/two.wacz"), "bytes": two.len()}),
@@ -250,7 +252,8 @@ fn what_is_wrong_with_a_list_is_told() {
     assert!(dumps(&place, "of-warc.json", "")["captures"].contains("http://other.example/"));
 }
 
-/// Each package names the next at an address, so that whoever writes them could have the load go on for ever.
+/// Each package refers to the next one at an address, so that its author could make the load
+/// continue forever.
 #[test]
 fn lists_that_lead_on_and_on_are_left() {
     let place = Place::new();
@@ -275,8 +278,9 @@ fn lists_that_lead_on_and_on_are_left() {
     assert!(run.stdout.contains("1 input"), "{}", run.stdout);
 }
 
-/// The story: a stranger's list names a service of the machine that loads it, a bucket to which that machine has keys, and files
-/// beyond its folder. What it read from there was public the moment it was in the archive.
+/// Scenario: a stranger's list names an internal service of the loading machine, a bucket for which
+/// the machine has keys, and files outside its folder. Loading these would publish them in the
+/// archive.
 #[test]
 fn a_list_leads_to_its_own_origin_alone() {
     let place = Place::new();
@@ -322,7 +326,7 @@ fn a_list_leads_to_its_own_origin_alone() {
         assert_eq!(captures, "", "{input}");
     }
     assert_eq!(inside.asked(), []);
-    // Who names the place gets what is there.
+    // An explicit flag allows the location.
     let flags = allowing(&[&inside]);
     let args = ["load", "public/list.json"]
         .into_iter()

@@ -1,4 +1,4 @@
-//! Packages of archives (WACZ): their members are loaded as the same files are by themselves.
+//! Packages (WACZ): their members load like the same files outside a package.
 
 use std::io::{Cursor, Write};
 
@@ -14,7 +14,7 @@ use crate::{fixture, replay};
 
 pub(crate) const WARC: &str = "archive/web.warc";
 
-/// A ZIP file of these members.
+/// Returns a ZIP file with these members.
 pub(crate) fn zipped(members: &[(&str, &[u8])], method: CompressionMethod) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in members {
@@ -32,7 +32,7 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
     )
 }
 
-/// A description that declares these digests.
+/// Returns a description that declares these digests.
 pub(crate) fn described(declared: &[(&str, String)]) -> Vec<u8> {
     let resources = declared
         .iter()
@@ -56,7 +56,7 @@ pub(crate) fn wacz(warc: &[u8], method: CompressionMethod) -> Vec<u8> {
     zipped(&members, method)
 }
 
-/// What was loaded under names that begin with `prefix` is what `web.warc` gives by itself.
+/// Checks that inputs whose names begin with `prefix` give the same as `web.warc` loaded directly.
 fn check_loaded(place: &Place, archive: &str, prefix: &str) {
     assert_eq!(
         dumps(place, archive, prefix),
@@ -113,7 +113,7 @@ fn members_give_what_files_give() {
     check_loaded(&place, "far", &web.url("/x.wacz#archive/"));
 }
 
-/// The views of captures are those of `web.warc` by itself, whatever else the ledger tells.
+/// Checks that the views of captures equal those of `web.warc`, whatever the ledger contains.
 fn check_views(place: &Place, archive: &str, prefix: &str) {
     let views = |archive: &str, prefix: &str| {
         let mut dumps = dumps(place, archive, prefix);
@@ -186,7 +186,7 @@ fn what_is_wrong_in_a_package_is_told_and_the_rest_loaded() {
     check_views(&place, "bare", "bare.wacz#archive/");
 }
 
-/// A package in which two members have one name; the last of them holds `warc`.
+/// Returns a package with two members of the same name; the last of them holds `warc`.
 fn with_a_name_twice(warc: &[u8], declared: &[(&str, String)]) -> Vec<u8> {
     let described = described(declared);
     let members: [(&str, &[u8]); 3] = [
@@ -289,7 +289,7 @@ fn a_package_is_not_kept_in_parts() {
     assert_ne!(run.code, Some(0));
 }
 
-/// The captures of an archive, without where their records lie.
+/// Returns the captures of an archive, without the location of their records.
 fn captures(place: &Place, archive: &str) -> Vec<String> {
     let all = place.good(&[
         "export",
@@ -319,7 +319,7 @@ fn captures(place: &Place, archive: &str) -> Vec<String> {
     lines
 }
 
-/// A crawl with revisits, and a small one; `None` where the test data is missing.
+/// Loads a crawl with revisits and a small one. Returns false if the test data is missing.
 fn crawls(place: &Place) -> bool {
     let Some(shared) = apart::shared_data() else {
         return false;
@@ -394,7 +394,7 @@ fn a_part_is_exported() {
     }
 }
 
-/// URLs of the captures of a package, as it is when it is loaded.
+/// Loads a package and returns the URLs of its captures.
 fn urls_in(place: &Place, wacz: &str) -> Vec<String> {
     let archive = wacz.trim_end_matches(".wacz");
     place.good(&["load", wacz, "--archive", archive]);
@@ -450,7 +450,8 @@ fn what_a_search_finds_is_exported_with_its_parts() {
     }
 }
 
-/// A revisit brings a record of another URL, whose key comes later: the index of a package is sorted all the same.
+/// A revisit adds a record of another URL with a larger key; the index of the package must still be
+/// sorted.
 #[test]
 fn what_a_revisit_brings_from_another_url_is_in_order() {
     let place = Place::new();
@@ -583,8 +584,8 @@ fn other_tools_read_what_is_exported() {
     assert!(found.count() > 0, "{told}{failed}");
 }
 
-/// The story: somebody mends a title in a package with another tool, which leaves the digests as they were. All records are whole, and
-/// yet the load said "1 loss, copy the package again".
+/// Scenario: a title in a package was edited with another tool, which did not update the digests.
+/// All records are intact, so this must not count as a loss.
 #[test]
 fn a_stale_digest_of_whole_records_is_a_warning() {
     let place = local();

@@ -1,4 +1,4 @@
-//! `weft pages`, and the lists of pages of packages that are exported.
+//! `weft pages`, and page lists in exported packages.
 
 use serde_json::{Value, json};
 use zip::CompressionMethod;
@@ -10,7 +10,8 @@ use crate::web::{Manner, Web};
 
 const LIBRARY: &str = "http://www.library.example/";
 
-/// What the package lists: `(list, page)`. The third page was captured at another time, the fourth not at all.
+/// The pages listed by the package: `(list, page)`. The third page was captured at another time,
+/// the fourth never.
 fn listed() -> Vec<(&'static str, Value)> {
     vec![
         (
@@ -36,7 +37,7 @@ fn listed() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// The small web as a package with lists of pages; `damage` stands behind the first one.
+/// Returns the small web as a package with page lists; `damage` is appended to the first list.
 fn package(method: CompressionMethod, damage: &str) -> Vec<u8> {
     let list = |name: &str| {
         let of_list = listed().into_iter().filter(|(list, _)| *list == name);
@@ -58,7 +59,7 @@ fn package(method: CompressionMethod, damage: &str) -> Vec<u8> {
     )
 }
 
-/// A place with the package as a file, loaded.
+/// Returns a place with the package loaded.
 fn crawl() -> Place {
     let place = Place::new();
     place.write_old("crawl.wacz", &package(CompressionMethod::Stored, ""));
@@ -66,7 +67,7 @@ fn crawl() -> Place {
     place
 }
 
-/// Ids of the pages that `weft pages` lists, each with the time of its capture.
+/// Returns the ids of the pages that `weft pages` lists, with the times of their captures.
 fn ids(place: &Place, arguments: &[&str]) -> Vec<(String, String)> {
     let answer = place.json(&[&["pages"], arguments].concat());
     let rows = answer["rows"].as_array().expect("rows").clone();
@@ -184,7 +185,8 @@ fn nobody_is_told_of_pages_that_they_may_not_see() {
         "--except",
         "staff",
     ]);
-    // What was not captured is not told to those from whom something is hidden, nor is when it might have been.
+    // Users from whom anything is hidden do not see pages that were never captured, or captured
+    // only at another time.
     check(&ids(&place, &["--as", ""]), &[ALL[0], ALL[4]]);
     check(&ids(&place, &["--as", "staff"]), &ALL);
     let hidden = place.json(&["pages", "--as", "", "--whole"]).to_string();
@@ -268,7 +270,7 @@ fn what_cannot_be_used_of_a_list_is_told() {
     );
 }
 
-/// The pages that a package lists, by `(list, id or URL)`.
+/// Returns the pages that a package lists, by `(list, id or URL)`.
 fn pages_in(place: &Place, wacz: &str) -> Vec<(String, Value)> {
     let file = std::fs::File::open(place.path(wacz)).expect("a package");
     let mut package = zip::ZipArchive::new(file).expect("a ZIP file");
@@ -305,7 +307,7 @@ fn an_exported_package_lists_what_packages_list() {
     expected.sort_unstable();
     check(&found, &expected);
 
-    // Beside captures from elsewhere, and where a search finds pages that are not listed.
+    // With captures from other inputs, and with search results that are not listed.
     place.write_old("other.warc", &fixture::other_web());
     place.good(&["load", "other.warc"]);
     place.good(&["export", "--wacz", "mixed.wacz"]);

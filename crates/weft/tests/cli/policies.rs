@@ -1,4 +1,4 @@
-//! `weft files policy` and `weft files undo`: what they do, what they leave alone, and what they say.
+//! `weft files policy` and `weft files undo`: effects, untouched files, and messages.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,17 +9,18 @@ use std::time::{Duration, SystemTime};
 
 use crate::support::{Place, json_lines};
 
-/// Where the program keeps an archive unless it is told otherwise.
+/// The default directory of an archive.
 const ARCHIVE: &str = "weft-archive";
 
-/// Standard output of a command that ends with code 0, whatever it says beside it: a store says that it was made.
+/// Returns the standard output of a command that must end with code 0. Messages on standard error
+/// are allowed, since a new store announces itself.
 fn done(place: &Place, arguments: &[&str]) -> String {
     let run = place.run(arguments);
     assert_eq!(run.code, Some(0), "weft {}: {run:?}", arguments.join(" "));
     run.stdout
 }
 
-/// Every file below a directory with what it holds; the trash and what is in it left out.
+/// Returns every file below a directory with its content, without the trash.
 fn contents(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut contents = BTreeMap::new();
     let mut open = vec![root.to_owned()];
@@ -38,7 +39,7 @@ fn contents(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     contents
 }
 
-/// Every byte of a directory, the trash and all.
+/// Returns every file of a directory with its content, including the trash.
 fn bytes(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut contents = BTreeMap::new();
     let mut open = vec![root.to_owned()];
@@ -62,7 +63,7 @@ fn age(path: &Path, days: u64) {
     file.set_modified(time).unwrap();
 }
 
-/// A tree with crawls of several ages, and what crawlers left.
+/// Creates a tree with crawls of several ages and crawler leftovers.
 fn tree(place: &Place) -> PathBuf {
     let root = place.path("tree");
     for n in 0..12u64 {
@@ -106,7 +107,7 @@ fn the_ready_made_rules_run_on_a_tree() {
             &[&["files", "policy", "run", "--rules", &rules], names, &store[..]].concat(),
         )
     };
-    // What was copied was verified with that. All that are due: all but the one that waits for a full disk.
+    // Copying also verifies. All policies are due except the one that waits for a full disk.
     let said = run(&[]);
     for expected in [
         "two-replicas: run 1: copy 4 files",
@@ -117,14 +118,14 @@ fn the_ready_made_rules_run_on_a_tree() {
         assert!(said.contains(expected), "{expected}: {said}");
     }
     assert_eq!(contents(Path::new(root)).len(), 9);
-    // Nothing is due any more, and named, nothing is left to do.
+    // Now no policy is due; run by name, they have no work left.
     assert!(run(&[]).contains("less is used") || run(&[]).contains("no policy is due"));
     assert!(run(&["two-replicas"]).contains("copy 0 files"));
     let folders = ["crawls/2024/", "crawls/2025/deep/"];
     let listed = folders.map(|folder| done(&place, &[&["store", "ls", folder], &store[..]].concat()));
     let objects = listed.concat();
     assert_eq!(objects.matches(".warc.gz").count(), 4, "{objects}");
-    // What is in the trash is young.
+    // The trash is too recent.
     assert!(run(&["empty-trash"]).contains("empty-trash 0 files"));
     place.good(&["files", "undo", "3"]);
     assert!(contents(Path::new(root)) == before);
@@ -170,10 +171,10 @@ fn a_released_file_comes_back_from_the_store() {
     let run =
         |name: &'static str| [&["files", "policy", "run", name, "--rules", &rules], &store[..]].concat();
     let before = contents(&root);
-    // Nothing was copied yet.
+    // No file was copied yet.
     assert!(done(&place, &run("free")).contains("nothing to do"));
     assert!(done(&place, &run("keep")).contains("copy 4 files"));
-    // One is written to after it was copied: it is not what was copied.
+    // A file changed after it was copied no longer equals its copy.
     let changed = root.join("2024/crawl 6.warc.gz");
     let modified = fs::metadata(&changed).unwrap().modified().unwrap();
     fs::write(&changed, "another").unwrap();
@@ -189,7 +190,7 @@ fn a_released_file_comes_back_from_the_store() {
     assert!(fs::read(&released).unwrap() == before[&released]);
     let restored = fs::metadata(&released).unwrap().modified().unwrap();
     assert!(SystemTime::now().duration_since(restored).unwrap() > Duration::from_secs(86_400 * 90));
-    // One replica is damaged: nothing is released.
+    // With one replica damaged, no file is released.
     place.good(&["files", "scan", root.to_str().unwrap()]);
     for (path, mut bytes) in bytes(&a) {
         if bytes.windows(12).any(|part| part == b"content of 9") {
@@ -218,8 +219,8 @@ condition = 'replicas >= 2'
 action = 'verify'
 ";
 
-/// A disk that turns a bit, or a restore with the old times, left a file that only its content tells from what was copied. It was the
-/// only one of its kind, and releasing it would have lost it.
+/// Bit rot, or a restore that sets old times, left a file that differs from its copy only in
+/// content. It was the only instance of that content, so releasing it would lose data.
 #[test]
 fn a_file_that_is_not_what_was_copied_is_not_released_whatever_its_times_say() {
     let place = Place::new();
@@ -254,7 +255,7 @@ fn a_file_that_is_not_what_was_copied_is_not_released_whatever_its_times_say() {
         "{said}"
     );
     assert!(!whole.exists() && fs::read(&damaged).unwrap() == content);
-    // Once it is known as damaged it need not be read.
+    // A file already known as damaged need not be read.
     assert!(run("check").1.contains("DAMAGED"));
     let (code, said) = run("free");
     assert_eq!(code, Some(1), "{said}");
@@ -262,7 +263,8 @@ fn a_file_that_is_not_what_was_copied_is_not_released_whatever_its_times_say() {
     assert!(fs::read(&damaged).unwrap() == content);
 }
 
-/// What was read while somebody wrote never was in the file at one time; as an object it kept the file from being copied for ever.
+/// A file that is written to while it is copied never had the copied content. Such an object would
+/// prevent the file from ever being copied.
 #[test]
 fn no_object_is_made_of_a_file_that_is_written_to_while_it_is_copied() {
     let place = Place::new();
@@ -317,10 +319,10 @@ fn a_file_that_changed_since_the_scan_stays() {
     assert!(said.contains("another file has its name"), "{said}");
     assert!(said.contains("it is not there any more"), "{said}");
     assert!(written.exists() && replaced.exists());
-    // The catalogue does not know of it yet, the log does.
+    // The catalogue does not reflect it yet, the log does.
     let again = place.good(&["files", "policy", "plan", "--rules", &rules]);
     assert!(again.contains("delete 3 files"), "{again}");
-    // A file that is in the place of a deleted one is not replaced when that is taken back.
+    // Undo does not replace a file that now has the name of a deleted one.
     fs::write(root.join("2025/deep/crawl 7.open"), "by now").unwrap();
     let output = place.command(&["files", "undo", "1"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));

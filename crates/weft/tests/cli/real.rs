@@ -1,10 +1,10 @@
-//! Real crawls, as a user would load them.
+//! Real crawls, loaded as users do.
 
 use std::collections::BTreeMap;
 
 use crate::support::{Place, Run, json_lines};
 
-/// Records of each crawl, counted by another reader.
+/// Number of records of each crawl, according to another reader.
 const RECORDS: &[(&str, u64)] = &[
     ("blackbook.arc.gz", 300),
     ("blackbook.warc.gz", 822),

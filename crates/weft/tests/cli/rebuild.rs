@@ -1,4 +1,4 @@
-//! `weft rebuild`: a view that lost a row, and the search index, made anew.
+//! `weft rebuild`: restores a view that lost a row, and the search index.
 
 use weave::{Settings, Weave};
 
@@ -7,7 +7,7 @@ use crate::fixture;
 use crate::serve::Served;
 use crate::support::Place;
 
-/// An archive of the small web.
+/// Returns an archive of the small web.
 fn loaded() -> Place {
     let place = Place::new();
     place.write_old("web.warc", &fixture::small_web());
@@ -15,14 +15,14 @@ fn loaded() -> Place {
     place
 }
 
-/// Loses a row of a table of the index, as no program should.
+/// Deletes a row of an index table, to simulate damage.
 fn lose(place: &Place, table: &str) {
     let index = place.path("weft-archive/index");
     let weave = Weave::open(&index, None, Settings::default()).expect("the index");
     weave.lose_row(table).expect("a row");
 }
 
-/// What a search finds, without how long it took.
+/// Returns search results without the time taken.
 fn found(place: &Place) -> String {
     let said = place.good(&["search", "library"]);
     let (_, results) = said.split_once('\n').expect("a first line");
@@ -54,7 +54,8 @@ fn a_view_that_lost_a_row_is_as_before() {
     }
 }
 
-/// Killed at each durable step: the next command that opens the archive goes through with it.
+/// After a kill at each durable step, the next command that opens the archive completes the
+/// rebuild.
 #[test]
 fn a_rebuild_that_is_killed_goes_on_when_the_archive_is_opened() {
     for point in weave::REBUILDING_CRASH_POINTS {
@@ -67,7 +68,7 @@ fn a_rebuild_that_is_killed_goes_on_when_the_archive_is_opened() {
             .output()
             .expect("the program starts");
         assert_eq!(killed.status.code(), None, "{point}");
-        // It may say on standard error that it goes on.
+        // The command may report the resumption on standard error.
         assert_eq!(place.run(&["dump", "uris"]).stdout, expected["uris"], "{point}");
         assert_eq!(dumps(&place, "weft-archive", ""), expected, "{point}");
         place.good(&["verify"]);
@@ -143,7 +144,7 @@ fn what_others_are_made_from_is_refused_with_what_to_do() {
     assert_eq!(run.code, Some(2), "{run:?}");
     assert!(run.stderr.contains("no view `tops`"), "{run:?}");
     assert_eq!(place.run(&["rebuild"]).code, Some(2));
-    // A loss there does not spread to what is made from it.
+    // Damage in a source table does not spread to views built from it.
     lose(&place, "links");
     let before = place.good(&["dump", "uris"]);
     let run = place.run(&["rebuild", "uris"]);

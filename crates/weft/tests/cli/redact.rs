@@ -1,15 +1,15 @@
-//! `weft redact`: a copy of a file has all but what is taken down.
+//! `weft redact`: the copy of a file omits only the records that are taken down.
 
 use crate::fixture::{self, record};
 use crate::support::Place;
 use crate::takedown::files_with;
 
-/// A word that is nowhere else.
+/// A unique word.
 const WORD: &str = "zq7xkvwplantedj4m9";
 
 const GONE: &str = "http://news.example/story";
 
-/// A page with the word, the request for it, and what was noted of it.
+/// A page with the word, its request, and a metadata record about it.
 fn planted() -> Vec<u8> {
     let date = ("WARC-Date", "2019-05-05T05:05:05Z");
     let target = ("WARC-Target-URI", GONE);
@@ -18,7 +18,7 @@ fn planted() -> Vec<u8> {
     let request = format!("GET /story HTTP/1.1\r\nCookie: {WORD}\r\n\r\n");
     let http_request = ("Content-Type", "application/http; msgtype=request");
     let note = format!("outlink: {WORD}");
-    // This one names no URL, only the record.
+    // This record names the other record instead of a URL.
     let about = ("WARC-Concurrent-To", "<urn:uuid:response>");
     [
         record("response", &[target, date, http], page.as_bytes()),
@@ -28,7 +28,7 @@ fn planted() -> Vec<u8> {
     .concat()
 }
 
-/// An archive that has a file with pages and the planted one between them, which is taken down.
+/// Returns an archive of one file with several pages, of which the planted one is taken down.
 fn taken_down() -> Place {
     let place = Place::new();
     let file = [fixture::small_web(), planted(), fixture::other_web()].concat();
@@ -48,11 +48,11 @@ fn a_copy_has_all_but_what_is_taken_down() {
     );
     let copy = std::fs::read(place.path("copy.warc")).expect("the copy");
     assert!(copy == [fixture::small_web(), fixture::other_web()].concat());
-    // The input is as it was.
+    // The input is unchanged.
     let input = std::fs::read(place.path("web.warc")).expect("the input");
     assert!(input == [fixture::small_web(), planted(), fixture::other_web()].concat());
 
-    // Loaded by itself: everything else is there, and nothing of the word in any file.
+    // Loaded separately, the copy has everything else, and no file contains the word.
     place.write_old("copy.warc", &copy);
     place.good(&["--archive", "fresh", "load", "copy.warc", "--facts-text"]);
     assert_eq!(place.json(&["--archive", "fresh", "status"])["captures"], 6);
@@ -126,7 +126,7 @@ fn nothing_is_written_over_a_file_but_by_force_and_never_over_the_input() {
 #[test]
 fn files_that_were_never_loaded_go_by_the_register() {
     let place = taken_down();
-    // The same page, in a compressed file of another crawl.
+    // The same page in a file of another crawl.
     let date = "2021-01-01T00:00:00Z";
     let again = fixture::warc(&[
         ("https://www.news.example/story", date, WORD),
@@ -144,7 +144,7 @@ fn files_that_were_never_loaded_go_by_the_register() {
             .iter()
             .all(|path| !path.ends_with("out.warc"))
     );
-    // A label is known of a file that is loaded, and given for others.
+    // The collection is known for loaded files, and given by flag for others.
     place.good(&["forget", "--collection", "secret"]);
     assert_eq!(
         place.json(&["redact", "new.warc", "a.warc"])["records_selected"],
@@ -155,7 +155,7 @@ fn files_that_were_never_loaded_go_by_the_register() {
         (&done["records_selected"], &done["records_kept"]),
         (&2.into(), &1.into())
     );
-    // An undone takedown counts no more.
+    // An undone takedown has no effect.
     place.good(&["forget", "--undo", "1"]);
     assert_eq!(
         place.json(&["redact", "new.warc", "c.warc"])["records_selected"],
@@ -203,7 +203,8 @@ fn real_files_are_redacted_compressed_as_they_are() {
         );
         let copy = std::fs::metadata(place.path(name)).expect("the copy").len();
         assert_eq!(copy, count("kept_bytes"));
-        // Another archive with the same takedown has nothing to keep out of it, and all else.
+        // Another archive with the same takedown finds nothing to exclude in the copy, and
+        // everything else in it.
         place.good(&["--archive", "fresh", "load", name]);
         let status = |archive: &str| place.json(&["--archive", archive, "status"]);
         assert_eq!(
@@ -216,7 +217,7 @@ fn real_files_are_redacted_compressed_as_they_are() {
     }
 }
 
-/// A file as several crawlers write it: pages, and what they derive from each.
+/// A file as several crawlers write it: pages, and records derived from each.
 #[test]
 fn nothing_that_crawlers_derive_from_a_page_is_in_the_copy() {
     let Some(data) = apart::shared_data() else {
@@ -234,7 +235,7 @@ fn nothing_that_crawlers_derive_from_a_page_is_in_the_copy() {
     let holding = crate::decoded::gzip_members(&place.path("copy.warc.gz"));
     let text = String::from_utf8_lossy(&holding);
     assert!(text.contains("http://keep.example/"), "{text}");
-    // A capture of another URL says that it repeats one: it is a page of its own, and is counted.
+    // A capture of another URL claims to repeat the page. It is a separate page, so it stays.
     let planted: Vec<&str> = text.lines().filter(|line| line.contains("PLANTED")).collect();
     assert_eq!(planted, ["X: PLANTEDqqrevisit"], "{text}");
 

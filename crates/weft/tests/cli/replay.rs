@@ -1,4 +1,4 @@
-//! Archived pages as they were, from the flags to the page.
+//! Replay of archived pages, from the flags to the page.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use crate::support::Place;
 
 const PAGE: &str = "/replay/http://www.library.example/";
 
-/// The answer of the replay origin that `served` names.
+/// Requests a path from the replay origin that `served` announced.
 fn replayed(served: &mut Served, path: &str) -> String {
     let origin = served.said["replay"].as_str().expect("a replay origin");
     let address = origin
@@ -49,7 +49,7 @@ fn archived_pages_are_shown_on_an_origin_of_their_own() {
         page.contains("memento-datetime: ") && page.contains("/static/replay.js"),
         "{page}"
     );
-    // No answer of the archive is there, and none of its pages.
+    // The replay origin serves neither the API nor pages of the archive.
     for path in ["/", "/api/v1/status", "/cdx?url=library.example", "/metrics"] {
         let answer = replayed(&mut served, path);
         assert!(answer.starts_with("HTTP/1.0 404 "), "{path}: {answer}");
@@ -59,7 +59,8 @@ fn archived_pages_are_shown_on_an_origin_of_their_own() {
     assert!(bar.contains(&format!("src=\"{origin}replay/~")), "{bar}");
 }
 
-/// A capture that only an index tells of is listed wherever captures are; its content is asked for in words.
+/// A capture known only from an index is listed with all captures; a request for its content names
+/// the missing file.
 #[test]
 fn what_only_an_index_tells_of_is_listed_and_says_which_file_to_load() {
     let place = Place::new();
@@ -93,7 +94,8 @@ fn what_only_an_index_tells_of_is_listed_and_says_which_file_to_load() {
     assert!(page.contains("offset 7 of gone.warc.gz"), "{page}");
 }
 
-/// What people may not see is not replayed: with rules, the replay origin shows what the public sees.
+/// Hidden pages are not replayed: with access rules, the replay origin shows what the public may
+/// see.
 #[test]
 fn what_rules_hide_is_not_replayed() {
     let place = loaded();
@@ -143,7 +145,7 @@ fn the_replay_origin_goes_by_its_flags() {
     drop(served);
     let wrong = place.run(&["serve", "--replay-url", "https://a.example/path"]);
     assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
-    // A port that was asked for must be free; of the default one any will do.
+    // An explicitly requested port must be free; the default may be any port.
     let held = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let taken = held.local_addr().expect("an address").to_string();
     let run = place.run(&["serve", "--listen", "127.0.0.1:0", "--replay-listen", &taken]);
@@ -152,7 +154,7 @@ fn the_replay_origin_goes_by_its_flags() {
     assert!(run.stderr.contains(&taken), "{}", run.stderr);
 }
 
-/// A proxy may have an address of IPv6, whose colons are not before a port.
+/// A proxy may have an IPv6 address, whose colons do not separate a port.
 #[test]
 fn a_proxy_at_an_address_of_ipv6_reaches_the_replay_origin() {
     let place = loaded();
@@ -173,7 +175,7 @@ fn a_proxy_at_an_address_of_ipv6_reaches_the_replay_origin() {
     assert_eq!(served.stop(), Some(0));
 }
 
-/// A response of any type.
+/// Returns a response of any media type.
 pub(crate) fn response(url: &str, time: &str, media: &str, body: &str) -> Vec<u8> {
     let headers = [
         ("WARC-Target-URI", url),
@@ -184,7 +186,8 @@ pub(crate) fn response(url: &str, time: &str, media: &str, body: &str) -> Vec<u8
     fixture::record("response", &headers, block.as_bytes())
 }
 
-/// A page with a style that imports another, a script under a number against caches, a frame, and pictures, one of them missing.
+/// Loads a page with a stylesheet that imports another, a script with a cache-busting number, a
+/// frame, and images, one of them missing.
 pub(crate) fn page_with_parts() -> Place {
     let place = Place::new();
     let page = "<link rel=stylesheet href=/s.css><script src='/x.js?_=17'></script><img src=/there.png><img src=/gone.png>\
@@ -248,7 +251,8 @@ fn missing_parts_of_a_page_are_listed() {
     assert!(run.stderr.contains("http://b.example/"), "{}", run.stderr);
 }
 
-/// What differs only in what does not matter stands in, and says by which rule; nothing else does.
+/// A capture substitutes for an address that differs only in irrelevant parts, and the answer names
+/// the rule.
 #[test]
 fn a_capture_stands_in_for_an_address_that_differs_in_what_does_not_matter() {
     let place = page_with_parts();
@@ -274,7 +278,8 @@ fn a_capture_stands_in_for_an_address_that_differs_in_what_does_not_matter() {
         "/replay/20200101000003mp_/http://a.example/frame?q=2",
     );
     assert!(other.starts_with("HTTP/1.0 404 "), "{other}");
-    // The page around it leads on to what was captured, and Memento names captures of the very URL alone.
+    // The surrounding page redirects to the actual capture, while Memento names only captures of
+    // exactly this URL.
     let bar = served.get("/replay/20200101000004/http://a.example/frame?utm_source=x");
     assert!(
         bar.contains("location: /replay/20200101000004/http://a.example/frame\r\n"),

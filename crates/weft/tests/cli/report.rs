@@ -1,11 +1,11 @@
-//! `weft report`: what was crawled, in figures that add up.
+//! `weft report`: crawl statistics that add up.
 
 use expect_test::expect;
 
 use crate::fixture::{record, small_web};
 use crate::support::Place;
 
-/// [`small_web`], a page that was fetched again unchanged and stored again, and two that failed.
+/// Loads [`small_web`], a page fetched and stored again unchanged, and two failed ones.
 fn loaded() -> Place {
     let place = Place::new();
     place.write("web.warc", &small_web());

@@ -1,11 +1,11 @@
-//! Exports with the records of requests and metadata that belong to captures.
+//! Exports that include the request and metadata records of captures.
 
 use std::fs;
 
 use crate::fixture;
 use crate::support::Place;
 
-/// A record with this id.
+/// Returns a record with this id.
 fn record(kind: &str, id: &str, url: &str, to: &[(&str, &str)]) -> Vec<u8> {
     let mut headers = vec![("WARC-Target-URI", url), ("WARC-Date", "2020-01-01T00:00:00Z")];
     headers.extend(to);
@@ -24,7 +24,7 @@ fn record(kind: &str, id: &str, url: &str, to: &[(&str, &str)]) -> Vec<u8> {
     bytes.replace(&format!("<urn:uuid:{kind}>"), id).into_bytes()
 }
 
-/// Ids of the records in a gzipped file, in order, but for the one that says what the file is.
+/// Returns the ids of the records in a gzipped file, in order, without the leading warcinfo record.
 fn ids(bytes: &[u8]) -> Vec<String> {
     let text = std::io::read_to_string(flate2::read::MultiGzDecoder::new(bytes)).expect("gzip");
     let ids = text
@@ -36,7 +36,8 @@ fn ids(bytes: &[u8]) -> Vec<String> {
 const A: &str = "http://a.example/";
 const B: &str = "http://b.example/";
 
-/// What writers do: one has requests first, and responses that name them; one has them behind, with metadata.
+/// Two orders used by crawlers: requests first, named by the responses; and requests after the
+/// responses, with metadata.
 fn crawl() -> Vec<u8> {
     let concurrent = |id| ("WARC-Concurrent-To", id);
     [
@@ -46,7 +47,7 @@ fn crawl() -> Vec<u8> {
         record("response", "<r2>", B, &[]),
         record("request", "<q2>", B, &[concurrent("<r2>")]),
         record("metadata", "<m2>", B, &[("WARC-Refers-To", "<r2>")]),
-        // Of another URL, and of nothing that is there.
+        // Records about another URL, or about a missing record.
         record("metadata", "<m3>", "http://c.example/", &[concurrent("<r2>")]),
         record("request", "<q4>", A, &[concurrent("<r4>")]),
         record("response", "<r5>", &format!("{A}more"), &[]),
@@ -79,7 +80,7 @@ fn requests_and_metadata_come_along_if_asked_for() {
     let place = Place::new();
     let crawl = crawl();
     place.write_old("crawl.warc", &crawl);
-    // The same with a member for each record, whose boundaries are known to nobody before they are read.
+    // The same with one member per record, whose boundaries are only found by reading.
     place.good(&["warc", "recompress", "crawl.warc", "-o", "crawl.warc.gz"]);
     for (input, archive) in [("crawl.warc", "plain"), ("crawl.warc.gz", "gzip")] {
         place.good(&["load", input, "--archive", archive]);
@@ -129,8 +130,7 @@ fn requests_and_metadata_come_along_if_asked_for() {
     assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
 }
 
-/// What is taken down, or hidden, brings none of its records.
-/// An export has all requests behind all captures, far from their own.
+/// An export puts all requests after all captures, far from their own.
 #[test]
 fn what_was_exported_with_requests_is_exported_so_again() {
     let place = Place::new();
@@ -208,7 +208,7 @@ fn what_another_command_is_writing_is_not_overwritten() {
         );
         assert_eq!(fs::read(place.path(&part)).expect("it is there"), b"another's");
         drop(another);
-        // What a command left that was killed is in nobody's way.
+        // The leftover of a killed command is overwritten.
         place.good(&["export", form, file]);
         assert!(!place.path(&part).exists());
         let made = fs::read(place.path(file)).expect("a file");

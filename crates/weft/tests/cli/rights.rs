@@ -1,4 +1,4 @@
-//! `weft rights` and `--as`: rules on the command line, and what they change in answers.
+//! `weft rights` and `--as`: access rules on the command line, and their effect on answers.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -63,7 +63,8 @@ fn a_rule_holds_for_the_next_question_of_those_it_is_for() {
     assert_eq!(total(&place, "site:museum.example", Some("")), all);
 }
 
-/// The story: `--domain www.x` opened all of `x`. What a rule comes to is told, and `www.` is never dropped without a word.
+/// Scenario: `--domain www.x` would open all of `x`. The command reports the rule's effect and
+/// never drops `www.` silently.
 #[test]
 fn a_rule_says_what_it_comes_to_and_www_is_refused() {
     let place = Place::new();
@@ -122,7 +123,8 @@ fn a_rule_says_what_it_comes_to_and_www_is_refused() {
     assert!(run.stderr.contains("note: www.x.org and x.org"), "{run:?}");
 }
 
-/// A range of keys goes on behind a single hidden key, and reaches a single one that is seen, in both directions.
+/// A key range continues after a single hidden key, and includes a single visible key, in both
+/// directions.
 #[test]
 fn captures_around_a_rule_of_one_url_are_listed() {
     let place = Place::new();
@@ -189,7 +191,7 @@ fn a_test_says_which_rule_decides() {
         run.stdout.contains("seen") && run.stdout.contains("the archive is public"),
         "{run:?}"
     );
-    // Of a URL that is not captured, one as the flags say.
+    // For a URL without captures, a hypothetical capture described by the flags is tested.
     let run = place.run(&[
         "rights",
         "test",
@@ -259,7 +261,8 @@ fn wrong_rules_are_refused_before_they_are_written() {
     assert!(run.stderr.contains("is no archive"), "{run:?}");
 }
 
-/// Somebody's editor leaves half a file: nobody but the owner sees anything, and it is said where it breaks.
+/// An editor leaves a truncated file: only the owner sees anything, and the message gives the
+/// position of the error.
 #[test]
 fn a_broken_file_closes_the_archive_and_is_named() {
     let place = loaded();
@@ -317,24 +320,27 @@ fn a_token_is_shown_once_and_its_hash_kept() {
     assert_eq!(again.code, Some(1), "{again:?}");
 }
 
-/// The two states of a changing rule, as many answers of `weft serve` show it.
+/// The two states of a rule that is repeatedly changed, observed through many answers of `weft
+/// serve`.
 struct Changing {
-    /// Changes that were begun and that were done.
+    /// Number of changes begun and done.
     begun: AtomicU64,
     done: AtomicU64,
-    /// Answers that were asked for and given between two changes, with the rule and without it.
+    /// Number of checked answers that lie entirely between two changes, without the rule and with
+    /// it.
     checked: [AtomicU64; 2],
 }
 
 impl Changing {
-    /// Asks again and again until the changes are over; `hidden` says of an answer whether the rule held.
+    /// Sends requests until all changes are done. `hidden` returns whether an answer reflects the
+    /// rule.
     fn ask(&self, served: &Served, path: &str, changes: u64, hidden: &dyn Fn(&str) -> bool) {
         while self.done.load(Ordering::SeqCst) < changes {
             let before = self.done.load(Ordering::SeqCst);
             let answer = served.get(path);
             let after = self.begun.load(Ordering::SeqCst);
             assert!(answer.starts_with("HTTP/1."), "{answer}");
-            // What was asked while a rule was being written may be answered either way.
+            // A request that overlaps a change may see either state.
             if before == after {
                 let is_ruled = before % 2 == 1;
                 assert_eq!(
@@ -348,7 +354,8 @@ impl Changing {
     }
 }
 
-/// While others ask, and while an input is loaded: what is asked after `weft rights` has ended is answered by the new rules.
+/// Under concurrent requests and a running load, every request that starts after `weft rights` has
+/// ended sees the new rules.
 #[test]
 fn a_rule_changed_under_load_holds_for_every_question_that_begins_after() {
     const CHANGES: u64 = 24;
@@ -394,7 +401,7 @@ fn a_rule_changed_under_load_holds_for_every_question_that_begins_after() {
                 _ => place.good(&["rights", "rm", "1"]),
             };
             changing.done.store(change, Ordering::SeqCst);
-            // Some answers are checked under each rule, however slow the machine is.
+            // Check some answers under each rule, even on a slow machine.
             let checked = &changing.checked[usize::from(change % 2 == 1)];
             let (begun, enough) = (Instant::now(), checked.load(Ordering::SeqCst) + 4);
             while checked.load(Ordering::SeqCst) < enough && begun.elapsed() < Duration::from_secs(30) {

@@ -1,4 +1,4 @@
-//! Inputs on an S3 store: our own face, asked as any client asks any store.
+//! Inputs in an S3 store: our own face, used like any store.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -16,7 +16,7 @@ use crate::fixture;
 use crate::serve::Served;
 use crate::support::{Place, Run, json_lines};
 
-/// A store of two volumes, and its face.
+/// A store with two volumes and its face.
 pub(crate) struct Face {
     runtime: Runtime,
     node: RunningNode,
@@ -29,7 +29,7 @@ impl Face {
         Face::start_with(place, None)
     }
 
-    /// With TLS if there are files for it.
+    /// Starts the face, with TLS if certificate files are given.
     pub(crate) fn start_with(place: &Place, tls: Option<s3::TlsFiles>) -> Face {
         let runtime = Runtime::new().expect("threads");
         let volumes = ["v1", "v2"].map(|name| VolumeSettings::at(place.path(name)));
@@ -46,7 +46,7 @@ impl Face {
             let face = s3::serve(face, node.store()).await.expect("a face");
             (node, face)
         });
-        // The name that certificates of tests have.
+        // The host name in the test certificates.
         let endpoint = format!("{scheme}://localhost:{}", face.address().port());
         Face {
             runtime,
@@ -74,7 +74,7 @@ impl Face {
             .expect("a delete");
     }
 
-    /// The program with the keys of the face, or without.
+    /// Runs the program with or without the keys of the face.
     pub(crate) fn run(&self, place: &Place, keys: bool, arguments: &[&str]) -> Run {
         let mut command = self.command(place, arguments);
         if !keys {
@@ -85,7 +85,7 @@ impl Face {
         Run::of(command.output().expect("the program starts"))
     }
 
-    /// The program with the address and the keys of the face in its environment.
+    /// Returns the program with the address and keys of the face in its environment.
     pub(crate) fn command(&self, place: &Place, arguments: &[&str]) -> Command {
         let mut command = place.command(arguments);
         let [endpoint, id, secret] = self.access();
@@ -96,13 +96,13 @@ impl Face {
         command
     }
 
-    /// Address, key and secret.
+    /// Returns the address, the key id and the secret.
     pub(crate) fn access(&self) -> [String; 3] {
         let pair = self.face.new_key().expect("a new key");
         [self.endpoint.clone(), pair.id.clone(), pair.secret.clone()]
     }
 
-    /// Bytes of content that it sent in answer to an operation.
+    /// Returns the number of content bytes sent for an operation.
     pub(crate) fn sent_bytes(&self, operation: &str) -> u64 {
         let counts = self.face.requests().counts();
         let of_operation = counts.into_iter().filter(|count| count.operation == operation);
@@ -171,7 +171,7 @@ fn our_own_face_gives_what_files_give() {
         &["inspect", "--summary", "s3://crawls/2014/web.warc"],
     );
     assert_eq!(inspected.code, Some(0), "{}", inspected.stderr);
-    // Without keys, and where nothing is.
+    // Without keys, and at a missing address.
     let refused = face.run(
         &place,
         false,
@@ -198,7 +198,7 @@ fn our_own_face_gives_what_files_give() {
     face.end();
 }
 
-/// The status of a request with this `Host`, and further lines of its head.
+/// Sends a request with this `Host` and additional header lines. Returns the status code.
 fn status(address: &str, host: &str, more: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("connect");
     write!(
@@ -211,7 +211,7 @@ fn status(address: &str, host: &str, more: &str) -> String {
     answer.get(9..12).unwrap_or_default().to_owned()
 }
 
-/// Waits until a file has so many lines, and gives what is in it.
+/// Waits until a file has `count` lines, and returns them.
 fn lines(path: &Path, count: usize) -> Vec<serde_json::Value> {
     loop {
         let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -268,18 +268,19 @@ fn flags_say_who_may_ask_and_where_it_is_logged() {
             (Some(400), Some("InvalidRequest"))
         ]
     );
-    // As logrotate does it.
+    // Like logrotate.
     let rotated = place.path("access.log.1");
     std::fs::rename(&log, &rotated).expect("rename");
     served.signal("HUP");
     assert_eq!(status(&address, "localhost", ""), "403");
-    // The signal may come after the line: then that is the last one of the old file.
+    // The signal may be handled after the request is logged, in which case its line goes to the old
+    // file.
     while !log.exists() {
         assert_eq!(status(&address, "localhost", ""), "403");
     }
     assert!(!lines(&log, 1).is_empty() && lines(&rotated, 3).len() >= 3);
     let held = [(); 2].map(|()| TcpStream::connect(&address).expect("connect"));
-    // Both were let in before a third can be.
+    // Both connections were accepted before the third.
     let mut third = TcpStream::connect(&address).expect("connect");
     let mut rest = Vec::new();
     let _ = third.read_to_end(&mut rest);

@@ -11,7 +11,7 @@ use crate::fixture;
 use crate::serve::Served;
 use crate::support::Place;
 
-/// A page that changed, twice the same text under two addresses, and another site.
+/// Loads a page that changed, the same text under two URLs, and another site.
 pub(crate) fn loaded() -> Place {
     let place = Place::new();
     let pages = [
@@ -110,7 +110,7 @@ fn results_are_grouped_and_counted() {
         text.contains("2010 1 (1000.0 of 1,000)") && text.contains("2013 2 (1000.0 of 1,000)"),
         "{text}"
     );
-    // The next page is of the same list.
+    // The command for the next page repeats the flags.
     let text = place.good(&[
         "search",
         "kestrel",
@@ -136,7 +136,7 @@ fn matches_are_shown_in_context() {
     ]);
     assert!(text.starts_with("4 pages in "), "{text}");
     let lines: Vec<&str> = text.lines().filter(|line| line.contains("kestrel")).collect();
-    // One below the other.
+    // The matches are aligned.
     assert_eq!(
         lines,
         [
@@ -242,7 +242,7 @@ fn matches_of_each_year_are_counted_beside_all_that_there_are() {
          2013        2   2    1000.0\n\
          2014        0   1       0.0\n"
     );
-    // None has both words: pages with one are not counted.
+    // No page has both words, and pages with only one are not counted.
     let found = place.json(&["search", "osprey", "heron", "--trends"]);
     assert_eq!(found["rows"][0]["total"], 0);
     let five = [
@@ -270,7 +270,7 @@ fn words_are_completed() {
     }
 }
 
-/// Lines of a pipe, as they come.
+/// Returns the lines of a pipe as they arrive.
 fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
@@ -280,7 +280,7 @@ fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
     receiver
 }
 
-/// The next line, within a minute.
+/// Returns the next line, within a minute.
 #[track_caller]
 fn next(lines: &Receiver<String>) -> String {
     lines.recv_timeout(Duration::from_secs(60)).expect("a line")
@@ -305,7 +305,7 @@ impl Watching {
         }
     }
 
-    /// Ends it with Ctrl-C: cleanly, and with nothing more to say.
+    /// Stops the watch with Ctrl-C: it exits cleanly without further output.
     fn end(mut self) {
         let status = Command::new("kill")
             .args(["-INT", &self.child.id().to_string()])
@@ -317,7 +317,7 @@ impl Watching {
     }
 }
 
-/// What is loaded while somebody watches: a match, a page that is none, and one that was there before.
+/// Loads more while a watch runs: a match, a page that does not match, and a known page.
 fn load_more(place: &Place, name: &str) {
     let address = format!("http://new.example/{name}");
     let pages = [
@@ -346,7 +346,7 @@ fn load_more(place: &Place, name: &str) {
 #[test]
 fn a_watch_tells_of_new_captures_alone_and_ends_cleanly() {
     let place = loaded();
-    // By itself: the load goes through the process that watches.
+    // Without a server the load goes through the watching process.
     let watching = Watching::start(&place, &["search", "kestrel", "--watch", "--json"]);
     load_more(&place, "one");
     let hit: Value = serde_json::from_str(&next(&watching.out)).unwrap();
@@ -373,7 +373,7 @@ fn a_watch_beside_a_server_tells_as_well() {
     let told: Vec<String> = (0..3).map(|_| next(&watching.out)).collect();
     assert_eq!(told[..2], ["", "New"], "{told:?}");
     assert!(told[2].contains("http://new.example/one"), "{told:?}");
-    // The rest of the result.
+    // The remaining lines of the result.
     next(&watching.out);
     next(&watching.out);
     watching.end();

@@ -1,4 +1,4 @@
-//! `weft serve`: browsers over HTTP, other commands over the socket, and an orderly end.
+//! `weft serve`: browsers over HTTP, other commands over the socket, and a clean shutdown.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use crate::support::{Place, start};
 pub(crate) struct Served {
     child: Child,
     pub(crate) address: String,
-    /// What it said first.
+    /// Its announcement.
     pub(crate) said: Value,
 }
 
@@ -22,12 +22,12 @@ impl Served {
         Served::start_with(place, &["serve", "--create", "--listen", "127.0.0.1:0"])
     }
 
-    /// Starts a command that says in JSON where it listens.
+    /// Starts a command that announces its address in JSON.
     pub(crate) fn start_with(place: &Place, arguments: &[&str]) -> Served {
         Served::start_command(place.command(arguments))
     }
 
-    /// Starts a command that says in JSON where it listens, with an environment of its own.
+    /// Starts a prepared command that announces its address in JSON.
     pub(crate) fn start_command(mut command: Command) -> Served {
         let mut child = start(command.arg("--json"));
         let mut line = String::new();
@@ -53,7 +53,7 @@ impl Served {
         self.child.id().to_string()
     }
 
-    /// Sends it a signal.
+    /// Sends a signal.
     pub(crate) fn signal(&self, name: &str) {
         let told = Command::new("kill")
             .args([&format!("-{name}"), &self.pid()])
@@ -62,7 +62,7 @@ impl Served {
         assert!(told.success());
     }
 
-    /// All that it said on standard error, once it has ended.
+    /// Returns the standard error of the ended process.
     pub(crate) fn stderr(&mut self) -> String {
         let mut said = String::new();
         let stderr = self.child.stderr.take().expect("a pipe");
@@ -70,7 +70,7 @@ impl Served {
         said
     }
 
-    /// Ends it as a service manager does; gives its exit code.
+    /// Stops it as a service manager does, and returns the exit code.
     pub(crate) fn stop(&mut self) -> Option<i32> {
         self.signal("TERM");
         self.child.wait().expect("it ends").code()
@@ -79,7 +79,7 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // Ended already unless the test failed.
+        // It has already ended unless the test failed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -176,7 +176,7 @@ fn an_archive_that_is_not_there_is_not_made_by_a_mistyped_name() {
     }
 }
 
-/// Every file below a folder with its content.
+/// Returns every file below a folder with its content.
 #[cfg(unix)]
 fn content(folder: &std::path::Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
     let mut files = std::collections::BTreeMap::new();
@@ -209,12 +209,12 @@ fn a_read_only_archive_is_served_and_asked_without_a_change_to_it() {
     let before = content(&archive);
     let mut served = Served::start_with(&place, &["serve", "--read-only", "--listen", "127.0.0.1:0"]);
     assert!(served.get("/search?q=maps").contains("museum.example"));
-    // Several may read at once, and who would own is told.
+    // Several processes may read at once, and one that needs ownership gets an error.
     let read_only = |arguments: &[&str]| place.good(&[arguments, &["--read-only"]].concat());
     assert_eq!(asked.map(read_only), expected);
     let refused = place.run(&["load", "web.warc", "--read-only"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
-    // Without a flag as well; what would change it says who is in the way.
+    // The same without the flag; commands that write report the process that holds the archive.
     assert_eq!(asked.map(|arguments| place.good(arguments)), expected);
     for arguments in [&["load", "web.warc"], &["forget", "--failed"]] {
         let refused = place.run(arguments);
@@ -229,7 +229,7 @@ fn a_read_only_archive_is_served_and_asked_without_a_change_to_it() {
     assert_eq!(served.stop(), Some(0));
     assert!(content(&archive) == before, "nothing in the archive has changed");
     assert_eq!(place.run(&["verify", "--read-only"]).code, Some(0));
-    // What cannot be written to is found out.
+    // A directory that cannot be written is detected.
     let Some(mount) = ReadOnly::mount(&archive) else {
         return;
     };
@@ -246,13 +246,13 @@ fn a_read_only_archive_is_served_and_asked_without_a_change_to_it() {
     assert!(content(&archive) == before, "nothing in the archive has changed");
 }
 
-/// A folder mounted read-only on itself until this is dropped.
+/// A folder bind-mounted read-only onto itself until dropped.
 #[cfg(unix)]
 struct ReadOnly(std::path::PathBuf);
 
 #[cfg(unix)]
 impl ReadOnly {
-    /// `None`, and a visible line, where mounting is not allowed.
+    /// Returns `None` and prints a line if mounting is not permitted.
     fn mount(folder: &std::path::Path) -> Option<ReadOnly> {
         let mount = |arguments: &[&str]| {
             let mounted = Command::new("mount").args(arguments).arg(folder).output();
@@ -292,13 +292,14 @@ fn a_port_that_is_taken_is_told() {
     assert!(run.stderr.contains(&served.address), "{}", run.stderr);
 }
 
-/// Status of an answer, and what follows its head.
+/// Returns the status and the body of an answer.
 fn parts(answer: &str) -> (&str, &str) {
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
     (head.split(' ').nth(1).expect("a status"), body)
 }
 
-/// A page has the catalogue of files open for a moment, a scan as long as it runs: neither makes the other fail.
+/// A page opens the catalogue of files briefly, a scan for its whole duration: neither must make
+/// the other fail.
 #[test]
 fn files_are_scanned_while_their_pages_are_read() {
     let place = Place::new();
@@ -329,13 +330,13 @@ fn files_are_scanned_while_their_pages_are_read() {
                 .all(|status| ["200", "404", "503"].contains(&&**status)),
             "{statuses:?}"
         );
-        // What everybody is given without another look is older by then.
+        // Longer than the lifetime of cached answers.
         std::thread::sleep(std::time::Duration::from_millis(1_100));
         let answer = served.get("/api/v1/files");
         let (status, body) = parts(&answer);
         assert_eq!(status, "200", "{answer}");
         let answer: Value = serde_json::from_str(body).expect("JSON");
-        // With the tree itself and its directories.
+        // Includes the tree itself and its directories.
         assert_eq!(answer["total"]["entries"], 3_000 + 40 + 1 + round + 1);
         assert_eq!(answer["total"]["files"], 3_000 + round + 1);
         let told = place.json(&["files", "status"]);

@@ -1,4 +1,4 @@
-//! `weft serve --policies`: policies that are due run by themselves, beside what people run by hand.
+//! `weft serve --policies`: runs due policies, alongside manual runs.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -40,11 +40,11 @@ fn catalogued(place: &Place) {
     place.good(&["files", "scan", "tree"]);
 }
 
-/// Runs of the log, by policy, with their state and how many files were done.
+/// Returns the runs of the log as policy, state and number of files done.
 fn log(place: &Place) -> Vec<(String, String, u64)> {
     let end = Instant::now() + Duration::from_secs(60);
     let mut run = place.run(&["files", "policy", "log", "--json"]);
-    // A run has the catalogue for as long as it takes.
+    // A run holds the catalogue for its whole duration.
     while run.stderr.contains("in use by another process") && Instant::now() < end {
         run = place.run(&["files", "policy", "log", "--json"]);
     }
@@ -72,7 +72,8 @@ fn policies_that_are_due_run_by_themselves_and_others_by_hand_beside_them() {
         std::thread::sleep(Duration::from_millis(200));
     }
     let row = |name: &str, done| (name.to_owned(), "done".to_owned(), done);
-    // What is used is less than the trigger says, and without a trigger a policy runs when it is named.
+    // The disk is below the trigger's threshold, and a policy without a trigger runs only when
+    // named.
     assert_eq!(log(&place), [row("leftovers", 3), row("copies", 3)]);
     let left = |kind: &str| {
         (0..3)

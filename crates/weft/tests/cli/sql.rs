@@ -1,10 +1,10 @@
-//! `weft sql` runs the program beside it.
+//! `weft sql` runs the program next to it.
 
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::support::Place;
 
-/// The program in a folder of its own, with nothing on the path.
+/// Runs the program from a separate folder, with an empty `PATH`.
 fn alone(place: &Place, arguments: &[&str]) -> std::process::Output {
     let program = place.path("bin/weft");
     if !program.exists() {

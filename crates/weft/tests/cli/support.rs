@@ -1,4 +1,4 @@
-//! Starts the program in a fresh folder of its own.
+//! Runs the program in a fresh folder per test.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -21,7 +21,7 @@ pub(crate) const VIEWS: [&str; 9] = [
     "quarantine",
 ];
 
-/// A folder to work in, with no archive in it yet.
+/// A fresh working folder without an archive.
 pub(crate) struct Place {
     dir: TempDir,
 }
@@ -52,12 +52,12 @@ impl Place {
         path
     }
 
-    /// A file written long ago: nobody can take it for one that is still being written.
+    /// Writes a file with an old time, so that it does not look like one still being written.
     pub(crate) fn write_old(&self, name: &str, bytes: &[u8]) {
         self.write_at(name, bytes, UNIX_EPOCH + Duration::from_secs(1_000_000_000));
     }
 
-    /// A file last changed at a certain time.
+    /// Writes a file with this modification time.
     pub(crate) fn write_at(&self, name: &str, bytes: &[u8], time: SystemTime) {
         let path = self.write(name, bytes);
         let file = std::fs::File::options()
@@ -67,7 +67,7 @@ impl Place {
         file.set_modified(time).expect("set its time");
     }
 
-    /// The program, standing in this folder, without settings of the surroundings.
+    /// Returns the program, run in this folder, without the user's settings.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = apart::command(env!("CARGO_BIN_EXE_weft"), self.dir.path());
         command
@@ -85,7 +85,8 @@ impl Place {
         start(&mut self.command(arguments))
     }
 
-    /// Standard output of a command that must end with code 0 and say nothing on standard error.
+    /// Returns the standard output of a command that must end with code 0 and an empty standard
+    /// error.
     pub(crate) fn good(&self, arguments: &[&str]) -> String {
         let run = self.run(arguments);
         assert_eq!(
@@ -98,7 +99,7 @@ impl Place {
         run.stdout
     }
 
-    /// One JSON object from `--json`.
+    /// Returns the single JSON object that `--json` prints.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let arguments: Vec<&str> = arguments.iter().copied().chain(["--json"]).collect();
         let lines = json_lines(&self.run(&arguments).stdout);
@@ -106,20 +107,20 @@ impl Place {
         lines.into_iter().next().expect("one line")
     }
 
-    /// `text` without what differs from run to run, and with plain line ends: golden texts hold no others.
+    /// Returns `text` without run-dependent parts and with plain line ends, for golden texts.
     pub(crate) fn stable(&self, text: &str) -> String {
         let place = self.dir.path().display().to_string();
         text.replace(&place, "PLACE").replace("\r\n", "\n")
     }
 
-    /// Runs a command and compares `exit code, stdout, stderr` with a golden text.
+    /// Runs a command and compares its exit code, stdout and stderr with a golden text.
     pub(crate) fn check(&self, arguments: &[&str], expected: &Expect) {
         let run = self.run(arguments);
         expected.assert_eq(&self.stable(&run.text()));
     }
 }
 
-/// What was said, without the lines of progress that a load of more than ten seconds prints.
+/// Removes the progress lines that a load of more than ten seconds prints.
 fn without_progress(said: &str) -> String {
     let is_progress = |line: &&str| {
         let seconds = line.split_once(" s  ").map_or("", |(seconds, _)| seconds);
@@ -130,7 +131,7 @@ fn without_progress(said: &str) -> String {
         .collect()
 }
 
-/// Starts a command whose output is read.
+/// Starts a command with piped output.
 pub(crate) fn start(command: &mut Command) -> Child {
     command
         .stdout(Stdio::piped())
@@ -155,7 +156,7 @@ impl Run {
     }
 }
 
-/// Every line of `text` as JSON.
+/// Parses every line of `text` as JSON.
 pub(crate) fn json_lines(text: &str) -> Vec<Value> {
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {line:?}")))

@@ -1,4 +1,4 @@
-//! `weft forget`: what is taken down leaves everything, stays out, and comes back when that is undone.
+//! `weft forget`: takedowns remove captures everywhere, keep them out, and can be undone.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use crate::decoded::{files_holding, stray_segments};
 use crate::fixture;
 use crate::support::{Place, VIEWS};
 
-/// A word that is nowhere else.
+/// A unique word.
 const WORD: &str = "zq7xkvwplantedj4m9";
 
 fn loaded() -> Place {
@@ -21,7 +21,7 @@ fn dumps(place: &Place) -> Vec<String> {
     VIEWS.iter().map(|view| place.good(&["dump", view])).collect()
 }
 
-/// Every row of facts, as text.
+/// Returns every row of facts, as text.
 fn facts(place: &Place) -> String {
     let read = |table: &str| {
         let folder = place.path("weft-archive/facts").join(table);
@@ -30,7 +30,7 @@ fn facts(place: &Place) -> String {
     ["captures", "links", "texts"].map(read).concat()
 }
 
-/// Files below a folder that hold a word, byte for byte.
+/// Returns the files below a folder that contain a word, byte for byte.
 pub(crate) fn files_with(folder: &Path, word: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -63,7 +63,7 @@ fn a_page_leaves_stays_out_and_comes_back_when_it_is_undone_and_loaded() {
         "{done}"
     );
     is_clean(&place);
-    // Links of others to it stay, and its own are gone.
+    // Links from other pages to it stay; its own links are removed.
     for view in ["captures", "pages"] {
         assert!(!place.good(&["dump", view]).contains("museum)/maps"), "{view}");
     }
@@ -96,14 +96,14 @@ fn a_page_leaves_stays_out_and_comes_back_when_it_is_undone_and_loaded() {
         undone.contains("web.warc") && undone.contains("again.warc"),
         "{undone}"
     );
-    // Not before they are loaded.
+    // Only once they are loaded.
     assert!(!place.good(&["dump", "pages"]).contains("again"));
     is_clean(&place);
     place.good(&["load", "web.warc"]);
     is_clean(&place);
     let now = dumps(&place);
     for (view, (before, now)) in VIEWS.iter().zip(before.iter().zip(&now)) {
-        // The ledger has one input more.
+        // The ledger has one more input.
         if *view != "ledger" {
             assert_eq!(before, now, "{view}");
         }
@@ -149,7 +149,7 @@ fn inputs_labels_and_times_are_taken_down_whole() {
         is_clean(&place);
     }
     place.good(&["load", "labelled.warc", "web.warc", "other.warc"]);
-    // Of two names the least one counts, also in the order of the ledger.
+    // Of two names the smaller one counts, including in the order of the ledger.
     let rows = |view: &String| {
         let mut rows: Vec<String> = view
             .lines()
@@ -196,7 +196,7 @@ fn what_cannot_be_taken_down_is_told() {
         assert_eq!(run.code, Some(code), "{run:?}");
         assert!(run.stderr.contains(told), "{run:?}");
     }
-    // The same once more is no error, and no takedown of its own.
+    // Repeating it is not an error, and adds no takedown.
     place.good(&["forget", "--url", "http://museum.example/"]);
     let again = place.good(&["forget", "--url", "https://museum.example"]);
     assert!(again.starts_with("takedown 1 of "), "{again}");
@@ -212,7 +212,7 @@ fn what_cannot_be_taken_down_is_told() {
 #[test]
 fn an_older_capture_that_is_gone_does_not_keep_a_page_from_leaving() {
     let place = loaded();
-    // The home page has a version of 2014 and one of 2016, in files of their own.
+    // The page has two versions, in separate files.
     let page = |date, title: &str| {
         let html = format!("<title>{title}</title>");
         fixture::warc(&[("http://two.example/", date, &html)])
@@ -228,8 +228,8 @@ fn an_older_capture_that_is_gone_does_not_keep_a_page_from_leaving() {
     assert!(!pages.contains("two)/"), "{pages}");
 }
 
-/// The issue's own promise: a page of a real crawl is forgotten, and leaves no trace in any answer; nor does it when all is
-/// loaded again in another order.
+/// A page is taken down from real crawls, and no answer shows any trace of it, even after
+/// everything is loaded again in another order.
 #[test]
 fn no_answer_has_a_trace_of_a_page_among_real_crawls() {
     let Some(data) = apart::shared_data() else {
@@ -249,7 +249,7 @@ fn no_answer_has_a_trace_of_a_page_among_real_crawls() {
         assert!(matches!(run.code, Some(0 | 1)), "{run:?}");
     };
     losses(&["load", &iana, "planted.warc", &hackfest, "--facts-text"]);
-    // The page, and the one that it links to with this word.
+    // The page itself, and the target of its link with this word.
     assert_eq!(place.json(&["search", WORD])["total"], 2);
     place.good(&["forget", "--url", &url]);
     let is_gone = || {
@@ -301,7 +301,7 @@ fn an_input_that_is_taken_down_stays_out_when_it_has_grown() {
     is_clean(&place);
 }
 
-/// Words that begin otherwise each, so that none is hidden by what another has in common with it.
+/// Words with different prefixes, so that none is hidden by prefix compression with another.
 const PLANTED: [&str; 8] = [
     "hostqz7vkwone",
     "pathxj3mbwtwo",
@@ -313,8 +313,8 @@ const PLANTED: [&str; 8] = [
     "lineuc9dlweight",
 ];
 
-/// Every byte of the archive's directory is looked at, and what it decodes to: the words are there before, and after a purge
-/// nothing has them.
+/// Searches every byte of the archive's directory, raw and decoded: the words are present before,
+/// and absent after a purge.
 #[test]
 fn after_a_purge_no_byte_of_the_archive_holds_what_left() {
     let [host, path, title, text, out, head, listed, line] = PLANTED;
@@ -359,7 +359,7 @@ fn after_a_purge_no_byte_of_the_archive_holds_what_left() {
     let archive = place.path("weft-archive");
     let before = files_holding(&archive, &PLANTED);
     for word in PLANTED {
-        // The head of an answer is no part of an archive: its type alone is kept.
+        // An archive keeps only the media type from an HTTP header.
         let is_kept = before.iter().any(|(_, found)| *found == word);
         assert_eq!(is_kept, word != head, "{word}: {before:?}");
     }
@@ -372,7 +372,7 @@ fn after_a_purge_no_byte_of_the_archive_holds_what_left() {
     assert_eq!(place.json(&["search", "keep"])["total"], 1);
 }
 
-/// A page that stays and names what left keeps its link with its anchor, as the documents say.
+/// A remaining page that links to removed content keeps its link with its anchor, as documented.
 #[test]
 fn a_purge_leaves_the_anchors_of_pages_that_stay() {
     let [host, path, title, text, out, ..] = PLANTED;

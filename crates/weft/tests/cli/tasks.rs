@@ -1,10 +1,12 @@
-//! README and the pages below docs/tasks: every block in them is run, in order, and prints what the page says.
+//! README and the pages below docs/tasks: every block in them is run in order, and must print what
+//! the page shows.
 //!
-//! A line `    $ COMMAND` is a command of a shell, and the lines of the same block that follow are lines of its output, in this
-//! order; `...` stands for any number of lines, and at the end of a line for its rest. What a machine takes (seconds, bytes, rates)
-//! is not compared. `weft serve ... &` and `wayback ... &` run until the page ends, and `export` holds for all commands behind it.
-//! A block below a line that ends with "`NAME`:" is that file. Every line of another block is a command that ends with code 0, or
-//! [`NOT_RUN`] says why it is not run.
+//! A line `    $ COMMAND` is a shell command, and the following lines of its block are lines of its
+//! output, in order; `...` stands for any number of lines, or for the rest of a line. Measurements
+//! (seconds, bytes, rates) are not compared. `weft serve ... &` and `wayback ... &` run until the
+//! page ends, and `export` applies to all later commands. A block below a line that ends with
+//! "`NAME`:" is that file. Every line of another block is a command that must end with code 0,
+//! unless [`NOT_RUN`] gives a reason not to run it.
 
 use std::collections::BTreeSet;
 use std::net::{TcpListener, TcpStream};
@@ -16,16 +18,16 @@ use crate::fixture;
 use crate::serve::Served;
 use crate::support::{Place, Run};
 
-/// Where the pages say that a server listens.
+/// The server address in the pages.
 const WRITTEN_ADDRESS: &str = "localhost:8080";
 
-/// Where they say that pywb does.
+/// The port of pywb in the pages.
 const WRITTEN_PYWB_PORT: &str = "8088";
 
-/// How long pywb may take to start.
+/// Time limit for pywb to start.
 const START_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// Beginnings of lines that are not run, and why.
+/// Prefixes of lines that are not run, with reasons.
 const NOT_RUN: &[(&str, &str)] = &[
     ("make ", "builds this program, and runs these tests"),
     (
@@ -54,10 +56,10 @@ const NOT_RUN: &[(&str, &str)] = &[
     ),
 ];
 
-/// Commands with figures of another machine: of what they print, no number is compared.
+/// Commands with output measured on another machine: their numbers are not compared.
 const OF_ANOTHER_MACHINE: &[&str] = &["weft files scan /usr"];
 
-/// What has to be there for a line, and nobody is told how to make.
+/// Setup that a line needs and the page does not show.
 const BEFORE: &[(&str, &str)] = &[
     (
         "weft pages --input crawl.wacz",
@@ -66,7 +68,7 @@ const BEFORE: &[(&str, &str)] = &[
     ("weft files policy plan", "weft files scan data/crawls"),
 ];
 
-/// Lines that end with 1, and why.
+/// Lines that end with code 1, with reasons.
 const ENDS_WITH_1: &[(&str, &str)] = &[
     ("weft warc repair", "what was cut off is lost"),
     ("weft inspect --summary clipped", "what was cut off is lost"),
@@ -75,14 +77,14 @@ const ENDS_WITH_1: &[(&str, &str)] = &[
 /// Folders of a reader's machine.
 const FOLDERS: [&str; 3] = ["/disks/", "/usr", "/data/"];
 
-/// A part of a page that is indented or fenced.
+/// An indented part of a page.
 #[derive(Debug, PartialEq)]
 enum Block {
-    /// A command, and what it prints there.
+    /// A command and its output.
     Step { command: String, printed: Vec<String> },
-    /// Commands, of which nothing is said that they print.
+    /// Commands without shown output.
     Commands(Vec<String>),
-    /// A file, by its name.
+    /// A file with its name.
     File { name: String, text: String },
 }
 
@@ -90,7 +92,7 @@ fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
 }
 
-/// The indented blocks of a page. Empty lines divide no block.
+/// Returns the indented blocks of a page. Empty lines do not end a block.
 fn blocks(page: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut in_block = false;
@@ -106,7 +108,7 @@ fn blocks(page: &str) -> Vec<Block> {
             }
             continue;
         };
-        // Behind its output a command is followed by others that print what nobody says.
+        // Commands after the output of another command start a block without shown output.
         let is_command = ["weft ", "export "].iter().any(|word| text.starts_with(word));
         if is_below_empty && is_command && matches!(blocks.last(), Some(Block::Step { .. })) {
             in_block = false;
@@ -135,7 +137,7 @@ fn blocks(page: &str) -> Vec<Block> {
     blocks
 }
 
-/// Whether `printed` says what `expected` says.
+/// Returns whether `printed` matches `expected`.
 fn matches(expected: &[String], printed: &[String]) -> bool {
     match expected.split_first() {
         None => printed.is_empty(),
@@ -152,7 +154,8 @@ fn matches(expected: &[String], printed: &[String]) -> bool {
     }
 }
 
-/// A line without what a machine takes (`N s`, `N MiB`, `N/s`), or without any number, and with one space between words.
+/// Returns a line without measurements (`N s`, `N MiB`, `N/s`), or without any number, with words
+/// separated by one space.
 fn without_figures(line: &str, all: bool) -> String {
     const UNITS: [&str; 6] = ["s", "ms", "B", "KiB", "MiB", "GiB"];
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -182,14 +185,14 @@ fn without_figures(line: &str, all: bool) -> String {
             && (is_figure || number.ends_with("/s)"))
         {
             true => shown.push(format!("{open}N")),
-            // A slow machine has smaller rates.
+            // A slow machine has lower rates, in smaller units.
             false => shown.push(word.replace("KiB/s", "MiB/s").replace("GiB/s", "MiB/s")),
         }
     }
     shown.join(" ")
 }
 
-/// What the reader of the pages has: crawls in a folder, a package.
+/// Sets up the files that a reader has: crawls in a folder, and a package.
 fn place() -> Place {
     let place = Place::new();
     place.write_old("crawls/web.warc", &fixture::small_web());
@@ -200,7 +203,7 @@ fn place() -> Place {
     place
 }
 
-/// A page on its way: what runs beside it, and what was said for all commands.
+/// The state while running a page: servers, exported variables, skipped lines.
 struct Reading<'a> {
     name: &'a str,
     place: &'a Place,
@@ -246,7 +249,7 @@ impl Reading<'_> {
         std::mem::take(&mut reading.not_run)
     }
 
-    /// A text with the addresses and folders of this run.
+    /// Returns a text with the addresses and folders of this run.
     fn here(&self, text: &str) -> String {
         let mut text = text.to_owned();
         if let Some(served) = self.served.last() {
@@ -267,7 +270,7 @@ impl Reading<'_> {
         text
     }
 
-    /// What a command printed, with the addresses and folders of the pages.
+    /// Returns the output of a command with the addresses and folders of the pages.
     fn there(&self, printed: &str) -> String {
         let mut printed = self.place.stable(printed);
         for folder in FOLDERS {
@@ -280,7 +283,7 @@ impl Reading<'_> {
         printed
     }
 
-    /// Whether a program that a command needs is missing: then it is told.
+    /// Returns whether a program that a command needs is missing, and reports it.
     fn is_missing(&self, command: &str) -> bool {
         let modules = command
             .split_once("import ")
@@ -313,7 +316,7 @@ impl Reading<'_> {
         false
     }
 
-    /// Starts what runs beside the page; whether it is such a command.
+    /// Starts a background command. Returns whether it is one.
     fn start(&mut self, command: &str) -> bool {
         let Some(command) = command.strip_suffix(" &") else {
             return false;
@@ -353,7 +356,7 @@ impl Reading<'_> {
         true
     }
 
-    /// A command of which the page says what it prints.
+    /// Runs a command whose output the page shows.
     fn step(&mut self, command: &str, printed: &[String]) {
         if command.starts_with("export ") {
             self.exported.push(self.here(command));
@@ -368,7 +371,7 @@ impl Reading<'_> {
         }
         let run = self.shell(&self.here(command));
         let said = self.there(&run.stdout);
-        // A terminal shows what is said of the way, too.
+        // A terminal also shows progress on standard error.
         let on_terminal = self.there(&run.stderr) + &said;
         let of_another = OF_ANOTHER_MACHINE
             .iter()
@@ -389,7 +392,7 @@ impl Reading<'_> {
         );
     }
 
-    /// A command that does what the page says if it ends well.
+    /// Runs a command that must succeed.
     fn command(&mut self, line: &str) {
         let command = line.split("  #").next().unwrap_or_default().trim_end();
         if let Some((beginning, _)) = NOT_RUN
@@ -404,7 +407,7 @@ impl Reading<'_> {
             return;
         }
         if command.starts_with("weft serve") {
-            // Not at the ports of the page, which others may have.
+            // Use free ports instead of those of the page.
             let arguments = self.here(command).replace("127.0.0.1:9000", "127.0.0.1:0");
             let arguments = arguments.split(' ').skip(1).chain(["--listen", "127.0.0.1:0"]);
             let mut served = Served::start_with(self.place, &arguments.collect::<Vec<_>>());
@@ -434,7 +437,7 @@ impl Reading<'_> {
         );
     }
 
-    /// A line for a shell, with this program first on the path, and the project's own Python.
+    /// Returns a shell command with this program first on `PATH`, and the project's Python.
     fn shell_command(&self, line: &str) -> std::process::Command {
         let path = std::env::var("PATH").unwrap_or_default();
         let venv = apart::venv().map(|venv| venv.join("bin")).unwrap_or_default();
@@ -459,7 +462,7 @@ impl Reading<'_> {
     }
 }
 
-/// Where this program is.
+/// Returns the directory of this program.
 fn programs() -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_weft"));
     program.parent().expect("a folder").to_owned()
@@ -473,7 +476,7 @@ fn check(name: &str) {
     Reading::read(name, &place(), &text);
 }
 
-/// What README shows is what the program does, with the crawls that it was written with.
+/// README shows actual output, with the crawls it was written for.
 #[test]
 fn readme() {
     let Some(data) = apart::shared_data() else {
@@ -499,7 +502,7 @@ fn readme() {
     Reading::read("README.md", &place, &page);
 }
 
-/// A reason stands beside a line that is there, and lines of pages are compared as the pages say.
+/// Every reason belongs to an existing line, and only measurements are ignored in comparisons.
 #[test]
 fn every_reason_is_of_a_line_and_figures_alone_are_left_out() {
     let mut pages = vec![docs().join("../README.md")];
@@ -573,7 +576,7 @@ fn a_page_down() {
     check("take-a-page-down.md");
 }
 
-/// Every page of the documentation is in the book, and every page that the book or another page names is there.
+/// The book contains exactly the existing pages, and every page that is linked exists.
 #[test]
 fn the_book_has_every_page_and_no_other() {
     let docs = docs();

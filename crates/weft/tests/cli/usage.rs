@@ -117,8 +117,8 @@ fn a_missing_archive_says_what_to_do() {
     );
 }
 
-/// Wrong use that the parser finds, wrong use that the command finds, what is not there, and one failure of several:
-/// one line of JSON each, on standard error; results alone are on standard output.
+/// Wrong use detected by the parser or the command, missing objects, and one failure among several:
+/// each gives one line of JSON on standard error, and standard output contains only results.
 #[test]
 fn with_json_every_error_is_a_line_of_json_on_standard_error() {
     let place = Place::new();

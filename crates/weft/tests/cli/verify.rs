@@ -1,4 +1,4 @@
-//! `weft verify`: what it reads, what it finds, and what it says to do.
+//! `weft verify`: its inputs, findings and advice.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,8 @@ fn loaded() -> Place {
     place
 }
 
-/// Captures that an index tells of, with and without their file: listed, counted, compared; content is refused by name.
+/// Captures from an index, with and without their file, are listed, counted and compared. Reading
+/// one fails with the message that its record is not loaded.
 #[test]
 fn indexes_are_verified_like_files() {
     let place = loaded();
@@ -40,7 +41,7 @@ fn indexes_are_verified_like_files() {
     assert!(gone.stdout.contains("index_lines 0 rows, the same"), "{gone:?}");
 }
 
-/// Files of the search index that hold documents, words and the like.
+/// Returns files of the search index that hold documents, terms and the like.
 fn search_files(place: &Place) -> Vec<PathBuf> {
     let files = std::fs::read_dir(place.path("weft-archive/search")).expect("a folder");
     let mut files: Vec<PathBuf> = files.map(|file| file.expect("an entry").path()).collect();
@@ -50,7 +51,7 @@ fn search_files(place: &Place) -> Vec<PathBuf> {
     files
 }
 
-/// Neither a wrong answer nor a crash: it is said what is damaged, and what to do.
+/// Checks that damage is reported with advice, instead of a wrong answer or a crash.
 fn is_told(run: &Run) {
     assert_eq!(run.code, Some(1), "{run:?}");
     let told = format!("{}{}", run.stdout, run.stderr);
@@ -67,7 +68,7 @@ fn damage_anywhere_in_the_search_index_is_found_and_goes_with_it() {
         bytes[whole.len() / 2] ^= 0x55;
         std::fs::write(&file, &bytes).expect("write");
         is_told(&place.run(&["verify"]));
-        // Whatever a question meets: an answer, or an error that says what to do.
+        // A query either succeeds or fails with advice.
         std::fs::write(&file, vec![0x55; whole.len()]).expect("write");
         let run = place.run(&["search", "a", "--facets"]);
         if run.code != Some(0) {
@@ -114,10 +115,10 @@ fn an_input_that_is_still_written_is_verified_up_to_where_it_was_read() {
         verdict.starts_with("every view follows from 2 inputs"),
         "{verdict}"
     );
-    // It grows: what was read is still there.
+    // The file grows: the loaded part is still there.
     place.write_old("live.warc.open", &whole);
     assert_eq!(verify(), (code, note, verdict));
-    // It is another file now.
+    // The file is replaced by another.
     place.write_old("live.warc.open", &fixture::small_web());
     let (code, _, verdict) = verify();
     assert_eq!(code, Some(1));
@@ -167,7 +168,8 @@ fn inputs_that_are_gone_or_changed_are_named_and_the_others_compared() {
     }
 }
 
-/// The engine takes a damaged byte of its journal for the end of what was written. It is told what is gone, and how it comes back.
+/// The engine takes a damaged byte for the end of its journal. The report says which epochs are
+/// gone and how to restore them.
 #[cfg(unix)]
 #[test]
 fn epochs_behind_a_damaged_byte_of_the_journal_are_told_and_loaded_again() {
@@ -177,7 +179,7 @@ fn epochs_behind_a_damaged_byte_of_the_journal_are_told_and_loaded_again() {
     let served = Served::start(&place);
     place.good(&["load", "web.warc"]);
     place.good(&["load", "other.warc"]);
-    // Killed: what an orderly end writes to tables is in the journal alone.
+    // Killed: data that a clean shutdown writes to tables is only in the journal.
     served.signal("KILL");
     drop(served);
     let entries = std::fs::read_dir(place.path("weft-archive/index")).expect("a folder");
@@ -203,7 +205,7 @@ fn epochs_behind_a_damaged_byte_of_the_journal_are_told_and_loaded_again() {
         bytes[at] ^= 0x55;
         bytes
     };
-    // In its midst the engine finds it by itself.
+    // In the middle of the journal the engine detects the damage itself.
     copied("midst", &flipped(written / 2));
     let midst = place.run(&["verify", "--archive", "midst"]);
     assert_eq!(midst.code, Some(1), "{midst:?}");
@@ -230,13 +232,13 @@ fn epochs_behind_a_damaged_byte_of_the_journal_are_told_and_loaded_again() {
         assert_eq!(verified.code, Some(0), "{at}: {verified:?}");
         let dumped = |archive| place.good(&["dump", "captures", "--archive", archive]);
         assert_eq!(dumped(copy.as_str()), dumped("weft-archive"), "{at}");
-        // No row twice.
+        // No row is duplicated.
         let rows = facts::read_table(&place.path(&copy).join("facts/captures"), None).expect("a table");
         assert_eq!(rows.len(), dumped("weft-archive").lines().count(), "{at}");
     }
 }
 
-/// A file of a folder of facts.
+/// Returns a file of a facts table.
 fn facts_file(place: &Place, table: &str) -> PathBuf {
     let files = std::fs::read_dir(place.path("weft-archive/facts").join(table)).expect("a folder");
     let mut files = files.map(|entry| entry.expect("an entry").path());
@@ -244,7 +246,7 @@ fn facts_file(place: &Place, table: &str) -> PathBuf {
     file.expect("a file")
 }
 
-/// Other engines read these files: that one is not as it was written is told by name, with what was expected.
+/// Other engines read these files: a damaged one is reported by name, with the expected content.
 #[test]
 fn damaged_files_of_facts_are_told_in_a_sentence() {
     let place = loaded();

@@ -1,4 +1,4 @@
-//! `weft warc`: tools for files of records.
+//! `weft warc`: tools for WARC and ARC files.
 
 use std::fs;
 use std::io::Write as _;
@@ -12,7 +12,7 @@ use warc::{Compression, Writer};
 use crate::fixture;
 use crate::support::{Place, json_lines};
 
-/// A record that breaks two rules, behind one that breaks none.
+/// A valid record, followed by one that breaks two rules.
 fn faulty() -> Vec<u8> {
     let record = |id: &str, date: &str| {
         format!(
@@ -27,7 +27,7 @@ fn faulty() -> Vec<u8> {
     records.concat().into_bytes()
 }
 
-/// A small web whose records have ids of their own.
+/// A small web whose records have distinct ids.
 fn web() -> Vec<u8> {
     let all = String::from_utf8(fixture::small_web()).expect("text");
     let mut parts = all.split("<urn:uuid:response>");
@@ -38,14 +38,14 @@ fn web() -> Vec<u8> {
     into.into_bytes()
 }
 
-/// Bytes in one gzip member.
+/// Returns the bytes as one gzip member.
 fn in_one_member(bytes: &[u8]) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), Compression::GZIP).expect("begun");
     writer.write_encoded(bytes).expect("written");
     writer.finish().expect("finished")
 }
 
-/// Names of all that is in a folder.
+/// Returns the names of all entries of the folder.
 fn names(place: &Place) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(place.path("."))
         .expect("a folder")
@@ -61,7 +61,7 @@ fn names(place: &Place) -> Vec<String> {
     names
 }
 
-/// The program `warcio`, or `None`, with one visible line, where it is missing.
+/// Returns the program `warcio`, or prints a line and returns `None` if it is missing.
 fn warcio() -> Option<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from)?;
     let program = home.join(".cache/weft/venv/bin/warcio");
@@ -72,7 +72,7 @@ fn warcio() -> Option<PathBuf> {
     Some(program)
 }
 
-/// `warcio check` finds nothing wrong with a file.
+/// Checks a file with `warcio check`.
 fn warcio_agrees(place: &Place, name: &str) {
     let Some(warcio) = warcio() else { return };
     let output = Command::new(warcio)
@@ -232,7 +232,7 @@ fn a_file_is_recompressed_there_and_back() {
     assert!(fs::read(place.path("c.warc")).expect("written") == plain);
     warcio_agrees(&place, "a.warc.gz");
     warcio_agrees(&place, "c.warc");
-    // What is there is replaced if that is wanted, and never the input.
+    // An existing file is replaced only with `--force`, and the input never is.
     let before = fs::read(place.path("a.warc.gz")).expect("there");
     let run = place.run(&["warc", "recompress", "c.warc", "-o", "a.warc.gz", "--level", "1"]);
     assert_eq!(run.code, Some(2), "{run:?}");
@@ -303,17 +303,17 @@ fn damage_is_refused_and_mended() {
         (&piece["reason"], &piece["offset"]),
         (&"junk".into(), &plain.len().into())
     );
-    // All is well, so nothing is done and nothing is lost.
+    // An intact file is copied without loss.
     place.good(&["warc", "repair", "clean.warc", "-o", "same.warc"]);
     assert!(fs::read(place.path("same.warc")).expect("written") == plain);
-    // Nothing is left but the quarantine.
+    // Only the quarantine is written.
     place.write("none.warc", b"no record at all");
     let run = place.run(&["warc", "repair", "none.warc", "-o", "gone.warc"]);
     assert_eq!(run.code, Some(1), "{run:?}");
     assert!(run.stdout.contains("gone.warc was not written"), "{run:?}");
     assert!(!place.path("gone.warc").exists());
     assert!(fs::read(place.path("gone.warc.quarantine")).expect("written") == b"no record at all");
-    // The name of a quarantine that is taken is not written over.
+    // An existing quarantine file is not overwritten.
     fs::remove_file(place.path("clean.warc")).expect("removed");
     let run = place.run(&["warc", "repair", "junk.warc", "-o", "clean.warc"]);
     assert_eq!(run.code, Some(2), "{run:?}");
@@ -342,7 +342,7 @@ fn what_occurs_again_becomes_a_revisit() {
     );
     place.good(&["warc", "check", "--advice", "out/a.warc", "out/b.warc.gz"]);
     warcio_agrees(&place, "out/b.warc.gz");
-    // Revisits have their content, as a load knows it.
+    // Revisits resolve to their content when loaded.
     place.good(&["load", "out/a.warc", "out/b.warc.gz"]);
     assert_eq!(place.json(&["status"])["captures"], 10);
     for wrong in [
@@ -366,11 +366,11 @@ fn a_full_disk_or_a_folder_that_is_not_there_leaves_nothing() {
         let run = place.run(&["warc", command, "a.warc", "-o", "none/b.warc.gz"]);
         assert_eq!(run.code, Some(1), "{run:?}");
         assert!(run.stderr.contains("none/b.warc.gz"), "{run:?}");
-        // A limit on the size of files fails as a full disk does, in the middle of a file.
+        // A file size limit fails like a full disk, in the middle of a file.
         let program = env!("CARGO_BIN_EXE_weft");
         let big: Vec<u8> = std::iter::repeat_with(web).take(20).flatten().collect();
         place.write("big.warc", &big);
-        // Unless it is ignored or handled, the signal that comes with the limit ends a process.
+        // Unless ignored or handled, the signal of the limit kills the process.
         for ignored in ["trap '' XFSZ;", ""] {
             let limited = format!("{ignored} ulimit -f 1; exec {program} warc {command} big.warc -o b.warc");
             let output = Command::new("sh")
@@ -404,7 +404,7 @@ fn standard_output_is_no_file_to_write() {
         assert!(run.stderr.contains("standard output"), "{run:?}");
         assert_eq!(names(&place), ["a.warc"]);
     }
-    // A file of this name can be written all the same.
+    // A file named `-` can still be written.
     place.good(&["warc", "recompress", "a.warc", "-o", "./-"]);
     assert_eq!(names(&place), ["-", "a.warc"]);
 }
@@ -432,12 +432,12 @@ fn a_check_of_a_folder_passes_over_quarantines() {
         place.run(&["warc", "check", "mended/a.warc.quarantine"]).code,
         Some(1)
     );
-    // What is only named so is checked.
+    // A file that merely has such a name is checked.
     fs::remove_file(place.path("mended/a.warc.quarantine.jsonl")).expect("removed");
     assert_eq!(place.run(&["warc", "check", "mended"]).code, Some(1));
 }
 
-/// Ctrl-C in the middle of the work ends it, and no half file is left.
+/// Ctrl-C in the middle of the work stops it without leaving a partial file.
 #[test]
 fn a_stop_leaves_no_half_file() {
     let place = Place::new();
@@ -465,7 +465,8 @@ fn a_stop_leaves_no_half_file() {
     assert_eq!(names(&place), ["big.warc"]);
 }
 
-/// Of two that write the same file one wins, the other says that it is there, and both leave nothing else.
+/// Of two commands that write the same file one succeeds, the other reports the conflict, and
+/// neither leaves anything else.
 #[test]
 fn two_at_once_make_one_file() {
     let place = Place::new();
@@ -486,8 +487,8 @@ fn two_at_once_make_one_file() {
     );
 }
 
-/// Every record of a real crawl comes through, as another program sees it: it reads what was written, finds the digests right, and
-/// writes it anew itself.
+/// Every record of a real crawl survives, as seen by another program: it reads the output, confirms
+/// the digests, and can rewrite it.
 #[test]
 fn warcio_reads_and_rewrites_what_was_written() {
     let (Some(data), Some(program)) = (apart::shared_data(), warcio()) else {

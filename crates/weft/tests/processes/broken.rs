@@ -1,5 +1,5 @@
-//! A bug of our own: what is about to be written contradicts what is there. It is not written, nor is anything after
-//! it; nothing panics, and what was there is answered.
+//! A violated invariant: a pending write contradicts existing data. That write and all later ones
+//! are refused, nothing panics, and existing data is still served.
 
 use std::process::Stdio;
 
@@ -26,7 +26,7 @@ fn a_server_refuses_writes_after_a_broken_invariant_and_answers_as_before() {
         assert!(status.contains(&refused), "{place}: {status}\n{}", said(&output));
         let captures = run(weft(&shared, &archive, &["dump", "captures"]), &[0]);
         assert!(captures.lines().count() > 1, "{place}: {captures}");
-        // The index is opened again by the next load: what was not committed is woven now.
+        // The next load reopens the index and commits the outstanding captures.
         finish(load(&shared, &archive).spawn().unwrap(), &[0, 1]);
         let status = run(weft(&shared, &archive, &["status"]), &[0]);
         assert!(!status.contains("refused"), "{place}: {status}");

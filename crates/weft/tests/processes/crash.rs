@@ -1,6 +1,6 @@
-//! The story: a load is killed, by power, by the kernel, by an impatient reader, at any moment. The archive
-//! must open again, the same command must go on, and in the end nothing tells the archive from one that was
-//! loaded in peace: every view dumps the same bytes, and search finds the same pages and documents.
+//! Scenario: a load is killed at any moment. The archive must open again, and the same command must
+//! continue. In the end the archive equals one loaded without interruption: every view dumps the
+//! same bytes, and search finds the same pages and documents.
 
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
@@ -9,7 +9,7 @@ use crate::program::{
     Dumps, assert_same, dumps, load, run, said, status, undisturbed, undisturbed_search, weft,
 };
 
-/// A small generator, so that a printed seed replays the moments (as far as moments can be replayed).
+/// A small generator, so that a printed seed reproduces the moments as far as possible.
 struct Random(u64);
 
 impl Random {
@@ -21,7 +21,7 @@ impl Random {
     }
 }
 
-/// Every view as undisturbed, and search complete.
+/// Checks that every view equals that of an undisturbed load, and that search is complete.
 fn check_result(shared: &Path, archive: &Path, (expected, searched): (&Dumps, u64), what: &str) {
     assert_same(&dumps(shared, archive), expected, what);
     let text = run(weft(shared, archive, &["search", "--json", "the"]), &[0]);
@@ -53,7 +53,7 @@ fn killed_at_random_moments() {
     }
 }
 
-/// Kills loads at random moments, later and later, until one comes to its end.
+/// Kills loads at random moments, later and later, until one completes.
 fn kill_until_done(shared: &Path, archive: &Path, random: &mut Random) -> u64 {
     for kills in 0.. {
         let mut child = load(shared, archive).spawn().unwrap();
@@ -85,7 +85,7 @@ fn aborted_at_every_named_point() {
         return;
     };
     let expected = undisturbed(&shared);
-    // A load that takes nothing back does not pass the points of that: see the two tests below.
+    // Loads without a take-back do not pass its crash points: the two tests below cover these.
     for point in weave::CRASH_POINTS
         .into_iter()
         .chain(facts::CRASH_POINTS)
@@ -98,7 +98,8 @@ fn aborted_at_every_named_point() {
             command.env("WEFT_CRASH_POINT", format!("{point}:{nth}"));
             let output = command.output().unwrap();
             if output.status.code().is_some() {
-                // The load is over before this point is passed so often; it must be passed once at least.
+                // The load ended before it passed this point often enough; it must pass it at least
+                // once.
                 assert!(nth > 1, "{point}: {}", said(&output));
                 continue;
             }
@@ -117,8 +118,8 @@ fn is_of_take_back(point: &str) -> bool {
     point.starts_with("take_back.") || point.starts_with("retract.")
 }
 
-/// A cut copy of a file was loaded as done; the load of the whole one in its place is aborted while it takes back what
-/// the cut one left.
+/// A truncated copy of a file was loaded as done. The load of the complete file is aborted while it
+/// takes back the captures of the truncated copy.
 #[test]
 fn aborted_while_a_cut_input_is_taken_back() {
     let Some(shared) = apart::shared_data() else {
@@ -155,8 +156,8 @@ fn aborted_while_a_cut_input_is_taken_back() {
     }
 }
 
-/// The captures of a cut copy are in one file of facts, which is written anew without the last of them; the load is aborted
-/// while that is done.
+/// The captures of a truncated copy are in one file of facts, which is rewritten without the last
+/// of them. The load is aborted meanwhile.
 #[test]
 fn aborted_while_facts_are_taken_back() {
     let whole: String = (0..24).map(record).collect();
@@ -183,8 +184,8 @@ fn aborted_while_facts_are_taken_back() {
     }
 }
 
-/// A page is taken down, and the command is aborted while it leaves the index, the facts and their tables; the same command again
-/// finds the rest to do, or that it is done.
+/// A takedown is aborted while it removes a page from the index, the facts and their tables. The
+/// same command then completes the work, or finds it done.
 #[test]
 fn aborted_while_captures_are_taken_down() {
     let whole: String = (0..4).map(record).collect();
@@ -223,7 +224,7 @@ fn aborted_while_captures_are_taken_down() {
     }
 }
 
-/// A WARC record of a page.
+/// Returns a WARC record of a page.
 pub(crate) fn record(number: usize) -> String {
     let block = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>page {number}</title><a href=/x>x</a>"
@@ -236,9 +237,9 @@ pub(crate) fn record(number: usize) -> String {
     )
 }
 
-/// A file that ends in the middle of a record is loaded, and the load is aborted after each of its epochs in turn. Then
-/// the whole file is there. Where the cut record had been woven before the input was done, the next load took its middle
-/// for the beginning of a record.
+/// A file that ends in the middle of a record is loaded, and the load is aborted after each of its
+/// epochs in turn. Then the file is completed. The truncated record must not be committed before
+/// the input is done, or the next load would take its middle for the beginning of a record.
 #[test]
 fn aborted_around_the_cut_end_of_an_input_that_goes_on() {
     let whole: String = (0..24).map(record).collect();
@@ -269,7 +270,7 @@ fn aborted_around_the_cut_end_of_an_input_that_goes_on() {
     }
 }
 
-/// Writes a file that nobody writes to any more.
+/// Writes a file with an old modification time, so that it counts as complete.
 pub(crate) fn write_old(path: &Path, bytes: &[u8]) {
     std::fs::write(path, bytes).unwrap();
     let file = std::fs::File::options().write(true).open(path).unwrap();
@@ -287,7 +288,7 @@ fn aborted_again_and_again_at_the_same_point() {
     let archive = root.path().join("a");
     for attempt in 1.. {
         let mut command = load(&shared, &archive);
-        // The epoch is durable before the end: every attempt gets one further.
+        // The epoch is durable before the abort: every attempt advances by one.
         command.env("WEFT_CRASH_POINT", "apply.before_publish:1");
         let output = command.output().unwrap();
         if matches!(output.status.code(), Some(0 | 1)) {
@@ -304,7 +305,8 @@ fn aborted_again_and_again_at_the_same_point() {
     );
 }
 
-/// The load of an index is aborted in its first epochs and goes on: no line is missing, and none is there twice.
+/// The load of an index is aborted in its first epochs and continued: no line is missing or
+/// duplicated.
 #[test]
 fn an_index_whose_load_was_aborted_is_there_once() {
     let root = tempfile::tempdir().unwrap();

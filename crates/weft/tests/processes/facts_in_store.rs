@@ -1,5 +1,6 @@
-//! The story: an archive keeps its facts in an S3 store, and loads are killed, or the store goes away in the middle. The
-//! same command goes on, and in the end views and tables are those of an archive that was loaded in peace beside its facts.
+//! Scenario: an archive keeps its facts in an S3 store, and loads are killed, or the store becomes
+//! unreachable in the middle. The same command continues, and in the end views and tables equal
+//! those of an undisturbed archive with local facts.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,7 +19,7 @@ fn with_facts(server: &S3Server, mut command: Command, address: &str) -> Command
     command
 }
 
-/// All views of an archive, and its tables as the store has them.
+/// Returns all views of an archive, and its tables as stored.
 fn dumps_of(server: &S3Server, shared: &Path, archive: &Path, address: &str) -> Dumps {
     let copy = tempfile::tempdir().unwrap();
     server.download(address, copy.path());
@@ -54,7 +55,8 @@ fn aborted_at_every_point_of_facts_in_a_store() {
     }
 }
 
-/// Killed between the last epoch and its tables: the next load finds nothing new to weave, and publishes all the same.
+/// Killed between the last epoch and its tables: the next load finds nothing new to commit, but
+/// still publishes the facts.
 #[test]
 fn the_last_epoch_is_published_by_a_load_that_adds_nothing() {
     let root = tempfile::tempdir().unwrap();
@@ -76,7 +78,7 @@ fn the_last_epoch_is_published_by_a_load_that_adds_nothing() {
             .len()
     };
     assert_eq!(rows(), 0);
-    // A question writes nothing there.
+    // A query does not write to the store.
     assert!(run(weft(root, &archive, &["dump", "captures"]), &[0]).contains("a.com"));
     assert_eq!(rows(), 0);
     run(loading(), &[0]);
@@ -111,7 +113,7 @@ fn aborted_while_facts_in_a_store_are_taken_back() {
     }
 }
 
-/// Parts over the protocol, and a commit that is refused where there is one, as the store decides it.
+/// Multipart uploads, and a commit that the store refuses because it exists.
 #[test]
 fn large_files_go_in_parts() {
     let server = S3Server::start();
@@ -172,7 +174,7 @@ fn a_store_that_goes_away_in_mid_load() {
         stderr.contains("s3://lake/away/") && stderr.to_lowercase().contains("connect"),
         "{stderr}"
     );
-    // Questions need no facts; whoever asks about them is told. None of them waits long.
+    // Queries need no facts; a status query reports the missing store. None of them waits long.
     let begun = Instant::now();
     let found = run(weft(&shared, &archive, &["search", "--json", "the"]), &[0]);
     assert!(found.contains("\"total\""), "{found}");
@@ -181,7 +183,7 @@ fn a_store_that_goes_away_in_mid_load() {
     let mut asking = weft(&shared, &archive, &["status"]);
     let told = finish(server.is_used_by(&mut asking).spawn().unwrap(), &[0]);
     assert!(told.contains("in s3://lake/away"), "{told}");
-    // Again without the store: nothing is woven.
+    // Again without the store: nothing is committed.
     let before = status(&shared, &archive, "captures");
     let again = with_facts(&server, load(&shared, &archive), address)
         .output()

@@ -1,5 +1,5 @@
-//! The story: a scan of files is killed, again and again, at any moment. The next one goes on, and in the end nothing
-//! tells the catalogue from one that was made in peace.
+//! Scenario: a scan of files is killed repeatedly at any moment. The next one continues, and in the
+//! end the catalogue equals one made without interruption.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -36,7 +36,7 @@ fn scan(archive: &Path, tree: &Path) -> Command {
     files(archive, &["scan", tree.to_str().unwrap(), "--max-pending", "300"])
 }
 
-/// Every entry with all its attributes, and all sums.
+/// Returns every entry with all its attributes, and all totals.
 fn all(archive: &Path) -> String {
     run(files(archive, &["status", "--recompute"]), &[0]);
     let entries = run(files(archive, &["find", "--json"]), &[0]);
@@ -56,7 +56,7 @@ fn a_scan_killed_ten_times_ends_as_one_undisturbed() {
     let expected = undisturbed(made.path());
     let archive = tempfile::tempdir().unwrap();
     let mut kills = 0;
-    // A child that ends before its time is up has ended the scan: the next one begins another.
+    // A child that exits before its time is up has completed the scan: the next one begins another.
     for round in 0..200 {
         let mut child = scan(archive.path(), made.path()).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(10 + 7 * (round % 25)));
@@ -81,7 +81,7 @@ fn a_scan_killed_ten_times_ends_as_one_undisturbed() {
 fn a_scan_that_ends_at_each_point_goes_on_where_it_was() {
     let made = tempfile::tempdir().unwrap();
     tree(made.path());
-    // So long ago that times of directories can be trusted.
+    // Long enough for directory times to be reliable.
     std::thread::sleep(Duration::from_millis(150));
     let expected = undisturbed(made.path());
     for point in ["files.before_commit", "files.before_sync", "files.after_sync"] {
@@ -139,7 +139,8 @@ fn a_scan_without_room_says_so_and_goes_on_when_there_is_some() {
     let archive = tempfile::tempdir().unwrap();
     let whole = scan(archive.path(), made.path());
     let mut cramped = apart::command("sh", archive.path());
-    // Ignored, the signal becomes an error of the call that writes. The limit is in blocks of 512 bytes.
+    // With the signal ignored, the write fails with an error instead. The limit is in blocks of 512
+    // bytes.
     cramped.args(["-c", "trap '' XFSZ; ulimit -f 200; exec \"$0\" \"$@\""]);
     cramped.arg(whole.get_program()).args(whole.get_args());
     let output = cramped.output().unwrap();
@@ -150,7 +151,7 @@ fn a_scan_without_room_says_so_and_goes_on_when_there_is_some() {
     assert!(all(archive.path()) == expected);
 }
 
-/// Entries and sums of what is catalogued now; what was is in the history.
+/// Returns entries and totals of the current catalogue; past ones are in the history.
 fn left(archive: &Path) -> String {
     run(files(archive, &["status", "--recompute"]), &[0]);
     let entries = run(files(archive, &["find", "--json"]), &[0]);
@@ -173,15 +174,16 @@ fn left(archive: &Path) -> String {
         )
 }
 
-/// A tree is forgotten, and the process ends at each of the points where it could. What is known of the other tree is right at
-/// once, and what is left of the forgotten one goes with the next forget, or with a scan of whatever tree.
+/// A tree is forgotten, and the process is killed at each crash point. Data of the other tree is
+/// correct at once, and leftovers of the forgotten one are removed by the next forget or by a scan
+/// of any tree.
 #[test]
 fn a_forget_that_ends_at_each_point_is_taken_up_by_the_next_forget_or_scan() {
     let (made, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     tree(made.path());
     fs::create_dir(other.path().join("dir")).unwrap();
     fs::write(other.path().join("dir/a.pdf"), b"1234").unwrap();
-    // Counted with the tree that goes or with the one that stays, whichever has the first name.
+    // Counted with the removed tree or with the remaining one, whichever has the first name.
     fs::hard_link(made.path().join("5/5/file 7"), other.path().join("dir/linked")).unwrap();
     fs::hard_link(other.path().join("dir/a.pdf"), made.path().join("7/24/linked")).unwrap();
     let alone = tempfile::tempdir().unwrap();
@@ -201,7 +203,7 @@ fn a_forget_that_ends_at_each_point_is_taken_up_by_the_next_forget_or_scan() {
             run(files(archive.path(), &["status", "--recompute"]), &[0]);
             if kills % 2 == 0 && time > 1 {
                 run(scan(archive.path(), other.path()), &[0]);
-                // Nothing is left to be forgotten.
+                // Nothing is left to forget.
                 let again = files(archive.path(), &["forget", gone]).output().unwrap();
                 assert_eq!(again.status.code(), Some(1), "{}", said(&again));
                 assert!(said(&again).contains("is not catalogued"), "{}", said(&again));
@@ -219,7 +221,7 @@ fn a_forget_that_ends_at_each_point_is_taken_up_by_the_next_forget_or_scan() {
     assert_eq!(kills, 12);
 }
 
-/// A watch that runs, and what it prints.
+/// A running watch and its output.
 #[cfg(target_os = "linux")]
 pub(crate) struct Watching {
     pub(crate) child: Child,
@@ -238,7 +240,7 @@ impl Watching {
         command
     }
 
-    /// Starts a watch, and reads what it prints on a thread of its own.
+    /// Starts a watch and a thread that reads its output.
     pub(crate) fn of(mut command: Command) -> Watching {
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
@@ -251,7 +253,7 @@ impl Watching {
         Watching { child, lines }
     }
 
-    /// Waits for a line about this, and returns it.
+    /// Waits for a line of this kind and returns it.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, what: &str) -> String {
         let what = format!("\"what\":\"{what}\"");
@@ -284,8 +286,8 @@ pub(crate) fn wait_until(archive: &Path, tree: &Path) {
     }
 }
 
-/// A watch is killed. Who asks how fresh the tree is learns that it is not watched, and since when; the next watch finds
-/// what changed meanwhile, also where the times of directories do not show it.
+/// A watch is killed. The status then reports that the tree is not watched, and since when. The
+/// next watch finds the changes made meanwhile, even where directory times do not show them.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_watch_that_was_killed_is_told_from_one_that_runs_and_the_next_one_finds_the_rest() {
@@ -310,7 +312,7 @@ fn a_watch_that_was_killed_is_told_from_one_that_runs_and_the_next_one_finds_the
     );
     fs::rename(tree_path.join("1/1"), tree_path.join("2/moved")).unwrap();
     fs::remove_dir_all(tree_path.join("3")).unwrap();
-    // No directory has other times after this.
+    // This changes no directory's times.
     let grown = fs::OpenOptions::new()
         .append(true)
         .open(tree_path.join("5/5/file 3"));

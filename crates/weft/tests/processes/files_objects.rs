@@ -1,5 +1,6 @@
-//! The story: a scan of a bucket ends at any of its durable steps, or the store goes away. The next scan goes on, and in the end
-//! nothing tells the catalogue from one that was made in peace.
+//! Scenario: a scan of a bucket is killed at any of its durable steps, or the store becomes
+//! unreachable. The next scan continues, and in the end the catalogue equals one made without
+//! interruption.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,7 +25,7 @@ fn scan(server: &S3Server, archive: &Path) -> Command {
     )
 }
 
-/// Every entry with all its attributes, and all sums.
+/// Returns every entry with all its attributes, and all totals.
 fn all(server: &S3Server, archive: &Path) -> String {
     run(files(server, archive, &["status", "--recompute"]), &[0]);
     let entries = run(files(server, archive, &["find", "--json"]), &[0]);
@@ -73,7 +74,7 @@ fn a_scan_of_objects_that_ends_anywhere_goes_on_where_it_was() {
             );
         }
     }
-    // A store that is away empties nothing.
+    // An unreachable store does not empty the catalogue.
     server.go_away();
     let away = run(scan(&server, undisturbed.path()), &[1]);
     assert!(away.is_empty(), "{away}");

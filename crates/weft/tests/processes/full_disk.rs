@@ -1,4 +1,5 @@
-//! A disk without room: the load ends with a clear error, the archive opens again, the load can be continued.
+//! A full disk: the load ends with a clear error, the archive opens again, and the load can be
+//! continued.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -29,7 +30,8 @@ fn files_that_cannot_grow() {
     let archive = root.path().join("a");
     let whole = load(&shared, &archive);
     let mut cramped = apart::command("sh", root.path());
-    // Ignored, the signal becomes an error of the call that writes. The limit is in blocks of 512 bytes.
+    // With the signal ignored, the write fails with an error instead. The limit is in blocks of 512
+    // bytes.
     cramped.args(["-c", "trap '' XFSZ; ulimit -f 1500; exec \"$0\" \"$@\""]);
     cramped
         .arg(whole.get_program())
@@ -38,7 +40,7 @@ fn files_that_cannot_grow() {
     check(&shared, &archive, undisturbed(&shared), &mut cramped, || {});
 }
 
-/// The owner stays what it is: neither it nor its clients have to be started again.
+/// The owner keeps running: neither it nor its clients must be restarted.
 #[test]
 fn a_server_goes_on_when_there_is_room_again() {
     let Some(shared) = apart::shared_data() else {
@@ -46,7 +48,7 @@ fn a_server_goes_on_when_there_is_room_again() {
     };
     let root = tempfile::tempdir().unwrap();
     let archive = root.path().join("a");
-    // The engine lays out a large file when an index is made.
+    // The engine allocates a large file when an index is created.
     run(weft(&shared, &archive, &["load", FILES[1]]), &[0, 1]);
     let serve = Server::command(&shared, &archive);
     let mut cramped = apart::command("sh", root.path());
@@ -80,7 +82,7 @@ fn a_server_goes_on_when_there_is_room_again() {
     server.stop();
 }
 
-/// A small file system in memory, unmounted at the end.
+/// A small in-memory file system, unmounted on drop.
 struct Small<'a>(&'a Path);
 
 impl Small<'_> {

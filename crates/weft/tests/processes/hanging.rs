@@ -1,5 +1,6 @@
-//! The story: a file system is mounted, and whoever serves it does not answer. Whatever asks it waits for ever; a command that is
-//! given a directory on it must end with a reason, and a scan of a tree above it must end as if nothing were mounted there.
+//! Scenario: the server of a mounted file system does not answer, so every access hangs. A command
+//! for a directory on it must fail with a reason, and a scan of a tree above it must end as if
+//! nothing were mounted there.
 
 use std::fs;
 use std::path::Path;
@@ -8,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use crate::program::{run, said, weft};
 
-/// Mounts a FUSE file system that never answers, in a name space of its own, and runs the rest of its arguments there. The mount
-/// is gone with the process. Exit code 77: it could not be mounted.
+/// Mounts a FUSE file system that never answers in a separate mount namespace, and runs the
+/// remaining arguments there. The mount ends with the process. Exit code 77 means that it could not
+/// be mounted.
 const SCRIPT: &str = "\
 exec 3<>/dev/fuse || exit 77
 mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 hanging \"$1\" || exit 77
@@ -31,7 +33,7 @@ fn beside_mount(mount: &Path, command: &Command) -> Command {
     beside
 }
 
-/// Whether this test can be run here: it needs Linux, the administrator, and leave to mount.
+/// Returns whether this test can run: it needs Linux, root, and permission to mount.
 fn can_mount(mount: &Path) -> bool {
     let mut nothing = Command::new("true");
     nothing.arg("");
@@ -43,7 +45,7 @@ fn can_mount(mount: &Path) -> bool {
     can
 }
 
-/// Runs to its end; it must come soon.
+/// Runs a command that must end soon.
 #[track_caller]
 fn ended(mut command: Command) -> Output {
     let begun = Instant::now();
@@ -58,7 +60,7 @@ fn ended(mut command: Command) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// A directory with a file, and one to mount at.
+/// A directory with a file, and a mount point.
 struct Places {
     tree: tempfile::TempDir,
     archive: tempfile::TempDir,
@@ -113,7 +115,7 @@ fn a_directory_on_a_mount_that_does_not_answer_ends_commands_with_a_reason() {
     refused(&["scan", mount, "--answer-within", "1"]);
     refused(&["scan", below, "--answer-within", "1"]);
     refused(&["watch", mount, "--answer-within", "1"]);
-    // One that is catalogued: what is known of it is answered, and nothing of it is lost.
+    // For a catalogued tree, queries are answered from the catalogue, and no entry is lost.
     run(places.files(&["scan", mount]), &[0]);
     refused(&["scan", mount, "--answer-within", "1"]);
     refused(&["diff", "--answer-within", "1"]);
@@ -123,7 +125,7 @@ fn a_directory_on_a_mount_that_does_not_answer_ends_commands_with_a_reason() {
     }
     assert!(run(places.files(&["find", mount]), &[0]).contains("below/file"));
     run(places.files(&["diff"]), &[0]);
-    // Nor does it have to answer to be forgotten.
+    // Forgetting the tree does not access it.
     let forgotten = places.beside(&["forget", mount]);
     assert_eq!(forgotten.status.code(), Some(0), "{}", said(&forgotten));
     run(places.files(&["find", mount]), &[1]);
@@ -149,7 +151,8 @@ fn a_mount_that_does_not_answer_below_a_tree_does_not_stop_its_scan() {
     assert_eq!(lines, ["", "/beside", "/mount"]);
 }
 
-/// A watch of a tree that answers no more: the tree is away, and the watch ends when it is told to.
+/// A watch of a tree that stops answering: the tree counts as away, and the watch still stops on
+/// request.
 #[test]
 fn a_watch_of_a_tree_that_does_not_answer_goes_on() {
     let places = Places::new();

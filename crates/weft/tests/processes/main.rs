@@ -1,4 +1,4 @@
-//! The real program in several processes: killed, short of disk, and at work together.
+//! The real program in several processes: killed, out of disk space, and running concurrently.
 
 mod broken;
 mod crash;

@@ -1,11 +1,12 @@
-//! A load that is killed while it owes anchors to search: who opens the archive next finds pages by all of them.
+//! A load is killed while anchors are still missing from search. The next process that opens the
+//! archive finds pages by all of them.
 
 use std::path::Path;
 
 use crate::crash::write_old;
 use crate::program::{run, weft};
 
-/// More pages than are indexed again at once.
+/// More pages than one batch of reindexing.
 const PAGES: usize = 1200;
 
 fn record(url: &str, body: &str) -> String {
@@ -40,7 +41,7 @@ fn anchors_that_are_owed_are_there_after_a_kill() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), None, "nothing was owed");
-    // The directory itself has the word, too.
+    // The directory page itself contains the word, too.
     let all = PAGES as u64 + 1;
     assert_eq!(total(root, &archive, "kestrel"), all);
     run(weft(root, &archive, &["load", "directory.warc"]), &[0]);

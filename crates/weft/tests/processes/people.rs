@@ -1,4 +1,5 @@
-//! Random captures, rules, people, takedowns and kills: whatever happened, everybody finds what a list of the captures says.
+//! Random captures, access rules, users, takedowns and kills: in every case each user finds exactly
+//! what a reference list of captures predicts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,8 @@ const COLLECTIONS: [&str; 3] = ["", "crawl", "closed"];
 const FILES: usize = 6;
 const ROUNDS: usize = 4;
 
-/// A small generator, so that a printed seed replays a history (the moments of kills as far as they can be).
+/// A small generator, so that a printed seed reproduces a history (except for the exact moments of
+/// kills).
 struct Random(u64);
 
 impl Random {
@@ -32,11 +34,11 @@ impl Random {
     }
 }
 
-/// A capture of a page: its words, and the links from it with a word each.
+/// A capture of a page: its words, and its links with one word each.
 #[derive(Debug, Clone)]
 struct Capture {
     url: String,
-    /// Seconds after the beginning of its year.
+    /// The year; `second` counts from its beginning.
     year: u32,
     second: usize,
     file: usize,
@@ -61,7 +63,7 @@ impl Capture {
         let words: Vec<&str> = self.words.iter().copied().collect();
         let mut body = format!("<html lang=en><body>{}", words.join(" "));
         for (url, word) in &self.links {
-            // An attribute is no text of the page, and gives the anchor.
+            // An attribute is not text of the page, but provides the anchor.
             body.push_str(&format!("<a href=\"{url}\"><img alt={word}></a>"));
         }
         let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{body}");
@@ -89,7 +91,7 @@ fn captures(random: &mut Random) -> Vec<Capture> {
         captures.push(Capture {
             url: url(random),
             year: 2008 + random.below(6) as u32,
-            // No two captures of one time: the latest is known.
+            // Captures have distinct times, so that the latest is well-defined.
             second,
             file: random.below(FILES),
             words,
@@ -99,7 +101,7 @@ fn captures(random: &mut Random) -> Vec<Capture> {
     captures
 }
 
-/// What a rule hides or a takedown takes.
+/// The selection of a rule or a takedown.
 #[derive(Debug, Clone)]
 enum Which {
     Domain(String),
@@ -133,7 +135,7 @@ impl Which {
         }
     }
 
-    /// As flags; a rule by date is up to the end of a year.
+    /// Returns the command-line flags; a rule by date covers everything up to the end of a year.
     fn flags(&self, is_rule: bool) -> Vec<String> {
         let (name, value) = match self {
             Which::Domain(domain) => ("--domain", domain.clone()),
@@ -147,14 +149,14 @@ impl Which {
     }
 }
 
-/// The archive, and the list beside it.
+/// The archive and the reference list.
 struct World {
     root: tempfile::TempDir,
     captures: Vec<Capture>,
     loaded: BTreeSet<usize>,
     /// Takedowns in the order of the register, and whether they are in force.
     takedowns: Vec<(Which, bool)>,
-    /// Rules, and whether staff is left out of them.
+    /// Rules, and whether staff is exempt.
     rules: Vec<(Which, bool)>,
     kills: usize,
 }
@@ -164,7 +166,7 @@ impl World {
         self.root.path().join("a")
     }
 
-    /// Runs a command; now and then it is killed on the way, and then run again.
+    /// Runs a command. Sometimes kills it on the way and runs it again.
     fn command(&mut self, random: &mut Random, arguments: &[String], codes: &[i32]) -> String {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         if random.below(3) == 0 {
@@ -196,7 +198,7 @@ impl World {
         let arguments = [vec!["forget".to_owned()], which.flags(false)].concat();
         self.command(random, &arguments, &[0]);
         self.takedowns.push((which, true));
-        // What was in force already is one takedown, and a kill may have come after it was done.
+        // A repeated selection is one takedown, and a kill may have come after it was done.
         let listed = self.json(&["forget", "--list"], "");
         let in_force: Vec<bool> = listed["rows"]
             .as_array()
@@ -223,7 +225,7 @@ impl World {
                 &[0],
             );
             self.takedowns[number].1 = false;
-            // What was kept out comes back with its inputs.
+            // Reloading the inputs brings excluded captures back.
             for file in self.loaded.clone() {
                 self.load(random, file);
             }
@@ -265,7 +267,7 @@ impl World {
         serde_json::from_str(text.trim()).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
 
-    /// Captures that are there, by key, the latest last.
+    /// Returns existing captures by key, the latest last.
     fn there(&self) -> BTreeMap<String, Vec<&Capture>> {
         let mut there: BTreeMap<String, Vec<&Capture>> = BTreeMap::new();
         for capture in &self.captures {
@@ -286,7 +288,7 @@ impl World {
         who.is_empty() || !self.rules.iter().any(hides)
     }
 
-    /// Everything that somebody is told, against the list.
+    /// Compares all answers for each user with the reference list.
     fn check(&self, what: &str) {
         let there = self.there();
         let current: BTreeMap<&String, &Capture> = there
@@ -298,7 +300,7 @@ impl World {
             let mut targets = BTreeSet::new();
             for (url, word) in &capture.links {
                 let target = urlkey::url_key(url).unwrap();
-                // One link to each target, with its first text; none to itself.
+                // One link per target, with the text of the first; no link to the page itself.
                 if target != **key && targets.insert(target.clone()) {
                     said.entry(target).or_default().insert(word);
                 }
@@ -351,7 +353,7 @@ impl World {
                 .flatten()
                 .filter(|capture| capture.url.starts_with(&url[..url.len() - 1]));
             let expected = of_host.filter(|capture| self.sees(who, capture)).count();
-            // Where there is none, the exit code says so.
+            // An empty result has exit code 1.
             let code = i32::from(expected == 0);
             let text = run(weft(self.root.path(), &self.archive(), &arguments), &[code]);
             assert_eq!(

@@ -1,5 +1,6 @@
-//! The story: crawl files are copied into a store, verified there and released, and the program is killed at every step of
-//! it. Whatever the moment, each file is in its place or has two right replicas, and the next run ends the work.
+//! Scenario: crawl files are copied into a store, verified there and released, and the program is
+//! killed at every step. At any moment each file is in its place or has two intact replicas, and
+//! the next run completes the work.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,7 +69,7 @@ impl Place {
         self.with_store(&["files", "policy", "run", name, "--rules", rules.to_str().unwrap()])
     }
 
-    /// Each file is in its place, or its copy in the store is whole.
+    /// Checks that each file is in its place, or its copy in the store is intact.
     fn check_nothing_is_lost(&self, what: &str) {
         for n in 0..FILES {
             let path = self.file(n);
@@ -92,7 +93,7 @@ fn content(n: usize) -> Vec<u8> {
     format!("crawl {n} ").repeat(500 + n).into_bytes()
 }
 
-/// Ends a command at a point, if it comes there.
+/// Runs a command with a crash point. Returns whether it was killed there.
 fn killed(mut command: Command, point: &str, time: usize) -> bool {
     command.env("WEFT_CRASH_POINT", format!("{point}:{time}"));
     let ended = command.output().unwrap();
@@ -110,7 +111,7 @@ fn a_kill_at_any_step_of_copy_verify_release_loses_nothing() {
     for point in points {
         for time in [1, 3] {
             let place = Place::new();
-            // The first is one file alone to stop in the middle of a policy, the second in the other one.
+            // The point may belong to either policy.
             let mut was_killed = killed(place.policy("copy"), point, time);
             place.check_nothing_is_lost(&format!("copy {point}:{time}"));
             run(place.policy("copy"), &[0]);
@@ -167,7 +168,8 @@ fn a_killed_delete_is_in_the_log_and_can_be_taken_back() {
 #[test]
 fn runs_killed_at_random_moments_lose_nothing() {
     let place = Place::new();
-    // A store whose making is killed wants the directory that is missing, and says so: what counts here are the runs.
+    // A store killed during its creation reports a missing directory. That is not under test here,
+    // so create the directories.
     for volume in ["a", "b"] {
         fs::create_dir_all(place.path(volume)).unwrap();
     }

@@ -1,5 +1,5 @@
-//! The story: a crawler posts captures, and the server is killed. What was answered is there when the server comes back;
-//! what was not is there whole or not at all, and nothing is in the index twice.
+//! Scenario: a crawler posts captures, and the server is killed. After a restart, acknowledged
+//! posts are present, others are complete or absent, and nothing is in the index twice.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use crate::program::{run, weft};
 
-/// A server that takes posts.
+/// A server that accepts posts.
 struct Served {
     child: Child,
     address: String,
 }
 
 impl Served {
-    /// `crash_point` is where it ends.
+    /// Starts the server, to be killed at `crash_point`.
     fn start(root: &Path, archive: &Path, crash_point: Option<&str>) -> Served {
         let arguments = [
             "serve",
@@ -46,7 +46,7 @@ impl Served {
         }
     }
 
-    /// Whether a post was answered as done.
+    /// Returns whether a post was acknowledged.
     fn post(&self, path: &str, body: &str) -> bool {
         exchange(&self.address, path, body).is_some_and(|answer| answer.starts_with("HTTP/1.1 200"))
     }
@@ -56,14 +56,14 @@ impl Served {
         self.child.wait().unwrap();
     }
 
-    /// Waits for a server that ends itself.
+    /// Waits for a server that ends by itself.
     fn ended(mut self) {
         let status = self.child.wait().unwrap();
         assert_eq!(status.code(), None, "it was to be aborted");
     }
 }
 
-/// The answer to a post, if there is one.
+/// Returns the answer to a post, if there is one.
 fn exchange(address: &str, path: &str, body: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     let head = format!(
@@ -84,7 +84,7 @@ fn lines(numbers: std::ops::Range<u64>, status: u16) -> String {
         .collect()
 }
 
-/// How many lines there are of each status.
+/// Returns the number of lines per status.
 fn listed(root: &Path, archive: &Path) -> (usize, usize) {
     let lines = run(weft(root, archive, &["cdx", "example.com/*"]), &[0, 1]);
     let of = |status: &str| {
@@ -94,13 +94,14 @@ fn listed(root: &Path, archive: &Path) -> (usize, usize) {
     (of("200"), of("404"))
 }
 
-/// Each point is passed in what is done: a post, one that replaces lines of an earlier one, a deletion.
+/// Covers each crash point with a post, a post that replaces earlier lines, and a deletion.
 #[test]
 fn posts_are_there_whole_or_not_at_all_wherever_the_server_is_aborted() {
     let root = tempfile::tempdir().unwrap();
     let root = root.path();
     type Done = fn(&Served) -> bool;
-    /// What is done, the captures of either status after it, and the points with whether it is there then.
+    /// The operation, the captures of either status after it, and crash points with whether its
+    /// result is durable then.
     type Case = (Done, (usize, usize), &'static [(&'static str, bool)]);
     let add: Done = |served| served.post("/outbackcdx/a", &lines(100..2100, 200));
     let replace: Done = |served| served.post("/outbackcdx/a", &lines(5..15, 404));
@@ -151,7 +152,7 @@ fn posts_are_there_whole_or_not_at_all_wherever_the_server_is_aborted() {
             let served = Served::start(root, &archive, None);
             let expected = if *is_there { after } else { before };
             assert_eq!(listed(root, &archive), expected, "case {number}, {point}");
-            // Done again, it comes to the same as if nothing had happened.
+            // Repeating the operation gives the same result as without a crash.
             assert!(done(&served), "{point}");
             assert_eq!(listed(root, &archive), after, "case {number}, {point}, again");
             served.kill();
@@ -179,7 +180,7 @@ fn what_was_answered_is_there_after_the_server_is_killed_in_mid_post() {
     for round in 0..3 {
         let served = Served::start(root, &archive, None);
         let found = listed(root, &archive).0 as u64;
-        // The last one may have been durable before its answer was.
+        // The last post may have been durable before it was acknowledged.
         assert!(
             found == answered || found == answered + 1,
             "{found} are there, {answered} were answered"

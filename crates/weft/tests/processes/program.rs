@@ -1,12 +1,13 @@
-//! Running the program, and comparing what archives hold.
+//! Runs the program and compares archives.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 
-/// Files with many records, revisits, redirects and links between hosts; behind them what may not displace a page, revisits of other
-/// URLs, pages that differ in case, and one content under two names.
+/// Files with many records, revisits, redirects and links between hosts. The later ones have
+/// records that must not replace a page, revisits of other URLs, pages that differ in case, and one
+/// content under two names.
 pub(crate) const FILES: [&str; 12] = [
     "crawls/hackfest.warc.gz",
     "crawls/dupes.warc.gz",
@@ -25,7 +26,7 @@ pub(crate) const FILES: [&str; 12] = [
 /// Dumps of all views.
 pub(crate) type Dumps = Vec<(&'static str, String)>;
 
-/// The program, to be run in the shared folder with an archive.
+/// Returns the program, run in the shared folder on an archive.
 pub(crate) fn weft(shared: &Path, archive: &Path, arguments: &[&str]) -> Command {
     let mut command = apart::command(env!("CARGO_BIN_EXE_weft"), &std::env::temp_dir());
     command
@@ -40,7 +41,7 @@ pub(crate) fn weft(shared: &Path, archive: &Path, arguments: &[&str]) -> Command
     command
 }
 
-/// A load in many small epochs.
+/// Returns a load in many small epochs.
 pub(crate) fn load(shared: &Path, archive: &Path) -> Command {
     let mut arguments = vec!["load", "--epoch-bytes", "200000", "--threads", "2"];
     arguments.extend(FILES);
@@ -60,7 +61,7 @@ pub(crate) fn finish(child: Child, codes: &[i32]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What a process said and how it ended.
+/// Describes the output and exit status of a process.
 pub(crate) fn said(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     format!(
@@ -71,31 +72,32 @@ pub(crate) fn said(output: &Output) -> String {
     )
 }
 
-/// All views of an archive, and its facts.
+/// Returns all views of an archive, and its facts.
 pub(crate) fn dumps(shared: &Path, archive: &Path) -> Dumps {
     dumps_with(shared, archive, &archive.join("facts"))
 }
 
-/// The same, with the facts in another folder.
+/// Like [`dumps`], with the facts in another folder.
 pub(crate) fn dumps_with(shared: &Path, archive: &Path, facts: &Path) -> Dumps {
     let names = weave::View::ALL.map(weave::View::name).into_iter();
     let views = names.map(|view| (view, run(weft(shared, archive, &["dump", view]), &[0])));
-    // Numbers of epochs and inputs, and how far an input was digested when it was woven, depend on the way there.
+    // Numbers of epochs and inputs, and how far an input was digested at commit time, depend on the
+    // history.
     let without = ["epoch", "input_id", "input_digest"];
     let tables = ["captures", "links"].into_iter();
-    // Read after a command has opened the archive: that is what finishes what a crash left.
+    // Read after a command has opened the archive, which completes work interrupted by a crash.
     let of_facts = |table| (table, facts::table_as_text(&facts.join(table), &without).unwrap());
     let mut dumps: Dumps = views.collect();
     dumps.extend(tables.map(of_facts));
     dumps
 }
 
-/// All views of an archive loaded without any disturbance; the same for all tests.
+/// Returns all views of an archive loaded without interruption, shared by all tests.
 pub(crate) fn undisturbed(shared: &Path) -> &'static Dumps {
     &in_peace(shared).0
 }
 
-/// How many pages and documents search has of the same archive.
+/// Returns the number of pages and documents that search has in the same archive.
 pub(crate) fn undisturbed_search(shared: &Path) -> u64 {
     in_peace(shared).1
 }
@@ -109,13 +111,13 @@ fn in_peace(shared: &Path) -> &'static (Dumps, u64) {
         let dumps = dumps(shared, &archive);
         assert!(dumps[0].1.lines().count() > 300, "{}", dumps[0].1);
         let searched = status(shared, &archive, "search_documents");
-        // Plain text and feeds are among what search has.
+        // Search also covers plain text and feeds.
         assert!(searched > status(shared, &archive, "pages"));
         (dumps, searched)
     })
 }
 
-/// Compares all views, naming the first difference.
+/// Compares all views and reports the first difference.
 pub(crate) fn assert_same(found: &Dumps, expected: &Dumps, what: &str) {
     for ((view, found), (_, expected)) in found.iter().zip(expected) {
         let pair = found
@@ -129,7 +131,7 @@ pub(crate) fn assert_same(found: &Dumps, expected: &Dumps, what: &str) {
     }
 }
 
-/// A number from a field of `weft status --json`.
+/// Returns a number from a field of `weft status --json`.
 pub(crate) fn status(shared: &Path, archive: &Path, field: &str) -> u64 {
     let text = run(weft(shared, archive, &["status", "--json"]), &[0]);
     let status: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
@@ -138,7 +140,7 @@ pub(crate) fn status(shared: &Path, archive: &Path, field: &str) -> u64 {
         .unwrap_or_else(|| panic!("{field} in {status}"))
 }
 
-/// A server, ended as a service manager would.
+/// A server, stopped as by a service manager.
 pub(crate) struct Server(Child);
 
 impl Server {
@@ -150,7 +152,7 @@ impl Server {
         weft(shared, archive, &["serve", "--create", "--listen", "127.0.0.1:0"])
     }
 
-    /// One that was just started: waits until it listens.
+    /// Wraps a server that was just started, once it listens.
     pub(crate) fn of(mut child: Child) -> Server {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap())
@@ -170,7 +172,7 @@ impl Server {
         assert!(self.0.wait().unwrap().success());
     }
 
-    /// Without a warning.
+    /// Kills it without warning.
     pub(crate) fn kill(mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();

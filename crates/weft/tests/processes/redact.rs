@@ -1,4 +1,4 @@
-//! `weft redact` killed while it writes: there is no copy, and the next one is whole.
+//! `weft redact` killed while writing leaves no copy, and the next run completes.
 
 use crate::crash::{record, write_old};
 use crate::program::{run, weft};
@@ -24,7 +24,7 @@ fn a_redaction_that_is_killed_leaves_no_copy() {
         assert_eq!(output.status.code(), None, "{point}");
         assert!(!root.join("out.warc").exists(), "{point}");
     }
-    // One that is to be replaced stays as it was.
+    // An existing file to be replaced stays unchanged.
     std::fs::write(root.join("out.warc"), "before").unwrap();
     let replace = || weft(root, &archive, &["redact", "x.warc", "out.warc", "--force"]);
     let output = replace()

@@ -1,4 +1,4 @@
-//! A store with an S3 face in a process of its own, which goes away and comes back.
+//! A store with an S3 face in a separate process that can be stopped and restarted.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use remote::{Remote, S3Settings, Settings};
 use tempfile::TempDir;
 
-/// `weft store serve --s3`, at the same port whenever it runs, with a bucket `lake`.
+/// `weft store serve --s3`, always on the same port, with a bucket `lake`.
 pub(crate) struct S3Server {
     dir: TempDir,
     port: u16,
@@ -36,7 +36,8 @@ impl S3Server {
             endpoint: said["s3"]["url"].as_str().map(str::to_owned),
             session_token: None,
         };
-        // S3's own tools make buckets; so does whoever puts an object into one, while nobody else has the volumes.
+        // S3 clients create buckets. Putting an object creates one too, while no other process has
+        // the volumes open.
         server.go_away();
         let put = server
             .weft(&["store", "put", "keys.toml", "store://lake/first"])
@@ -57,7 +58,7 @@ impl S3Server {
         command
     }
 
-    /// Starts it again; what it says.
+    /// Restarts the server and returns its announcement.
     pub(crate) fn come_back(&mut self) -> serde_json::Value {
         let address = format!("127.0.0.1:{}", self.port);
         let flags = ["--s3", &address, "--s3-keys", "keys.toml", "--json"];
@@ -75,7 +76,7 @@ impl S3Server {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}"))
     }
 
-    /// Ends it as the kernel would.
+    /// Kills the server.
     pub(crate) fn go_away(&mut self) {
         if let Some(mut child) = self.running.take() {
             child.kill().unwrap();
@@ -100,7 +101,7 @@ impl S3Server {
             )
     }
 
-    /// What reads and writes there, with the keys of this store.
+    /// Returns a client with the keys of this store.
     pub(crate) fn remote(&self) -> Remote {
         Remote::new(Settings {
             s3: self.settings.clone(),

@@ -1,19 +1,19 @@
-//! Several processes and one archive.
+//! Several processes sharing one archive.
 
 use std::path::Path;
 use std::process::Child;
 
 use crate::program::{FILES, Server, assert_same, dumps, finish, load, run, status, undisturbed, weft};
 
-/// A load of some of the files, slow enough to be met while it runs.
+/// Starts a load that is slow enough to overlap with others.
 fn slow_load(shared: &Path, archive: &Path, files: &[&str]) -> Child {
     let mut arguments = vec!["load", "--rate", "150", "--epoch-bytes", "200000"];
     arguments.extend(files);
     weft(shared, archive, &arguments).spawn().unwrap()
 }
 
-/// Whichever process owns the archive ends as soon as its own load is done, while the others still wait for
-/// theirs: they must go on with the next owner, and none may end before its files are whole.
+/// The owner ends as soon as its own load is done, while others still wait for theirs. They must
+/// continue with the next owner, and none may end before its files are loaded.
 #[test]
 fn two_loads_at_once() {
     let Some(shared) = apart::shared_data() else {

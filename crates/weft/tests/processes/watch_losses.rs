@@ -1,6 +1,6 @@
-//! The story: the system itself takes from a watch what it lives on. Its queue of events runs over while the watch cannot read it; it
-//! refuses to watch more directories; the file system is unmounted. Each time the watch says so, and in the end the catalogue has
-//! what the disk has.
+//! Scenario: the system disrupts a watch. Its event queue overflows while the watch cannot read it;
+//! the system refuses to watch more directories; the file system is unmounted. Each time the watch
+//! reports it, and in the end the catalogue matches the disk.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,8 @@ fn signal(watching: &Watching, name: &str) {
     assert!(sent.status.success(), "{}", said(&sent));
 }
 
-/// The kernel's own limit of events, not one of ours: the watch is stopped while more happens than the kernel notes for it.
+/// Tests the kernel's limit on events: the watch is paused while more events occur than the kernel
+/// queues.
 #[test]
 fn more_events_than_the_kernel_notes_make_a_tree_stale_and_are_found_all_the_same() {
     let limit = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
@@ -37,11 +38,11 @@ fn more_events_than_the_kernel_notes_make_a_tree_stale_and_are_found_all_the_sam
     let mut watching = Watching::of(Watching::command(archive, made));
     watching.wait_for("current");
     signal(&watching, "STOP");
-    // A file that is made is an event, and when it is closed another one.
+    // Creating a file is one event, closing it another.
     for n in 0..limit / 2 + 1000 {
         fs::write(made.join(format!("{}/{}/new {n}", n % 17, n % 17)), b"").unwrap();
     }
-    // These come when the kernel notes nothing any more.
+    // These happen after the queue has overflowed.
     fs::rename(made.join("1/1"), made.join("2/moved")).unwrap();
     fs::remove_dir_all(made.join("3")).unwrap();
     let grown = fs::OpenOptions::new().append(true).open(made.join("5/5/file 3"));
@@ -55,7 +56,7 @@ fn more_events_than_the_kernel_notes_make_a_tree_stale_and_are_found_all_the_sam
     assert!(status.contains("current (watched"), "{status}");
 }
 
-/// A user namespace has a limit of watches of its own.
+/// A user namespace has a separate limit on watches.
 #[test]
 fn a_tree_of_which_the_kernel_does_not_watch_all_is_stale_and_followed_by_scans() {
     let (made, archive) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -93,7 +94,7 @@ fn a_tree_of_which_the_kernel_does_not_watch_all_is_stale_and_followed_by_scans(
     );
 }
 
-/// Takes a mount away, also when the test fails.
+/// Unmounts on drop, even if the test fails.
 struct Mount<'a>(&'a Path);
 
 impl Mount<'_> {
@@ -112,8 +113,8 @@ fn paths(archive: &Path) -> String {
     run(files(archive, &["find"]), &[0])
 }
 
-/// A file system in memory is unmounted, and with it goes what is in it; the catalogue keeps what it knows. Another one in its place is
-/// not read until somebody scans it.
+/// An in-memory file system is unmounted together with its contents; the catalogue keeps its
+/// entries. Another one in its place is not read until it is scanned explicitly.
 #[test]
 fn what_is_unmounted_is_not_gone() {
     let (place, archive) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -142,7 +143,7 @@ fn what_is_unmounted_is_not_gone() {
     assert!(paths(archive).contains("mounted/dir/file"), "{}", paths(archive));
     assert!(mount());
     fs::write(root.join("another"), b"x").unwrap();
-    // Longer than the watch waits to look whether the tree is back.
+    // Longer than the interval at which the watch checks for the tree.
     std::thread::sleep(Duration::from_secs(3));
     let known = paths(archive);
     assert!(

@@ -1,4 +1,4 @@
-//! What was fetched twice: captures sorted by their digests, in files where there are many.
+//! Counts content fetched twice. Captures are sorted by digest, in files if there are many.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use weave::Sorter;
 use crate::AskError;
 use crate::question::ReportDuplicates;
 
-/// Bytes of a row behind the digest: whether it holds no payload, time, length.
+/// Bytes of a row after the digest: whether the capture has no payload, time, length.
 const TAIL_BYTES: usize = 1 + 8 + 8;
 
 pub(super) struct Digests {
@@ -28,7 +28,7 @@ impl Digests {
         }
     }
 
-    /// A capture that holds its payload, or a revisit.
+    /// Adds a capture that has its payload (`holds`), or a revisit.
     pub(super) fn add(
         &mut self,
         digest: &str,
@@ -43,7 +43,8 @@ impl Digests {
         if digest.is_empty() {
             return Ok(());
         }
-        // Captures with the payload go before revisits, the earliest first. The sign is turned so that times before 1970 sort, too.
+        // Captures with the payload sort before revisits, the earliest first. The sign bit is
+        // flipped so that times before 1970 sort correctly.
         self.row.clear();
         self.row.extend_from_slice(digest.as_bytes());
         self.row.push(u8::from(!holds));

@@ -1,9 +1,9 @@
-//! The largest of many, in bounded memory.
+//! Keeps the largest of many rows in bounded memory.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// The first by count, highest first, then by what they are.
+/// The rows with the highest counts; rows with equal counts are in their own order.
 pub(super) struct Largest<T> {
     most: usize,
     rows: BTreeSet<(Reverse<u64>, T)>,

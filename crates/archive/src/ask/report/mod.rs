@@ -1,8 +1,9 @@
-//! A report of captures, in one walk through them.
+//! Makes a report on captures in one walk through them.
 //!
 //! Invariants:
-//! - captures that are hidden are in no count, and not in what bounds the work;
-//! - memory is bounded: hosts come one after the other, because captures are sorted by URL key, and digests are sorted in files.
+//! - hidden captures affect neither the counts nor the limit of the work;
+//! - memory is bounded: captures are sorted by URL key, so hosts are counted one after the other,
+//!   and digests are sorted in files.
 
 mod digests;
 mod largest;
@@ -22,10 +23,11 @@ use crate::question::{
     REPORT_ROWS_MAX, Report, ReportBody, ReportFailure, ReportMonth, ReportRow, ReportStatus,
 };
 
-/// Media types that are told apart. Servers may send any text for one: all further ones are counted as [`OTHER_MIMES`].
+/// Limit of media types counted separately. Servers may send any text as media type; all further
+/// ones are counted as [`OTHER_MIMES`].
 const MIMES_MAX: usize = 10_000;
 
-/// The name of all media types beyond [`MIMES_MAX`].
+/// Name of all media types beyond [`MIMES_MAX`].
 const OTHER_MIMES: &str = "(others)";
 
 pub(super) fn report(basis: &Basis<'_>, question: &Report) -> Result<ReportBody, AskError> {
@@ -79,7 +81,7 @@ struct Tally {
     failures: u64,
     /// Earliest and latest fetch time.
     times_ms: Option<(i64, i64)>,
-    /// The key of the capture before.
+    /// The key of the previous capture.
     url_key: String,
     host: Host,
     by_host: Largest<(String, u64)>,
@@ -91,10 +93,10 @@ struct Tally {
     digests: Digests,
 }
 
-/// The host whose captures come now.
+/// The host whose captures are being read.
 #[derive(Default)]
 struct Host {
-    /// What its keys begin with.
+    /// The common prefix of its keys.
     prefix: String,
     sum: Sum,
     failures: BTreeMap<u16, u64>,
@@ -134,7 +136,7 @@ impl Tally {
         let civil = format::date::DateTime::of_ms(time_ms);
         let month = self.by_month.entry((civil.year, civil.month)).or_default();
         month.0.add(bytes);
-        // Captures of a key are sorted by time, so that this is its first one.
+        // Captures of a key are sorted by time, so this is its first one.
         month.1 += u64::from(is_new);
         let prefix = capture.url_key.split_once(')').map_or("", |(prefix, _)| prefix);
         if self.host.sum.captures == 0 || self.host.prefix != prefix {
@@ -149,7 +151,7 @@ impl Tally {
         let holds = match capture.kind {
             CaptureKind::Revisit => false,
             CaptureKind::Response | CaptureKind::Resource | CaptureKind::Arc => true,
-            // They describe a capture that may itself be here.
+            // These records describe a capture that may itself be in the archive.
             CaptureKind::Wat | CaptureKind::Wet | CaptureKind::Conversion => return Ok(()),
         };
         self.digests.add(&capture.digest, holds, time_ms, bytes)
@@ -164,7 +166,7 @@ impl Tally {
         self.by_mime.entry(name.to_owned()).or_default()
     }
 
-    /// Counts the host whose captures have all come.
+    /// Counts the host whose captures have all been read.
     fn end_host(&mut self) {
         let Host {
             prefix,
@@ -230,7 +232,7 @@ impl Tally {
     }
 }
 
-/// The host of keys that begin so, with its port if they have one.
+/// Returns the host of keys with this prefix, including its port if there is one.
 fn host_name(prefix: &str) -> String {
     let host = urlkey::host_of_key(&format!("{prefix})/"));
     match prefix.split_once(':') {

@@ -1,11 +1,11 @@
-//! Domains, counted over what is seen of them.
+//! Domains, counted over their visible URIs.
 
 use weave::{DomainRow, SnapshotError};
 
 use super::Seen;
 
 impl Seen<'_> {
-    /// Counts of a registered domain; `None` where nothing of it is seen.
+    /// Returns the counts of a registered domain; `None` if it is completely hidden.
     pub(in crate::ask) fn domain(&self, name: &str) -> Result<Option<DomainRow>, SnapshotError> {
         match self.snapshot.domain(name)? {
             Some(row) if !self.sees_everything => self.domain_seen(row),
@@ -13,7 +13,7 @@ impl Seen<'_> {
         }
     }
 
-    /// What is seen of a domain: every URI of it is looked at, and every in-link of those.
+    /// Counts the visible part of a domain. Reads every URI of it, and every in-link of those.
     pub(in crate::ask) fn domain_seen(&self, row: DomainRow) -> Result<Option<DomainRow>, SnapshotError> {
         let mut seen = DomainRow {
             uris: 0,
@@ -25,7 +25,7 @@ impl Seen<'_> {
         for range in urlkey::domain_ranges(&seen.domain).unwrap_or_default() {
             for uri in self.snapshot.uris_between(&range.start, &range.end) {
                 let uri = uri?;
-                // Below a public suffix that is a domain itself there are other domains.
+                // Below a public suffix that is itself a domain there are other domains.
                 if *urlkey::domain_of_key(&uri.url_key) != *seen.domain {
                     continue;
                 }
@@ -39,7 +39,7 @@ impl Seen<'_> {
         Ok((seen.uris > 0).then_some(seen))
     }
 
-    /// Every domain of which something is seen, sorted by name: those after `after`.
+    /// Returns every domain with a visible URI, sorted by name, after `after`.
     pub(in crate::ask) fn all_domains(
         &self,
         after: Option<&str>,
@@ -51,7 +51,8 @@ impl Seen<'_> {
         })
     }
 
-    /// Every domain as it is, seen or not, sorted by name: only to find out which may come first.
+    /// Returns every domain with its total counts, hidden URIs included, sorted by name. Use only
+    /// to find out which may come first.
     pub(in crate::ask) fn domains_at_most(&self) -> impl Iterator<Item = Result<DomainRow, SnapshotError>> {
         self.snapshot.all_domains(None)
     }

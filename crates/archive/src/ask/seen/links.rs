@@ -1,17 +1,18 @@
-//! Links between versions that are seen.
+//! Links between visible versions.
 
 use weave::{CaptureRow, LinkRow, Linking, PageRow, SnapshotError, VersionLink, When};
 
 use super::Seen;
 
-/// Sources that are read at a time.
+/// Number of sources read at a time.
 const SOURCES: usize = 1000;
 
-/// Sources whose versions are looked at for one answer; the rest are left for the next part of it.
+/// Limit of sources read for one answer; the rest are left for the next part.
 const LOOKED_AT_MAX: usize = 10_000;
 
 impl Seen<'_> {
-    /// Links of a key's current version, by target: those after `after`, at most `limit`.
+    /// Returns the links of a key's current version, sorted by target: those after `after`, at most
+    /// `limit`.
     pub(in crate::ask) fn outlinks(
         &self,
         url_key: &str,
@@ -24,7 +25,7 @@ impl Seen<'_> {
         }
     }
 
-    /// The next version that is seen, of all that have links.
+    /// Returns the next visible version that has links.
     pub(in crate::ask) fn next_linking(&self, walk: &mut Linking) -> Result<Option<PageRow>, SnapshotError> {
         loop {
             match walk.next_version()? {
@@ -34,7 +35,7 @@ impl Seen<'_> {
         }
     }
 
-    /// Links to a key, by source: those after `after`, at most `limit`.
+    /// Returns the links to a key, sorted by source: those after `after`, at most `limit`.
     pub(in crate::ask) fn inlinks(
         &self,
         url_key: &str,
@@ -46,7 +47,8 @@ impl Seen<'_> {
         }
         let mut rows = Vec::new();
         let mut after = after.map(str::to_owned);
-        // In portions as large as what is asked for, and larger where little of one is seen.
+        // The first batch is as large as the limit. Later ones are larger, for sources that are
+        // mostly hidden.
         let mut portion = limit;
         while rows.len() < limit {
             let links = self.snapshot.inlinks(url_key, after.as_deref(), portion)?;
@@ -65,10 +67,10 @@ impl Seen<'_> {
         Ok(rows)
     }
 
-    /// Links to a key in versions of their sources that need not be current, by source: those after `after`, at most `limit`; and the
-    /// source after which there may be more.
+    /// Returns the links to a key from any versions of their sources, sorted by source: those after
+    /// `after`, at most `limit`. Also returns the source after which there may be more.
     ///
-    /// A source whose captures are hidden in part is what those that are seen make of it.
+    /// If some captures of a source are hidden, its versions are determined by the visible ones.
     pub(in crate::ask) fn inlinks_when(
         &self,
         url_key: &str,
@@ -96,7 +98,7 @@ impl Seen<'_> {
                 return Ok((rows, None));
             }
             after = sources.into_iter().next_back();
-            // Whoever does not see everything must not learn how many sources there are.
+            // A client that does not see everything must not learn how many sources there are.
             if self.sees_everything && looked_at >= LOOKED_AT_MAX {
                 return Ok((rows, after));
             }
@@ -120,7 +122,8 @@ impl Seen<'_> {
             .link_when(source_key, url_key, when, Some(&mut sees))
     }
 
-    /// In-links and external in-links from versions that are seen, of a URI that has `all` of them.
+    /// Counts the in-links and external in-links from visible versions, for a URI with `all` of
+    /// them in total.
     pub(super) fn inlinks_counted(
         &self,
         url_key: &str,

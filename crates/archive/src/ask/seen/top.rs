@@ -1,7 +1,7 @@
-//! Rankings over in-links that are seen.
+//! Rankings by visible in-links.
 //!
-//! Who sees less counts fewer in-links of a URI, never more. So URIs are gone through in the order of all their
-//! in-links, and no further than where the rest cannot come before what was found.
+//! The number of visible in-links of a URI is never greater than the total. So URIs are visited in
+//! the order of all their in-links, until the rest cannot come before the rows already found.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -10,14 +10,15 @@ use weave::{SnapshotError, TopRow};
 
 use super::Seen;
 
-/// URIs that are read at a time.
+/// Number of URIs read at a time.
 const URIS: usize = 500;
 
-/// A place in a ranking: the first comes first.
+/// A place in a ranking: the smallest comes first.
 type Place = (Reverse<u64>, Reverse<u64>, String);
 
 impl Seen<'_> {
-    /// URIs of a domain, or all, in rank order: those after `after`, at most `limit`.
+    /// Returns the URIs of a domain, or of all domains, in rank order: those after `after`, at most
+    /// `limit`.
     pub(in crate::ask) fn top(
         &self,
         domain: Option<&str>,
@@ -33,7 +34,7 @@ impl Seen<'_> {
         'all: loop {
             let rows = self.snapshot.top(domain, last.as_ref(), URIS)?;
             for row in &rows {
-                // It and all that come later have this place at best.
+                // This row and all later ones have this place at best.
                 if best.len() >= limit && best.last().is_none_or(|worst| *worst < place(row)) {
                     break 'all;
                 }

@@ -1,7 +1,7 @@
-//! An index of another tool, read in chunks of lines.
+//! Reads an index of another tool in chunks of lines.
 //!
-//! A load that was interrupted passes over the lines that are woven and goes on: their number is the position, because
-//! that of the bytes means nothing within a compressed member.
+//! A load that was interrupted skips the lines that are already woven. The position is the number
+//! of lines, because a byte offset has no meaning within a compressed member.
 
 use flow::Out;
 use warc::Defect;
@@ -11,14 +11,14 @@ use super::{End, Reading};
 use cdx::Line;
 use inputs::{IndexLines, NumberedLine};
 
-/// Most lines in a chunk.
+/// Limit of lines in a chunk.
 const LINES_MAX: u64 = 1024;
 
-/// No line of the input tells of anything.
+/// Reason of an input without any usable line.
 pub(super) const NO_LINE: &str = "no line of a CDX or CDXJ index in it";
 
 impl Reading<'_> {
-    /// Reads all lines behind those that are woven.
+    /// Reads all lines after those that are already woven.
     pub(super) fn read_lines(&mut self, out: &mut Out<'_, super::Chunk>) -> Result<End, flow::StageError> {
         let location = self.registered.found.place.location();
         let opened = self.open_input().and_then(|input| {
@@ -49,7 +49,7 @@ impl Reading<'_> {
             self.push_line(next);
             let bytes_max = super::CHUNK_BYTES.min(self.context.epoch_bytes);
             if self.chunk.lines_read >= LINES_MAX || self.chunk.bytes >= bytes_max {
-                // What is read ahead is not woven, and only the last chunk may reach the end.
+                // Lines read ahead are not woven yet, so only the last chunk may reach the end.
                 let read = lines.bytes_read().min(size.saturating_sub(1));
                 self.chunk.bytes_done = self.chunk.bytes_done.max(read);
                 self.send(out)?;
@@ -74,7 +74,7 @@ impl Reading<'_> {
         self.chunk.lines_read += 1;
         match line {
             Line::Nothing => {}
-            // An index may be empty.
+            // An index without captures is still an index.
             Line::Head => self.useless = false,
             Line::Bad(defect) => self.chunk.bad_lines.push(quarantined(defect)),
             Line::Capture(mut line) => {

@@ -1,4 +1,4 @@
-//! Two nodes cannot reach each other, while everybody else reaches both.
+//! Two nodes cannot reach each other, while all other nodes reach both.
 
 use super::harness::{Fifteen, PAIR};
 use super::load::Load;

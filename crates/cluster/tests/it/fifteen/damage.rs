@@ -1,5 +1,5 @@
-//! Bits flip, files are cut and vanish under running nodes: what is bad is never given to anybody, all of it
-//! is found, told and repaired.
+//! Bits flip, files are truncated and disappear under running nodes: damaged content is never
+//! returned, and all damage is found, reported and repaired.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt as _;
@@ -17,10 +17,10 @@ use super::load::{Load, kept};
 
 const HAZARD: u64 = 5;
 
-/// Objects of which one replica is damaged.
+/// Number of objects with one damaged replica.
 const DAMAGED: usize = 24;
 
-/// A replica and what was done to it.
+/// A replica and how it was damaged.
 struct Damaged {
     key: Key,
     volume: VolumeId,
@@ -54,7 +54,7 @@ pub(crate) async fn run(cluster: &mut Fifteen, load: &mut Load) {
     }
 }
 
-/// The log says of a replica that it was bad, and then that it was repaired.
+/// Checks that the log reports a replica as bad, and then as repaired.
 async fn told(cluster: &Fifteen, damaged: &Damaged) {
     let Damaged { key, volume, how } = damaged;
     let topology = cluster.topology();
@@ -104,7 +104,7 @@ fn truncate(file: &Path, random: &mut StdRng) -> &'static str {
     "cut short"
 }
 
-/// The file of a key's replica below a volume's directory.
+/// Returns the file of a key's replica below a volume's directory.
 fn replica(volume: &Path, key: &Key) -> Option<PathBuf> {
     let partition = volume.join(format!("objects/{:03x}", key.partition().0));
     let name = HEXLOWER.encode(&key.hash()[..16]);

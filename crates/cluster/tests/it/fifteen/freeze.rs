@@ -1,4 +1,5 @@
-//! SIGSTOP: a process keeps its connections and locks, and does nothing; later it goes on where it was.
+//! SIGSTOP: a process keeps its connections and locks, and does nothing. Later it continues where
+//! it was.
 
 use contract::VolumeError;
 
@@ -21,7 +22,7 @@ pub(crate) async fn run(cluster: &mut Fifteen, load: &mut Load) {
                 .await;
                 progress.reaches(45 + 40 * i).await;
                 cluster.process(victim).cont();
-                // Two that are out of reach at once are one too many for listings.
+                // Listings tolerate one unreachable node, not two at once.
                 cluster.all_answer().await;
             }
         })

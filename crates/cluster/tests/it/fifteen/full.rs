@@ -1,5 +1,5 @@
-//! A volume that has no room: what it held is read, what is new goes elsewhere, and home when there is room
-//! again.
+//! A volume without free space: its objects can be read, new objects go to other volumes, and
+//! return home once there is space again.
 
 use contract::VolumeState;
 
@@ -20,8 +20,8 @@ pub(crate) async fn run(cluster: &mut Fifteen, load: &mut Load) {
         })
         .await;
     assert_eq!(counts.unserved, 0, "a full volume is read");
-    // Others may take even the room that a volume keeps for its index; it is out of service then until there
-    // is room.
+    // Other files may take even the space that a volume reserves for its index. Then it is out of
+    // service until there is space.
     let volume = cluster.volume(SMALL);
     until("the volume is in service again", async || {
         let status = volume.status().await;

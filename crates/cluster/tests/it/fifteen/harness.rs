@@ -1,4 +1,4 @@
-//! The cluster: its files, processes and clients, and what must hold after every hazard.
+//! The cluster: its files, processes and clients, and the checks after every hazard.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,24 +20,24 @@ use tempfile::TempDir;
 use super::proxy::Proxy;
 use crate::process::Process;
 
-/// Nodes at the start, and zones of three of them.
+/// Nodes at the start, and nodes per zone.
 const NODES: usize = 15;
 const ZONE: usize = 3;
 
 /// The node that is added later.
 pub(crate) const SPARE: &str = "n16";
 
-/// The two nodes that are reached through proxies, of different zones.
+/// The two nodes that are reached through proxies. They are in different zones.
 pub(crate) const PAIR: [&str; 2] = ["n02", "n06"];
 
-/// The node whose volume is on a small file system of its own, where that may be mounted.
+/// The node whose volume is on a separate small file system, if one may be mounted.
 pub(crate) const SMALL: &str = "n15";
 const SMALL_MIB: u64 = 48;
 
 /// Clients that share the load.
 const CLIENTS: usize = 3;
 
-/// Longest time that anything is waited for.
+/// Longest wait for any condition.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A running cluster.
@@ -57,9 +57,9 @@ pub(crate) struct Fifteen {
 pub(crate) struct Member {
     pub(crate) id: String,
     pub(crate) zone: String,
-    /// Where it listens.
+    /// The address that it listens on.
     listen: String,
-    /// Where others reach it.
+    /// The address at which others reach it.
     pub(crate) address: String,
 }
 
@@ -102,7 +102,7 @@ impl Fifteen {
         cluster
     }
 
-    /// A new client.
+    /// Makes a new client.
     async fn client(&self) -> Connection {
         let settings = ConnectSettings::Cluster {
             file: self.dir.path().join("cluster.toml"),
@@ -111,27 +111,27 @@ impl Fifteen {
         cluster::connect(settings).await.unwrap()
     }
 
-    /// The store through each client.
+    /// Returns the store through each client.
     pub(crate) fn stores(&self) -> Vec<Store> {
         self.clients.iter().map(Connection::store).collect()
     }
 
-    /// The store through one client.
+    /// Returns the store through one client.
     pub(crate) fn store(&self) -> Store {
         self.clients[0].store()
     }
 
-    /// The volumes as one client reaches them.
+    /// Returns the volumes as one client reaches them.
     pub(crate) fn topology(&self) -> Arc<Topology> {
         self.store().cluster().topology()
     }
 
-    /// A volume, over the network.
+    /// Returns a volume, reached over the network.
     pub(crate) fn volume(&self, node: &str) -> Arc<dyn Volume> {
         self.topology().volumes[&volume_id(node)].clone()
     }
 
-    /// The directory of a node's volume.
+    /// Returns the directory of a node's volume.
     pub(crate) fn volume_dir(&self, node: &str) -> PathBuf {
         volume_dir(self.dir.path(), self.small.as_ref(), node)
     }
@@ -140,29 +140,29 @@ impl Fifteen {
         self.processes.get_mut(node).unwrap()
     }
 
-    /// Choices of one hazard.
+    /// Returns the random generator of one hazard.
     pub(crate) fn random(&self, hazard: u64) -> StdRng {
         StdRng::seed_from_u64(self.seed ^ hazard << 32)
     }
 
-    /// Different nodes by chance.
+    /// Returns different random nodes.
     pub(crate) fn victims<const N: usize>(&self, hazard: u64) -> [String; N] {
         let nodes = self.nodes();
         let chosen = nodes.sample_array(&mut self.random(hazard));
         chosen.unwrap()
     }
 
-    /// Names of the nodes that run.
+    /// Returns the names of the running nodes.
     pub(crate) fn nodes(&self) -> Vec<String> {
         self.processes.keys().cloned().collect()
     }
 
-    /// The volumes of [`PAIR`].
+    /// Returns the volumes of [`PAIR`].
     pub(crate) fn pair(&self) -> [VolumeId; 2] {
         PAIR.map(volume_id)
     }
 
-    /// The way to one node of [`PAIR`].
+    /// Returns the proxy of one node of [`PAIR`].
     pub(crate) fn proxy(&self, node: &str) -> &Proxy {
         &self.proxies[node]
     }
@@ -176,20 +176,20 @@ impl Fifteen {
         tokio::task::block_in_place(|| self.process(node).restart());
     }
 
-    /// Starts the node that has waited outside.
+    /// Starts the node that has not taken part so far.
     pub(crate) fn start_spare(&mut self) {
         let toml = toml(self.dir.path(), SPARE);
         let process = tokio::task::block_in_place(|| Process::start(&toml));
         self.processes.insert(SPARE.to_owned(), process);
     }
 
-    /// Ends a node for good.
+    /// Ends a node permanently.
     pub(crate) fn dismiss(&mut self, node: &str) {
         let mut process = self.processes.remove(node).unwrap();
         tokio::task::block_in_place(|| process.shutdown());
     }
 
-    /// Ends everything in good order.
+    /// Closes the clients and shuts down all nodes.
     pub(crate) async fn end(mut self) {
         for client in std::mem::take(&mut self.clients) {
             client.close().await;
@@ -208,14 +208,15 @@ impl Fifteen {
         }
     }
 
-    /// What must hold after every hazard: repaired, and every replica of every object counted.
+    /// Repairs the store and counts every replica of every object. This must succeed after every
+    /// hazard.
     pub(crate) async fn settle(&self, after: &str) {
         self.all_answer().await;
         self.repair(after).await;
         self.count(after).await;
     }
 
-    /// Repairs the whole store: nothing is lost, and nothing fails.
+    /// Repairs the whole store, and checks that nothing is lost or fails.
     pub(crate) async fn repair(&self, after: &str) {
         let begun = Instant::now();
         let report = repair_all(self.store().cluster(), &RepairOptions::default(), &|_| {}).await;
@@ -230,7 +231,7 @@ impl Fifteen {
         println!("  {after}: {copies} copies made, {dropped} dropped of {keys} objects in {seconds:.1} s");
     }
 
-    /// Counts: every replica of every object is there, and nothing else.
+    /// Checks that every replica of every object exists, and no other file.
     pub(crate) async fn count(&self, after: &str) {
         let begun = Instant::now();
         let census = census(&self.topology(), &|_| {}).await;
@@ -272,10 +273,11 @@ fn volume_dir(dir: &Path, small: Option<&SmallDisk>, node: &str) -> PathBuf {
     }
 }
 
-/// The fifteen and the spare, in zones, each with an address that is free.
+/// Returns the fifteen members and the spare, in zones, each with a free address.
 fn members() -> Vec<Member> {
     let id = std::process::id();
-    // An address of our own: there no outgoing connection takes the port of a node that is down.
+    // A separate loopback address, on which no outgoing connection takes the port of a stopped
+    // node.
     let own = format!(
         "127.{}.{}.{}:0",
         1 + id / 62_500 % 250,
@@ -296,7 +298,7 @@ fn members() -> Vec<Member> {
 }
 
 fn write_files(dir: &Path, members: &[Member], small: Option<&SmallDisk>) {
-    // The proxies know by the heads of requests who comes.
+    // The proxies identify the caller by the heads of its requests.
     let mut cluster = "replicas = 2\nseed = 7\ntls = \"off\"\n".to_owned();
     for (i, member) in members.iter().enumerate() {
         let Member {
@@ -311,7 +313,7 @@ fn write_files(dir: &Path, members: &[Member], small: Option<&SmallDisk>) {
         )
         .unwrap();
         cluster += "[[node.volume]]\nname = \"d1\"\n";
-        // The last one is in a file of its own only.
+        // The last one is only in a separate file.
         let file = if i < NODES {
             "cluster.toml"
         } else {
@@ -331,7 +333,7 @@ fn write_files(dir: &Path, members: &[Member], small: Option<&SmallDisk>) {
     Secret::of_file(&dir.join("secret")).unwrap();
 }
 
-/// All at once: each takes its time.
+/// Starts all nodes in parallel, because each takes some time.
 fn start_all(tomls: &[PathBuf]) -> Vec<Process> {
     std::thread::scope(|scope| {
         let starting: Vec<_> = tomls
@@ -345,7 +347,7 @@ fn start_all(tomls: &[PathBuf]) -> Vec<Process> {
     })
 }
 
-/// A file system so small that it can be filled. Unmounted when dropped.
+/// A file system small enough to be filled. Unmounted when dropped.
 pub(crate) struct SmallDisk {
     path: PathBuf,
 }
@@ -376,7 +378,7 @@ impl SmallDisk {
         }
     }
 
-    /// Takes all room that is left.
+    /// Fills all free space.
     pub(crate) fn fill(&self) {
         let mut file = std::fs::File::create(self.path.join("filler")).unwrap();
         let zeros = vec![0; 64 << 10];
@@ -384,7 +386,7 @@ impl SmallDisk {
         while std::io::Write::write_all(&mut file, &[0]).is_ok() {}
     }
 
-    /// Gives the room back.
+    /// Frees the space again.
     pub(crate) fn empty(&self) {
         std::fs::remove_file(self.path.join("filler")).unwrap();
     }

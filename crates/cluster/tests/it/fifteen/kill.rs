@@ -1,4 +1,4 @@
-//! Kill -9: a process has no chance to do anything. Another is killed as soon as it is back.
+//! Kill -9: a process cannot clean up. Another is killed as soon as the first is back.
 
 use super::harness::Fifteen;
 use super::load::Load;

@@ -1,4 +1,5 @@
-//! The layout changes under load: a node comes, a volume is drained before everything has moved, a zone goes.
+//! The layout changes under load: a node joins, a volume is drained before everything has moved, a
+//! zone leaves.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,7 @@ use placement::{NodeRole, Roles, VolumeRole};
 use super::harness::{Fifteen, SPARE, until, volume_id};
 use super::load::Load;
 
-/// Drained, and the zone that goes.
+/// The drained node, and the zone that leaves.
 const DRAINED: &str = "n05";
 const GONE: &str = "z5";
 
@@ -81,7 +82,7 @@ async fn apply(cluster: &Fifteen, change: impl FnOnce(&mut Roles)) {
     apply_layout(store.cluster(), roles).await.unwrap();
 }
 
-/// Repairs until nothing lies by an older layout. Gives the nodes that take part.
+/// Repairs until no older layout is in force. Returns the nodes that take part.
 async fn moved(cluster: &Fifteen, after: &str) -> BTreeSet<String> {
     until(after, async || {
         cluster.repair(after).await;

@@ -1,7 +1,7 @@
-//! A load of small objects, and what every answer to it allows to be read later.
+//! A load of small objects, and a model of what may be read after every response.
 //!
-//! Each worker has keys of its own, so that it knows the order of what it asked for. Besides they race for
-//! keys that all of them try to create, and read objects that nobody changes ([`Load::kept`]).
+//! Each worker has its own keys, so that it knows the order of its operations. In addition all
+//! workers race to create the same keys, and read objects that never change ([`Load::kept`]).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,18 +18,18 @@ use tokio::sync::watch;
 use super::model::{Model, Serial, content, serial_of};
 
 const WORKERS: usize = 6;
-/// Keys of each worker.
+/// Keys per worker.
 const KEYS: usize = 12;
-/// Objects that stay as they are.
+/// Objects that never change.
 const KEPT: usize = 60;
-/// Operations of each worker in one run.
+/// Operations per worker in one run.
 const OPERATIONS: usize = 40;
-/// Every so many operations all workers try to create the same key.
+/// After this many operations, all workers try to create the same key.
 const RACE_EVERY: usize = 10;
-/// Keys for that: enough for all runs.
+/// Keys for these races: enough for all runs.
 const RACES: usize = 64;
 
-/// The load.
+/// The load and its model.
 pub(crate) struct Load {
     stores: Vec<Store>,
     workers: Vec<Worker>,
@@ -37,7 +37,8 @@ pub(crate) struct Load {
     runs: usize,
 }
 
-/// Tries to create a key, by all workers: which were acknowledged, and which may have left something.
+/// Attempts of all workers to create a key: those acknowledged, and those that may have left an
+/// object.
 type Races = Arc<Mutex<BTreeMap<Key, Race>>>;
 
 #[derive(Clone, Default)]
@@ -57,10 +58,10 @@ struct Worker {
     counts: Counts,
 }
 
-/// What became of the operations.
+/// Results of the operations.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Counts {
-    /// Answered.
+    /// Operations that were answered.
     pub(crate) done: u64,
     /// Writes that were not acknowledged.
     pub(crate) unacknowledged: u64,
@@ -68,7 +69,7 @@ pub(crate) struct Counts {
     pub(crate) unserved: u64,
 }
 
-/// How far a run has come.
+/// Progress of a run.
 pub(crate) struct Progress {
     done: watch::Receiver<usize>,
 }
@@ -77,13 +78,13 @@ impl Progress {
     /// Waits until this share of the operations (in percent) is done.
     pub(crate) async fn reaches(&mut self, percent: usize) {
         let wanted = WORKERS * OPERATIONS * percent / 100;
-        // The run may end early by a failure, which is reported where it is waited for.
+        // The run may end early by a failure, which is reported where the run is awaited.
         let _ = self.done.wait_for(|done| *done >= wanted).await;
     }
 }
 
 impl Load {
-    /// A load through these clients. Many of its keys are at home on the pair of volumes.
+    /// Returns a load through these clients. Many of its keys are at home on the pair of volumes.
     pub(crate) fn new(seed: u64, stores: &[Store], pair: &[VolumeId]) -> Self {
         let races = Races::default();
         let topology = stores[0].cluster().topology();
@@ -114,14 +115,14 @@ impl Load {
         }
     }
 
-    /// Writes the objects that stay.
+    /// Writes the objects that never change.
     pub(crate) async fn lay_kept(&self) {
         for key in kept() {
             put(&self.stores[0], &key, 1, Condition::Absent).await.unwrap();
         }
     }
 
-    /// Runs while something happens, to the end of both.
+    /// Runs during a hazard, until both have ended.
     pub(crate) async fn during(&mut self, hazard: impl AsyncFnOnce(&mut Progress)) -> Counts {
         self.runs += 1;
         let run = self.runs;
@@ -145,12 +146,12 @@ impl Load {
         counts
     }
 
-    /// Everything can be reached: every object is what it may be.
+    /// Checks every object, once everything can be reached.
     pub(crate) async fn look(&mut self) {
         self.read_back(false).await;
     }
 
-    /// Everything is repaired: every object is what it may be, and what is read now it stays.
+    /// Checks every object once everything is repaired. The values read now must stay.
     pub(crate) async fn check(&mut self) {
         self.read_back(true).await;
         self.races.lock().clear();
@@ -180,7 +181,8 @@ impl Load {
 }
 
 impl Race {
-    /// One at most has won, and it is there; when nobody was told so, one of them may be.
+    /// Checks a race: at most one attempt was acknowledged, and its object exists. Without an
+    /// acknowledgement, the object of any attempt may exist.
     fn check(&self, key: &Key, found: Option<Serial>) {
         match self.won[..] {
             [] => assert!(
@@ -246,7 +248,8 @@ impl Worker {
                 );
                 model.is_now(Some(serial));
             }
-            // The decider may have done it, died before it said so, and been asked again.
+            // The decider may have created it, died before it answered, and received the request
+            // again.
             Err(StoreError::Condition { .. }) if !model.is_there() => model.may_come(Some(serial)),
             Err(StoreError::Condition { .. }) => {}
             Err(StoreError::Unavailable { .. }) => {
@@ -262,7 +265,7 @@ impl Worker {
         let model = &mut self.models[i];
         match self.store.delete(&model.key, Condition::Always).await {
             Ok(Some(_)) => model.is_now(None),
-            // No tombstone was written: an attempt that failed before may still turn up.
+            // No tombstone was written, so an earlier failed attempt may still appear.
             Ok(None) => assert!(model.allows(None), "nothing was found to delete: {model:?}"),
             Err(StoreError::Unavailable { .. } | StoreError::Full { .. }) => {
                 model.may_be(None);
@@ -338,7 +341,7 @@ impl Counts {
     }
 }
 
-/// The objects that stay.
+/// Returns the keys of the objects that never change.
 pub(crate) fn kept() -> impl Iterator<Item = Key> {
     (0..KEPT).map(kept_key)
 }
@@ -347,25 +350,25 @@ fn kept_key(i: usize) -> Key {
     Key::parse(&format!("kept/{i}")).unwrap()
 }
 
-/// Every third key is at home on the pair.
+/// Returns a worker's key. Every third key is at home on the pair.
 fn own_key(worker: usize, i: usize, at_pair: &impl Fn(&Key) -> bool) -> Key {
     named(&format!("load/w{worker}/{i}"), |key| {
         !i.is_multiple_of(3) || at_pair(key)
     })
 }
 
-/// Every second key is.
+/// Returns a key to race for. Every second key is at home on the pair.
 fn race_key(i: usize, at_pair: &impl Fn(&Key) -> bool) -> Key {
     named(&format!("race/{i}"), |key| !i.is_multiple_of(2) || at_pair(key))
 }
 
-/// The first key of this name and a number that will do.
+/// Returns the first suitable key of this name and a number.
 fn named(name: &str, will_do: impl Fn(&Key) -> bool) -> Key {
     let mut keys = (0..).map(|number: u32| Key::parse(&format!("{name}-{number}")).unwrap());
     keys.find(will_do).unwrap()
 }
 
-/// Writes, with everything declared that can be.
+/// Writes an object, declaring its size and all digests.
 async fn put(store: &Store, key: &Key, serial: Serial, condition: Condition) -> Result<(), StoreError> {
     let content = content(key, serial);
     let put = Put {
@@ -377,7 +380,8 @@ async fn put(store: &Store, key: &Key, serial: Serial, condition: Condition) -> 
     store.put(key, body, put).await.map(drop)
 }
 
-/// Which write is read, or that there is nothing; or why that cannot be said now.
+/// Returns which write is read, or `None` if there is no object. An error means that this cannot be
+/// known now.
 async fn read(store: &Store, key: &Key) -> Result<Option<Serial>, String> {
     let object = match store.get(key, None).await {
         Ok(object) => object,

@@ -1,13 +1,13 @@
-//! Fifteen nodes as processes, five zones of three, and everything that may happen to them while a load runs.
+//! Fifteen nodes as processes, five zones of three, and every kind of failure while a load runs.
 //!
-//! One cluster goes through all hazards, one after the other, because that is how clusters live; what one
-//! hazard leaves behind the next one finds. After each everything is read back. A repair and a census look at
-//! every partition of every volume, which takes seconds: hazards that leave the same traces (copies away from
-//! home, attempts not answered) share one, and [`load::Load::check`] after it holds clients to what they then
-//! read.
+//! One cluster goes through all hazards, one after the other, as a real cluster does: each hazard
+//! starts from the state that the previous one left. After each hazard all objects are read back. A
+//! repair and a census examine every partition of every volume, which takes seconds. Hazards with
+//! the same effects (copies away from home, unanswered attempts) therefore share one; the
+//! [`load::Load::check`] after it fixes the values that clients must read from then on.
 //!
-//! `WEFT_TEST_SEED` replays the choices: operations, sizes, victims, damage. What the processes do in
-//! parallel it cannot replay.
+//! `WEFT_TEST_SEED` replays the choices: operations, sizes, victims, damage. It cannot replay how
+//! the processes interleave.
 
 mod cut;
 mod damage;

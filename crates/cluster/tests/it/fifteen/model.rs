@@ -1,33 +1,34 @@
-//! What may be read of an object, given what was answered to those who wrote it.
+//! A model of what may be read of an object, given the responses to its writers.
 
 use bytes::Bytes;
 use contract::Key;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 
-/// Sizes of contents.
+/// Bounds of content sizes.
 const BYTES_MIN: usize = 1 << 10;
 const BYTES_MAX: usize = 200 << 10;
 
-/// Number of a write in its load; 0 is never used.
+/// Number of a write in its load. 0 is never used.
 pub(crate) type Serial = u64;
 
-/// An object, or that there is none.
+/// The write that made the object, or `None` if there is no object.
 pub(crate) type State = Option<Serial>;
 
 /// One object.
 #[derive(Debug)]
 pub(crate) struct Model {
     pub(crate) key: Key,
-    /// What the newest acknowledged operation left, and what attempts since then may have left that failed.
+    /// The state after the newest acknowledged operation, and the states that failed attempts since
+    /// then may have left.
     may: Vec<State>,
-    /// Conditional writes that failed without an answer: the decider may still be at it. Until it is known
-    /// better they may come after anything.
+    /// Conditional writes that failed without a response. The decider may still carry them out, so
+    /// until all values are fixed they may take effect after any other operation.
     late: Vec<State>,
 }
 
 impl Model {
-    /// An object that was never written.
+    /// Returns an object that was never written.
     pub(crate) fn absent(key: Key) -> Self {
         Self {
             key,
@@ -36,39 +37,40 @@ impl Model {
         }
     }
 
-    /// An operation was acknowledged.
+    /// Records an acknowledged operation.
     pub(crate) fn is_now(&mut self, state: State) {
         self.may = vec![state];
     }
 
-    /// An operation failed in a way that may have left its version.
+    /// Records a failed operation that may have left its version.
     pub(crate) fn may_be(&mut self, state: State) {
         self.may.push(state);
     }
 
-    /// As [`Model::may_be`], of a write that somebody else may still finish.
+    /// Like [`Model::may_be`], for a write that another node may still finish.
     pub(crate) fn may_come(&mut self, state: State) {
         self.may.push(state);
         self.late.push(state);
     }
 
-    /// Whether this may be read.
+    /// Returns whether this state may be read.
     pub(crate) fn allows(&self, state: State) -> bool {
         self.may.contains(&state) || self.late.contains(&state)
     }
 
-    /// The object is there for certain.
+    /// Returns whether the object certainly exists.
     pub(crate) fn is_there(&self) -> bool {
         !self.allows(None)
     }
 
-    /// Whether an object of this size may be there.
+    /// Returns whether the object may exist with this size.
     pub(crate) fn allows_size(&self, size: u64) -> bool {
         let mut serials = self.may.iter().chain(&self.late).flatten();
         serials.any(|serial| content(&self.key, *serial).len() as u64 == size)
     }
 
-    /// This was read when everything could be reached. When everything is repaired too, it stays so.
+    /// Records a state that was read when everything could be reached. With `stays` everything is
+    /// also repaired, and the state is fixed.
     pub(crate) fn found(&mut self, state: State, stays: bool) {
         assert!(self.allows(state), "{state:?} was read: {self:?}");
         if stays {
@@ -78,7 +80,7 @@ impl Model {
     }
 }
 
-/// The content of a write: its number, then what only this key and number give.
+/// Returns the content of a write: its number, then bytes that depend only on key and number.
 pub(crate) fn content(key: &Key, serial: Serial) -> Bytes {
     let hash = blake3::hash(format!("{key} {serial}").as_bytes());
     let mut random = StdRng::from_seed(*hash.as_bytes());
@@ -92,7 +94,7 @@ pub(crate) fn content(key: &Key, serial: Serial) -> Bytes {
     content.into()
 }
 
-/// The number of the write that made a content; the whole of it must be as it was written.
+/// Returns the number of the write that made some content. All bytes must be those of that write.
 pub(crate) fn serial_of(key: &Key, found: &[u8]) -> Serial {
     let serial = found.first_chunk().map_or(0, |first| u64::from_be_bytes(*first));
     assert!(

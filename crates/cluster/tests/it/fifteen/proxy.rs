@@ -1,4 +1,4 @@
-//! The way to a node, which a test can close to some of those who come.
+//! A proxy in front of a node, which a test can close to some callers.
 //!
 //! A connection belongs to one process, which names itself in the head of its first request.
 
@@ -9,19 +9,19 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// A head is some hundred bytes.
+/// Longest head; a head has some hundred bytes.
 const HEAD_BYTES_MAX: usize = 16 << 10;
 
-/// A proxy before one node.
+/// A proxy in front of one node.
 pub(crate) struct Proxy {
-    /// Where it listens.
+    /// The address that it listens on.
     pub(crate) address: String,
     refused: watch::Sender<BTreeSet<String>>,
     accepting: JoinHandle<()>,
 }
 
 impl Proxy {
-    /// Passes on to this address.
+    /// Starts a proxy that forwards to this address.
     pub(crate) async fn start(to: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -38,14 +38,14 @@ impl Proxy {
         }
     }
 
-    /// Cuts off the connections of a caller, and refuses more.
+    /// Closes the connections of a caller, and refuses new ones.
     pub(crate) fn refuse(&self, caller: &str) {
         self.refused.send_modify(|refused| {
             refused.insert(caller.to_owned());
         });
     }
 
-    /// Lets everybody through again.
+    /// Allows all callers again.
     pub(crate) fn allow_all(&self) {
         self.refused.send_modify(BTreeSet::clear);
     }
@@ -74,7 +74,7 @@ async fn serve(mut from: TcpStream, to: String, mut rule: watch::Receiver<BTreeS
     }
 }
 
-/// Who comes, and what has been read to know it.
+/// Returns the caller's name, and the bytes read to find it.
 async fn head(from: &mut TcpStream) -> Option<(String, Vec<u8>)> {
     let mut head = Vec::new();
     while head.len() < HEAD_BYTES_MAX {

@@ -1,5 +1,5 @@
-//! The directory of a volume is emptied under its running node: reads go on, repair brings everything back,
-//! and the fixity log tells it.
+//! The directory of a volume is emptied under its running node: reads continue, repair restores
+//! everything, and the fixity log records it.
 
 use std::path::Path;
 
@@ -26,7 +26,8 @@ pub(crate) async fn run(cluster: &mut Fifteen, load: &mut Load) {
         .during(async |progress| {
             progress.reaches(20).await;
             empty(&dir);
-            // Its state tells for a moment only: a small volume is rebuilt within a tenth of a second.
+            // Its state is visible only for a moment: a small volume is rebuilt within a tenth of a
+            // second.
             until("the volume has begun anew", async || wipes().await > wipes_before).await;
         })
         .await;
@@ -52,12 +53,12 @@ async fn state(volume: &dyn Volume) -> VolumeState {
     volume.status().await.unwrap().state
 }
 
-/// Removes everything, also what is made meanwhile.
+/// Removes everything, including files that are made meanwhile.
 fn empty(dir: &Path) {
     let entries = std::fs::read_dir(dir).unwrap();
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-    // The file whose absence is noticed goes last: a volume that begins anew before would write that into a log which
-    // then goes with the rest, and nothing would tell of it.
+    // The file whose absence is noticed goes last. Otherwise the volume might be set up again
+    // earlier and record the wipe in a log that is then removed too, and the record would be lost.
     paths.sort_by_key(|path| path.ends_with("volume.json"));
     for path in paths {
         while path.symlink_metadata().is_ok() {

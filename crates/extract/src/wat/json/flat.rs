@@ -1,19 +1,20 @@
-//! A short way for the objects that WAT has most of: those of links, with few short names and only strings.
+//! A fast path for the most frequent objects of WAT: those of links, with few short names and only
+//! strings.
 //!
-//! Invariant: if an object is read here, [`Json::object`] reads the same fields of it and ends at the same
-//! byte. An object in any other form is left to it.
+//! Invariant: if an object is read here, [`Json::object`] reads the same fields of it and ends at
+//! the same byte. An object in any other form is left to it.
 
 use super::{Json, Text};
 
 /// Longest name of a field that is read here: with its quote it fits into a word.
 const NAME_BYTES_MAX: usize = 7;
 
-/// What stands around the path of most links.
+/// The bytes around the path of most links.
 const BEFORE_PATH: &[u8; 9] = b"{\"path\":\"";
 const BEFORE_URL: &[u8; 9] = b"\",\"url\":\"";
 
-/// Returns the path of a link that begins like most. Their first two fields are compared and not read: then the
-/// processor need not know where one thing ends to look at the next.
+/// Returns the path of a link with the usual beginning. The first two fields are compared as a
+/// whole, so that the processor need not find the end of one before it reads the next.
 fn usual_path(object: &[u8]) -> Option<&[u8]> {
     let path_bytes = if object.first_chunk() == Some(b"{\"path\":\"IMG@/src\",\"url\":\"") {
         b"IMG@/src".len()
@@ -25,7 +26,7 @@ fn usual_path(object: &[u8]) -> Option<&[u8]> {
     object[BEFORE_PATH.len()..].get(..path_bytes)
 }
 
-/// The name of a field as a word, with its closing quote: comparing it costs one instruction.
+/// The name of a field as a word, with its closing quote: comparing it takes one instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::wat) struct Name(u64);
 
@@ -41,8 +42,8 @@ impl Name {
         Name(word)
     }
 
-    /// Reads the name at the start of `bytes`, up to its quote. Returns it with its length. `None` if it is
-    /// longer than seven bytes, has escapes, or is near the end of the input.
+    /// Reads the name at the start of `bytes`, up to its quote. Returns it with its length. `None`
+    /// if it is longer than seven bytes, has escapes, or is near the end of the input.
     fn read(bytes: &[u8]) -> Option<(Name, usize)> {
         let word = u64::from_le_bytes(*bytes.first_chunk()?);
         let quotes = places_of(b'"', word);
@@ -55,7 +56,8 @@ impl Name {
     }
 }
 
-/// Sets the highest bit of each byte that equals `byte`, and perhaps of bytes above the lowest of them.
+/// Sets the highest bit of each byte that equals `byte`, and perhaps of bytes above the lowest of
+/// them.
 fn places_of(byte: u8, word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGHEST: u64 = ONES << 7;
@@ -64,16 +66,16 @@ fn places_of(byte: u8, word: u64) -> u64 {
 }
 
 impl<'a> Json<'a> {
-    /// Reads an object of strings: `field` is called with each name and value, until it returns that it wants
-    /// no more of them. Returns false, without having moved, if the object has another form; `field`
-    /// may have been called then.
+    /// Reads an object of strings: calls `field` with each name and value, until it returns false.
+    /// Returns false, without having moved, if the object has another form; `field` may have been
+    /// called then.
     pub(in crate::wat) fn strings(&mut self, field: impl FnMut(Name, Text<'a>) -> bool) -> bool {
         let end = self.end_of_strings(field);
         self.at = end.unwrap_or(self.at);
         end.is_some()
     }
 
-    /// As [`Json::strings`], but returns where the object ends.
+    /// As [`Json::strings`], but returns the position of the object's end.
     fn end_of_strings(&self, mut field: impl FnMut(Name, Text<'a>) -> bool) -> Option<usize> {
         let (mut at, mut is_wanted) = (self.at, true);
         let object = self.input.get(at..)?;
@@ -100,7 +102,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the name and value of the field behind the brace or comma at `at`, and where the value ends.
+    /// Returns the name and value of the field after the brace or comma at `at`, and the position
+    /// of the value's end.
     fn string_after(&self, at: usize, is_first: bool) -> Option<(Name, Text<'a>, usize)> {
         let (quote, rest) = self.input.get(at + 1..)?.split_first()?;
         if *quote != b'"' {
@@ -111,7 +114,7 @@ impl<'a> Json<'a> {
             return None;
         }
         let start = at + 2 + length + 3;
-        // The first is mostly `path`, whose value is short. The others are longer.
+        // The first field is mostly `path`, whose value is short. The others are longer.
         let (value, end) = match is_first {
             true => self.short_text_from(start),
             false => self.text_from(start),
@@ -119,7 +122,7 @@ impl<'a> Json<'a> {
         Some((name, value, end))
     }
 
-    /// As [`Json::text_from`], and quicker for strings that end within sixteen bytes.
+    /// As [`Json::text_from`], but faster for strings that end within sixteen bytes.
     fn short_text_from(&self, start: usize) -> Option<(Text<'a>, usize)> {
         for word_start in [start, start + 8] {
             let Some(bytes) = self.input.get(word_start..).and_then(|bytes| bytes.first_chunk()) else {
@@ -131,7 +134,7 @@ impl<'a> Json<'a> {
             if ends == 0 {
                 continue;
             }
-            // The lowest place is certain. If it is that of a backslash, the string has escapes.
+            // The lowest match is certain. If it is a backslash, the string has escapes.
             if ends.trailing_zeros() != quotes.trailing_zeros() {
                 break;
             }
@@ -150,7 +153,8 @@ mod tests {
 
     type Field = (Vec<u8>, Vec<u8>);
 
-    /// The fields up to the one that is the last wanted, and where the object ends, by [`Json::object`].
+    /// Returns the fields up to the last wanted one and the object's end, read with
+    /// [`Json::object`].
     fn slowly(input: &[u8], last: &[u8]) -> Option<(Vec<Field>, usize)> {
         let mut json = Json::new(input);
         let mut fields = Vec::new();
@@ -163,7 +167,7 @@ mod tests {
         Some((fields, json.at))
     }
 
-    /// Checks that the short way agrees with the long one wherever it is taken. Returns whether it was.
+    /// Checks that the fast path agrees with the slow one if it is taken. Returns whether it was.
     fn check(input: &[u8], last: &[u8]) -> bool {
         let mut json = Json::new(input);
         let mut fields = Vec::new();

@@ -1,5 +1,5 @@
-//! Random keys files, lists, policies and owners; every operation by every user, compared with the rule
-//! written out again.
+//! Compares decisions with a second implementation of the rule, for random keys files, ACLs,
+//! policies and owners; every operation by every user.
 
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -9,10 +9,11 @@ use crate::acl::{ACL, Grant, Grantee};
 use crate::attributes::OWNER;
 use crate::settings::Ownership;
 
-/// Keys of the test: two of one user.
+/// Keys of the test; one user has two.
 const KEYS: [(&str, &str); 4] = [("A", "ann"), ("A2", "ann"), ("B", "bob"), ("C", "eve")];
 
-/// Operations, with the right, the permission (of the bucket or the object) and the action that they need.
+/// Operations with the right, the permission (on the bucket or the object) and the action that they
+/// need.
 #[rustfmt::skip]
 const OPERATIONS: [(&str, Option<&str>, &str, &str, &str); 16] = [
     ("GetObject", Some("read"), "object", "READ", "s3:GetObject"),
@@ -45,7 +46,7 @@ struct World {
     object_list: Option<Vec<(&'static str, &'static str)>>,
     enforced: bool,
     block: Option<Block>,
-    /// Statements: whether it denies, the user or everybody, the action or all of them.
+    /// Statements: whether it denies; the user, or everybody; the action, or all actions.
     policy: Vec<(bool, Option<&'static str>, Option<&'static str>)>,
 }
 
@@ -174,13 +175,13 @@ impl World {
         (0..KEYS.len()).any(|key| KEYS[key].1 == user && self.has(Some(key), "own"))
     }
 
-    /// The rule as the module's comment states it.
+    /// The rule as stated in the doc comment of `access`.
     fn expected(&self, key: Option<usize>, operation: usize) -> bool {
         let (name, right, on, permission, action) = OPERATIONS[operation];
         let user = key.map(|key| KEYS[key].1);
         let is_owner = user == Some(self.bucket_owner) && self.has(key, "own");
         if !self.owns(self.bucket_owner) {
-            // Only the keys file counts, and the lists of objects whose owners may own.
+            // Only the keys file counts, and the ACLs of objects whose owners have `own`.
             let plain = right.unwrap_or(match name {
                 "GetBucketPolicy" => "list",
                 _ => "write",

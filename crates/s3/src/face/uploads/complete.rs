@@ -1,7 +1,7 @@
-//! Completing an upload: its parts are joined to an object.
+//! Completes an upload by joining its parts to an object.
 //!
-//! If that takes long, the response begins before it is done and is kept alive with white space, as in S3.
-//! The outcome is then in the response's body, whatever its status.
+//! If this takes long, the response begins early and is kept alive with white space, as in S3. The
+//! response's body then has the outcome, independently of the status.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,16 +23,17 @@ use crate::{names, part_sizes};
 /// Fewest bytes of a part other than the last, as in S3.
 const PART_BYTES_MIN: u64 = 5 * 1024 * 1024;
 
-/// How long the response waits for the outcome before it begins without it. Shorter would hide errors in
-/// responses of status 200; longer, and a client or proxy that hears nothing gives up.
+/// How long the response waits for the outcome before it begins without it. A shorter time would
+/// hide more errors in responses of status 200; after a longer silence, clients or proxies give up.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Face {
     /// Joins the parts.
     ///
-    /// Of several requests for one upload only one joins it. The others, and a client that retries after a
-    /// lost response, find the upload or its parts gone, or an object that their condition forbids. So on any
-    /// error the object is checked first: if it was made from this upload, the request succeeds.
+    /// If several requests complete one upload, only one of them joins its parts. The others, and a
+    /// client that retries after a lost response, find the upload or its parts removed, or an
+    /// object that their condition forbids. Therefore any error is followed by a check of the
+    /// object: if it was made from this upload, the request succeeds.
     pub(in crate::face) async fn complete_multipart_upload(
         &self,
         request: S3Request<CompleteMultipartUploadInput>,
@@ -94,7 +95,7 @@ impl Face {
         finish(self.store.clone(), upload, complete, condition).await
     }
 
-    /// All parts received, by number.
+    /// Returns all received parts by number.
     async fn received(&self, upload: &Multipart) -> S3Result<BTreeMap<u32, Received>> {
         let mut received = BTreeMap::new();
         let mut after = 0;
@@ -116,13 +117,13 @@ impl Face {
     }
 }
 
-/// The outcome of an upload that was completed before.
+/// Returns the outcome of an upload that was completed earlier.
 async fn completed(store: &Store, key: &Key, id: &str) -> Option<CompleteMultipartUploadOutput> {
     let meta = store.head(key).await.ok()?;
     (meta.attributes.get(UPLOAD)? == id).then(|| outcome(&meta))
 }
 
-/// Joins the parts in a task of its own, so that the response can begin before it is done.
+/// Joins the parts in a separate task, so that the response can begin before it has finished.
 async fn finish(
     store: Store,
     upload: Multipart,
@@ -132,7 +133,7 @@ async fn finish(
     let mut joining = tokio::spawn(async move {
         match store.complete_multipart(&upload.key, &upload.id, complete).await {
             Ok(meta) => Ok(outcome(&meta)),
-            // Checked here as well, because the response may have begun by now.
+            // Checked here as well, because the response may already have begun.
             Err(error) => completed(&store, &upload.key, &upload.id)
                 .await
                 .ok_or_else(|| preconditions::refused(&condition, error)),
@@ -165,7 +166,7 @@ fn outcome(meta: &Meta) -> CompleteMultipartUploadOutput {
     output
 }
 
-/// The parts that the client lists, as they were received.
+/// Returns the received parts that the client lists.
 fn choose<'a>(
     listed: &[CompletedPart],
     received: &'a BTreeMap<u32, Received>,
@@ -200,7 +201,7 @@ fn choose<'a>(
         }
         chosen.push(found);
     }
-    // The last part listed may be of any length.
+    // The last listed part may have any length.
     let small = chosen
         .iter()
         .rev()

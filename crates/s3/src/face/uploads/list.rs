@@ -1,4 +1,4 @@
-//! Listings of open uploads, and of the parts of one.
+//! Listings of open uploads, and of the parts of an upload.
 
 use s3s::dto::{
     Initiator, ListMultipartUploadsInput, ListMultipartUploadsOutput, ListPartsInput, ListPartsOutput,
@@ -62,7 +62,7 @@ impl Face {
         })
     }
 
-    /// Lists the open uploads of a bucket.
+    /// Lists a bucket's open uploads.
     pub(in crate::face) async fn list_multipart_uploads(
         &self,
         request: S3Request<ListMultipartUploadsInput>,
@@ -98,8 +98,8 @@ impl Face {
         })
     }
 
-    /// Reads a page of open uploads. The store lists them in order of `key/id`; rolling up is done here,
-    /// because a delimiter must not match within an id.
+    /// Reads a page of open uploads. The store lists them in order of `key/id`. Prefixes are rolled
+    /// up here, because a delimiter must not match within an id.
     async fn open_uploads(&self, input: &ListMultipartUploadsInput, limit: usize) -> S3Result<OpenUploads> {
         let bucket = format!("{}/", input.bucket);
         let prefix = format!("{bucket}{}", input.prefix.as_deref().unwrap_or_default());
@@ -176,7 +176,7 @@ fn listed(upload: &Multipart, spelling: Spelling) -> MultipartUpload {
     }
 }
 
-/// The user who began an upload.
+/// Returns the user who began an upload.
 fn initiator(upload: &Multipart) -> Initiator {
     let user = upload.attributes.get(OWNER).cloned();
     Initiator {

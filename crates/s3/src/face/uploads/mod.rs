@@ -1,6 +1,7 @@
 //! Multipart uploads.
 //!
-//! Parts are received in any order and stored as safely as objects; completing joins them in one pass.
+//! Parts are received in any order and stored as durably as objects; completion joins them in one
+//! pass.
 
 use s3s::dto::{
     AbortMultipartUploadInput, AbortMultipartUploadOutput, CreateMultipartUploadInput,
@@ -39,7 +40,7 @@ impl Face {
         attributes.extend(self.belonging(&record, &input.bucket, writer, &asked)?);
         let lock = lock_of!(input)?;
         lock.resolve(&record)?;
-        // They say what the object is to be protected by; an upload is not.
+        // These attributes protect the future object, not the upload.
         lock.protection().write_to(&mut attributes);
         attributes.extend(planned.map(Planned::encode));
         let upload = self
@@ -90,7 +91,7 @@ impl Face {
     }
 }
 
-/// When an upload was begun.
+/// Returns when an upload was begun.
 fn begun(upload: &Multipart) -> Timestamp {
     at(upload.created_ms)
 }

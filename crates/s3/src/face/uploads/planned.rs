@@ -1,4 +1,5 @@
-//! The checksum of an upload: chosen when it begins, computed from those of the parts when it ends.
+//! The checksum of an upload: chosen when the upload begins, computed from the parts' checksums at
+//! completion.
 
 use s3s::S3Result;
 use s3s::dto::{Checksum, ChecksumAlgorithm, ChecksumType, CompleteMultipartUploadInput};
@@ -8,11 +9,11 @@ use crate::attributes::PART_SUMS;
 use crate::checksum::{self, ALL, Algorithm, COMPOSITE, FULL_OBJECT, TYPE, sums_of};
 use crate::error::fault;
 
-/// Longest list of part checksums that is stored, in bytes: 728 of SHA-256, 3,640 of CRC32. A page of a
-/// listing holds the attributes of a thousand objects.
+/// Longest stored list of part checksums in bytes: fits 728 of SHA-256 or 3,640 of CRC32. A page of
+/// a listing holds the attributes of a thousand objects.
 const PART_SUMS_BYTES_MAX: usize = 32 * 1024;
 
-/// Attribute of an upload: algorithm and type of its checksum, `CRC32 COMPOSITE`.
+/// Attribute of an upload: algorithm and type of its checksum, such as `CRC32 COMPOSITE`.
 const CHECKSUM: &str = "weft-checksum";
 
 /// The checksum chosen for an upload.
@@ -23,7 +24,7 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    /// The checksum that the client asked for.
+    /// Returns the checksum that the client requested.
     pub(super) fn of(
         algorithm: Option<&ChecksumAlgorithm>,
         kind: Option<&ChecksumType>,
@@ -40,7 +41,8 @@ impl Planned {
         let algorithm = Algorithm::by_name(algorithm)?;
         let kind = kind.map(ChecksumType::as_str);
         let full = match (algorithm, kind) {
-            // S3's table: CRC64NVME only of the whole, SHA only of the parts, the other two of either.
+            // S3's table: CRC64NVME only of the whole, SHA only of the parts, the other two either
+            // way.
             (Algorithm::Crc64Nvme, None | Some(FULL_OBJECT)) => true,
             (Algorithm::Crc32 | Algorithm::Crc32c, Some(FULL_OBJECT)) => true,
             (Algorithm::Crc32 | Algorithm::Crc32c, None | Some(COMPOSITE)) => false,
@@ -57,7 +59,7 @@ impl Planned {
         Ok(Some(Self { algorithm, full }))
     }
 
-    /// The checksum stored with an upload.
+    /// Returns the checksum stored with an upload.
     pub(super) fn of_upload(upload: &Multipart) -> Option<Self> {
         let (algorithm, kind) = upload.attributes.get(CHECKSUM)?.split_once(' ')?;
         Some(Self {
@@ -66,23 +68,23 @@ impl Planned {
         })
     }
 
-    /// The attribute to store with the upload, and its value.
+    /// Returns the attribute to store with the upload, and its value.
     pub(super) fn encode(self) -> (String, String) {
         let value = format!("{} {}", self.algorithm.name(), self.kind().as_str());
         (CHECKSUM.to_owned(), value)
     }
 
-    /// S3's name of the algorithm.
+    /// Returns the algorithm's name in S3.
     pub(super) fn name(self) -> ChecksumAlgorithm {
         ChecksumAlgorithm::from_static(self.algorithm.name())
     }
 
-    /// S3's name of the type.
+    /// Returns the type's name in S3.
     pub(super) fn kind(self) -> ChecksumType {
         ChecksumType::from_static(if self.full { FULL_OBJECT } else { COMPOSITE })
     }
 
-    /// The checksums of parts, with the parts' lengths.
+    /// Returns the checksums of parts, with the parts' lengths.
     fn sums(self, parts: &[&Received]) -> S3Result<Vec<(String, u64)>> {
         let header = self.algorithm.header();
         let mut sums = Vec::with_capacity(parts.len());
@@ -96,7 +98,7 @@ impl Planned {
         Ok(sums)
     }
 
-    /// The checksum of an object made of parts.
+    /// Returns the checksum of an object made from parts.
     fn of_parts(self, sums: &[(String, u64)]) -> S3Result<String> {
         if self.full {
             return checksum::combined(self.algorithm, sums);
@@ -106,8 +108,8 @@ impl Planned {
     }
 }
 
-/// The attributes of the object's checksum, computed from those of its parts and compared with the client's
-/// declaration.
+/// Returns the attributes of the object's checksum, computed from those of its parts. It is
+/// compared with the client's declaration.
 pub(super) fn join(
     planned: Option<Planned>,
     chosen: &[&Received],
@@ -121,7 +123,7 @@ pub(super) fn join(
     let header = planned.algorithm.header();
     let sums = planned.sums(chosen)?;
     let sum = planned.of_parts(&sums)?;
-    // Clients may leave out the number of parts at the end.
+    // Clients may omit the number of parts at the end.
     let bare = sum.split('-').next().unwrap_or_default();
     if let Some(declared) = planned.algorithm.value(&declared)
         && declared != sum
@@ -132,7 +134,8 @@ pub(super) fn join(
         return Err(fault("BadDigest", detail));
     }
     let of_parts: Vec<_> = sums.into_iter().map(|(sum, _)| sum).collect();
-    // Too long a list is left out: what is lost is the checksum of single parts, not that of the object.
+    // A list that is too long is not stored. Then only the checksums of single parts are missing,
+    // not that of the object.
     let of_parts = Some(of_parts.join(",")).filter(|text| text.len() <= PART_SUMS_BYTES_MAX);
     let mut attributes = vec![
         (header.to_owned(), sum),
@@ -142,7 +145,7 @@ pub(super) fn join(
     Ok(attributes)
 }
 
-/// Refuses a declared checksum of another kind than the chosen one.
+/// Refuses a declared checksum whose algorithm or type differs from the chosen one.
 fn check_kind(planned: Option<Planned>, kind: Option<&ChecksumType>, declared: &Checksum) -> S3Result<()> {
     let algorithm = planned.map(|planned| planned.algorithm);
     let mut others = ALL.into_iter().filter(|other| Some(*other) != algorithm);

@@ -1,4 +1,4 @@
-//! Receiving parts, from a client or from another object.
+//! Receives parts from a client or from another object.
 
 use s3s::dto::{self, *};
 use s3s::{S3Request, S3Result};
@@ -15,7 +15,7 @@ use crate::face::{Face, copies, etag};
 use crate::names;
 use crate::preconditions::Reading;
 
-/// Highest number of a part, as in S3.
+/// Highest part number, as in S3.
 const PART_NUMBER_MAX: i32 = 10_000;
 
 impl Face {
@@ -51,7 +51,7 @@ impl Face {
         Ok(output)
     }
 
-    /// Copies a part from an object, or a range of one.
+    /// Copies a part from an object or a range of it.
     pub(in crate::face) async fn upload_part_copy(
         &self,
         request: S3Request<UploadPartCopyInput>,

@@ -62,7 +62,7 @@ fn operations_and_their_rights() {
     assert_eq!(copied, Ok(("CopyObject", Right::Write, true)));
 }
 
-/// The upstream obeys the key of the gateway: what gives its rights away needs the right to.
+/// The upstream obeys the gateway's key, so granting permissions needs the right `own`.
 #[test]
 fn what_gives_rights_away_needs_own() {
     for request in [

@@ -4,7 +4,7 @@ use super::*;
 use crate::query::parse;
 use crate::words::model;
 
-/// Everything is looked at: nothing is passed over, nothing remembered, nothing known of ASCII.
+/// Reference implementation: looks at every word, without skipping, caching or ASCII shortcuts.
 fn found_by_model(finder: &Finder, text: &str, looks: &[usize]) -> (Vec<FoundWord>, Vec<bool>) {
     let words = model::words(text);
     let mut found = Vec::new();
@@ -81,7 +81,7 @@ fn check(query: &str, language: &str, text: &str, looks: &[usize], memo: &mut St
 fn what_is_found_in_real_texts_is_what_the_model_finds() {
     let mut memo = StemMemo::new(64);
     for (number, text) in model::real_texts().iter().enumerate() {
-        // Words of the text itself, so that there is something to find, and others that only begin alike.
+        // Words of the text itself, so that there are matches, and others that only share a prefix.
         let own = model::words(text);
         let word = |at: usize| {
             own.get(at % own.len().max(1))

@@ -9,7 +9,7 @@ fn check(query: &str, text: &str, words: usize, expected: &[&str]) {
     assert_eq!(shown(query, text, 10, words), expected);
 }
 
-/// Lines of an English text, with bars beside the match.
+/// Returns the lines of an English text, with bars around the match.
 fn shown(query: &str, text: &str, most: usize, words: usize) -> Vec<String> {
     let parsed = parse(query);
     let mut memo = StemMemo::new(64);
@@ -38,7 +38,7 @@ fn each_match_has_the_words_around_it() {
     check("zon*", "zoned", 3, &["|zoned|"]);
     check("site:x.org", text, 3, &[]);
     check("zone", "", 3, &[]);
-    // Nothing that turns the direction of writing.
+    // Characters that change the writing direction are removed.
     check(
         "zone",
         "(a zone)\u{202e} zone",
@@ -61,7 +61,7 @@ fn long_words_cost_no_more_than_short_ones() {
 }
 
 proptest! {
-    /// Of words with blanks between, the lines are what counting words gives.
+    /// For words separated by blanks, counting words gives the expected lines.
     #[test]
     fn lines_are_what_counting_words_gives(
         words in prop::collection::vec("zone|root|name|of", 0..40),

@@ -1,4 +1,4 @@
-//! What a request to a CDX address asks for.
+//! The parsed parameters of a CDX request.
 
 use archive::question::{CdxQuestion, ResolveRevisits};
 use cdx::{
@@ -9,58 +9,60 @@ use cdx::{
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 
-/// Most captures returned from the end (a `limit` below 0). They are kept in memory until the first of them
-/// is found.
+/// Maximum number of captures returned from the end (a negative `limit`). They are held in memory
+/// until the first of them is found.
 pub(in crate::api) const LAST_MAX: i64 = 10_000;
 
 /// Which of the matching captures to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Take {
     First(usize),
-    /// In the order that they have among all captures.
+    /// In the order of all captures.
     Last(usize),
 }
 
-/// How captures are written.
+/// Output format of captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Output {
     Rows(Form),
-    /// Links to captures, as in a TimeMap of Memento.
+    /// Links to captures, as in a Memento TimeMap.
     Links,
 }
 
-/// A request whose parameters were read.
+/// A request with parsed parameters.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub(super) dialect: Dialect,
     pub(super) question: CdxQuestion,
     pub(super) output: Output,
     pub(super) columns: Option<Vec<Column>>,
-    /// Columns that follow those of the dialect, if `columns` are not chosen.
+    /// Columns added after those of the dialect, if `columns` are not chosen.
     pub(super) added: Vec<Field>,
-    /// Whether captures with the digest of an earlier one are counted.
+    /// Whether earlier captures with the same digest are counted.
     pub(super) count_duplicates: bool,
-    /// Of neighbours with the same value the last is returned.
+    /// If set, only the last of adjacent captures with the same value is returned.
     pub(super) collapse_to_last: Option<Collapse>,
     /// Number of captures to skip before the first one returned.
     pub(super) offset: usize,
     pub(super) take: Take,
     /// Number of the page, from 0.
     pub(super) page: Option<usize>,
-    /// Blocks of a page.
+    /// Number of blocks of a page.
     pub(super) page_size: usize,
-    /// Whether only the number of pages is wanted.
+    /// Whether only the number of pages is requested.
     pub(super) page_count: bool,
-    /// Whether only the places of blocks are wanted.
+    /// Whether only the places of blocks are requested.
     pub(super) paged_index: bool,
     pub(super) show_resume_key: bool,
     pub(super) compress: bool,
-    /// Whether captures of another URL are returned where this one was not captured, if they differ only in what does not matter.
+    /// Whether captures of a similar URL are returned if this one was not captured. Only
+    /// insignificant parts of the URLs may differ.
     pub(super) allow_fuzzy: bool,
 }
 
 impl Asked {
-    /// Reads `arguments` as a server would; `collection` is the one of the address, or asked for.
+    /// Reads `arguments` as the server with this dialect would. `collection` is taken from the path
+    /// or from a parameter.
     pub(super) fn of(
         arguments: &Arguments,
         dialect: Dialect,
@@ -99,7 +101,7 @@ impl Asked {
             page_size: page_size(arguments.count("pageSize")),
             page_count: arguments.flag("showNumPages"),
             paged_index: arguments.flag("showPagedIndex"),
-            // A TimeMap of a part leads to the next one without being asked to.
+            // A TimeMap of a part always links to the next one.
             show_resume_key: arguments.flag("showResumeKey") || output == Output::Links && is_limited,
             compress: arguments.text("gzip").is_none() || arguments.flag("gzip"),
             count_duplicates: has_any(&added, &[Field::DupeCount]),
@@ -114,7 +116,7 @@ impl Asked {
     }
 }
 
-/// Columns that say what was left out.
+/// Columns that count omitted captures.
 const COUNTS: [Field; 4] = [
     Field::SkipCount,
     Field::GroupCount,
@@ -126,7 +128,8 @@ fn has_any(fields: &[Field], wanted: &[Field]) -> bool {
     fields.iter().any(|field| wanted.contains(field))
 }
 
-/// The columns that flags add, and those of `columns` that are computed, in the order of the Internet Archive.
+/// Returns the columns that flags add, and those of `columns` that are computed, in the order of
+/// the Internet Archive.
 fn added(arguments: &Arguments, columns: &[Column]) -> Vec<Field> {
     let chosen = |field: Field| columns.iter().any(|column| column.field() == Some(field));
     let flagged = [
@@ -140,19 +143,19 @@ fn added(arguments: &Arguments, columns: &[Column]) -> Vec<Field> {
         ("showDupeCount", Field::DupeCount),
     ];
     let wanted = flagged.into_iter().filter(|(flag, field)| {
-        // As there, the one comes with the other.
+        // As at the Internet Archive, one implies the other.
         let comes_along = *field == Field::GroupCount && arguments.flag("showUniqCount");
         arguments.flag(flag) || comes_along || chosen(*field)
     });
     wanted.map(|(_, field)| field).collect()
 }
 
-/// The first of these parameters that is given.
+/// Returns the first of these parameters that is given.
 fn first_of<'a>(arguments: &'a Arguments, names: &[&str]) -> Option<&'a str> {
     names.iter().find_map(|name| arguments.text(name))
 }
 
-/// The question in `arguments`, without the number of captures to ask for at once.
+/// Returns the question in `arguments`, without the number of captures per request.
 fn question(arguments: &Arguments, dialect: Dialect) -> Result<CdxQuestion, Failure> {
     let onward = arguments.text("matchType") == Some(RANGE);
     let named = arguments.text("matchType").and_then(MatchType::named);
@@ -201,10 +204,11 @@ fn question(arguments: &Arguments, dialect: Dialect) -> Result<CdxQuestion, Fail
     })
 }
 
-/// The match type that only OutbackCDX has: all captures from a key on.
+/// A match type that only OutbackCDX has: all captures from a key on.
 pub(in crate::api) const RANGE: &str = "range";
 
-/// The URL under which the capture of another method than GET is in an index (pywb's `__wb_method`), as OutbackCDX makes it.
+/// Returns the URL that the index contains for a capture with a method other than GET (pywb's
+/// `__wb_method`), built as in OutbackCDX.
 fn with_method(url: &str, arguments: &Arguments) -> String {
     let method = arguments.text("method").unwrap_or("GET").to_ascii_uppercase();
     if method == "GET" {
@@ -224,7 +228,7 @@ fn collapse_time(arguments: &Arguments, dialect: Dialect) -> Option<CollapseTime
     })
 }
 
-/// As there, `collapse` and `collapseToFirst` take precedence.
+/// Reads `collapseToLast`. As in OutbackCDX, `collapse` and `collapseToFirst` take precedence.
 fn collapse_to_last(arguments: &Arguments, dialect: Dialect) -> Result<Option<Collapse>, Failure> {
     let is_to_first = first_of(arguments, &["collapse", "collapseToFirst"]).is_some();
     let text = arguments.text("collapseToLast").filter(|_| !is_to_first);
@@ -233,20 +237,21 @@ fn collapse_to_last(arguments: &Arguments, dialect: Dialect) -> Result<Option<Co
         .map_err(refused)
 }
 
-/// pywb orders by distance whenever a time is given. `sort=closest` without a time, which it sends for whole
-/// calendars, has no effect.
+/// Returns the order of captures. pywb orders by distance whenever a time is given. `sort=closest`
+/// without a time, which it sends for whole calendars, has no effect.
 fn order(arguments: &Arguments, dialect: Dialect) -> Order {
     let is_reverse = arguments.text("sort") == Some("reverse") || arguments.flag("reverse");
     match (arguments.text("sort"), arguments.owned("closest")) {
         (Some("closest"), Some(time)) => Order::Closest(time),
-        // The others ignore `closest` unless they are asked to sort by it.
+        // The others ignore `closest` unless `sort` is `closest`.
         (None, Some(time)) if dialect == Dialect::Pywb => Order::Closest(time),
         _ if is_reverse || arguments.flag("last") => Order::Reverse,
         _ => Order::Forward,
     }
 }
 
-/// How many captures, and from which end. 0 means all of them, except in OutbackCDX.
+/// Returns how many captures are requested, and from which end. 0 means all of them, except in
+/// OutbackCDX.
 fn take(arguments: &Arguments, dialect: Dialect, match_type: MatchType) -> Take {
     let all = Take::First(usize::MAX);
     let number = |n: i64| usize::try_from(n.unsigned_abs());
@@ -255,7 +260,7 @@ fn take(arguments: &Arguments, dialect: Dialect, match_type: MatchType) -> Take 
     }
     match arguments.count("limit") {
         Some(0) if dialect == Dialect::OutbackCdx => Take::First(0),
-        // At the Internet Archive these are the captures of the last block.
+        // The Internet Archive returns the captures of the last block.
         None if arguments.flag("fastLatest") && match_type == MatchType::Exact => Take::Last(BLOCK_ROWS),
         None | Some(0) => all,
         Some(first @ 1..) => number(first).map_or(all, Take::First),

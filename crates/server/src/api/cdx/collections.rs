@@ -1,4 +1,4 @@
-//! `/collinfo.json`: the collections, as the clients of Common Crawl's index server ask for them.
+//! `/collinfo.json`: the list of collections, in the format of Common Crawl's index server.
 
 use archive::question::Status;
 use axum::Json;
@@ -15,19 +15,19 @@ use crate::state::State;
 /// A collection.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(in crate::api) struct Collection {
-    /// Its name; `all` for everything.
+    /// Id of the collection; `all` for everything.
     id: String,
-    /// What it is called.
+    /// Display name.
     name: String,
-    /// Address of its captures, nearest to a time.
+    /// Address of the TimeGate.
     timegate: String,
-    /// Address of its index.
+    /// Address of the CDX index.
     #[serde(rename = "cdx-api")]
     cdx_api: String,
 }
 
-/// All collections, the one of everything first: clients that are told of none use the first. To those who may not see the state of
-/// the archive the names of the others are not told.
+/// Handles a request for the list of collections. `all` comes first, because clients without a
+/// configured collection use the first. Clients from whom something is hidden get only `all`.
 pub(in crate::api) async fn list(state: &State, asked: &HeaderMap) -> Result<Response, Failure> {
     let mut names = vec![ALL.to_owned()];
     if state.sees_everything() {
@@ -50,7 +50,7 @@ pub(in crate::api) async fn list(state: &State, asked: &HeaderMap) -> Result<Res
     Ok(Json(names.into_iter().map(collection).collect::<Vec<_>>()).into_response())
 }
 
-/// A name as a part of a path.
+/// Returns a name as a path segment.
 fn segment(name: &str) -> String {
     url::form_urlencoded::byte_serialize(name.as_bytes())
         .map(|part| part.replace('+', "%20"))

@@ -1,8 +1,8 @@
-//! Captures as links (`output=link`), the form of TimeMaps (RFC 7089, section 5; RFC 6690).
+//! Captures as links (`output=link`), in the format of TimeMaps (RFC 7089, section 5; RFC 6690).
 //!
-//! pywb writes the captures alone. The Internet Archive puts the original and the TimeGate before them, says which capture is the
-//! first and which the last, and leads to the rest where `limit` left captures out. The links are to the archived pages; where this
-//! server shows none, to their URLs, as pywb's are.
+//! pywb writes only the captures. The Internet Archive writes the original and the TimeGate before
+//! them, marks the first and the last capture, and links to the rest if `limit` cut the list. Links
+//! lead to the archived pages, or to the original URLs if this server has no replay, as in pywb.
 
 use archive::question::CdxRow;
 use axum::http::request::Parts;
@@ -12,19 +12,19 @@ use super::asked::Asked;
 use crate::memento::{self, Places, date};
 use crate::state::State;
 
-/// Media type of an answer.
+/// Media type of a response.
 pub(super) const LINK_FORMAT: &str = "application/link-format";
 
 /// Writes links.
 pub(super) struct Links {
     dialect: Dialect,
-    /// Where archived pages are shown, if they are.
+    /// Addresses of archived pages, if replay is enabled.
     places: Option<Places>,
-    /// This very address, without a resumption key.
+    /// Address of this request, without a resumption key.
     itself: String,
-    /// Whether the list goes on from an earlier one.
+    /// Whether the list continues an earlier one.
     is_continued: bool,
-    /// The last capture, which may be the last of all.
+    /// The last capture so far, which may be the last of all.
     held: Option<CdxRow>,
     begun: bool,
 }
@@ -47,7 +47,7 @@ impl Links {
         }
     }
 
-    /// Adds captures. The last one is written with those that follow.
+    /// Adds captures. The last one is held back until more rows or the end.
     pub(super) fn rows(&mut self, rows: &[CdxRow]) -> String {
         let mut text = String::new();
         for row in rows {
@@ -59,7 +59,7 @@ impl Links {
         text
     }
 
-    /// The last capture, and where the list goes on.
+    /// Writes the last capture, and where the list continues.
     pub(super) fn end(&mut self, resume_key: Option<&str>) -> String {
         let mut text = String::new();
         let Some(held) = self.held.take() else {
@@ -105,7 +105,7 @@ impl Links {
         }
     }
 
-    /// What stands before the first capture at the Internet Archive.
+    /// Returns the links before the first capture, as in the Internet Archive.
     fn head(&self, first: &CdxRow, url: &str) -> String {
         let timegate = self
             .places
@@ -122,7 +122,7 @@ impl Links {
 
 const RESUME_KEY: &str = "resumeKey";
 
-/// Without what would end an address or a value in a link.
+/// Escapes characters that would end an address or a value in a link.
 fn escaped(text: &str) -> String {
     let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !"<>\"\\".contains(c);
     let escape = |c: char| -> String {

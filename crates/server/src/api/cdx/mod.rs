@@ -1,17 +1,18 @@
-//! Captures for clients written for other servers, streamed: each address answers as the server does whose clients ask there.
+//! CDX queries in the protocols of other servers, streamed. Each endpoint imitates one server.
 //!
-//! | address | as |
+//! | endpoint | imitates |
 //! |---|---|
 //! | `/cdx`, `/<collection>/cdx`, `/api/v1/cdx` | pywb's CDXJ server |
-//! | `/<collection>-index` | Common Crawl's index server, a pywb that answers 404 where nothing was captured |
+//! | `/<collection>-index` | Common Crawl's index server, a pywb with status 404 for no captures |
 //! | `/cdx/search/cdx` | the Internet Archive's wayback-cdx-server |
 //! | `/outbackcdx/<collection>` | OutbackCDX |
 //!
-//! docs/cdx.md lists what each parameter means at each of them. But for Common Crawl's, all return an empty answer with status 200
-//! if nothing was captured: every known client accepts that, and some treat 404 as a failure.
+//! docs/cdx.md lists what each parameter means for each of them. If there is no capture, all except
+//! Common Crawl's return an empty response with status 200: every known client accepts that, and
+//! some treat 404 as a failure.
 //!
-//! The archive is asked for [`send::ROWS_AT_ONCE`] rows at a time, by cursor. So memory is bounded however
-//! many captures match, and no thread waits for a slow reader. What fits into the first answer is sent whole.
+//! The archive is asked for [`send::ROWS_AT_ONCE`] rows at a time, by cursor. So memory is bounded,
+//! and no thread waits for a slow reader. A response that fits into the first answer is sent whole.
 
 mod asked;
 pub(super) mod collections;
@@ -39,7 +40,7 @@ use crate::state::State;
 use asked::Asked;
 pub(super) use asked::{LAST_MAX, RANGE};
 
-/// Whose clients ask at an address.
+/// The server that an endpoint imitates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Server {
     Pywb,
@@ -58,25 +59,25 @@ impl Server {
     }
 }
 
-/// The collection in which all are, as in pywb.
+/// Name of the collection of all captures, as in pywb.
 const ALL: &str = "all";
 
-/// What the address of a collection ends with where it is asked as Common Crawl's server.
+/// Suffix of a collection's address as in Common Crawl's server.
 pub(crate) const INDEX: &str = "-index";
 
-/// These addresses, as the document of the API has them.
+/// The address of a collection's index in the API document.
 pub(crate) const COLLECTION_INDEX: &str = "/{collection}-index";
 
-/// Their route, since a part of a segment is no parameter for the router. Every address with one segment that has no route of its own
-/// comes there.
+/// Its route, because the router does not support a parameter in part of a segment. It matches
+/// every address with one segment that has no other route.
 pub(crate) const ANY_INDEX: &str = "/{index}";
 
-/// The collection of an address; `None` for all.
+/// Returns the collection of an address, or `None` for all.
 fn collection_of(name: &str) -> Option<String> {
     (name != ALL).then(|| name.to_owned())
 }
 
-/// Handles an address.
+/// Handles a CDX request.
 pub(super) async fn lines(
     state: &State,
     server: Server,
@@ -127,14 +128,15 @@ pub(super) async fn lines(
         response.headers_mut().insert(FUZZY, rule);
     }
     if !compress {
-        // The encoding is named here, so that no other layer encodes the answer again.
+        // With an explicit encoding, no other layer encodes the response again.
         let identity = HeaderValue::from_static("identity");
         response.headers_mut().insert(header::CONTENT_ENCODING, identity);
     }
     Ok(response)
 }
 
-/// Puts the URL whose capture replay shows in the place of the one that was not captured, and returns the rule by which.
+/// Replaces the URL of the question with the similar URL that replay would show instead, and
+/// returns the rule that matched. Changes nothing if there is none.
 async fn stand_in(state: &State, question: &mut CdxQuestion) -> Result<Option<HeaderValue>, Failure> {
     let at = match &question.order {
         Order::Closest(time) => Some(time.clone()),
@@ -148,7 +150,7 @@ async fn stand_in(state: &State, question: &mut CdxQuestion) -> Result<Option<He
     };
     let found = match state.asker.ask(record).await {
         Ok(found) => found.body,
-        // What is wrong with the question is said where it is answered.
+        // Errors of the question are reported when it is answered.
         Err(failure) if matches!(failure.code, Code::NotFound | Code::BadRequest) => return Ok(None),
         Err(failure) => return Err(failure),
     };
@@ -158,12 +160,12 @@ async fn stand_in(state: &State, question: &mut CdxQuestion) -> Result<Option<He
     Ok(HeaderValue::from_str(&rule).ok())
 }
 
-/// As for any other address at which there is nothing.
+/// Returns the same response as for an unknown address.
 fn nothing_here() -> Response {
     PageFailure::from(Failure::not_found("there is nothing at this address")).into_response()
 }
 
-/// Narrows the question to the page asked for. Returns false if there are fewer pages.
+/// Narrows the question to the requested page. Returns false if there are fewer pages.
 async fn find_page(state: &State, asked: &mut Asked) -> Result<bool, Failure> {
     let Some(page) = asked.page else { return Ok(true) };
     let list = state.cdx_pages.of(&asked.question, state.sees_everything()).await;
@@ -177,7 +179,8 @@ async fn find_page(state: &State, asked: &mut Asked) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// The answer for a page after the last: an error from pywb, an empty answer from the Internet Archive.
+/// Returns the response for a page after the last: an error from pywb, an empty response from the
+/// Internet Archive.
 fn after_the_last(dialect: Dialect) -> Response {
     match dialect {
         Dialect::WaybackMachine => StatusCode::OK.into_response(),
@@ -187,7 +190,7 @@ fn after_the_last(dialect: Dialect) -> Response {
     }
 }
 
-/// The number of pages, at least one. For pywb the blocks that they consist of are included.
+/// Returns the number of pages, at least one. For pywb the number of blocks is included.
 async fn page_count(state: &State, asked: &Asked) -> Result<Response, Failure> {
     let list = state.cdx_pages.of(&asked.question, state.sees_everything()).await;
     let (blocks, pages) = {

@@ -1,7 +1,8 @@
 //! `showPagedIndex=true`: the secondary index, a line for each block of captures.
 //!
-//! A ZipNum cluster says in it where each block lies in its files. Here captures are in no such file, so part, offset and length count
-//! captures: the list itself, the captures before the block, and those in it.
+//! In a ZipNum cluster it names the place of each block in the cluster's files. Here captures are
+//! not in such files, so part, offset and length count captures: the list itself, the captures
+//! before the block, and those in it.
 
 use archive::question::CdxQuestion;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -14,10 +15,10 @@ use super::asked::{Asked, Output};
 use crate::failure::Failure;
 use crate::state::State;
 
-/// The name of the one part that there is.
+/// Name of the only part.
 const PART: &str = "captures";
 
-/// The lines of the page asked for, or of the first.
+/// Returns the lines of the requested page, or of the first.
 pub(super) async fn lines(state: &State, asked: &Asked) -> Result<Response, Failure> {
     let page = asked.page.unwrap_or(0);
     let list = state.cdx_pages.of(&asked.question, state.sees_everything()).await;
@@ -45,7 +46,7 @@ pub(super) async fn lines(state: &State, asked: &Asked) -> Result<Response, Fail
             ..CdxQuestion::default()
         };
         let rows = state.asker.ask(question).await?.body.rows;
-        // There is a first page of a list without captures.
+        // A list without captures still has a first page.
         let Some(first) = rows.first() else { break };
         let length = if is_last { rows.len() } else { BLOCK_ROWS };
         let key = text_line(&cdx::Field::PUBLIC[..2], first);
@@ -64,7 +65,8 @@ pub(super) async fn lines(state: &State, asked: &Asked) -> Result<Response, Fail
     Ok((StatusCode::OK, [(header::CONTENT_TYPE, plain)], text).into_response())
 }
 
-/// pywb writes objects where JSON is asked for; the Internet Archive has text alone.
+/// Returns whether lines are JSON. pywb writes objects if JSON is requested; the Internet Archive
+/// always writes text.
 fn is_json(asked: &Asked, media: &str) -> bool {
     asked.dialect == Dialect::Pywb && media.contains("ndjson")
 }

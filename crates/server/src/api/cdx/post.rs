@@ -1,7 +1,7 @@
-//! Captures posted as to OutbackCDX: lines of CDX or CDXJ that are added or deleted.
+//! Captures posted in the OutbackCDX protocol: lines of CDX or CDXJ that are added or deleted.
 //!
-//! Answers are the texts of OutbackCDX. Who may post is a setting of its own ([`Posts`]): lines stand beside what was
-//! loaded, and whoever can write them decides what is listed.
+//! Responses have the texts of OutbackCDX. A separate setting says who may post ([`Posts`]),
+//! because posted lines are listed together with loaded captures.
 
 use archive::question::{Post, PostedBody, Unpost};
 use axum::body::{Bytes, to_bytes};
@@ -17,20 +17,21 @@ use crate::settings::Posts;
 use crate::sites::is_cross_site;
 use crate::state::State;
 
-/// What a post asks for.
+/// Operation of a post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Posting {
     Add,
     Delete,
 }
 
-/// Largest body in bytes. It is in memory as a whole, with its lines, so that all of it is added or nothing.
+/// Maximum size of a body in bytes. The whole body is held in memory with its lines, so that it is
+/// added completely or not at all.
 pub(crate) const POST_BYTES_MAX: usize = 32 << 20;
 
-/// Most bodies in memory at a time; further ones wait.
+/// Maximum number of bodies in memory at once. Further ones wait.
 pub(crate) const POSTS_AT_ONCE: usize = 4;
 
-/// Handles `POST /outbackcdx/<collection>`, and the same with `/delete` behind it.
+/// Handles `POST /outbackcdx/<collection>` and `POST /outbackcdx/<collection>/delete`.
 pub(in crate::api) async fn lines(
     state: &State,
     posting: Posting,
@@ -53,9 +54,11 @@ pub(in crate::api) async fn lines(
             return Ok((StatusCode::BAD_REQUEST, why).into_response());
         }
     };
-    // The archive takes one at a time. Others wait here, so that they take no places of questions.
+    // The archive takes one post at a time. Others wait here, so that they do not use permits for
+    // questions.
     let _turn = state.posts.turn.acquire().await.map_err(closed)?;
-    // The right to post is given by the settings, not by what somebody sees. What is hidden from them is not told, either.
+    // Permission to post comes from the settings and does not depend on what the client may see.
+    // Hidden captures are still not reported.
     let owner = state.owner();
     let seen_by = Some(state.groups().clone());
     let answer = match posting {
@@ -81,7 +84,7 @@ pub(in crate::api) async fn lines(
     };
     match answer {
         Ok(answer) => Ok(told(posting, &answer.body, text.bad, skip_loaded)),
-        // As OutbackCDX says it: programs print it as it is.
+        // The text of OutbackCDX: programs print it unchanged.
         Err(failure) if failure.code == Code::BadRequest => {
             Ok((failure.status, format!("{}\n", failure.message)).into_response())
         }
@@ -115,7 +118,7 @@ fn allow(state: &State, request: &Request) -> Result<(), Failure> {
     }))
 }
 
-/// Only bodies as they are, as at OutbackCDX.
+/// Accepts only unencoded bodies, as OutbackCDX does.
 fn check_encoding(headers: &HeaderMap) -> Result<(), Failure> {
     match headers.get(header::CONTENT_ENCODING) {
         Some(encoding) if encoding != "identity" => Err(Failure::new(
@@ -144,13 +147,14 @@ async fn read_body(request: Request) -> Result<Bytes, Failure> {
     })
 }
 
-/// A body as text, and how many of its lines are none.
+/// A body as text, and the number of its lines that are not UTF-8.
 struct Text {
     text: String,
     bad: u64,
 }
 
-/// The number of the first line that is no text, unless such lines are to be left out.
+/// Decodes a body. Returns the number of the first line that is not UTF-8 as the error, unless such
+/// lines are skipped.
 fn text_of(body: Bytes, skip_bad: bool) -> Result<Text, u64> {
     let body = match String::from_utf8(body.into()) {
         Ok(text) => return Ok(Text { text, bad: 0 }),
@@ -167,7 +171,7 @@ fn text_of(body: Bytes, skip_bad: bool) -> Result<Text, u64> {
     Ok(Text { text, bad })
 }
 
-/// What became of it, in the words of OutbackCDX and, behind them, in ours.
+/// Returns the result in the words of OutbackCDX, followed by additional counts.
 fn told(posting: Posting, posted: &PostedBody, bad: u64, skip_loaded: bool) -> Response {
     let mut text = match posting {
         Posting::Add => format!("Added {} records\n", posted.lines),

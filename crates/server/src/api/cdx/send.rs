@@ -17,16 +17,16 @@ use crate::failure::Failure;
 use crate::state::State;
 use crate::stream::{self, Cut, Sender};
 
-/// Rows of one question to the archive.
+/// Maximum number of rows per question to the archive.
 pub(super) const ROWS_AT_ONCE: usize = 1000;
 
-/// An answer, and whether it has no capture, as far as that is known when it begins.
+/// A response, and whether it has no capture, as far as known when it begins.
 pub(super) struct Sent {
     pub(super) response: Response,
     pub(super) is_empty: bool,
 }
 
-/// Sends everything that was asked for. It waits for the first answer before it sends the status, so that a
+/// Sends all requested captures. Waits for the first answer before it sends the status, so that a
 /// question that fails gets the right status.
 pub(super) async fn captures(state: &State, asked: Asked, request: &Parts) -> Result<Sent, Failure> {
     let text = match asked.output {
@@ -58,13 +58,13 @@ pub(super) async fn captures(state: &State, asked: Asked, request: &Parts) -> Re
     Ok(Sent { response, is_empty })
 }
 
-/// What captures become.
+/// Writes captures in the requested format.
 enum Text {
     Rows(Writer),
     Links(Box<Links>),
 }
 
-/// Makes the text of an answer, piece by piece.
+/// Makes the text of a response, piece by piece.
 struct Making {
     stage: Stage,
     text: Text,
@@ -107,7 +107,7 @@ async fn first(
     Ok((epoch, is_empty, body))
 }
 
-/// Captures found, one answer after another.
+/// A cursor over the captures found, one answer after another.
 struct Found {
     asker: Asker,
     question: CdxQuestion,
@@ -115,9 +115,9 @@ struct Found {
     skip: usize,
     /// Number of rows still to return.
     left: usize,
-    /// Whether rows are counted when they are written, because collapsing to the last leaves some out.
+    /// Whether rows are counted when they are written, because collapsing to the last omits some.
     counts_written: bool,
-    /// Whether there is more to ask for.
+    /// Whether there are more rows to ask for.
     goes_on: bool,
 }
 
@@ -135,7 +135,7 @@ impl Found {
 
     async fn ask(&mut self) -> Result<Answer<CdxBody>, Failure> {
         let wanted = self.skip.saturating_add(self.left).min(ROWS_AT_ONCE);
-        // 0 would mean the archive's own limit.
+        // 0 would mean the archive's default limit.
         self.question.limit = if self.counts_written {
             ROWS_AT_ONCE
         } else {
@@ -144,7 +144,7 @@ impl Found {
         self.asker.ask(self.question.clone()).await
     }
 
-    /// The text of the rows of an answer. It sets the question to go on with.
+    /// Returns the text of the rows of an answer, and sets the question for the next ones.
     fn piece(&mut self, making: &mut Making, found: CdxBody) -> String {
         let CdxBody { rows, skipped, next } = found;
         let rows = match self.counts_written {
@@ -168,7 +168,7 @@ impl Found {
         text
     }
 
-    /// The rows that are returned, of those found.
+    /// Applies `skip` and `left` to the rows found.
     fn counted(&mut self, mut rows: Vec<CdxRow>) -> Vec<CdxRow> {
         let skipped = self.skip.min(rows.len());
         rows.drain(..skipped);
@@ -205,7 +205,8 @@ async fn try_send(
     }
 }
 
-/// The last captures. For captures closest to a time nobody wants the last ones, so there the number counts from the front.
+/// Returns the last captures. In order of distance to a time the last captures are useless, so the
+/// number counts from the front.
 async fn last(
     asker: &Asker,
     asked: Asked,
@@ -214,7 +215,7 @@ async fn last(
 ) -> Result<(u64, bool, Content), Failure> {
     let (epoch, all) = match &asked.question.order {
         Order::Closest(_) => return first(asker, asked, making, count).await,
-        // What is left out, and counted, depends on what came before.
+        // Which captures are omitted or counted depends on the captures before them.
         _ if depends_on_those_before(&asked) => last_of_all(asker, &asked, &mut making, count).await?,
         _ => last_by_reading_back(asker, &asked, &mut making, count).await?,
     };
@@ -231,7 +232,7 @@ fn depends_on_those_before(asked: &Asked) -> bool {
         || asked.collapse_to_last.is_some()
 }
 
-/// The last captures are the first ones in the opposite order, reversed.
+/// Reads the first captures in the opposite order and reverses them.
 async fn last_by_reading_back(
     asker: &Asker,
     asked: &Asked,
@@ -262,7 +263,7 @@ async fn last_by_reading_back(
     Ok((epoch, rows))
 }
 
-/// Goes through all captures and keeps the last ones.
+/// Reads all captures and keeps the last ones.
 async fn last_of_all(
     asker: &Asker,
     asked: &Asked,

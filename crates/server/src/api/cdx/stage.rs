@@ -1,4 +1,4 @@
-//! What is done with captures between the archive and the writer: counting, and collapsing to the last.
+//! Processing of captures between the archive and the writer: counting, and collapsing to the last.
 //!
 //! Both may need the capture that follows, so the last one is held back until then.
 
@@ -9,7 +9,8 @@ use cdx::{Collapse, Skipped};
 
 use super::asked::Asked;
 
-/// Most digests whose captures are counted in one answer: some 10 MB. Captures with further ones have no count.
+/// Maximum number of digests whose captures are counted in one response (some 10 MB). Captures with
+/// further digests get no count.
 const DIGESTS_MAX: usize = 100_000;
 
 pub(super) struct Stage {
@@ -30,7 +31,7 @@ impl Stage {
         }
     }
 
-    /// The rows that can be written now. `skipped` was left out before the first of `rows`.
+    /// Returns the rows that can be written now. `skipped` was omitted before the first of `rows`.
     pub(super) fn add(&mut self, rows: Vec<CdxRow>, skipped: Option<&Skipped>) -> Vec<CdxRow> {
         if let (Some(skipped), Some(held)) = (skipped, &mut self.held) {
             let known = held.computed_mut().skipped.get_or_insert_default();
@@ -43,7 +44,7 @@ impl Stage {
         self.counted(rows)
     }
 
-    /// The row that was held back.
+    /// Returns the row that was held back.
     pub(super) fn end(&mut self) -> Vec<CdxRow> {
         let held = self.held.take().into_iter().collect();
         self.counted(held)

@@ -1,6 +1,7 @@
-//! OutbackCDX's XML (`q=type:urlquery url:...`), by which OpenWayback's `RemoteResourceIndex` asks.
+//! OutbackCDX's XML (`q=type:urlquery url:...`), used by OpenWayback's `RemoteResourceIndex`.
 //!
-//! `urlquery` lists the captures of one URL, `prefixquery` the URLs that begin so, each with its first and its last capture.
+//! `urlquery` lists the captures of one URL, `prefixquery` the URLs with a prefix, each with its
+//! first and its last capture.
 
 use archive::question::{CdxBody, CdxQuestion, CdxRow};
 use axum::http::header;
@@ -15,23 +16,23 @@ use crate::ask::Asker;
 use crate::failure::Failure;
 use crate::present;
 
-/// Most results of one answer, and of those that are counted behind them, as in OutbackCDX.
+/// Maximum number of results in one response, and of results counted after them, as in OutbackCDX.
 const RESULTS_MAX: usize = 10_000;
 
-/// Most captures that are looked at for the URLs of one answer.
+/// Maximum number of captures read for the URLs of one response.
 const LOOKED_AT_MAX: usize = 1_000_000;
 
 const MEDIA_TYPE: &str = "application/xml;charset=UTF-8";
 
 type Xml = Writer<Vec<u8>>;
 
-/// What is asked for: words `name:value` with spaces between them, values escaped once more.
+/// A query: words `name:value` separated by spaces, with values escaped a second time.
 struct Query {
     kind: String,
     url: String,
-    /// A time in digits; the capture nearest to it is marked.
+    /// A time in digits. The capture nearest to it is marked.
     date: Option<String>,
-    /// Results before the first one returned.
+    /// Number of results before the first one returned.
     offset: usize,
     limit: usize,
 }
@@ -126,9 +127,9 @@ pub(super) async fn answer(
 enum Results {
     Captures {
         rows: Vec<CdxRow>,
-        /// The capture nearest to the time asked for, by its place among `rows`.
+        /// Index in `rows` of the capture nearest to the requested time.
         closest: Option<usize>,
-        /// How many there are, with those before and behind.
+        /// Total number, including results before and after these.
         count: usize,
     },
     Urls {
@@ -146,7 +147,7 @@ struct UrlResult {
     first: String,
     last: String,
     captures: usize,
-    /// Captures whose digest is another than that of the one before.
+    /// Number of captures whose digest differs from the one before.
     versions: usize,
     last_digest: String,
 }

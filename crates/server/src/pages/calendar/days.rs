@@ -1,7 +1,7 @@
 //! The days of each month below the strip of months, for the bar of an archived page.
 //!
-//! A month of the strip leads to its days by a fragment, which makes them visible in the place of those of the month that is shown; so
-//! nothing is fetched, and it works without a script.
+//! A month of the strip links to its days by a fragment, which shows them in place of the current
+//! month's days. So no request is needed, and it works without a script.
 
 use maud::{Markup, html};
 
@@ -10,16 +10,17 @@ use crate::link;
 use crate::present::{self, Moment};
 use archive::question::{CalendarBody, CalendarTime};
 
-/// Most bytes that the links to days may need. Above it, months lead to lists of their captures.
+/// Maximum number of bytes for links to days. Above it, months lead to lists of their captures.
 const LINKS_BYTES_MAX: usize = 256 << 10;
 
-/// Most captures of one day that are listed by their times.
+/// Maximum number of captures of one day that are listed by their times.
 const TIMES_MAX: usize = 48;
 
 const WEEKDAYS: [&str; 7] = ["M", "T", "W", "T", "F", "S", "S"];
 
-/// The strip, the days of every month with captures, and the times of the day of `shown` (14 digits); empty for fewer than two captures.
-/// `address` is where the capture of a time is shown.
+/// Returns the strip, the days of every month with captures, and the times on the day of `shown`
+/// (14 digits). The result is empty for fewer than two captures. `address` returns where the
+/// capture of a time is shown.
 pub(crate) fn strip_and_days(
     url: &str,
     calendar: &CalendarBody,
@@ -49,7 +50,7 @@ pub(crate) fn strip_and_days(
     }
 }
 
-/// Name of a month in the page.
+/// Returns the id of a month in the page.
 fn id(day: &Day) -> String {
     format!("days-{:04}-{:02}", day.first.year, day.first.month)
 }
@@ -89,7 +90,7 @@ fn days_of(month: &[Day], now: Option<Moment>, address: &impl Fn(&str) -> String
     }
 }
 
-/// A day, which leads to its first capture.
+/// Shows a day, which leads to its first capture.
 fn day_cell(day: Day, now: Option<Moment>, address: &impl Fn(&str) -> String) -> Markup {
     let is_day = |now: Moment| now.date() == day.first.date();
     let words = format!("{} on {}", counted(&[day]), day.first.date());
@@ -101,7 +102,7 @@ fn day_cell(day: Day, now: Option<Moment>, address: &impl Fn(&str) -> String) ->
     }
 }
 
-/// The times of the day that is shown, if it has more than one capture.
+/// Shows the times of captures on the current day, if there are several.
 fn times(url: &str, times: &[CalendarTime], shown: &str, address: &impl Fn(&str) -> String) -> Markup {
     let Some(now) = Moment::parse(shown) else {
         return html! {};
@@ -144,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    /// A calendar of captures, oldest first, each with its content.
+    /// Returns a calendar of captures, oldest first, each with its content.
     fn calendar(taken: &[(&str, &str)]) -> CalendarBody {
         let mut calendar = CalendarBody::default();
         let mut before = None;

@@ -1,5 +1,5 @@
-//! Bar charts that are tables: each row says how many and how large, with a bar for either, so that nothing has to be told twice
-//! to those who do not see the bars.
+//! Bar charts as tables. Each row has a count and a size with a bar for each, so that readers who
+//! cannot see the bars get the same information.
 
 use look::chart;
 use maud::{Markup, html};
@@ -7,14 +7,14 @@ use maud::{Markup, html};
 use super::parts;
 use crate::present;
 
-/// A row.
+/// A row of the table.
 pub(super) struct Measure<'a> {
     pub(super) name: &'a str,
     pub(super) count: u64,
     pub(super) size_bytes: u64,
 }
 
-/// A table with bars. `what` is what rows are of, `counted` what is counted in them.
+/// Shows a table with bars. `what` names the rows, `counted` the items counted in them.
 pub(super) fn measures(what: &str, counted: &str, rows: &[Measure<'_>]) -> Markup {
     let most = |value: fn(&Measure<'_>) -> u64| rows.iter().map(value).max().unwrap_or(0);
     let (count_max, size_max) = (most(|row| row.count), most(|row| row.size_bytes));

@@ -1,4 +1,4 @@
-//! The pages of the catalogue of files: an overview, and what takes the space below a directory (`tree`).
+//! The pages of the catalogue of files: an overview, and the space used below a directory (`tree`).
 
 use look::chart::{self, DayValue, Scale};
 use look::{Frame, Section};
@@ -14,7 +14,7 @@ pub(super) mod tree;
 
 use measures::{Measure, measures};
 
-/// Years of the age profile that have a row of their own.
+/// Maximum number of rows of the age profile. Earlier years share one row.
 const YEARS_MAX: usize = 16;
 
 pub(super) async fn show(Context(context): Context) -> Shown {
@@ -58,7 +58,7 @@ fn frame<'a>(context: &crate::state::State, title: &'a str) -> Frame<'a> {
     }
 }
 
-/// Says so if the figures are not of now.
+/// Says so if the figures are not current.
 fn note(latest: &Latest) -> Markup {
     let ago = system::wall_ms().saturating_sub(latest.overview.time_ms);
     html! {
@@ -84,7 +84,7 @@ fn figures(overview: &Overview) -> Markup {
     ])
 }
 
-/// The address of the page of a directory.
+/// Returns the address of the page of a directory.
 fn address(path: &FilesPath, by: &str) -> String {
     let mut address = "/files/tree".to_owned();
     let mut mark = '?';
@@ -147,7 +147,7 @@ fn classes(what: &str, classes: &[FilesClass]) -> Markup {
     measures(what, "Files", &rows.collect::<Vec<_>>())
 }
 
-/// The last years, and one row of all before.
+/// Returns the last years, and one row for all earlier ones.
 fn years(ages: &[FilesClass]) -> Vec<FilesClass> {
     let mut years = ages.to_vec();
     if years.len() > YEARS_MAX {

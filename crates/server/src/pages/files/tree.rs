@@ -1,4 +1,4 @@
-//! The page of a directory: what is directly below it, as a treemap and as a table.
+//! The page of a directory: its direct children, as a treemap and as a table.
 
 use ::files::Weight;
 use axum::extract::RawQuery;
@@ -13,22 +13,23 @@ use crate::catalogue::{FilesEntry, FilesPath, FilesUsage, Listing, path_in_query
 use crate::query::Query;
 use crate::{link, present};
 
-/// Values of `by` in addresses, the first where none is given.
+/// Values of `by` in addresses. The first is the default.
 pub(super) const BY_SIZE: &str = "size";
 const BY_ENTRIES: &str = "entries";
 
-/// Names in the table.
+/// Maximum number of names in the table.
 const ROWS_MAX: usize = 200;
 
-/// Rectangles of the treemap on wide screens and on narrow ones; what more there is has one together.
+/// Maximum number of rectangles of the treemap on wide and on narrow screens. All further children
+/// share one.
 const TILES_MAX: usize = 60;
 const TILES_NARROW_MAX: usize = 24;
 
-/// Most characters of a path in the title of its page.
+/// Maximum number of characters of a path in the title of its page.
 const TITLE_MAX: usize = 300;
 
-/// Bytes of links to directories above; that to the directory right above is always there. Of a deep one each link alone may
-/// have many thousand.
+/// Maximum number of bytes of links to the directories above. The link to the parent is always
+/// shown. In a deep tree a single link may have many thousand bytes.
 const LINKS_ABOVE_BYTES_MAX: usize = 8_000;
 
 pub(in crate::pages) async fn show(Context(context): Context, RawQuery(asked): RawQuery) -> Shown {
@@ -81,7 +82,7 @@ fn amount(weight: u64, by: Weight) -> String {
     }
 }
 
-/// The last name of a path.
+/// Returns the last name of a path.
 fn name(path: &FilesPath) -> &str {
     path.path.rsplit('/').next().unwrap_or_default()
 }
@@ -96,7 +97,7 @@ fn breadcrumbs(listing: &Listing, by: Weight) -> Markup {
                 li { a href="/files" { "Files" } }
                 @if !way.steps.is_empty() { li { a href=(address(&FilesPath::new(Vec::new()), value(by))) { "Trees" } } }
                 @for (place, (step, link)) in above.iter().zip(links).enumerate() {
-                    // The root of a tree is known by its path.
+                    // The root of a tree is shown with its path.
                     @let shown = if place == 0 { &step.path } else { name(step) };
                     li {
                         @match link {
@@ -113,7 +114,8 @@ fn breadcrumbs(listing: &Listing, by: Weight) -> Markup {
     }
 }
 
-/// Links to the directories above, without those that would make the page large: the root's and the nearest come first.
+/// Returns links to the directories above, without those that would make the page too large. The
+/// root and the nearest ones have priority.
 fn links_above(above: &[FilesPath], by: Weight) -> Vec<Option<String>> {
     let mut links = vec![None; above.len()];
     let mut bytes = 0;
@@ -130,7 +132,8 @@ fn links_above(above: &[FilesPath], by: Weight) -> Vec<Option<String>> {
     links
 }
 
-/// The root of a tree by its path, what is below it by its name: the way there is above it.
+/// Shows the root of a tree by its path, and other directories by their name, because the
+/// breadcrumbs show the path.
 fn heading(listing: &Listing) -> Markup {
     match listing.way.steps.as_slice() {
         [] => html! { "What takes the space" },
@@ -150,7 +153,7 @@ fn facts(listing: &Listing) -> Markup {
     ])
 }
 
-/// Links to the other order.
+/// Returns links to each order.
 fn orders(listing: &Listing, by: Weight) -> Markup {
     html! {
         nav aria-label="Order" {
@@ -165,7 +168,7 @@ fn orders(listing: &Listing, by: Weight) -> Markup {
     }
 }
 
-/// What everything directly below weighs together: shares are of that.
+/// Returns the total weight of all direct children. Shares refer to it.
 fn whole(listing: &Listing, by: Weight) -> u64 {
     let rows = listing.rows.iter().map(|row| weight(&row.usage, by));
     rows.fold(weight(&listing.others_usage, by), u64::saturating_add)
@@ -192,7 +195,7 @@ fn map(listing: &Listing, by: Weight) -> Markup {
     }
 }
 
-/// The heaviest rows as tiles, and one for all others.
+/// Returns the heaviest rows as tiles, and one tile for all others.
 fn tiles(listing: &Listing, by: Weight, most: usize) -> Vec<Tile> {
     let whole = whole(listing, by);
     let heavy = listing.rows.iter().filter(|row| weight(&row.usage, by) > 0);
@@ -211,7 +214,7 @@ fn tiles(listing: &Listing, by: Weight, most: usize) -> Vec<Tile> {
             link: None,
             tint: Tint::Rest,
         });
-        // The drawing lays the heaviest first.
+        // The treemap expects the heaviest tile first.
         tiles.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     }
     tiles

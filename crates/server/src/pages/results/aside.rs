@@ -1,4 +1,5 @@
-//! What stands beside results: how they spread over the years, and what they can be narrowed down to.
+//! The column next to the results: their distribution over the years, and filters to narrow them
+//! down.
 
 use archive::question::{Facet, YearCount};
 use look::chart::Bar;
@@ -7,10 +8,11 @@ use maud::{Markup, html};
 use super::super::parts;
 use crate::{link, present};
 
-/// Most values of a facet shown.
+/// Maximum number of values of a facet shown.
 const FACET_VALUES: usize = 8;
 
-/// Results of each year, as a share of what was searched of it: without that, a year of many captures would always stand out.
+/// Shows the results of each year as a share of all documents of that year. With plain numbers, a
+/// year with many captures would always dominate.
 fn trend(query: &str, years: &[YearCount]) -> Markup {
     let shown: Vec<&YearCount> = years
         .iter()

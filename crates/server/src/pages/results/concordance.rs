@@ -1,4 +1,4 @@
-//! Results as a concordance: every match on a line of its own, with the words around it.
+//! Results as a concordance: one line for each match, with the words around it.
 
 use archive::question::{
     Answer, CONTEXT_WORDS, ConcordanceBody, ConcordanceLine, ConcordanceQuestion, LINES_PER_PAGE,
@@ -11,7 +11,7 @@ use super::{Asked, frame, lists, newest_only, no_hits, notes};
 use crate::present;
 use crate::state::State;
 
-/// Lines on a page.
+/// Number of lines on a page.
 const LINES: usize = 50;
 
 pub(super) async fn show(context: &State, asked: &Asked) -> Shown {
@@ -62,7 +62,7 @@ fn content(asked: &Asked, found: &ConcordanceBody, epoch: u64) -> Markup {
     }
 }
 
-/// The matches of one version of a page.
+/// Shows the matches of one version of a page.
 fn of_page(lines: &[ConcordanceLine]) -> Markup {
     html! {
         @if let Some(first) = lines.first() {
@@ -77,7 +77,7 @@ fn of_page(lines: &[ConcordanceLine]) -> Markup {
                 p.where { (parts::url_text(&first.url)) " \u{b7} " (time(first)) }
                 ul {
                     @for line in lines {
-                        // The direction of writing is that of the line, and with it the side of what is before.
+                        // The line's text sets its direction, and so the side of the left context.
                         li dir="auto" {
                             span.left { span { (present::clean(&line.left)) } }
                             span.right { mark { (present::clean(&line.matched)) } (present::clean(&line.right)) }

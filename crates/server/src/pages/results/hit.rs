@@ -9,10 +9,10 @@ use super::super::parts;
 use super::{Asked, Form, List};
 use crate::{link, present};
 
-/// Most levels of an explanation shown.
+/// Maximum number of levels of an explanation shown.
 const EXPLANATION_DEPTH: usize = 12;
 
-/// One result. Its explanation, if there is one, is unfolded if `open`.
+/// Shows one result. Its explanation, if there is one, is unfolded if `open`.
 pub(super) fn item(asked: &Asked, hit: &SearchHit, open: bool) -> Markup {
     let mut facts = vec![version(hit)];
     if let Some(inlinks) = hit.inlinks.filter(|inlinks| *inlinks > 0) {
@@ -51,7 +51,7 @@ pub(super) fn item(asked: &Asked, hit: &SearchHit, open: bool) -> Markup {
     }
 }
 
-/// What a result stands for, with links to it.
+/// Returns the groups that a result represents, with links to them.
 fn groups(asked: &Asked, hit: &SearchHit) -> Vec<Markup> {
     let mut facts = Vec::new();
     let narrowed = |part: &str, list: List| Asked {
@@ -87,7 +87,7 @@ fn groups(asked: &Asked, hit: &SearchHit) -> Vec<Markup> {
     facts
 }
 
-/// When the page was this, and whether it still is.
+/// Shows when the page had this version, and whether it is current.
 fn version(hit: &SearchHit) -> Markup {
     html! {
         @match &hit.until {
@@ -104,12 +104,12 @@ fn version(hit: &SearchHit) -> Markup {
     }
 }
 
-/// A snippet. Only its marks are markup: all text in it is escaped.
+/// Shows a snippet. Only its highlights are markup: all text in it is escaped.
 fn snippet(hit: &SearchHit) -> PreEscaped<String> {
     PreEscaped(snippet_html::encode(&hit.snippet))
 }
 
-/// Shows any JSON as nested lists.
+/// Shows a JSON value as nested lists.
 fn explained(value: &Value, depth: usize) -> Markup {
     html! {
         @match value {

@@ -1,4 +1,4 @@
-//! "Who may see this URL?": the form, and what the rules say.
+//! "Who may see this URL?": the form, and the result by the rules.
 
 use archive::question::{RightsBody, RightsTest, RightsTestBody, TestedCapture};
 use maud::{Markup, html};
@@ -10,13 +10,13 @@ use crate::failure::Failure;
 use crate::present;
 use crate::query::Query;
 
-/// Captures on the page. All are counted.
+/// Maximum number of captures on the page. All of them are counted.
 const CAPTURES_MAX: usize = 100;
 
-/// Media type of a capture that is not there yet, where none is given.
+/// Default media type of a hypothetical capture.
 const MIME: &str = "text/html";
 
-/// What was typed into the form.
+/// Values of the form.
 pub(super) struct Asked {
     url: Option<String>,
     groups: String,
@@ -38,7 +38,7 @@ impl Asked {
         }
     }
 
-    /// The question, if one was asked.
+    /// Returns the question, if the form has a URL.
     pub(super) fn question(&self) -> Option<Result<RightsTest, Failure>> {
         let url = self.url.clone()?;
         Some(self.at.clone().map(|at| RightsTest {
@@ -151,7 +151,7 @@ fn told(asked: &Asked, tested: &RightsTestBody) -> Markup {
     }
 }
 
-/// Whether a URL has `www.` in front of its host, which keys leave out.
+/// Returns whether a URL has `www.` in front of its host, which keys leave out.
 fn has_www(url: &str) -> bool {
     let with_scheme = |url: &str| match url.contains("://") {
         true => url.to_owned(),
@@ -196,7 +196,7 @@ fn captures(tested: &RightsTestBody) -> Markup {
     }
 }
 
-/// Which rules decide.
+/// Shows the rules that decide.
 fn reason(capture: &TestedCapture, default: Access) -> Markup {
     let default = match default {
         Access::Allow => "seen",

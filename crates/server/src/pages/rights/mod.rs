@@ -1,6 +1,6 @@
-//! The page of the rules: who may see what, in words, and a form that tells it of one URL.
+//! The page of the access rules: who may see what, as text, and a form that tests one URL.
 //!
-//! It changes nothing. Rules are changed by `weft rights`, or in their file.
+//! It changes nothing. Rules are changed with `weft rights`, or in their file.
 
 mod form;
 mod words;
@@ -19,7 +19,7 @@ use crate::query::Query;
 use axum::http::StatusCode;
 use look::{Frame, Section};
 
-/// Rules on the page. More are shown by the command line.
+/// Maximum number of rules on the page. The command line shows all.
 const RULES_MAX: usize = 1000;
 
 pub(super) async fn show(context: Context, query: Query) -> Shown {
@@ -60,7 +60,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     })
 }
 
-/// Links between the two pages about what is kept from whom.
+/// Links between the two pages about restricted content.
 pub(super) fn neighbours(section: Section) -> Markup {
     let is_rights = section == Section::Rights;
     html! {

@@ -1,4 +1,4 @@
-//! A rule in words.
+//! A rule as text.
 
 use archive::question::{NumberedRule, RuleMatches};
 use maud::{Markup, html};
@@ -7,7 +7,7 @@ use rights::{Access, Condition, Rule};
 use super::super::parts;
 use crate::present::{self, Moment};
 
-/// What stands behind a URL key that means itself alone, in `but_not`.
+/// Suffix of a URL key in `but_not` that matches only this key.
 const EXACT: &str = "###";
 
 pub(super) fn effect(rule: &Rule) -> Markup {
@@ -19,7 +19,7 @@ pub(super) fn effect(rule: &Rule) -> Markup {
     }
 }
 
-/// What a rule matches: all of these.
+/// Shows the conditions of a rule, all of which must match.
 pub(super) fn what(condition: &Condition) -> Markup {
     let mut all: Vec<Markup> = Vec::new();
     if let Some(url) = &condition.url {
@@ -71,14 +71,15 @@ fn beginning(prefix: &str, but_not: &[String]) -> Markup {
     }
 }
 
-/// `org,example,` begins the keys of all hosts below `example.org`.
+/// Returns the host whose subdomains a prefix matches: `org,example,` is the prefix of all hosts
+/// below `example.org`.
 fn hosts_below(prefix: &str) -> Option<String> {
     let labels = prefix.strip_suffix(',')?;
     let is_host = !labels.is_empty() && !labels.contains([')', ':', '/']);
     is_host.then(|| labels.rsplit(',').collect::<Vec<_>>().join("."))
 }
 
-/// When captures have to be made.
+/// Shows the capture times that a rule matches.
 fn captured(condition: &Condition) -> Vec<Markup> {
     let mut all = Vec::new();
     match (&condition.from, &condition.to) {
@@ -95,7 +96,7 @@ fn captured(condition: &Condition) -> Vec<Markup> {
     all
 }
 
-/// What a rule matches of what the archive has.
+/// Shows the captures in the archive that a rule matches.
 pub(super) fn matches(found: Option<&RuleMatches>) -> Markup {
     let Some(found) = found else {
         return html! { span.soft { "\u{2013}" } };
@@ -139,7 +140,7 @@ pub(super) fn when(numbered: &NumberedRule) -> Markup {
     }
 }
 
-/// Numbers of rules, each a link to its row.
+/// Shows numbers of rules, each a link to its row.
 pub(super) fn rule_links(numbers: &[usize]) -> Markup {
     html! {
         @for (i, number) in numbers.iter().enumerate() {
@@ -149,7 +150,7 @@ pub(super) fn rule_links(numbers: &[usize]) -> Markup {
     }
 }
 
-/// A date as rules have it: a year, a month, a day or more, in ISO form or digits.
+/// Shows a date of a rule: a year, a month, a day or more, in ISO form or digits.
 fn date(text: &str) -> Markup {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
     let whole = |digits: &str| Moment::parse(digits);
@@ -163,7 +164,7 @@ fn date(text: &str) -> Markup {
     }
 }
 
-/// A URL key, or its beginning, as people write addresses; as it is where it is none.
+/// Shows a URL key, or its prefix, as a readable address. Other text is shown unchanged.
 fn address(url_key: &str) -> Markup {
     let shown = readable(url_key).unwrap_or_else(|| url_key.to_owned());
     html! { span title=(present::clean(url_key)) { (parts::url_text(&shown)) } }
@@ -172,7 +173,7 @@ fn address(url_key: &str) -> Markup {
 fn readable(url_key: &str) -> Option<String> {
     let (host, rest) = url_key.split_once(')')?;
     let name = urlkey::host_of_key(url_key);
-    // Within brackets an IPv6 address has colons of its own.
+    // An IPv6 address contains colons within its brackets.
     let port = match name.starts_with('[') {
         true => None,
         false => host.split_once(':').map(|(_, port)| port),

@@ -1,5 +1,5 @@
-//! The page of the replicated store: its health, volumes and nodes, its speed, and the work of its background
-//! workers.
+//! The page of the replicated store: its health, volumes and nodes, its speed, and the work of its
+//! background workers.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ pub(super) async fn show(Context(context): Context) -> Shown {
     Ok(Html::ok(frame.around(content)))
 }
 
-/// The part of the page that the script fetches repeatedly.
+/// Shows the part of the page that the script fetches repeatedly.
 pub(super) async fn live(Context(context): Context) -> Shown {
     let watch = context.attached_store()?;
     let report = watch.report().await;
@@ -81,7 +81,7 @@ fn live_part(watch: &Watch, report: &StoreReport, every: Duration) -> Markup {
     }
 }
 
-/// Says in a sentence whether an administrator has to do something.
+/// Says in a sentence whether an administrator must act.
 fn verdict(report: &StoreReport) -> Markup {
     let troubles = report.troubles();
     html! {
@@ -179,7 +179,7 @@ fn within(count: &RequestCount) -> String {
     }
 }
 
-/// `0.3 ms`, `45 ms`, `1.2 s`.
+/// Formats as `0.3 ms`, `45 ms` or `1.2 s`.
 fn millis(ms: f64) -> String {
     match ms {
         ms if ms < 9.95 => format!("{ms:.1} ms"),

@@ -43,7 +43,7 @@ fn state(node: &NodeReport) -> Markup {
     }
 }
 
-/// What scrub, repair and rebalance are doing on every node.
+/// Shows the work of scrub, repair and rebalance on every node.
 pub(super) fn workers(report: &StoreReport) -> Markup {
     const COLUMNS: [Column; 7] = [
         Column("Worker", Align::Text),

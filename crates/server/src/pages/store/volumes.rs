@@ -1,4 +1,4 @@
-//! The table of volumes: how full each is, its condition, and its share of the layout.
+//! The table of volumes: used space, condition, and share of the layout.
 
 use maud::{Markup, html};
 
@@ -6,7 +6,8 @@ use super::super::parts::{self, Align, Column};
 use crate::present;
 use crate::storage::{StoreReport, VolumeCondition, VolumeReport};
 
-/// A file system fuller than this is shown with a warning, because writes begin to go to other volumes.
+/// Fill level of a file system above which it is shown with a warning, because writes begin to go
+/// to other volumes.
 const FILL_HIGH: f64 = 0.9;
 
 pub(super) fn show(report: &StoreReport) -> Markup {

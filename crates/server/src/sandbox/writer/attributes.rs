@@ -1,4 +1,4 @@
-//! Writes attributes, and links in place of frames. Addresses of the page are sent nowhere else.
+//! Writes attributes, and links in place of frames. Addresses of the page are written only here.
 
 use super::tag::Attribute;
 use super::{Writer, escape};
@@ -6,11 +6,12 @@ use crate::present;
 use crate::sandbox::kept::Place;
 use crate::sandbox::links::Lead;
 
-/// Most characters of a frame's address that are shown.
+/// Maximum number of characters of a frame's address that are shown.
 const SHOWN_CHARS_MAX: usize = 200;
 
 impl Writer {
-    /// Writes an attribute as far as it is allowed. Returns whether it leads to a page of this server.
+    /// Writes an attribute, if its value is allowed. Returns whether it leads to a page of this
+    /// server.
     pub(super) fn write_attribute(&mut self, attribute: &Attribute) -> bool {
         let Attribute { name, value, place } = attribute;
         let text = String::from_utf8_lossy(value);
@@ -73,7 +74,7 @@ impl Writer {
     }
 }
 
-/// Whether an address contains the picture itself.
+/// Returns whether an address contains the picture itself.
 fn is_data(address: &str) -> bool {
     let head = address.trim_start().as_bytes();
     head.get(..5)

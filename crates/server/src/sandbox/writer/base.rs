@@ -1,4 +1,4 @@
-//! Finds the first `base` of a page, which applies to references before it too.
+//! Finds the first `base` of a page, which also applies to references before it.
 
 use html5gum::emitters::{Emitter, ForwardingEmitter};
 
@@ -10,7 +10,7 @@ use crate::sandbox::links::Spot;
 pub(in crate::sandbox) struct BaseFinder(Writer);
 
 impl BaseFinder {
-    /// For the page at `spot`.
+    /// Returns a finder for the page at `spot`.
     pub(in crate::sandbox) fn new(spot: Spot) -> BaseFinder {
         BaseFinder(Writer::new(spot, None, usize::MAX))
     }
@@ -23,7 +23,7 @@ impl ForwardingEmitter for BaseFinder {
         &mut self.0
     }
 
-    /// Returns the base as soon as it is known.
+    /// Returns the base once it is found.
     fn pop_token(&mut self) -> Option<Vec<u8>> {
         self.0.written.clear();
         self.0

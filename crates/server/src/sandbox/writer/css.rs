@@ -1,14 +1,14 @@
 //! CSS in an archived page.
 
-/// Writes CSS so that no tag can begin in it. A `<` that cannot begin a tag is kept, because it compares, as
-/// in `width < 600px`.
+/// Writes CSS so that no tag can begin in it. A `<` that cannot begin a tag is kept, because it may
+/// be a comparison, as in `width < 600px`.
 pub(super) fn write_css(css: &[u8], into: &mut Vec<u8>) {
     // Marks that hide CSS from old browsers or from XML.
     const MARKS: [&[u8]; 3] = [b"<!--", b"<![CDATA[", b"]]>"];
     let mut rest = css;
     while let Some((&byte, after)) = rest.split_first() {
         if let Some(mark) = MARKS.iter().find(|mark| rest.starts_with(mark)) {
-            // A blank keeps the parts on both sides from forming a new mark or tag.
+            // A space keeps the parts on both sides from forming a new mark or tag.
             into.push(b' ');
             rest = &rest[mark.len()..];
             continue;

@@ -1,7 +1,7 @@
-//! The document type of a page. It decides in which of two modes browsers lay out the page, so it is written
-//! anew from the parts that decide this.
+//! The document type of a page. It selects one of two layout modes of browsers, so it is written
+//! again from the parts that select the mode.
 
-/// Most bytes kept of a part. Nothing longer is plain.
+/// Maximum number of bytes kept of a part. No plain identifier is longer.
 const PART_BYTES_MAX: usize = 256;
 
 /// The document type that is being read.
@@ -10,14 +10,14 @@ pub(super) struct Doctype {
     pub(super) name: Vec<u8>,
     pub(super) public: Vec<u8>,
     pub(super) system: Vec<u8>,
-    /// The tokenizer says that it selects quirks mode.
+    /// Whether the tokenizer reports that it selects quirks mode.
     pub(super) is_quirky: bool,
-    /// Nothing was written before it.
+    /// Whether nothing was written before it.
     pub(super) is_first: bool,
 }
 
 impl Doctype {
-    /// The state before anything was read.
+    /// Returns the state before anything was read.
     pub(super) fn first() -> Doctype {
         Doctype {
             is_first: true,
@@ -25,7 +25,7 @@ impl Doctype {
         }
     }
 
-    /// The document type to write; `None` if it selects nothing.
+    /// Returns the document type to write, or `None` if it does not select standards mode.
     pub(super) fn written(&self) -> Option<String> {
         if !self.is_first || self.is_quirky || self.name != b"html" {
             return None;
@@ -42,14 +42,14 @@ impl Doctype {
     }
 }
 
-/// Keeps a part of a document type, up to a length at which it is no longer plain.
+/// Appends to a part of a document type, up to a length at which it is no longer plain.
 pub(super) fn push_id(id: &mut Vec<u8>, part: &[u8]) {
     if id.len() <= PART_BYTES_MAX {
         id.extend_from_slice(&part[..part.len().min(PART_BYTES_MAX + 1)]);
     }
 }
 
-/// Whether an identifier contains nothing that could end it.
+/// Returns whether an identifier contains no character that could end it.
 fn is_plain_id(id: &[u8]) -> bool {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b" -_./:+,'()".contains(byte);
     id.len() <= PART_BYTES_MAX && id.iter().all(plain)

@@ -1,4 +1,5 @@
-//! Receives the tokens of a page in order: parts of tags are collected, complete tags and text are written.
+//! Receives the tokens of a page in order. Parts of tags are collected; complete tags and text are
+//! written.
 
 use html5gum::emitters::Emitter;
 use html5gum::{Error, State};

@@ -1,18 +1,18 @@
 //! The tag that is being read: its name and those attributes that may be written.
 //!
-//! Invariants: an attribute is kept completely or not at all; of repeated attributes the first counts (WHATWG
-//! HTML, attribute name state); at most [`HELD_BYTES_MAX`] are kept, whatever the page contains.
+//! Invariants: an attribute is kept completely or not at all. The first of repeated attributes
+//! counts (WHATWG HTML, attribute name state). At most [`HELD_BYTES_MAX`] are kept.
 
 use crate::sandbox::kept::{self, Place};
 
-/// Most bytes kept of one tag, or of the CSS of one element. Attributes that do not fit are left out; CSS is
-/// cut.
+/// Maximum number of bytes kept of one tag, or of the CSS of one element. Attributes that do not
+/// fit are left out; CSS is cut.
 pub(super) const HELD_BYTES_MAX: usize = 8 << 20;
 
-/// Longer names are cut here. No element or attribute that is written has one.
+/// Maximum length of a name. Longer names are cut; no element or attribute that is written has one.
 const NAME_BYTES_MAX: usize = 64;
 
-/// The tag being read.
+/// The tag that is being read.
 #[derive(Debug, Default)]
 pub(super) struct Tag {
     pub(super) name: Vec<u8>,
@@ -34,7 +34,7 @@ pub(super) struct Attribute {
 }
 
 impl Tag {
-    /// A tag of which nothing was read yet.
+    /// Returns an empty tag.
     pub(super) fn begin(is_end: bool) -> Tag {
         Tag {
             is_end,
@@ -70,7 +70,7 @@ impl Tag {
         self.held_bytes <= HELD_BYTES_MAX
     }
 
-    /// Ends the name of an attribute, or the tag. Of repeated attributes the first counts.
+    /// Ends the name of an attribute, or the tag. The first of repeated attributes counts.
     pub(super) fn end_attribute(&mut self) {
         let Some(name) = self.attribute.take() else { return };
         let place = kept::place(&self.name, &name);
@@ -96,7 +96,7 @@ impl Tag {
                 attribute.value.extend_from_slice(part);
             }
         } else {
-            // A cut address would be another address.
+            // A truncated address would be another address.
             self.attributes.pop();
             self.takes_value = false;
         }

@@ -1,9 +1,9 @@
-//! The bar above an archived page: its calendar, and how much of the page is there.
+//! The bar above an archived page: its calendar, and how complete the page is.
 
 use super::*;
 use crate::driver::ENTER;
 
-/// A page with four parts, of which two were captured, at four times in two months.
+/// Returns a page with four parts, two of which were captured, at four times in two months.
 fn scene() -> Scene {
     let page = |words: &str| {
         format!(
@@ -35,7 +35,7 @@ fn the_calendar_leads_from_years_to_days_to_captures() {
             "href=\"#days-2014-03\"",
             "<div class=\"days shown\" id=\"days-2014-01\">",
             "href=\"/replay?url=http%3A%2F%2Fa.example%2F&amp;at=20140327200624\"",
-            // Two of one day have their times, too.
+            // Two captures of one day have their times, too.
             "href=\"/replay?url=http%3A%2F%2Fa.example%2F&amp;at=20140126210624\"",
         ],
     );
@@ -63,7 +63,7 @@ fn a_page_is_checked_as_the_program_does() {
     );
 }
 
-/// With keys alone, on a telephone: another month, a day of it, and whether the page is whole.
+/// With the keyboard on a phone: another month, a day of it, and the check of the page.
 #[test]
 fn the_bar_is_used_with_keys_on_a_telephone() {
     let Some(browser) = Browser::start(&[]) else {
@@ -95,7 +95,7 @@ fn the_bar_is_used_with_keys_on_a_telephone() {
             .as_str()
             .is_some_and(|said| said.contains("50 % complete: 2 of 4 parts found"))
     });
-    // The page itself stayed where it was, and the hand is on what has taken the place of the link.
+    // The page itself stayed, and the focus is on the element that replaced the link.
     assert_eq!(
         browser.script("return document.activeElement.getAttribute('href')"),
         "/replay-check?url=http%3A%2F%2Fa.example%2F&at=20140126200624"
@@ -111,7 +111,7 @@ fn the_bar_is_used_with_keys_on_a_telephone() {
     assert_eq!(browser.script(fits), true);
 }
 
-/// Beside those of all other pages, for people to look at.
+/// Writes screenshots next to those of all other pages.
 #[test]
 #[ignore = "writes pictures for people to look at"]
 fn screenshots_of_the_bar() {

@@ -1,5 +1,5 @@
-//! Pages of real crawls in a browser whose only way to the outside is a proxy that lets nothing through and writes down what it is
-//! asked for. `WEFT_REPLAY_PAGES` opens so many pages of each crawl instead of a few.
+//! Pages of real crawls in a browser. Its only connection to the outside is a proxy that refuses
+//! all requests and logs them. `WEFT_REPLAY_PAGES` sets the number of pages to open of each crawl.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -10,11 +10,11 @@ use archive::question::{CdxQuestion, CdxRow};
 
 use super::*;
 
-/// Pages of each crawl that are opened.
+/// Number of pages of each crawl that are opened.
 const PAGES: usize = 3;
 
-/// Whom Chromium asks by itself, whatever is shown: for its own news and the time, its default search engine, and the meaning of fields
-/// of forms. No archived page refers to these hosts.
+/// Hosts that Chromium contacts by itself: for updates and the time, its default search engine, and
+/// the meaning of form fields. No archived page refers to these hosts.
 const OF_THE_BROWSER: [&str; 6] = [
     "accounts.google.com",
     "clients2.google.com",
@@ -24,17 +24,17 @@ const OF_THE_BROWSER: [&str; 6] = [
     "update.googleapis.com",
 ];
 
-/// The host of a request to a proxy.
+/// Returns the host of a request to a proxy.
 fn host_of(line: &str) -> &str {
     let target = line.split(' ').nth(1).unwrap_or("");
     let rest = target.split_once("://").map_or(target, |(_, rest)| rest);
     rest.split([':', '/']).next().unwrap_or("")
 }
 
-/// How long a page is left alone with its scripts.
+/// Time that the scripts of a page may run undisturbed.
 const SETTLES: Duration = Duration::from_millis(250);
 
-/// What a reader may set off: rollovers, what is loaded when it comes into sight, and a link.
+/// Script with a reader's actions that cause requests: rollovers, scrolling to the end, and a link.
 const READ: &str = "for (const element of document.querySelectorAll('a,img,area,td,li')) element.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }));\
     scrollTo(0, document.documentElement.scrollHeight);\
     return [document.URL, document.documentElement.innerHTML.length]";
@@ -63,7 +63,7 @@ impl Proxy {
                     }
                     let refusal =
                         b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-                    // The browser may have gone.
+                    // The browser may have disconnected.
                     let _ = stream.write_all(refusal);
                 });
             }
@@ -71,7 +71,7 @@ impl Proxy {
         Proxy { port, asked }
     }
 
-    /// The first lines of requests since the last call, but for the browser's own.
+    /// Returns the first lines of requests since the last call, except the browser's own.
     fn take(&self) -> Vec<String> {
         let mut asked = std::mem::take(&mut *self.asked.lock().expect("a log"));
         asked.retain(|line| !OF_THE_BROWSER.contains(&host_of(line)));
@@ -79,7 +79,7 @@ impl Proxy {
     }
 }
 
-/// The pages with the shortest URLs of each file: those that others lead on from.
+/// Returns the pages with the shortest URLs of each file, because they link to others.
 fn top_pages(archive: &archive::Archive, pages: usize) -> Vec<CdxRow> {
     let everything = CdxQuestion {
         everything: true,
@@ -113,7 +113,7 @@ fn no_page_of_any_crawl_asks_for_anything_outside() {
     let proxy = Proxy::start();
     let flags = [
         format!("--proxy-server=http://127.0.0.1:{}", proxy.port),
-        // What does not go through the proxy goes nowhere.
+        // Hosts cannot be reached without the proxy.
         "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1".to_owned(),
         "--disable-features=OptimizationHints,NetworkTimeServiceQuerying,AutofillServerCommunication"
             .to_owned(),
@@ -146,7 +146,7 @@ fn no_page_of_any_crawl_asks_for_anything_outside() {
             shown[1].as_u64().is_some_and(|length| length > 200),
             "{url} at {time}: {shown}"
         );
-        // Scripts of the page may go on after it is loaded.
+        // Scripts of the page may run on after it is loaded.
         std::thread::sleep(SETTLES);
         let follows = browser.script(FOLLOW) == true;
         std::thread::sleep(if follows { SETTLES } else { Duration::ZERO });
@@ -159,7 +159,7 @@ fn no_page_of_any_crawl_asks_for_anything_outside() {
         );
     }
     assert!(outside.is_empty(), "{}", outside.join("\n"));
-    // The proxy would have seen it.
+    // The proxy does see requests.
     browser.go("http://outside.example/");
     assert_eq!(proxy.take(), ["GET http://outside.example/ HTTP/1.1"]);
     eprintln!("{} pages in {:.1} s", pages.len(), begun.elapsed().as_secs_f64());

@@ -1,4 +1,4 @@
-//! Archived pages in a real browser: one that tries everything, before a trap, and one that looks like itself.
+//! Archived pages in a real browser: a hostile page with a trap, and one that must look right.
 
 use std::net::{TcpListener, UdpSocket};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 
-/// The page that tries everything: it writes what it could do into its title.
+/// Returns a page that tries every attack and writes what succeeded into its title.
 fn hostile(trap: &str, api: &str) -> String {
     format!(
         r#"{HTML}<html><head><title>trying</title>
@@ -56,7 +56,7 @@ Promise.all(asks.map(([name, url]) => fetch(url).then((answer) => answer.ok && c
     )
 }
 
-/// Counts what reaches the outside: connections, and those of them that ask for something.
+/// Counts connections that reach the outside, and those that send a request.
 #[derive(Default)]
 struct Trapped {
     connections: AtomicUsize,
@@ -93,7 +93,8 @@ fn an_archived_page_reaches_neither_the_live_web_nor_the_archive() {
     else {
         return;
     };
-    // The address of the first port is not known before the page is captured; all of this machine are tried.
+    // The address of the main port is not known before the page is captured, so the page tries all
+    // of this machine.
     let page = hostile(&address, "http://127.0.0.1:1");
     let scene = Scene::of(&[
         ("http://hostile.example/", 0, &page),
@@ -124,7 +125,7 @@ fn an_archived_page_reaches_neither_the_live_web_nor_the_archive() {
         let connections = trapped.connections.load(Ordering::SeqCst);
         assert_eq!(connections, 0, "connections to the live web");
     }
-    // A click or a script may lead the frame away; its policy does not let it.
+    // A click or a script may try to navigate the frame elsewhere; its policy prevents it.
     browser.enter_frame(Some("iframe.replay"));
     browser.script("document.getElementById('l').click(); return 1");
     wait_for(&browser, "what was not captured", || {
@@ -137,7 +138,8 @@ fn an_archived_page_reaches_neither_the_live_web_nor_the_archive() {
     ));
     browser.enter_frame(Some("iframe.replay"));
     browser.script(&format!("location.href = '{address}/away'; return 1"));
-    // The browser may connect before it asks the policy; it asks for nothing then, and shows that it was refused.
+    // The browser may connect before it checks the policy. It then sends no request, and shows that
+    // it was blocked.
     wait_for(&browser, "the refusal", || {
         browser
             .script("return location.href")
@@ -210,10 +212,10 @@ fn a_page_looks_like_itself_and_the_bar_follows_its_reader() {
     wait_for(&browser, "the bar of the second page", || {
         browser.address() == format!("http://{first}/replay/20140126200625/http://a.example/two")
     });
-    // A page that was not captured is told by the bar, with what is near it.
+    // The bar shows a missing page with nearby captures.
     browser.go(&format!("http://{first}/replay/2014/http://a.example/three"));
     assert!(browser.text("main").contains("This URL was not captured"));
-    // Nothing of the page is wider than a telephone.
+    // No content of the page is wider than a phone.
     browser.size(390, 800);
     browser.go(&format!("http://{first}/replay/2014/http://a.example/"));
     assert_eq!(
@@ -222,8 +224,8 @@ fn a_page_looks_like_itself_and_the_bar_follows_its_reader() {
     );
 }
 
-/// Ways of a script to a document that the shim might not be in, each with markup that goes it. What stands between `@` is put in
-/// by [`realm`].
+/// Ways for a script to create a document that may lack the shim, each with its markup. [`realm`]
+/// fills in the placeholders between `@`.
 const REALMS: [(&str, &str); 30] = [
     ("the page itself", "<script>@RUN@</script>"),
     (
@@ -373,7 +375,7 @@ const XHTML_REALMS: [(&str, &str); 8] = [
     ),
 ];
 
-/// A page in XHTML with one of these beginnings.
+/// Returns a page in XHTML with one of these beginnings.
 fn xhtml_realm(beginning: &str, port: u16) -> String {
     let end = if beginning.contains("<x:html") {
         "x:html"
@@ -388,7 +390,8 @@ fn xhtml_realm(beginning: &str, port: u16) -> String {
     )
 }
 
-/// Sends something out, if it can: over UDP by the two ways that WebRTC has, over TCP, and by a connection that is only opened.
+/// Returns code that tries to send data out: over UDP by the two ways of WebRTC, over TCP, and by a
+/// connection without a request.
 fn code(port: u16) -> String {
     let sdp = [
         "v=0",
@@ -408,7 +411,8 @@ fn code(port: u16) -> String {
         "",
     ]
     .join("#");
-    // Neither quotation marks nor what an attribute would need escaped: it stands in attributes, strings and scripts.
+    // The code has no quotation marks and no characters that an attribute must escape, because it
+    // is put into attributes, strings and scripts.
     format!(
         "for(let n=0;n!=2;n++)try{{const c=new RTCPeerConnection({{iceServers:n?[]:[{{urls:[`stun:127.0.0.1:{port}`,`turn:127.0.0.1:{port}?transport=tcp`],username:`a`,credential:`b`}}]}});\
          c.createDataChannel(`x`);c.createOffer().then(o=>c.setLocalDescription(o)).then(()=>n?c.setRemoteDescription({{type:`answer`,sdp:`{sdp}`.replace(/#/g,String.fromCharCode(13,10))}}):0);\
@@ -419,7 +423,7 @@ fn code(port: u16) -> String {
     )
 }
 
-/// A page that goes one of these ways.
+/// Returns a page that tries one of these ways.
 fn realm(markup: &str, port: u16) -> String {
     let code = code(port);
     let html = format!("<script>{code}</script>");
@@ -449,7 +453,7 @@ fn realm(markup: &str, port: u16) -> String {
     )
 }
 
-/// What came to one port, over UDP and TCP.
+/// A port that counts what arrives over UDP and TCP.
 struct Port {
     number: u16,
     came: Arc<AtomicUsize>,
@@ -483,11 +487,11 @@ impl Port {
     }
 }
 
-/// Opens a page for each way, and gives the ways on which something came out.
+/// Opens a page for each way, and returns the ways that sent something out.
 fn ways_out(flags: &[&str], wanted: impl Fn(&str) -> bool) -> Option<Vec<&'static str>> {
     let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
     let browser = Browser::start(&flags)?;
-    // The trap itself: what is no archived page does come out.
+    // Checks the trap itself: a page that is not archived does send something out.
     let control = Port::open();
     browser.go(&format!(
         "data:text/html,<head></head><script>{}</script>",
@@ -531,7 +535,7 @@ fn ways_out(flags: &[&str], wanted: impl Fn(&str) -> bool) -> Option<Vec<&'stati
         wait_for(&browser, "the trial", || {
             browser.script("return document.title") == "tried"
         });
-        // Long enough for a frame in a frame to ask for the shim and run; STUN asks again and again.
+        // Long enough for a nested frame to load the shim and run. STUN repeats its requests.
         std::thread::sleep(Duration::from_millis(600));
         browser.enter_frame(None);
     }
@@ -544,8 +548,9 @@ fn ways_out(flags: &[&str], wanted: impl Fn(&str) -> bool) -> Option<Vec<&'stati
     )
 }
 
-/// The story: a script of an archived page reads another archived page, and wants to send it out. It opens all sorts of
-/// documents to find one where WebRTC works. Takes 30 s, because each way is a page of its own that must have had time.
+/// A script of an archived page reads another archived page and tries to send it out. It opens many
+/// kinds of documents to find one where WebRTC works. Takes 30 s, because each way needs time in a
+/// separate page.
 #[test]
 fn no_document_that_a_page_makes_has_a_way_out() {
     let Some(ways) = ways_out(&[], |_| true) else {
@@ -554,10 +559,11 @@ fn no_document_that_a_page_makes_has_a_way_out() {
     assert_eq!(ways, [""; 0]);
 }
 
-/// The same where the browser does not know the header that forbids it: the shim alone stands before it.
+/// The same in a browser that does not support the header that forbids it, so that only the shim
+/// protects.
 #[test]
 fn without_the_browsers_help_the_shim_is_in_every_document() {
-    // What opens a connection and asks nothing is the browser's alone to refuse.
+    // Connections without a request can be blocked only by the browser.
     let flags = ["--disable-features=ConnectionAllowlists"];
     let Some(ways) = ways_out(&flags, |_| true) else {
         return;

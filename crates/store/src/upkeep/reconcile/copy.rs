@@ -1,8 +1,9 @@
-//! Making one replica out of others: no byte is written that was not compared with the object's digest.
+//! Makes one replica from others. Every byte written was compared with the object's digest.
 //!
-//! Each block comes from any replica that has it right ([`crate::union`]), so that a whole copy can be made
-//! of several bad ones. A source with a wrong block is read through by its own volume, which marks it bad.
-//! The target computes the digest of what it received, and that must be the object's too.
+//! Each block comes from any replica that has it right ([`crate::union`]), so a whole copy can be
+//! made of several bad ones. A source with a wrong block is read completely by its own volume,
+//! which marks it bad. The target computes the digest of the bytes it received, which must also be
+//! the object's.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -20,16 +21,16 @@ use parking_lot::Mutex;
 use crate::union::{Union, Unreadable, Ways};
 use crate::upkeep::throttle::Throttle;
 
-/// A source that sends nothing for this long is abandoned for the next one. Longer than for a client, because
-/// nobody waits: shorter would leave the only good replica on a disk that is being read through; for as long
-/// as this a place among the copies is idle.
+/// A source that sends nothing for this long is abandoned for the next one. Longer than for a
+/// client, because no client waits. Shorter would abandon the only good replica on a disk that is
+/// busy with a full read; longer would keep one of the parallel copies idle.
 const SOURCE_STALLS: Duration = Duration::from_secs(60);
 
 /// A copy to be made.
 pub(super) struct Job<'a> {
     pub key: &'a Key,
     pub version: Version,
-    /// In hexadecimal; empty when unknown.
+    /// In hexadecimal; empty if unknown.
     pub blake3: &'a str,
     pub cause: Cause,
     pub to: &'a Arc<dyn Volume>,
@@ -70,11 +71,11 @@ pub enum CopyError {
     },
 }
 
-/// A copy made.
+/// The result of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Copied {
     pub bytes: u64,
-    /// Sources that turned out to be bad during the copy.
+    /// Sources found to be bad during the copy.
     pub bad_sources: u64,
 }
 
@@ -109,7 +110,7 @@ pub(super) async fn content(job: &Job<'_>) -> Result<Copied, CopyError> {
     })
 }
 
-/// Copies a tombstone. It has no content; an index entry or a file describes it completely.
+/// Copies a tombstone. It has no content, so an index entry or a file describes it completely.
 pub(super) async fn tombstone(job: &Job<'_>) -> Result<Copied, CopyError> {
     let mut said = Vec::new();
     for source in &job.from {
@@ -136,7 +137,7 @@ pub(super) async fn tombstone(job: &Job<'_>) -> Result<Copied, CopyError> {
     Err(job.no_source(&said))
 }
 
-/// Volumes whose replica turned out bad.
+/// Volumes whose replica was found to be bad.
 type Trouble = Arc<Mutex<BTreeSet<VolumeId>>>;
 
 impl Job<'_> {
@@ -183,7 +184,7 @@ impl Job<'_> {
     }
 }
 
-/// The object's description, from the first source that still has it.
+/// Returns the object's metadata from the first source that still has it.
 async fn meta_of(job: &Job<'_>) -> Result<Meta, CopyError> {
     let mut said = Vec::new();
     for source in job.sources() {
@@ -206,14 +207,14 @@ async fn meta_of(job: &Job<'_>) -> Result<Meta, CopyError> {
     Err(job.no_source(&said))
 }
 
-/// Has sources read through that failed during the copy and were thought good, so that their volumes mark
-/// them. Returns their number.
+/// Verifies the sources that failed during the copy but were thought good, so that their volumes
+/// mark them. Returns their number.
 async fn look_at_bad(job: &Job<'_>, meta: &Meta, trouble: &Trouble) -> u64 {
     let bad = std::mem::take(&mut *trouble.lock());
     let mut number = 0;
     for source in job.from.iter().filter(|source| bad.contains(source.id())) {
         number += 1;
-        // Only the mark matters, and the volume sets it itself: the copy proceeds whatever the answer.
+        // Only the mark matters, and the volume sets it: the copy proceeds whatever the answer.
         let _ = source.verify(&meta.key, meta.version, Cause::Repair).await;
     }
     number
@@ -281,12 +282,12 @@ impl Reading {
                 }
             }
         });
-        // A volume may poll once more after the end, and `unfold` alone panics then.
+        // A volume may poll once more after the end, and `unfold` alone would panic.
         Box::pin(blocks.fuse())
     }
 
-    /// All bytes that no replica has right, and the errors for the first of them. Reads the rest of the
-    /// object to find them.
+    /// Returns all bytes that no replica has right, and the errors for the first of them. Reads the
+    /// rest of the object to find them.
     async fn all_unreadable(&self, first: Unreadable, size: u64) -> String {
         let mut union = self.union.lock().await;
         union.pass_over(&first);

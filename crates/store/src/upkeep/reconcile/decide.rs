@@ -1,17 +1,18 @@
-//! What to do about a partition: a pure function of what was found.
+//! Decides what to do about a partition: a pure function of the gathered state.
 //!
-//! For every key the newest version anywhere decides, whatever its state: a bad replica or an entry without
-//! its file proves that the version existed. "Home" is the R volumes of the partition by the current layout:
-//!  1. good replicas of the newest version with different digests: a conflict; nothing is touched;
-//!  2. no good replica of a live newest version: torn, or lost if some blocks are known to be bad in every
-//!     replica. If lost, bad replicas are only read once more. An older good version is never taken instead;
-//!  3. a home volume without a good replica gets a copy, from good ones; blocks that none of those has right
-//!     come from bad ones;
+//! For every key the newest version anywhere decides, whatever its state: a bad replica or an entry
+//! without its file proves that the version existed. "Home" is the R volumes of the partition by
+//! the current layout:
+//!  1. good replicas of the newest version with different digests: a conflict; nothing is changed;
+//!  2. no good replica of a live newest version: torn, or lost if some blocks are known bad in all
+//!     replicas; bad replicas are then only read once more. An older good version is never used;
+//!  3. a home volume without a good replica gets a copy, from good ones; blocks that are right in
+//!     no good replica come from bad ones;
 //!  4. for a home volume that is full, or away longer than the grace time, a stand-in elsewhere;
-//!  5. when every volume in force answered, there are as many home volumes as copies asked for, and all of
-//!     them will hold the newest version, they are verified; then all other replicas of the key are dropped;
-//!  6. a tombstone on home volumes only is collected when it is old enough, no older layout is in force and
-//!     the partition has no stray files (one of them could be an older version).
+//!  5. if every volume in force answered, there are as many home volumes as requested copies, and
+//!     all will hold the newest version, they are verified; then all other replicas are dropped;
+//!  6. a tombstone on home volumes only is collected once it is old enough, no older layout is in
+//!     force and the partition has no stray files (one of them could be an older version).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,16 +20,16 @@ use contract::{BlockSet, Cause, Key, ReplicaState, Surveyed, Version, VolumeId};
 
 use super::gather::Gathered;
 
-/// Inputs of the decision besides what was found.
+/// Inputs of the decision, in addition to the gathered state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
     /// Now, in milliseconds since 1970.
     pub now_ms: u64,
-    /// Age in milliseconds from which a tombstone may go.
+    /// Age in milliseconds from which a tombstone may be collected.
     pub tombstone_grace_ms: u64,
 }
 
-/// All that is to be done about a partition.
+/// Everything to be done about a partition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Every key found, in order of keys.
@@ -37,32 +38,32 @@ pub struct Plan {
     pub strays: Vec<(VolumeId, String)>,
 }
 
-/// What was found of one key, and what to do about it.
+/// The state of one key, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The object.
     pub key: Key,
     /// Its newest version anywhere.
     pub version: Version,
-    /// That version is a tombstone.
+    /// Whether that version is a tombstone.
     pub deleted: bool,
     /// Its size in bytes, as far as known.
     pub size: u64,
     /// Volumes with a good replica of it.
     pub good: Vec<VolumeId>,
-    /// Of these, home volumes.
+    /// Number of good replicas on home volumes.
     pub good_home: u64,
-    /// Bad replicas of it, anywhere.
+    /// Number of bad replicas of it, anywhere.
     pub bad: u64,
-    /// Home volumes that lack it or are away, and copies asked for that have no home volume.
+    /// Home volumes that lack it or are away, and requested copies that have no home volume.
     pub missing: u64,
-    /// Index entries of it without a file, on home volumes.
+    /// Its index entries without a file, on home volumes.
     pub files_missing: u64,
-    /// Good replicas that do not belong: of it on other volumes, and of older versions anywhere.
+    /// Good replicas that do not belong: its own on other volumes, and older versions anywhere.
     pub surplus: u64,
     /// State of the object.
     pub fate: Fate,
-    /// What to do, in this order; later steps depend on earlier ones.
+    /// What to do, in this order. Later steps depend on earlier ones.
     pub steps: Vec<Step>,
 }
 
@@ -71,21 +72,23 @@ pub struct Finding {
 pub enum Fate {
     /// There is a good replica of the newest version.
     Safe,
-    /// There is none, but as far as is known each block is intact in some replica. The text says what was
-    /// found.
+    /// There is no good replica, but as far as is known each block is intact in some replica. The
+    /// text lists the findings.
     Torn(String),
-    /// There is none, and none can be made. The text names the bytes that no replica has right.
+    /// There is no good replica, and none can be made. The text names the bytes that are right in
+    /// no replica.
     Lost(String),
     /// Good replicas disagree. The text gives their digests.
     Conflict(String),
 }
 
-/// One step. All steps of one finding concern its key, and its newest version unless said otherwise.
+/// One step. All steps of a finding concern its key, and its newest version unless stated
+/// otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Make a replica.
     Copy(Copy),
-    /// Read a replica against its digests.
+    /// Verify a replica against its digests.
     Verify {
         /// The volume of the replica.
         on: VolumeId,
@@ -94,9 +97,10 @@ pub enum Step {
         /// The known bad blocks. If the read finds others, the plan is decided again.
         known: Option<BlockSet>,
     },
-    /// Remove a replica that does not belong, after all of `home` were verified or made in this run.
+    /// Remove a replica that does not belong, after all of `home` were verified or made in this
+    /// run.
     Drop {
-        /// Where.
+        /// The volume of the replica.
         on: VolumeId,
         /// The newest version, or an older one.
         version: Version,
@@ -113,15 +117,16 @@ pub enum Step {
 /// A replica to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Copy {
-    /// Where.
+    /// The target volume.
     pub to: VolumeId,
     /// Source volumes, best first.
     pub from: Vec<VolumeId>,
-    /// Bad replicas, read for the blocks that none of `from` has right.
+    /// Bad replicas, read for the blocks that are right in no replica of `from`.
     pub torn: Vec<VolumeId>,
-    /// What the target has now.
+    /// The target's present state.
     pub instead: Instead,
-    /// BLAKE3 that the content must have, in hexadecimal; empty if no replica knows it (a tombstone's entry).
+    /// BLAKE3 that the content must have, in hexadecimal. Empty if no replica knows it (a
+    /// tombstone's entry).
     pub blake3: String,
     /// Why.
     pub cause: Cause,
@@ -130,7 +135,8 @@ pub struct Copy {
 /// What a copy replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Instead {
-    /// Nothing, or an older version. If the version arrives there in the meantime, the step is done.
+    /// No replica, or one of an older version. If the version arrives there in the meantime, the
+    /// step is done.
     Nothing,
     /// A bad replica.
     Bad,
@@ -161,7 +167,8 @@ pub fn decide(found: &Gathered, rules: &Rules) -> Plan {
 }
 
 impl Plan {
-    /// Whether every object is whole and where it belongs, and there are no strays: nothing to do.
+    /// Returns whether every object is whole and in its place, and there are no strays: nothing to
+    /// do.
     pub fn is_quiet(&self) -> bool {
         let quiet = |finding: &Finding| finding.is_whole() && finding.steps.is_empty();
         self.strays.is_empty() && self.findings.iter().all(quiet)
@@ -169,7 +176,8 @@ impl Plan {
 }
 
 impl Finding {
-    /// Whether every home volume has a good replica, and nothing is bad, lost or in conflict.
+    /// Returns whether every home volume has a good replica, and nothing is bad, lost or in
+    /// conflict.
     pub fn is_whole(&self) -> bool {
         self.fate == Fate::Safe && self.missing + self.bad == 0
     }
@@ -195,7 +203,7 @@ enum Kind {
 }
 
 impl<'a> Entry<'a> {
-    /// What a survey's item says about a key; `None` for a stray.
+    /// Returns the key and entry of a survey's item, or `None` for a stray.
     fn of(volume: &'a VolumeId, item: &'a Surveyed) -> Option<(&'a Key, Self)> {
         match item {
             Surveyed::Replica {
@@ -247,7 +255,8 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The properties that good replicas of one version must share. A tombstone's digest is left out.
+    /// Returns the properties that good replicas of one version must share. A tombstone's digest is
+    /// left out.
     fn face(&self) -> (bool, u64, &str) {
         (
             self.deleted,
@@ -263,12 +272,13 @@ struct Case<'a> {
     rules: &'a Rules,
     has_strays: bool,
     key: &'a Key,
-    /// Of the newest version; never empty.
+    /// Entries of the newest version; never empty.
     newest: Vec<Entry<'a>>,
-    /// Of older versions.
+    /// Entries of older versions.
     older: Vec<Entry<'a>>,
     version: Version,
-    /// Whether it is a tombstone, by the good replicas, or without any by all that is left.
+    /// Whether it is a tombstone, according to a good replica, or, without one, to every remaining
+    /// entry.
     deleted: bool,
 }
 
@@ -351,7 +361,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// If there is no good replica: the bytes known to be bad in every replica, as text.
+    /// Returns the bytes known to be bad in every replica, as text, if there is no good replica.
     fn right_nowhere(&self) -> Option<String> {
         let mut bad = self.of(Kind::Bad);
         let Some(first) = bad.next() else {
@@ -369,15 +379,16 @@ impl<'a> Case<'a> {
         (!nowhere.is_empty()).then(text)
     }
 
-    /// Steps that make a whole replica of bad ones. Replicas whose bad blocks are not known are read through
-    /// first: one may prove good.
+    /// Returns steps that make a whole replica of bad ones. Replicas whose bad blocks are not known
+    /// are read completely first, because one may be good.
     fn joins(&self) -> Vec<Step> {
         let known = self.of(Kind::Bad).all(|entry| entry.bad_blocks.is_some());
         let looks = if known { Vec::new() } else { self.second_looks() };
         looks.into_iter().chain(self.copies()).collect()
     }
 
-    /// Steps that read bad replicas again: a temporary disk error may have marked one.
+    /// Returns steps that read bad replicas again, because a temporary disk error may have marked
+    /// one.
     fn second_looks(&self) -> Vec<Step> {
         self.of(Kind::Bad)
             .map(|entry| Step::Verify {
@@ -390,7 +401,8 @@ impl<'a> Case<'a> {
 
     fn steps(&self) -> Vec<Step> {
         let mut steps = self.copies();
-        // With fewer home volumes than copies asked for, a replica elsewhere may be the only other one.
+        // With fewer home volumes than requested copies, a replica elsewhere may be the only other
+        // one.
         let can_drop = self.found.away.is_empty() && self.has_enough_homes();
         let drops = if can_drop { self.drops() } else { Vec::new() };
         let collect = drops.is_empty() && steps.is_empty() && self.is_collectable();
@@ -419,7 +431,7 @@ impl<'a> Case<'a> {
         lacking.chain(self.stand_ins()).map(|to| self.copy(to)).collect()
     }
 
-    /// Volumes that hold copies in place of home volumes that are full or away for long.
+    /// Returns volumes that hold copies in place of home volumes that are full or away for long.
     fn stand_ins(&self) -> impl Iterator<Item = &VolumeId> {
         let away_long = |volume| self.found.away.get(volume).is_some_and(|away| away.long);
         let no_room = |volume| self.found.full.contains(volume) && !self.has_good(volume);
@@ -458,7 +470,8 @@ impl<'a> Case<'a> {
         })
     }
 
-    /// Good replicas, home first; for a tombstone also entries, which describe it completely.
+    /// Returns the good replicas, home first. For a tombstone also index entries, which describe it
+    /// completely.
     fn sources(&self) -> Vec<VolumeId> {
         let home = self.found.home.iter().filter(|volume| self.has_good(volume));
         let others = self
@@ -475,8 +488,8 @@ impl<'a> Case<'a> {
             .collect()
     }
 
-    /// Steps that drop everything that does not belong: the newest version away from home, and older ones
-    /// anywhere.
+    /// Returns steps that drop everything that does not belong: the newest version away from home,
+    /// and older ones anywhere.
     fn drops(&self) -> Vec<Step> {
         let surplus = self.newest.iter().filter(|entry| !self.is_home(entry.volume));
         surplus

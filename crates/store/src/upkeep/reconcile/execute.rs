@@ -1,8 +1,8 @@
-//! Carrying out the steps that were decided.
+//! Carries out the steps that were decided.
 //!
-//! Every step checks its assumptions again just before it acts: a copy, whether the version has arrived in
-//! the meantime; a removal, whether all home volumes were verified in this very run and the layout is still
-//! the one of the decision.
+//! Every step checks its assumptions again just before it acts. A copy checks whether the version
+//! has arrived in the meantime. A removal checks whether all home volumes were verified in this
+//! very run, and whether the layout of the decision is still in force.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -21,12 +21,13 @@ use crate::cluster::{Cluster, Topology};
 use crate::upkeep::settings::UpkeepSettings;
 use crate::upkeep::throttle::Throttle;
 
-/// How often a partition is looked at again after a change. A source found bad, a full target and a late
-/// verification each take one round; the next pass handles whatever is left.
+/// How often a partition is looked at again after a change. A source found to be bad, a full target
+/// and a late verification each take one round; the next pass handles the rest.
 const ROUNDS_MAX: usize = 4;
 
-/// Most prepared versions of one key discarded on one volume: one for each write that was broken off. Without
-/// an end, a writer that prepares again and again would hold up the partition; the next pass goes on.
+/// Most prepared versions of one key that are discarded on one volume, one per interrupted write.
+/// Without a limit, a writer that prepares again and again would hold up the partition. The next
+/// pass continues.
 const PENDING_MAX: usize = 64;
 
 /// Repairs partitions and keys.
@@ -45,9 +46,9 @@ pub struct Done {
     pub keys: u64,
     /// Replicas made.
     pub copies: u64,
-    /// Of these, copies that restored something missing or bad, as opposed to moves.
+    /// Copies that restored something missing or bad, as opposed to moves.
     pub repaired: u64,
-    /// Bytes in them.
+    /// Bytes in these copies.
     pub copied_bytes: u64,
     /// Bad or missing replicas found, summed over all rounds.
     pub found: u64,
@@ -59,7 +60,7 @@ pub struct Done {
     pub collected: u64,
     /// Strays settled.
     pub settled: u64,
-    /// Objects of which no whole replica can be made, with the bytes that no replica has right.
+    /// Objects that cannot be made whole, with the bytes that are right in no replica.
     pub lost: Vec<(Key, String)>,
     /// Objects whose good replicas disagree.
     pub conflicts: Vec<(Key, String)>,
@@ -69,7 +70,7 @@ pub struct Done {
     pub away: BTreeMap<VolumeId, String>,
     /// Whether every key except lost ones has good replicas on all its home volumes.
     pub home_complete: bool,
-    /// Missing or bad replicas that are left, not counting lost objects.
+    /// Replicas still missing or bad, not counting lost objects.
     pub wanting: u64,
     /// Whether no volume outside the current layout holds anything of a lost or conflicting object.
     pub nothing_left_behind: bool,
@@ -81,15 +82,17 @@ struct Run<'a> {
     cluster: &'a Cluster,
     topology: &'a Topology,
     done: &'a mut Done,
-    /// Whether something has changed since the round was decided, so that another decision is worthwhile.
+    /// Whether something has changed since the round was decided, so that another decision is
+    /// worthwhile.
     changed: bool,
     failures: Vec<(String, String)>,
-    /// Volumes that certainly hold the newest version of the key at hand: verified or written by this run.
+    /// Volumes that certainly hold the newest version of the current key: verified or written by
+    /// this run.
     certain: BTreeSet<VolumeId>,
 }
 
 impl Reconciler {
-    /// With the settings of a node.
+    /// Returns a reconciler with the settings of a node.
     pub fn new(settings: &UpkeepSettings) -> Self {
         Self {
             outages: Arc::new(Outages::new(settings.unreachable_grace)),
@@ -99,7 +102,7 @@ impl Reconciler {
         }
     }
 
-    /// The same, with one limit for all copies whatever their cause.
+    /// Applies one limit to all copies, whatever their cause.
     #[must_use]
     pub fn with_limit(self, bytes_per_s: Option<u64>) -> Self {
         let throttle = Arc::new(Throttle::new(bytes_per_s));
@@ -123,7 +126,8 @@ impl Reconciler {
         done
     }
 
-    /// The same for one key. All its replicas are read through first: one is damaged, and others may be.
+    /// Like [`Reconciler::partition`], for one key. First reads all its replicas completely: one is
+    /// damaged, and others may be.
     pub async fn key(&self, cluster: &Cluster, key: &Key) -> Done {
         let mut done = Done::default();
         for round in 0..=ROUNDS_MAX {
@@ -137,7 +141,8 @@ impl Reconciler {
         done
     }
 
-    /// The same for a partition seen in a walk. It is gathered again unless there is nothing to do.
+    /// Like [`Reconciler::partition`], for a partition seen in a walk. Gathers it again unless
+    /// there is nothing to do.
     pub async fn walked(
         &self,
         cluster: &Cluster,
@@ -154,14 +159,14 @@ impl Reconciler {
         done
     }
 
-    /// The state of a partition seen in a walk; nothing is changed.
+    /// Returns the state of a partition seen in a walk. Changes nothing.
     pub fn standing(&self, topology: &Topology, found: &Gathered) -> Done {
         let mut done = Done::default();
         done.standing(topology, found, &self.plan(found));
         done
     }
 
-    /// The plan for what was found, as of now.
+    /// Returns the plan for the gathered state, as of now.
     pub(crate) fn plan(&self, found: &Gathered) -> Plan {
         let rules = Rules {
             now_ms: system::wall_ms(),
@@ -208,12 +213,12 @@ impl Reconciler {
 }
 
 impl Run<'_> {
-    /// Runs the steps of one finding, and stops at a step that fails, because later steps depend on it.
+    /// Runs the steps of one finding. Stops at a step that fails, because later steps depend on it.
     async fn finding(&mut self, finding: &Finding) {
         self.certain.clear();
         for step in &finding.steps {
             if matches!(finding.fate, Fate::Torn(_)) && !self.certain.is_empty() {
-                // There is a whole replica now: the next round continues from it.
+                // There is a whole replica now, and the next round continues from it.
                 break;
             }
             let outcome = match step {
@@ -292,8 +297,8 @@ impl Run<'_> {
                 if let CopyError::Target(VolumeError::Full { .. }) = &error {
                     self.reconciler.outages.was_full(&copy.to);
                 }
-                // A source found bad is marked by now, and a full target noted: the next decision may find
-                // another way.
+                // A bad source is marked by now, and a full target recorded, so the next decision
+                // may find another way.
                 self.changed |= !matches!(error, CopyError::Target(VolumeError::Unreachable { .. }));
                 Err(error.to_string())
             }
@@ -369,9 +374,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Discards what is prepared of a key anywhere and is older than its tombstone: without the tombstone it
-    /// would look like a write to be finished. A newer preparation is an error, and so is a volume that does
-    /// not answer.
+    /// Discards prepared versions of a key that are older than its tombstone, on all volumes:
+    /// without the tombstone they would look like writes to be finished. Fails if there is a newer
+    /// preparation or a volume does not answer.
     async fn clear_pending(&self, finding: &Finding) -> Result<(), String> {
         for volume in self.topology.volumes.values() {
             self.clear_pending_on(volume.as_ref(), finding).await?;
@@ -398,14 +403,14 @@ impl Run<'_> {
         Err(format!("volume {} keeps versions prepared", volume.id()))
     }
 
-    /// Whether all of `home` are certain, and the layout of the decision is still in force.
+    /// Returns whether all of `home` are certain, and the layout of the decision is still in force.
     fn may_remove(&self, home: &[VolumeId]) -> bool {
         !home.is_empty()
             && home.iter().all(|volume| self.certain.contains(volume))
             && self.cluster.topology().layouts.current.number == self.topology.layouts.current.number
     }
 
-    /// Removes a replica. A replica that is gone already counts as removed.
+    /// Removes a replica. A replica that no longer exists counts as removed.
     async fn remove(
         &self,
         finding: &Finding,
@@ -438,7 +443,8 @@ impl Run<'_> {
     }
 }
 
-/// Whether the target now holds the version, or a newer one, because of a concurrent write or repair.
+/// Returns whether the target now holds the version, or a newer one, because of a concurrent write
+/// or repair.
 async fn turned_up(target: &dyn Volume, finding: &Finding) -> Result<bool, String> {
     let head = target
         .head(&finding.key)
@@ -459,19 +465,20 @@ fn names(volumes: &BTreeSet<VolumeId>) -> String {
 }
 
 impl Done {
-    /// Whether everything that could be done was done, and every volume answered. Lost objects do not count,
-    /// because nothing can be done about them.
+    /// Returns whether everything possible was done, and every volume answered. Lost objects do not
+    /// count, because nothing can be done about them.
     pub fn is_complete(&self) -> bool {
         self.home_complete && self.failures.is_empty() && self.away.is_empty()
     }
 
-    /// Notes that the blocks of a torn object do not make up a whole one. Nothing can be done about it, so it
-    /// does not count as missing work.
+    /// Records that the blocks of a torn object do not make up a whole one. Nothing can be done
+    /// about it, so it does not count as missing work.
     fn is_lost(&mut self, finding: &Finding, why: String) {
         if self.lost.iter().any(|(key, _)| *key == finding.key) {
             return;
         }
-        // An earlier failed copy, from a source then thought good, has the same cause: forget that failure.
+        // An earlier failed copy, from a source then thought good, has the same cause: forget that
+        // failure.
         let key = finding.key.to_string();
         self.failures.retain(|(what, _)| *what != key);
         self.lost.push((finding.key.clone(), why));
@@ -479,9 +486,9 @@ impl Done {
         self.home_complete = self.wanting == 0;
     }
 
-    /// Notes what failed in a round. A failure of an earlier round stays as long as its key needs work,
-    /// because the plan may have avoided it: no copy is tried on a volume that was full, and that must still
-    /// be reported.
+    /// Records what failed in a round. A failure of an earlier round stays as long as its key needs
+    /// work, because the plan may have avoided it: no copy is tried on a volume that was full, and
+    /// that must still be reported.
     fn failed(&mut self, found: &Gathered, plan: &Plan, failures: Vec<(String, String)>) {
         let wanting = plan.findings.iter().filter(|finding| !finding.is_whole());
         let wanting: BTreeMap<String, &Finding> = wanting
@@ -503,7 +510,7 @@ impl Done {
         }));
     }
 
-    /// Notes the state before a round; the last round's state remains.
+    /// Records the state before a round; the state of the last round remains.
     fn standing(&mut self, topology: &Topology, found: &Gathered, plan: &Plan) {
         let said = |fate: fn(&Fate) -> Option<&String>| {
             plan.findings
@@ -538,7 +545,8 @@ impl Done {
     }
 }
 
-/// Whether something of a lost or conflicting object lies on a volume that the current layout does not have.
+/// Returns whether a volume outside the current layout holds something of a lost or conflicting
+/// object.
 fn leaves_something(topology: &Topology, found: &Gathered, plan: &Plan) -> bool {
     let stays = |id: &VolumeId| {
         topology

@@ -1,4 +1,4 @@
-//! What every volume in force reports about a partition, or about one key.
+//! Gathers what every volume in force reports about a partition, or about one key.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -12,38 +12,39 @@ use futures_util::future::join_all;
 use super::outages::Outages;
 use crate::cluster::Topology;
 
-/// How long a volume may take to answer a survey. A partition of a very large store has some ten thousand
-/// files.
+/// How long a volume may take to answer a survey. A partition of a very large store has some ten
+/// thousand files.
 const SURVEY_WITHIN: Duration = Duration::from_mins(5);
 
-/// How long a volume may take to read one replica through. Two terabytes at 100 MB/s. Less would leave long
-/// objects uncertain for ever; with more, a disk that hangs holds up the repair of a key for longer.
+/// How long a volume may take to read one replica completely: two terabytes at 100 MB/s. Less would
+/// leave long objects uncertain forever; with more, a disk that hangs delays the repair of a key
+/// for longer.
 const VERIFY_WITHIN: Duration = Duration::from_hours(6);
 
-/// What was found.
+/// The reports of all volumes about a partition or key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gathered {
     /// Home volumes of the partition by the current layout, the decider first.
     pub home: Vec<VolumeId>,
-    /// Copies that the current layout asks for. `home` is fewer where a layout from before this was checked
-    /// asks for more than there are volumes with a weight.
+    /// Copies that the current layout asks for. `home` has fewer volumes if a layout asks for more
+    /// copies than there are volumes with a weight, which older releases did not refuse.
     pub copies: usize,
     /// The other volumes with a weight, in the order in which they are used as stand-ins.
     pub fallbacks: Vec<VolumeId>,
     /// Whether layouts before the current one are still in force.
     pub older_layouts: bool,
-    /// True for everything of the partition, false for the newest replicas of one key.
+    /// True if this is the whole partition, false if it is the newest replicas of one key.
     pub whole: bool,
     /// Volumes that answered.
     pub volumes: BTreeMap<VolumeId, Vec<Surveyed>>,
     /// Volumes in force that did not answer.
     pub away: BTreeMap<VolumeId, Away>,
-    /// Volumes that recently had no room.
+    /// Volumes that recently had no space.
     pub full: BTreeSet<VolumeId>,
 }
 
 impl Gathered {
-    /// Copies that an object must have to be whole.
+    /// Returns the number of copies that an object must have to be whole.
     pub(in crate::upkeep) fn wanted(&self) -> usize {
         self.home.len().max(self.copies)
     }
@@ -58,7 +59,7 @@ pub struct Away {
     pub detail: String,
 }
 
-/// Surveys a partition on every volume in force, all at once.
+/// Surveys a partition on every volume in force, in parallel.
 pub async fn partition(topology: &Topology, partition: Partition, outages: &Outages) -> Gathered {
     let answers = topology.volumes.values().map(|volume| async move {
         let answer = survey(volume, &[partition], outages).await;
@@ -68,8 +69,8 @@ pub async fn partition(topology: &Topology, partition: Partition, outages: &Outa
     collect(topology, partition, outages, true, answers)
 }
 
-/// The newest replicas of one key: read through and so certain if `read_through`, otherwise as the index
-/// reports them.
+/// Returns the newest replicas of one key. With `read_through` they are read completely and so
+/// certain, otherwise as the index reports them.
 pub async fn key(topology: &Topology, key: &Key, outages: &Outages, read_through: bool) -> Gathered {
     let answers = topology.volumes.values().map(|volume| async move {
         let answer = within(VERIFY_WITHIN, volume.as_ref(), look(volume, key, read_through)).await;
@@ -82,7 +83,7 @@ pub async fn key(topology: &Topology, key: &Key, outages: &Outages, read_through
     collect(topology, key.partition(), outages, false, answers)
 }
 
-/// The newest replica of a key on one volume.
+/// Returns the newest replica of a key on one volume.
 async fn look(volume: &Arc<dyn Volume>, key: &Key, read_through: bool) -> Result<Vec<Surveyed>, VolumeError> {
     let Some(held) = volume.head(key).await?.found else {
         return Ok(Vec::new());
@@ -113,7 +114,7 @@ async fn look(volume: &Arc<dyn Volume>, key: &Key, read_through: bool) -> Result
     }])
 }
 
-/// Asks a volume for the first of these partitions, and notes that it has answered.
+/// Surveys the first of these partitions on a volume, and records that it has answered.
 pub(super) async fn survey(
     volume: &Arc<dyn Volume>,
     partitions: &[Partition],
@@ -161,7 +162,8 @@ pub(super) fn collect(
     found
 }
 
-/// The answer, or an unreachable error after `time`: a frozen node must not hold everything up.
+/// Returns the answer, or an unreachable error after `time`, so that a frozen node does not hold
+/// everything up.
 pub(crate) async fn within<T>(
     time: Duration,
     volume: &dyn Volume,

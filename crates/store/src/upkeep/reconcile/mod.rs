@@ -1,6 +1,7 @@
-//! One routine for census, repair, rebalance, hand-off return, drain and tombstone collection: gather what
-//! all volumes in force hold of a partition ([`gather`]), decide with a pure function ([`decide`]), and carry
-//! out the steps ([`execute`]). Once everything is in its place, repeating it changes nothing.
+//! One routine for census, repair, rebalance, hand-off return, drain and tombstone collection:
+//! gather what all volumes in force hold of a partition ([`gather`]), decide with a pure function
+//! ([`decide`]), and carry out the steps ([`execute`]). Once everything is in its place, repeating
+//! it changes nothing.
 
 pub mod copy;
 pub mod decide;

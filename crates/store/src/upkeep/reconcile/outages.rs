@@ -1,4 +1,4 @@
-//! Which volumes are away, and since when; which were full recently.
+//! Which volumes are away, and since when; which volumes were full recently.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,12 +6,12 @@ use contract::VolumeId;
 use parking_lot::Mutex;
 use tokio::time::{Duration, Instant};
 
-/// A full volume is not offered copies for this long. That gives a person time to make room, and is short
-/// enough that stand-ins go home soon afterwards.
+/// A full volume is not offered copies for this long. That gives an operator time to free space,
+/// and is short enough that stand-ins return home soon afterwards.
 const FULL_FOR: Duration = Duration::from_mins(1);
 
-/// Records which volumes answered. All passes of a process share one, so that it knows since when a volume is
-/// away.
+/// Records which volumes answered. All passes of a process share one, so that it knows since when a
+/// volume has been away.
 #[derive(Debug)]
 pub struct Outages {
     grace: Duration,
@@ -20,7 +20,7 @@ pub struct Outages {
 }
 
 impl Outages {
-    /// Starts with no volume away. `grace` is how long a volume may be away before its copies are replaced
+    /// Starts with no volume away. A volume may be away for `grace` before its copies are replaced
     /// elsewhere.
     pub fn new(grace: Duration) -> Self {
         Self {
@@ -30,12 +30,13 @@ impl Outages {
         }
     }
 
-    /// Notes that the volume answered. Returns whether it was away before.
+    /// Records that the volume answered. Returns whether it was away before.
     pub fn answered(&self, volume: &VolumeId) -> bool {
         self.away.lock().remove(volume).is_some()
     }
 
-    /// Notes that the volume did not answer. Returns whether it has been away for the grace time or longer.
+    /// Records that the volume did not answer. Returns whether it has been away for the grace time
+    /// or longer.
     pub fn away(&self, volume: &VolumeId) -> bool {
         let now = Instant::now();
         let mut away = self.away.lock();
@@ -43,17 +44,17 @@ impl Outages {
         now.duration_since(since) >= self.grace
     }
 
-    /// Whether the volume did not answer when it was last asked.
+    /// Returns whether the volume did not answer when it was last asked.
     pub fn is_away(&self, volume: &VolumeId) -> bool {
         self.away.lock().contains_key(volume)
     }
 
-    /// Notes that the volume had no room.
+    /// Records that the volume had no space.
     pub fn was_full(&self, volume: &VolumeId) {
         self.full.lock().insert(volume.clone(), Instant::now());
     }
 
-    /// Volumes that recently had no room.
+    /// Returns the volumes that recently had no space.
     pub fn full(&self) -> BTreeSet<VolumeId> {
         let mut full = self.full.lock();
         full.retain(|_, since| since.elapsed() < FULL_FOR);

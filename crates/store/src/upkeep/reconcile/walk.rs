@@ -1,11 +1,12 @@
-//! Surveying many partitions: each request asks a volume for as many partitions as fit into one answer.
+//! Surveys many partitions: each request asks a volume for as many partitions as fit into one
+//! answer.
 //!
 //! Invariants:
 //!  - every result was requested by this walk, less than [`FRESH_FOR`] ago;
-//!  - one answer of each volume is held, so that memory does not depend on the size of the store;
-//!  - the volumes' answers are from different moments. So a walk can only show that there is nothing to do;
-//!    anything that looks like work is gathered again ([`gather::partition`]) before it is believed or acted
-//!    upon.
+//!  - one answer per volume is held, so memory does not depend on the size of the store;
+//!  - the volumes' answers are from different moments. So a walk can only show that there is
+//!    nothing to do. Anything that looks like work is gathered again ([`gather::partition`]) before
+//!    it is acted upon.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,8 +20,8 @@ use super::gather::{self, Gathered};
 use super::outages::Outages;
 use crate::cluster::Topology;
 
-/// An older survey is repeated. Shorter would survey partitions again that were asked for together; longer
-/// would plan copies of what was replaced meanwhile.
+/// A survey older than this is repeated. Shorter would survey partitions again that were asked for
+/// together; longer would plan copies of versions that were replaced meanwhile.
 const FRESH_FOR: Duration = Duration::from_mins(1);
 
 /// A walk over partitions in a given order.
@@ -40,7 +41,7 @@ struct Reader {
 }
 
 impl<'a> Walk<'a> {
-    /// A walk that has not asked anything yet.
+    /// Returns a walk that has not asked anything yet.
     pub fn new(
         topology: &'a Topology,
         outages: &'a Outages,
@@ -59,7 +60,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The next partition, with what every volume in force reports about it.
+    /// Returns the next partition, with what every volume in force reports about it.
     pub async fn next(&mut self) -> Option<(Partition, Gathered)> {
         let left = self.left.make_contiguous();
         let partition = *left.first()?;
@@ -77,12 +78,13 @@ impl<'a> Walk<'a> {
         Some((partition, found))
     }
 
-    /// Whether the walk has still to reach a partition.
+    /// Returns whether the walk has yet to reach a partition.
     pub fn holds(&self, partition: Partition) -> bool {
         self.left.contains(&partition)
     }
 
-    /// Skips all partitions before this one. Returns false, and skips nothing, if the walk will not reach it.
+    /// Skips all partitions before this one. Returns false, and skips nothing, if the walk will not
+    /// reach it.
     pub fn skip_to(&mut self, partition: Partition) -> bool {
         let Some(skipped) = self.left.iter().position(|next| *next == partition) else {
             return false;
@@ -96,7 +98,7 @@ impl<'a> Walk<'a> {
 }
 
 impl Reader {
-    /// The survey of the first of the remaining partitions.
+    /// Returns the survey of the first of the remaining partitions.
     async fn next(&mut self, left: &[Partition], outages: &Outages) -> Result<Vec<Surveyed>, VolumeError> {
         if self.ready.is_empty() || self.asked.elapsed() > FRESH_FOR {
             self.ready.clear();

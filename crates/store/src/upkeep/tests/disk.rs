@@ -1,5 +1,5 @@
-//! Repair on real directories: flipped bits, truncated, deleted and misplaced files, and a volume wiped while
-//! it is open.
+//! Repair on real directories: flipped bits, truncated, deleted and misplaced files, and a volume
+//! wiped while it is open.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -108,7 +108,7 @@ impl Disks {
         self.dir.path().join(id.0.replace('/', "-"))
     }
 
-    /// The file of an object's replica on its `nth` home volume.
+    /// Returns the file of an object's replica on its `nth` home volume.
     fn file(&self, i: u64, nth: usize) -> PathBuf {
         let topology = self.cluster.topology();
         let root = self.path(&topology.home(key(i).partition())[nth]).join("objects");
@@ -214,7 +214,7 @@ async fn a_directory_wiped_while_it_is_open_is_filled_again() {
     );
 }
 
-/// Damages the head, tail or table of a replica of `blocks` blocks, besides its content.
+/// Damages the head, tail or table of a replica of `blocks` blocks, in addition to its content.
 fn damage_frame(file: &Path, size: usize, dice: &mut Dice, table_too: bool) {
     let mut bytes = fs::read(file).expect("read");
     match dice.roll(4) {
@@ -226,8 +226,8 @@ fn damage_frame(file: &Path, size: usize, dice: &mut Dice, table_too: bool) {
     fs::write(file, bytes).expect("written");
 }
 
-/// Two copies of a file, each with bad blocks of its own and with a damaged head, table or tail: everything
-/// can be read, and both copies are whole again.
+/// Two copies of a file, each with different bad blocks and with a damaged head, table or tail:
+/// everything can be read, and both copies are whole again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_damaged_at_different_blocks_are_joined() {
     for seed in 0..12 {
@@ -244,7 +244,7 @@ async fn files_damaged_at_different_blocks_are_joined() {
             let at = (CONTENT_AT + block * BLOCK_BYTES) as usize;
             let victim = dice.roll(3) as usize;
             let victims: &[PathBuf] = match victim {
-                // The last seeds lose a block for good.
+                // The last seeds lose one block entirely.
                 _ if seed >= 8 && block == 1 => {
                     right_nowhere = Some(block);
                     &files
@@ -285,7 +285,7 @@ async fn files_damaged_at_different_blocks_are_joined() {
     }
 }
 
-/// A directory blocks the path of a replica's file: no new copy could be renamed to that path.
+/// A directory occupies the path of a replica's file, so no new copy could be renamed to that path.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_directory_in_the_place_of_a_replica_makes_way() {
     let disks = Disks::with_objects(3).await;

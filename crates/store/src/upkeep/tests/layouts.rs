@@ -1,4 +1,4 @@
-//! Layout changes: everything moves, what moved is dropped where it was, and the older layouts go out of
+//! Layout changes: everything moves, old copies are dropped, and the older layouts are taken out of
 //! force.
 
 use super::world::{World, roles};
@@ -38,7 +38,7 @@ async fn a_repair_broken_off_anywhere_can_be_repeated() {
     }
 }
 
-/// Layouts were made once that asked for more copies than there are volumes with a weight.
+/// Older releases accepted layouts that asked for more copies than there are volumes with a weight.
 #[tokio::test]
 async fn nothing_is_dropped_while_copies_have_no_home() {
     let world = World::with_objects(2, &[1, 1], 8);

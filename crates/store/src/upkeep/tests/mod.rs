@@ -1,4 +1,4 @@
-//! Tests of everything in this module, on volumes in memory.
+//! Tests of the upkeep module, on volumes in memory.
 
 mod disk;
 mod layouts;

@@ -1,5 +1,5 @@
-//! The decision against a plain model: whatever is found, carrying out the steps ends, loses nothing, and
-//! leaves R good replicas wherever that is possible.
+//! The decision against a plain model: whatever is found, carrying out the steps terminates, loses
+//! nothing, and leaves R good replicas if possible.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,11 +9,11 @@ use rig::Dice;
 use crate::upkeep::reconcile::gather::Away;
 use crate::upkeep::reconcile::{Fate, Finding, Gathered, Plan, Rules, Step, decide};
 
-/// The true state of a replica, as opposed to what the index knows.
+/// The true state of a replica, as opposed to the state in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Truth {
     Good,
-    /// Bad, and not yet discovered.
+    /// Bad, but not yet discovered.
     Hidden,
     Bad,
     NoFile,
@@ -24,7 +24,7 @@ enum Truth {
 struct Model {
     home: Vec<VolumeId>,
     fallbacks: Vec<VolumeId>,
-    /// By volume and version.
+    /// Replicas by volume and version.
     held: BTreeMap<(VolumeId, u64), Truth>,
     away: BTreeSet<VolumeId>,
     full: BTreeSet<VolumeId>,
@@ -179,8 +179,8 @@ impl Model {
                         certain.insert(copy.to.clone());
                         return;
                     }
-                    // It was hidden at the time of the decision; another copy of this round may have
-                    // discovered it.
+                    // It was hidden at the time of the decision; another copy of this round may
+                    // have discovered it.
                     assert!(
                         matches!(truth, Truth::Hidden | Truth::Bad),
                         "{source} is no source"
@@ -212,8 +212,8 @@ impl Model {
         }
     }
 
-    /// Checks that a removal is allowed: every volume is present, and home has R truly good replicas of the
-    /// newest version.
+    /// Checks that a removal is allowed: every volume is present, and home has R truly good
+    /// replicas of the newest version.
     fn may_remove(&self, newest: u64) {
         assert!(self.away.is_empty());
         for volume in &self.home {
@@ -225,7 +225,8 @@ impl Model {
         }
     }
 
-    /// The newest version on volumes that answer, and whether one of them has a truly good replica of it.
+    /// Returns the newest version on volumes that answer, and whether one of them has a truly good
+    /// replica of it.
     fn newest(&self) -> Option<(u64, bool)> {
         let there = || {
             self.held
@@ -260,7 +261,8 @@ fn check(start: Model) {
     };
     let tombstone = start.deleted.contains(&newest);
     if !good && !tombstone {
-        // The object is lost, at the latest when hidden damage was discovered: every replica is still there.
+        // The object is lost, at least once hidden damage was discovered: every replica is still
+        // there.
         assert!(start.held.keys().all(|at| model.held.contains_key(at)));
         return;
     }
@@ -274,7 +276,8 @@ fn check(start: Model) {
     for volume in model.home.iter().filter(reachable) {
         assert!(finding.good.contains(volume), "{volume} has no good replica");
     }
-    // With enough room and volumes there are R good replicas, unless volumes that are away still have time.
+    // With enough space and volumes there are R good replicas, unless absent volumes still have
+    // time.
     let able = model
         .home
         .iter()

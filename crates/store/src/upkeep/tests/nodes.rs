@@ -57,7 +57,7 @@ impl Node for MemNode {
 #[derive(Clone)]
 pub(crate) struct MemConnect {
     pub volumes: Arc<Mutex<BTreeMap<VolumeId, Arc<MemoryVolume>>>>,
-    /// What all nodes know.
+    /// The layouts that all nodes know.
     pub layouts: Arc<Mutex<Layouts>>,
 }
 

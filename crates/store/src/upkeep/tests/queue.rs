@@ -1,4 +1,4 @@
-//! The repair queue and the partitions waiting.
+//! Tests of the repair queue and of the pending partitions.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

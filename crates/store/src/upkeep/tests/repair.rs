@@ -1,4 +1,4 @@
-//! Damage of every kind: after a repair the census is whole and every object reads right.
+//! Damage of every kind: after a repair the census is whole and every object reads correctly.
 
 use rig::Mood;
 
@@ -29,7 +29,7 @@ async fn a_bad_a_short_and_a_deleted_file_are_made_again() {
     assert_eq!((census.files_missing, census.objects_lost), (6, 0), "{census:?}");
     let report = world.repair().await;
     assert!(report.is_clean(), "{report:?}");
-    // A file of no bytes cannot be shorter.
+    // An empty file cannot be truncated.
     assert!((17..=18).contains(&report.copies), "{report:?}");
     world.check_whole().await;
 }
@@ -59,8 +59,9 @@ async fn rebuilding_does_not_end_while_a_volume_is_away() {
     world.check_whole().await;
 }
 
-/// A bug once copied a corrupt file to where a good one was missing. Here the first source has an
-/// undiscovered flipped bit; the copy continues from another source, and both places end up right.
+/// A bug once copied a corrupt file to a volume that lacked a good one. Here the first source has
+/// an undiscovered flipped bit. The copy continues from another source, and both replicas end up
+/// right.
 #[tokio::test]
 async fn hidden_damage_is_never_copied() {
     let mut world = World::new(3, &[1, 1, 1]);
@@ -192,8 +193,8 @@ async fn copies_stand_in_for_a_volume_that_is_away_and_for_one_that_is_full() {
     world.check_whole().await;
 }
 
-/// Without a third volume the next round can do nothing about a copy that found no room. The repair still has
-/// failed.
+/// Without a third volume the next round can do nothing about a copy that found no space. The
+/// repair has still failed.
 #[tokio::test]
 async fn a_copy_that_finds_no_room_has_failed_whatever_the_next_round_plans() {
     let world = World::with_objects(2, &[1, 1], 3);

@@ -1,6 +1,6 @@
-//! A whole copy from several bad ones, against a plain model: an object is whole again exactly if each of its
-//! blocks is right in some copy. Otherwise it is lost with exactly the reported bytes, and no right block
-//! disappears.
+//! A whole copy from several bad ones, against a plain model: an object is whole again exactly if
+//! each of its blocks is right in some copy. Otherwise it is lost with exactly the reported bytes,
+//! and no right block disappears.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ async fn case(world: &mut World, seed: u64, dice: &mut Dice) -> Case {
         let bad = damage(volume, &key, blocks, dice);
         lost.retain(|block| bad.contains(block));
         if dice.roll(2) == 0 {
-            // Half of the damage is known already; repair discovers the rest.
+            // Half of the damage is already known; repair discovers the rest.
             volume.verify(&key, version, Cause::Scrub).await.unwrap();
         }
     }
@@ -114,7 +114,7 @@ async fn a_whole_copy_is_made_of_bad_ones_whenever_each_block_is_right_somewhere
             cases.push(case(&mut world, seed, &mut dice).await);
         }
         world.repair().await;
-        // The repair may not have needed a copy with undiscovered damage.
+        // Possibly the repair did not need a copy with undiscovered damage.
         for case in &cases {
             for volume in &case.copies {
                 let version = world.version(&case.key);

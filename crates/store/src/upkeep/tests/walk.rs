@@ -6,13 +6,14 @@ use rig::{Mood, Step};
 use super::world::{World, key};
 use crate::upkeep::reconcile::{Outages, Walk, gather};
 
-/// Number of requests to all volumes.
+/// Returns the number of survey requests to all volumes.
 fn asked(world: &World) -> u64 {
     let volumes = world.volumes();
     volumes.iter().map(|volume| volume.calls(Step::Survey)).sum()
 }
 
-/// Asking fifteen volumes for each of 4,096 partitions would take 61,440 requests, whatever they hold.
+/// Asking fifteen volumes for each of 4,096 partitions would take 61,440 requests, even in an empty
+/// store.
 #[tokio::test]
 async fn a_store_of_fifteen_volumes_with_little_in_it_takes_a_question_each() {
     let world = World::with_objects(2, &[1; 15], 30);
@@ -23,7 +24,7 @@ async fn a_store_of_fifteen_volumes_with_little_in_it_takes_a_question_each() {
     assert_eq!((report.keys, asked(&world)), (30, 30));
 }
 
-/// Only the damaged partition is asked about separately.
+/// Only the damaged partition is asked for separately.
 #[tokio::test]
 async fn damage_takes_questions_about_its_own_partition() {
     let world = World::with_objects(2, &[1, 1, 1], 30);
@@ -38,7 +39,7 @@ async fn damage_takes_questions_about_its_own_partition() {
     world.check_whole().await;
 }
 
-/// However the volumes cut their answers, a walk returns the same as asking for each partition.
+/// However the volumes split their answers, a walk returns the same as asking for each partition.
 #[tokio::test]
 async fn a_walk_is_the_partitions_one_by_one() {
     let world = World::with_objects(2, &[1, 1, 1], 30);
@@ -48,7 +49,8 @@ async fn a_walk_is_the_partitions_one_by_one() {
     world.volumes()[1].stray(Partition(77), "unknown");
     let topology = world.cluster.topology();
     let outages = Outages::new(std::time::Duration::MAX);
-    // As a node does, which looks after some of them, of which some go to somebody else meanwhile.
+    // As on a node that looks after some partitions, of which another node takes some over
+    // meanwhile.
     let partitions = || (0..PARTITIONS).step_by(3).map(Partition);
     let mut walk = Walk::new(&topology, &outages, partitions());
     for partition in partitions().filter(|partition| partition.0 % 5 != 0) {
@@ -60,7 +62,8 @@ async fn a_walk_is_the_partitions_one_by_one() {
     }
 }
 
-/// A volume that goes away during the walk is away from then on, and one that comes back is seen again.
+/// A volume that goes away during the walk is away from then on, and one that comes back is seen
+/// again.
 #[tokio::test]
 async fn a_walk_notices_who_goes_and_comes_back() {
     let world = World::with_objects(2, &[1, 1, 1], 30);

@@ -154,7 +154,8 @@ async fn a_volume_goes_and_comes_back() {
     running.until_whole().await;
 }
 
-/// The rate is so low that the node stops in the middle; what was read before is not read again.
+/// The rate is so low that the node stops in the middle of the scrub; replicas read before are not
+/// read again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stopped_scrub_goes_on_where_it_was() {
     let world = World::with_objects(2, &[1, 1], 12);
@@ -207,7 +208,7 @@ async fn a_new_layout_is_followed_to_its_end() {
     running.until_whole().await;
 }
 
-/// A failed repair is reported while it waits for a retry, and not after it has succeeded.
+/// A failed repair is reported while it waits for a retry, and no longer after it has succeeded.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_last_failure_goes_when_it_is_over() {
     let world = World::with_objects(2, &[1, 1], 3);

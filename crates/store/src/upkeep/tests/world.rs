@@ -1,4 +1,4 @@
-//! A small cluster in memory with objects in it, and the check with which every test ends.
+//! A small cluster in memory with objects in it, and the check at the end of every test.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) struct World {
     wrote: u64,
 }
 
-/// Roles of volumes `a/v` to the last, with these weights.
+/// Returns the roles of volumes `a/v`, `b/v` and so on, with these weights.
 pub(crate) fn roles(replicas: u8, weights: &[u32]) -> Roles {
     let names: Vec<_> = (0..weights.len())
         .map(|i| char::from(b'a' + i as u8).to_string())
@@ -47,7 +47,7 @@ pub(crate) fn roles(replicas: u8, weights: &[u32]) -> Roles {
     }
 }
 
-/// Metadata of a content.
+/// Returns the metadata of an object with this content.
 pub(crate) fn meta(key: &Key, version: Version, content: Option<&[u8]>) -> Meta {
     let bytes = content.unwrap_or_default();
     let digests = Digests {
@@ -89,7 +89,7 @@ impl World {
         }
     }
 
-    /// A world with some objects of all sizes, each on its home volumes.
+    /// Returns a world with some objects of all sizes, each on its home volumes.
     pub(crate) fn with_objects(replicas: u8, weights: &[u32], count: u64) -> Self {
         let mut world = Self::new(replicas, weights);
         for i in 0..count {
@@ -109,7 +109,7 @@ impl World {
     /// Writes a new version to these volumes only.
     pub(crate) fn write_on(&mut self, key: &Key, content: Option<&[u8]>, volumes: &[VolumeId]) -> Version {
         self.wrote += 1;
-        // An hour ago, so that nothing is mistaken for a write in progress.
+        // An hour ago, so that it is not mistaken for a write in progress.
         let version = Version {
             term: contract::Term::NONE,
             millis: system::wall_ms() - 3_600_000 + self.wrote,
@@ -129,7 +129,7 @@ impl World {
         self.cluster.topology().home(key.partition()).to_vec()
     }
 
-    /// A volume that is not a home of the key.
+    /// Returns a volume that is not a home of the key.
     pub(crate) fn elsewhere(&self, key: &Key) -> VolumeId {
         let topology = self.cluster.topology();
         let fallbacks = topology.placements[0].fallbacks(key.partition());
@@ -147,7 +147,7 @@ impl World {
         self.connect.volumes.lock().values().cloned().collect()
     }
 
-    /// The newest version of an object.
+    /// Returns the newest version of an object.
     pub(crate) fn version(&self, key: &Key) -> Version {
         self.truth[key].0
     }
@@ -177,8 +177,8 @@ impl World {
         census(&self.cluster.topology(), &|_| {}).await
     }
 
-    /// Checks the census and the volumes' contents: every object reads right on all its home volumes, and
-    /// nothing else exists.
+    /// Checks the census and the volumes' contents: every object reads correctly on all its home
+    /// volumes, and no other replica exists.
     pub(crate) async fn check_whole(&self) {
         let census = self.census().await;
         assert!(census.is_whole(), "{census:?}");
@@ -192,7 +192,7 @@ impl World {
         self.check_objects();
     }
 
-    /// Checks that every object reads right on all its home volumes and has no other replica.
+    /// Checks that every object reads correctly on all its home volumes and has no other replica.
     pub(crate) fn check_objects(&self) {
         for (key, (version, content)) in &self.truth {
             let mut home = self.home(key);

@@ -1,6 +1,6 @@
-//! A board where a worker shows what it is doing, and what failed.
+//! A board on which a worker shows its current work and its failures.
 //!
-//! Invariant: a failure is shown only while it lasts. Success after it removes it.
+//! Invariant: a failure is shown only while it lasts. A later success removes it.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -76,7 +76,7 @@ impl Board {
         self.status.lock().state == WorkerState::Busy
     }
 
-    /// Starts a pass.
+    /// Records the start of a pass.
     pub(super) fn begin(&self, total: Option<u64>) {
         self.update(|status| {
             status.state = WorkerState::Busy;
@@ -85,7 +85,7 @@ impl Board {
         });
     }
 
-    /// Ends a whole pass. Returns the time in milliseconds since 1970.
+    /// Records the end of a whole pass. Returns the time in milliseconds since 1970.
     pub(super) fn end(&self) -> u64 {
         let ended_ms = system::wall_ms();
         self.update(|status| {
@@ -95,7 +95,7 @@ impl Board {
         ended_ms
     }
 
-    /// Notes a failure.
+    /// Records a failure.
     pub(super) fn failed(&self, about: About, why: &dyn Display) {
         let mut failures = self.failures.lock();
         failures.began += 1;
@@ -111,14 +111,14 @@ impl Board {
         self.update(|status| status.last_error = failures.latest());
     }
 
-    /// Removes failures that have been resolved or do not matter any more.
+    /// Removes failures that have been resolved or no longer matter.
     pub(super) fn over(&self, is_over: impl Fn(&About) -> bool) {
         let mut failures = self.failures.lock();
         failures.open.retain(|about, _| !is_over(about));
         self.update(|status| status.last_error = failures.latest());
     }
 
-    /// Notes a result: a failure, or the end of one.
+    /// Records a result: a failure, or the end of one.
     pub(super) fn ended<E: Display>(&self, about: About, result: Result<(), E>) {
         match result {
             Ok(()) => self.over(|over| *over == about),
@@ -126,7 +126,7 @@ impl Board {
         }
     }
 
-    /// The status, with the reason why the worker waits, if it does.
+    /// Returns the status, with the reason if the worker is waiting.
     pub(super) fn status(&self, wait: Option<Wait>) -> WorkerStatus {
         let mut status = self.status.lock().clone();
         let waits = status.state == WorkerState::Busy

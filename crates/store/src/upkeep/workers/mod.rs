@@ -2,14 +2,14 @@
 //!
 //! | worker | does |
 //! |---|---|
-//! | watch | asks volumes and nodes for their state; notices failures, returns, restarts and new layouts |
+//! | watch | polls volumes and nodes; notices failures, returns, restarts and new layouts |
 //! | reconcile | passes over partitions: all of this node's every hour, affected ones at once |
 //! | repair | single keys that readers and scrub found damaged |
 //! | scrub | one for each volume of this node |
 //! | census, uploads | once for the whole cluster: counts everything, aborts unfinished uploads |
 //!
-//! The node of a partition's first reachable home volume looks after it: one node in normal times, and
-//! another when that one is down. Two nodes that do the same work for a while do no harm.
+//! The node of a partition's first reachable home volume looks after it: normally one node, and
+//! another while the first is down. Two nodes that do the same work for a while do no harm.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,26 +40,27 @@ mod scrubbing;
 mod shared;
 mod watching;
 
-/// How long a worker may take to stop before it is aborted. The next pass finds an aborted step again.
+/// How long a worker may take to stop before it is aborted. The next pass repeats an aborted step.
 const SHUTDOWN_WITHIN: Duration = Duration::from_secs(10);
 
-/// What a node gives its workers.
+/// Inputs of a node's workers.
 pub struct WorkersConfig {
-    /// The store as this process sees it; its cluster says which node this is.
+    /// The store as this process sees it. Its cluster says which node this is.
     pub store: Store,
     /// The volumes that this process serves: the ones to scrub.
     pub local: Vec<VolumeId>,
     /// Limits and intervals.
     pub settings: UpkeepSettings,
-    /// State directories of the node, one on each volume, for scrub positions and the last census. The files
-    /// are written to every directory that exists, so that the loss of one volume does not lose them.
+    /// State directories of the node, one on each volume, for scrub positions and the last census.
+    /// The files are written to every directory that exists, so that they survive the loss of one
+    /// volume.
     pub state_dirs: Vec<PathBuf>,
     /// The current load of the node.
     pub load: Load,
 }
 
-/// The running workers. Cheap to clone; all clones control the same workers. Call [`Workers::shutdown`] to
-/// stop them.
+/// The running workers. Cheap to clone; all clones control the same workers. Call
+/// [`Workers::shutdown`] to stop them.
 #[derive(Clone)]
 pub struct Workers {
     shared: Arc<Shared>,
@@ -108,7 +109,7 @@ impl Workers {
         workers
     }
 
-    /// The status of each worker.
+    /// Returns the status of each worker.
     pub fn statuses(&self) -> Vec<WorkerStatus> {
         let shared = &self.shared;
         let wait = shared.gate.wait();
@@ -135,12 +136,12 @@ impl Workers {
         self.shared.gate.pause(paused);
     }
 
-    /// The last census that this process made, if any.
+    /// Returns the last census that this process made, if any.
     pub fn last_census(&self) -> Option<Census> {
         self.shared.census.lock().clone()
     }
 
-    /// Stops all workers and waits for them. Their unfinished work is found again.
+    /// Stops all workers and waits for them. The next pass finds their unfinished work again.
     pub async fn shutdown(&self) {
         self.shared.gate.stop();
         let tasks = std::mem::take(&mut *self.tasks.lock());
@@ -152,7 +153,7 @@ impl Workers {
         }
     }
 
-    /// Runs a worker with a board of its own. A worker that ends without being stopped is shown there as
+    /// Runs a worker with its own board. A worker that ends without being stopped is shown there as
     /// failed.
     fn spawn<F, Work>(&self, name: &str, work: F)
     where

@@ -1,5 +1,5 @@
-//! Tasks that one node does for the whole cluster: the census that pages show, and aborting unfinished
-//! uploads.
+//! Tasks that one node does for the whole cluster: the census for display, and the removal of
+//! unfinished uploads.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use super::shared::Shared;
 use crate::upkeep::scrub::in_any;
 use crate::upkeep::{Census, census};
 
-/// Wait after the start, and between checks whether a task is due. Shorter would survey all volumes while
-/// nodes are just starting; a task that is a few minutes late does no harm.
+/// Wait after the start, and between checks whether a task is due. Shorter would survey all volumes
+/// while nodes are just starting. A task that is a few minutes late does no harm.
 const LOOK_EVERY: Duration = Duration::from_mins(5);
 
 /// Takes a census when the last one is old enough, and saves it.
@@ -70,7 +70,7 @@ pub(super) async fn expiries(shared: Arc<Shared>, board: Board) {
     }
 }
 
-/// The census saved by an earlier run of this node.
+/// Returns the census saved by an earlier run of this node.
 pub(super) fn last_census(dirs: &[PathBuf]) -> Option<Census> {
     let read = |dir: &PathBuf| serde_json::from_slice::<Census>(&fs::read(path(dir)).ok()?).ok();
     dirs.iter().filter_map(read).max_by_key(|census| census.time_ms)

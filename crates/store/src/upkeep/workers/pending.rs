@@ -13,8 +13,8 @@ pub(in crate::upkeep) enum Urgency {
     Routine,
     /// Replicas are probably missing: does not wait.
     AtOnce,
-    /// The same, and by this node whichever node looks after the partition: one of its own volumes is being
-    /// rebuilt.
+    /// Like `AtOnce`, but by this node whichever node looks after the partition, because one of its
+    /// volumes is being rebuilt.
     ByMe,
 }
 
@@ -28,7 +28,7 @@ pub(in crate::upkeep) struct Pending {
 #[derive(Debug, Default)]
 struct Inner {
     waiting: BTreeMap<Partition, Urgency>,
-    /// Partitions that could not be repaired the last time, to be retried later.
+    /// Partitions that could not be repaired last time, to be retried later.
     open: BTreeMap<Partition, Urgency>,
     /// Partitions that each volume being rebuilt still waits for.
     rebuilding: BTreeMap<VolumeId, BTreeSet<Partition>>,
@@ -45,7 +45,8 @@ impl Pending {
         self.arrived.notify_one();
     }
 
-    /// Adds all partitions of a volume that is being rebuilt. Does nothing if that is known already.
+    /// Adds all partitions of a volume that is being rebuilt. Does nothing if that is already
+    /// known.
     pub(in crate::upkeep) fn rebuild(&self, volume: &VolumeId, partitions: BTreeSet<Partition>) {
         if self.inner.lock().rebuilding.contains_key(volume) {
             return;
@@ -57,12 +58,12 @@ impl Pending {
         self.add(partitions, Urgency::ByMe);
     }
 
-    /// Forgets which partitions volumes wait for: a new layout has changed them.
+    /// Forgets which partitions volumes wait for, because a new layout has changed them.
     pub(in crate::upkeep) fn forget_rebuilding(&self) {
         self.inner.lock().rebuilding.clear();
     }
 
-    /// The most urgent partitions, at most `limit`, all of one urgency.
+    /// Takes the most urgent partitions, at most `limit`, all of one urgency.
     pub(in crate::upkeep) fn take(&self, limit: usize) -> (Urgency, Vec<Partition>) {
         let mut inner = self.inner.lock();
         let urgency = inner.waiting.values().max().copied().unwrap_or(Urgency::Routine);
@@ -74,7 +75,8 @@ impl Pending {
         (urgency, chosen)
     }
 
-    /// The next routine partitions, at most `limit`; none if something more urgent is waiting.
+    /// Takes the next routine partitions, at most `limit`; none if something more urgent is
+    /// waiting.
     pub(in crate::upkeep) fn take_routine(&self, limit: usize) -> Vec<Partition> {
         let mut inner = self.inner.lock();
         if inner.waiting.values().any(|urgency| *urgency != Urgency::Routine) {
@@ -87,26 +89,27 @@ impl Pending {
         chosen
     }
 
-    /// All waiting routine partitions, in order.
+    /// Returns all waiting routine partitions, in order.
     pub(in crate::upkeep) fn routine(&self) -> Vec<Partition> {
         let inner = self.inner.lock();
         let routine = inner.waiting.iter().filter(|entry| *entry.1 == Urgency::Routine);
         routine.map(|(partition, _)| *partition).collect()
     }
 
-    /// Number of waiting partitions.
+    /// Returns the number of waiting partitions.
     pub(in crate::upkeep) fn len(&self) -> usize {
         self.inner.lock().waiting.len()
     }
 
-    /// Whether nothing is waiting or to be retried.
+    /// Returns whether nothing is waiting or to be retried.
     pub(in crate::upkeep) fn is_settled(&self) -> bool {
         let inner = self.inner.lock();
         inner.waiting.is_empty() && inner.open.is_empty()
     }
 
-    /// Notes that a partition was repaired. Returns the volumes for which it was the last one. A volume being
-    /// rebuilt counts only work started for it: other work may have looked at it before it was found empty.
+    /// Records that a partition was repaired. Returns the volumes for which it was the last one.
+    /// For a volume being rebuilt only work started for it counts: other work may have looked at
+    /// the volume before it was found empty.
     pub(in crate::upkeep) fn done(&self, partition: Partition, urgency: Urgency) -> Vec<VolumeId> {
         let mut inner = self.inner.lock();
         if inner.open.get(&partition).is_some_and(|open| *open <= urgency) {
@@ -127,7 +130,7 @@ impl Pending {
         ready
     }
 
-    /// Notes that a partition could not be repaired yet.
+    /// Records that a partition could not be repaired yet.
     pub(in crate::upkeep) fn again(&self, partition: Partition, urgency: Urgency) {
         let mut inner = self.inner.lock();
         let open = inner.open.entry(partition).or_insert(urgency);
@@ -142,7 +145,7 @@ impl Pending {
         }
     }
 
-    /// Returns when something was added since the last call, or is added now.
+    /// Waits until something is added. Returns at once if something was added since the last call.
     pub(in crate::upkeep) async fn arrival(&self) {
         self.arrived.notified().await;
     }

@@ -1,4 +1,4 @@
-//! Passes over the partitions that this node looks after, and the end of layout changes.
+//! Passes over the partitions that this node looks after, and ends layout changes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::upkeep::moved::Moved;
 use crate::upkeep::rebuild;
 use crate::upkeep::reconcile::{Gathered, Walk};
 
-/// Partitions at once: one being read and one being written for each of two disks.
+/// Partitions in parallel: one being read and one being written for each of two disks.
 const PARTITIONS_AT_ONCE: usize = 4;
 
 pub(super) async fn run(shared: Arc<Shared>, board: Board) {
@@ -53,7 +53,7 @@ async fn at_once(shared: &Shared, board: &Board, urgency: Urgency, partitions: V
     join_all(work).await;
 }
 
-/// A walk over all waiting routine partitions, starting with these. It ends when something more urgent
+/// Walks over all waiting routine partitions, starting with these. Ends when something more urgent
 /// arrives, or a partition that the walk does not include.
 async fn routine(shared: &Shared, board: &Board, first: Vec<Partition>) {
     let topology = shared.cluster().topology();
@@ -97,7 +97,7 @@ fn begin(shared: &Shared, board: &Board, partitions: usize) {
     board.update(|status| status.total = Some(status.done + left));
 }
 
-/// Reconciles one partition, with what a walk has found of it.
+/// Reconciles one partition, using a walk's findings if there are any.
 async fn one(
     shared: &Shared,
     board: &Board,
@@ -132,14 +132,14 @@ async fn one(
     board.update(|status| status.done += 1);
 }
 
-/// Handles a volume all of whose partitions were repaired since it was found empty.
+/// Ends the rebuilding of a volume all of whose partitions were repaired since it was found empty.
 async fn rebuilt(topology: &Topology, volume: &VolumeId) {
     if let Some(volume) = topology.volumes.get(volume) {
         rebuild::end(topology, volume.as_ref(), &BTreeSet::new()).await;
     }
 }
 
-/// Checks whether everything has moved; stops at the first partition that has not.
+/// Checks whether everything has moved. Stops at the first partition that has not.
 async fn end_layout_change(shared: &Shared) {
     let topology = shared.cluster().topology();
     if topology.layouts.older.is_empty() || !shared.pending.is_settled() || !shared.acts_for_all() {
@@ -158,7 +158,7 @@ async fn end_layout_change(shared: &Shared) {
         );
     }
     if moved.finish(shared.cluster(), &topology).await {
-        // Tombstones and what is left of moved copies can go now.
+        // Tombstones and leftovers of moved copies can be removed now.
         shared.pending.add(all_partitions(), Urgency::Routine);
     }
 }

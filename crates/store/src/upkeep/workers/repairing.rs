@@ -1,4 +1,4 @@
-//! Repair of single keys, as readers and scrub report them.
+//! Repairs single keys that readers and scrub report.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board) {
         tokio::select! {
             biased;
             () = shared.gate.stopped() => break,
-            // Before arrivals: repairs go on only while this is polled.
+            // Before arrivals: repairs proceed only while this is polled.
             Some(()) = running.next() => {}
             () = shared.queue.arrival() => {}
             () = tokio::time::sleep(wait) => {}
@@ -45,8 +45,8 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board) {
 
 async fn repair(shared: &Shared, board: &Board, key: Key) {
     let done = shared.reconciler.key(shared.cluster(), &key).await;
-    // While a volume is away, its copies wait for it or for the end of the grace time, which a normal pass
-    // handles. For a lost object nothing is left to try.
+    // While a volume is away, its copies wait for it or for the end of the grace time, which a
+    // normal pass handles. For a lost object nothing is left to try.
     if done.failures.is_empty() && (done.home_complete || !done.away.is_empty()) {
         shared.queue.done(&key);
     } else {

@@ -1,4 +1,5 @@
-//! The scrub of one volume: a pass at regular intervals, a replica at a time, continued after a restart.
+//! The scrub of one volume: a pass at regular intervals, one replica at a time, continued after a
+//! restart.
 
 use std::sync::Arc;
 
@@ -11,10 +12,11 @@ use crate::upkeep::ScrubState;
 use crate::upkeep::scrub::{Reading, Replica};
 use crate::upkeep::throttle::Throttle;
 
-/// Interval between saves of the position: a restart re-reads at most this much time's work.
+/// Interval between saves of the position. A restart repeats at most this much time's work.
 const SAVE_EVERY: Duration = Duration::from_secs(30);
 
-/// Interval between checks whether a scrub is due. A scrub is due once in weeks, so minutes do not matter.
+/// Interval between checks whether a scrub is due. A scrub is due once in weeks, so minutes do not
+/// matter.
 const LOOK_EVERY: Duration = Duration::from_mins(10);
 
 /// A scrub worker.
@@ -47,7 +49,7 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board, id: VolumeId) {
         }
         scrub.board.idle();
         if scrub.state.partition.is_some() {
-            // The pass was broken off because the volume is away for now.
+            // The pass was interrupted because the volume is away for now.
             shared.gate.sleep(shared.settings.watch_every).await;
             continue;
         }
@@ -69,7 +71,7 @@ impl Scrub {
                 .is_none_or(|started| since(started) >= every_ms)
     }
 
-    /// Goes through all partitions from the saved position. An error, or the node's stop, ends it early.
+    /// Scans all partitions from the saved position. An error, or the node's stop, ends it early.
     async fn pass(&mut self) -> Result<(), VolumeError> {
         let volume = self.volume()?;
         if self.state.partition.is_none() {
@@ -98,12 +100,12 @@ impl Scrub {
                 self.save();
             }
         }
-        // The saved and the shown time are the same, so that a restart shows the same.
+        // The saved and the shown time are the same, so that they stay the same after a restart.
         self.state.last_pass_ms = Some(self.board.end());
         Ok(())
     }
 
-    /// The handle, under the layout now in force.
+    /// Returns the volume's handle under the layout in force.
     fn volume(&self) -> Result<Arc<dyn Volume>, VolumeError> {
         let topology = self.shared.cluster().topology();
         topology
@@ -162,7 +164,7 @@ fn note(shared: &Shared, board: &Board, state: &mut ScrubState, seen: &Replica<'
     });
 }
 
-/// Saves the position. A failure is only noted: it costs a second read, nothing else.
+/// Saves the position. A failure is only recorded, because it only costs a second read.
 fn save(shared: &Shared, board: &Board, id: &VolumeId, state: &ScrubState) {
     let saved = shared.scrub_files.save(id, state);
     if let Err(error) = &saved {

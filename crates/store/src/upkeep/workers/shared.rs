@@ -1,4 +1,4 @@
-//! What the workers of a node share, and which of them looks after what.
+//! State shared by the workers of a node, and the assignment of partitions to nodes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,8 +34,8 @@ impl Shared {
         self.store.cluster()
     }
 
-    /// Clears the failures of a partition's keys after it was looked at, except keys that are lost or that
-    /// failed again.
+    /// Clears the failures of a partition's keys after it was looked at, except keys that are lost
+    /// or that failed again.
     pub(super) fn put_right(&self, partition: Partition, done: &Done) {
         let fails = |key: &Key| {
             let failed = |(what, _): &(String, String)| *what == key.to_string();
@@ -46,7 +46,7 @@ impl Shared {
         self.boards.lock().iter().for_each(|board| board.over(is_over));
     }
 
-    /// Whether this node looks after a partition now.
+    /// Returns whether this node looks after a partition now.
     pub(super) fn looks_after(&self, topology: &Topology, partition: Partition) -> bool {
         let Some(me) = self.cluster().me() else {
             return true;
@@ -61,7 +61,7 @@ impl Shared {
         acting == Some(me)
     }
 
-    /// Whether this node does the tasks that only one node of a cluster does.
+    /// Returns whether this node does the tasks that only one node of a cluster does.
     pub(super) fn acts_for_all(&self) -> bool {
         self.looks_after(&self.cluster().topology(), Partition(0))
     }

@@ -1,4 +1,5 @@
-//! Watches volumes, nodes and layouts for changes, and adds the affected partitions to the pending work.
+//! Watches volumes, nodes and layouts for changes, and adds the affected partitions to the pending
+//! work.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ enum Health {
     There,
     /// Found empty, being refilled.
     Rebuilding,
-    /// Does not answer, or is out of service.
+    /// Does not answer, or has been taken out of service.
     Away,
     /// Away for longer than the grace time.
     AwayLong,
@@ -109,8 +110,8 @@ impl Watch {
         (id.clone(), health)
     }
 
-    /// Adds the partitions that a change of a volume affects. If it came back, these include those that
-    /// stand-ins hold.
+    /// Adds the partitions that a change of a volume affects. If the volume came back, these
+    /// include partitions that stand-ins hold for it.
     fn changed(&self, topology: &Topology, id: &VolumeId, before: Option<Health>, now: Health) {
         // A volume of this node logs its own changes.
         if !self.shared.local.contains(id) || now == Health::AwayLong {
@@ -127,7 +128,7 @@ impl Watch {
         }
     }
 
-    /// Adds what is due by time, and what the repair queue had no room for.
+    /// Adds work that is due by time, and partitions that did not fit into the repair queue.
     fn clock(&mut self) {
         let settings = &self.shared.settings;
         if self
@@ -148,7 +149,7 @@ impl Watch {
     }
 }
 
-/// Logs a change for people.
+/// Logs a change for operators.
 fn tell(id: &VolumeId, before: Option<Health>, now: Health) {
     let said = match (before, now) {
         (None, Health::There) => return,
@@ -161,7 +162,7 @@ fn tell(id: &VolumeId, before: Option<Health>, now: Health) {
     tracing::info!(target: NEWS, "volume {id} {said}");
 }
 
-/// Tells layout changes to nodes that missed them.
+/// Sends layout changes to nodes that missed them.
 async fn tell_nodes(shared: &Shared, topology: &Topology) {
     let mine = &topology.layouts;
     let answers = topology.nodes.values().map(|node| async move {

@@ -1,11 +1,11 @@
-//! Anchors of a URI that has many, in rows that begin with its number, big-endian:
+//! Anchors of a URI with many anchors, in rows that begin with its number, big-endian:
 //!
 //! | key | value |
 //! |---|---|
 //! | number (8), 0, hash of the text (8) | varint: hosts; the text |
 //! | number (8), 1, hash of the text (8), host (4) | varint: pages |
 //!
-//! So a link that comes or goes costs two small rows at most, however many there are.
+//! So an added or removed link costs at most two small rows, however many anchors there are.
 
 use std::collections::BTreeMap;
 
@@ -21,14 +21,14 @@ use crate::write::Write;
 const TEXT: u8 = 0;
 const HOST: u8 = 1;
 
-/// Writes the anchors of a URI that had them in its own row.
+/// Writes the anchors of a URI that were in the URI's own row until now.
 pub(crate) fn put_all(write: &mut Write<'_>, number: u64, said: &Said) {
     for (key, value) in of(number, said) {
         write.put(Table::Anchors, key, value);
     }
 }
 
-/// The rows of a URI's anchors, sorted by key.
+/// Returns the rows of a URI's anchors, sorted by key.
 pub(crate) fn of(number: u64, said: &Said) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let (mut rows, mut hosts) = (BTreeMap::new(), BTreeMap::<&str, u64>::new());
     for ((text, host), pages) in said {
@@ -41,7 +41,7 @@ pub(crate) fn of(number: u64, said: &Said) -> BTreeMap<Vec<u8>, Vec<u8>> {
     rows
 }
 
-/// Moves anchors; gives the texts whose number of hosts is another now.
+/// Applies changes to anchors. Returns the texts whose number of hosts changed.
 pub(crate) fn apply(
     cut: &Cut,
     write: &mut Write<'_>,
@@ -85,7 +85,7 @@ pub(crate) fn apply(
     Ok(recounted)
 }
 
-/// A text whose number of hosts an epoch changed.
+/// A text whose number of hosts changed in an epoch.
 pub(crate) struct Recount {
     before: u64,
     now: AnchorRow,
@@ -97,8 +97,8 @@ impl Recount {
     }
 }
 
-/// What search is told, as the cut has them but for what an epoch changed; `None` where
-/// that changed nothing of it, unless `always`.
+/// Returns the texts reported to search, as of the cut and with an epoch's changes. `None` if
+/// nothing changed for search, unless `always`.
 pub(crate) fn shown(
     cut: &Cut,
     number: u64,
@@ -121,7 +121,7 @@ pub(crate) fn shown(
     Ok(Some(weightiest(texts)))
 }
 
-/// All rows of a URI's anchors.
+/// Returns all rows of a URI's anchors.
 pub(crate) fn stored(cut: &Cut, number: u64) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, SnapshotError> {
     let rows = cut.prefix(Table::Anchors, &number.to_be_bytes());
     rows.map(|row| {
@@ -131,10 +131,10 @@ pub(crate) fn stored(cut: &Cut, number: u64) -> Result<BTreeMap<Vec<u8>, Vec<u8>
     .collect()
 }
 
-/// All of them, and the number of their rows.
+/// Returns all anchors of a URI, and the number of their rows.
 ///
 /// # Errors
-/// [`SnapshotError`] also where the rows contradict each other.
+/// [`SnapshotError`] also if the rows contradict each other.
 pub(crate) fn read(cut: &Cut, number: u64) -> Result<(Said, u64), SnapshotError> {
     let stored = stored(cut, number)?;
     let (mut said, mut texts) = (Said::new(), BTreeMap::new());
@@ -150,7 +150,8 @@ pub(crate) fn read(cut: &Cut, number: u64) -> Result<(Said, u64), SnapshotError>
     Ok((said, stored.len() as u64))
 }
 
-/// Of a row of a text, its text (into `texts`, by hash); of a row of a host, what is said: it comes after that of the text.
+/// Decodes a row. For the row of a text, adds it to `texts` by hash. For the row of a host, which
+/// comes after that of its text, returns its anchor.
 fn read_row(
     key: &[u8],
     value: &[u8],

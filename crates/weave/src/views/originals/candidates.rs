@@ -1,4 +1,4 @@
-//! Captures that may be the original of a revisit.
+//! Candidates for the original of a revisit.
 
 use std::collections::BTreeSet;
 
@@ -16,29 +16,30 @@ use crate::views::captures::{self, Place, Stored};
 use crate::views::order::{content_of, is_eligible, is_eligible_row};
 use crate::views::past::{Collections, content_order};
 
-/// Captures that leave.
+/// Returns whether a capture is being removed.
 pub(crate) type Leaves<'a> = dyn Fn(&[u8], Place) -> bool + 'a;
 
-/// Place of a capture among those that may be an original. Of two that are alike in all this it does not matter which it is.
+/// Rank of a capture among the possible originals. Captures that are equal in all of this are
+/// interchangeable.
 pub(crate) fn original_order<'r>(row: &'r Stored, names: &'r dyn Collections) -> impl Ord + use<'r> {
     let rest = (row.status, row.kind, row.fetch_time_ms, &row.details);
     (content_order(row, names), rest)
 }
 
-/// A capture that may be an original: one that came, by its place in the batch, or one that is stored.
+/// A possible original: a new capture, by its index in the batch, or a stored one.
 pub(super) struct Candidate {
     pub(super) row: Stored,
     came: Option<usize>,
 }
 
-/// Captures as they will be: those that are stored and do not leave, and those that come.
+/// The captures after this step: stored ones that stay, and new ones.
 pub(super) struct Captures<'a> {
     cut: &'a Cut,
     names: &'a dyn Collections,
     leaves: &'a Leaves<'a>,
     /// Sorted by key and time.
     came: &'a [(InputId, Capture)],
-    /// Pages and documents that came, by digest.
+    /// New pages and documents, by digest.
     came_by_digest: FxHashMap<&'a str, Vec<usize>>,
 }
 
@@ -65,7 +66,7 @@ impl<'a> Captures<'a> {
         }
     }
 
-    /// The original of a revisit.
+    /// Returns the original of a revisit.
     pub(super) fn original(&self, revisit: Revisit<'_>) -> Result<Option<Candidate>, SnapshotError> {
         if revisit.names_its_own() || revisit.redirects_to_itself() {
             return Ok(None);
@@ -83,7 +84,7 @@ impl<'a> Captures<'a> {
         self.first_with_digest(revisit)
     }
 
-    /// The best capture of a key within a second.
+    /// Returns the best capture of a key within a second.
     fn at(
         &self,
         revisit: Revisit<'_>,
@@ -113,7 +114,7 @@ impl<'a> Captures<'a> {
         }))
     }
 
-    /// Captures of a key between two times, both included.
+    /// Returns the captures of a key between two times, both inclusive.
     fn between(&self, url_key: &str, (from_ms, to_ms): (i64, i64)) -> Result<Vec<Candidate>, SnapshotError> {
         let mut found = Vec::new();
         let from = captures::time_prefix(url_key, from_ms);
@@ -145,7 +146,7 @@ impl<'a> Captures<'a> {
         Ok(found)
     }
 
-    /// Whether a capture of a key that is no revisit has a digest.
+    /// Returns whether a capture of a key, other than a revisit, has a digest.
     fn has_digest(&self, url_key: &str, digest: &str) -> Result<bool, SnapshotError> {
         let all = self.between(url_key, (i64::MIN, i64::MAX - 1))?;
         Ok(all
@@ -153,7 +154,7 @@ impl<'a> Captures<'a> {
             .any(|found| found.row.kind != CaptureKind::Revisit && found.row.digest == digest))
     }
 
-    /// The first page or document of another URL with the digest of a revisit.
+    /// Returns the first page or document of another URL with the digest of a revisit.
     fn first_with_digest(&self, revisit: Revisit<'_>) -> Result<Option<Candidate>, SnapshotError> {
         let came = self.came_by_digest.get(revisit.digest());
         let came = came.into_iter().flatten().map(|index| &self.came[*index].1);
@@ -199,7 +200,7 @@ impl<'a> Captures<'a> {
             .max_by(|a, b| original_order(&a.row, self.names).cmp(&original_order(&b.row, self.names))))
     }
 
-    /// A capture with its page or links.
+    /// Returns a capture with its page or links.
     fn whole(&self, candidate: &Candidate) -> Result<Capture, SnapshotError> {
         match candidate.came {
             Some(index) => Ok(self.came[index].1.clone()),
@@ -207,7 +208,8 @@ impl<'a> Captures<'a> {
         }
     }
 
-    /// Revisits that may have another original when this capture comes or goes: keys of their rows.
+    /// Collects the row keys of revisits whose original may change when this capture is added or
+    /// removed.
     pub(super) fn may_turn(
         &self,
         capture: &Stored,
@@ -226,14 +228,15 @@ impl<'a> Captures<'a> {
         let prefix = digest_prefix(&capture.digest);
         let own = [prefix.as_slice(), &captures::key_prefix(&capture.url_key)].concat();
         self.referring(&own, captures::key_prefix(&capture.url_key).len(), into)?;
-        // A payload that comes after those of two other URLs is first for nobody.
+        // After payloads of two other URLs, this one is the first for no revisit.
         if is_payload(capture) && !self.comes_third(capture)? {
             self.referring(&prefix, 0, into)?;
         }
         Ok(())
     }
 
-    /// Keys of the rows of revisits that `references` has under a prefix, of which the last bytes are of that key already.
+    /// Collects the row keys of revisits with a prefix in `references`. The last `own` bytes of the
+    /// prefix are part of the row key.
     fn referring(
         &self,
         prefix: &[u8],
@@ -247,7 +250,8 @@ impl<'a> Captures<'a> {
         Ok(())
     }
 
-    /// Whether payloads of two URLs with its digest are stored that stand before it and stay.
+    /// Returns whether payloads of two URLs with the capture's digest are stored before it and
+    /// stay.
     fn comes_third(&self, capture: &Stored) -> Result<bool, SnapshotError> {
         let mut first: Option<String> = None;
         for row in self.cut.prefix(Table::Payloads, &payload_prefix(&capture.digest)) {
@@ -270,7 +274,8 @@ impl<'a> Captures<'a> {
         Ok(false)
     }
 
-    /// A revisit with the content of a capture; `None` where that leads to the revisit's own key.
+    /// Returns a revisit with the content of a capture; `None` if that leads to the revisit's own
+    /// key.
     pub(super) fn with_content(
         &self,
         revisit: &Capture,
@@ -279,7 +284,7 @@ impl<'a> Captures<'a> {
         Ok(given(revisit, original.row.input, self.whole(original)?))
     }
 
-    /// A stored revisit and what it is now, if its original is another one.
+    /// Returns a stored revisit and its new state, if its original changes.
     pub(super) fn turn(&self, row_key: &[u8]) -> Result<Option<(Stored, Capture)>, SnapshotError> {
         let Some(value) = self.cut.get(Table::Captures, row_key)? else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! What captures that come and go change of revisits.
+//! Changes of revisits when captures are added or removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,13 +17,14 @@ use crate::views::past::{self, Collections};
 use crate::views::version_change::Anew;
 use crate::write::Write;
 
-/// Keys whose revisits have come with content or have another now.
+/// Keys with revisits that arrived with content, or whose content changed.
 pub(crate) struct Arrived {
     pub(crate) anew: Vec<(Anew, Vec<Place>)>,
 }
 
-/// Finds the originals of revisits that come, and of those that what comes may be the original of; writes the rows of these. Takes the
-/// captures of keys that are to be decided anew out of `new`.
+/// Finds the originals of new revisits, and of stored ones that the new captures may be the
+/// originals of. Writes the rows of these revisits. Moves the captures of keys that must be decided
+/// again out of `new`.
 pub(crate) fn arrive(
     cut: &Cut,
     write: &mut Write<'_>,
@@ -113,7 +114,8 @@ pub(crate) fn arrive(
     })
 }
 
-/// Adds to captures of a key the stored ones of the latest time at which any may be current.
+/// Adds stored captures to the new captures of a key: those of the key's latest time with a
+/// capture, stored or new, that may be current.
 fn with_newest(
     cut: &Cut,
     url_key: &str,
@@ -136,18 +138,18 @@ fn with_newest(
     Ok(group)
 }
 
-/// What becomes of revisits that stay when captures leave.
+/// Changes of the revisits that stay when captures are removed.
 #[derive(Default)]
 pub(crate) struct Turned {
-    /// By URL key: what they are now.
+    /// Their new state by URL key.
     pub(crate) by_key: BTreeMap<String, Vec<(InputId, Capture)>>,
-    /// Rows of `references` and `payloads` that go.
+    /// Rows of `references` and `payloads` to remove.
     pub(crate) gone: Vec<(Table, Vec<u8>)>,
     /// Rows of `captures` that change.
     pub(crate) rows: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// Finds the revisits that have another original, or none, when captures leave.
+/// Finds the revisits that get another original, or lose theirs, when captures are removed.
 pub(crate) fn leave(
     cut: &Cut,
     names: &dyn Collections,

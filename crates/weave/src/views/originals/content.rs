@@ -9,7 +9,8 @@ use crate::views::captures::{self, Stored};
 use crate::views::version_row::VersionRow;
 use crate::views::{links, past, past_links, texts, versions};
 
-/// A revisit with the content of a capture of an input; `None` where that leads to the revisit's own key.
+/// Returns a revisit with the content of a capture of an input; `None` if that leads to the
+/// revisit's own key.
 pub(crate) fn given(revisit: &Capture, input: InputId, mut original: Capture) -> Option<Capture> {
     let own_key = &revisit.url_key;
     let its_key = original.url_key.clone();
@@ -34,7 +35,7 @@ pub(crate) fn given(revisit: &Capture, input: InputId, mut original: Capture) ->
         ..revisit.clone()
     };
     if is_redirect {
-        // What its own head says comes first.
+        // The revisit's own header comes first.
         if now.redirect.is_none() {
             now.redirect = original.redirect.filter(|link| link.url_key != original.url_key);
         }
@@ -47,7 +48,7 @@ pub(crate) fn given(revisit: &Capture, input: InputId, mut original: Capture) ->
     Some(now)
 }
 
-/// A revisit as its record has it.
+/// Returns a revisit as in its record.
 pub(crate) fn bare(stored: &Stored) -> Result<Capture, SnapshotError> {
     Ok(Capture {
         original: None,
@@ -85,7 +86,7 @@ fn base(stored: &Stored) -> Capture {
     }
 }
 
-/// A stored capture with its text and links, as far as views show them.
+/// Returns a stored capture with its text and links, as far as views show them.
 pub(crate) fn whole(cut: &Cut, stored: &Stored) -> Result<Capture, SnapshotError> {
     let mut capture = base(stored);
     let version = versions::read(cut, &stored.url_key)?;
@@ -116,7 +117,7 @@ pub(crate) fn whole(cut: &Cut, stored: &Stored) -> Result<Capture, SnapshotError
         links,
         ..Page::default()
     };
-    // Rows of older formats do not say it, but those of versions do.
+    // Rows of captures of older formats lack these fields, but rows of versions have them.
     if let Some(version) = version {
         page.canonical = version.canonical;
         page.robots = version.robots;

@@ -1,18 +1,18 @@
-//! What a revisit says of its original.
+//! The properties of a revisit that determine its original.
 
 use extract::{Capture, CaptureKind};
 
 use crate::views::captures::Stored;
 
-/// What stands for a digest that is not known.
+/// Placeholder of an unknown digest.
 const UNKNOWN_DIGEST: &str = "-";
 
-/// Whether a digest says which payload it is of.
+/// Returns whether a digest identifies a payload.
 pub(crate) fn is_known(digest: &str) -> bool {
     !matches!(digest, "" | UNKNOWN_DIGEST)
 }
 
-/// What is asked of a revisit to find its original.
+/// The properties of a revisit that are needed to find its original.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Revisit<'a> {
     url_key: &'a str,
@@ -74,8 +74,8 @@ impl<'a> Revisit<'a> {
         Some((&refers.url_key, refers.time_ms?.div_euclid(1000)))
     }
 
-    /// Whether a capture that answers with this kind and status may have the content of what the revisit answers with. A
-    /// revisit without head does not say, nor one whose server said that nothing was modified.
+    /// Returns whether a capture of this kind and status may have the content of the revisit's
+    /// response. A revisit without a header accepts any, and so does a "not modified" response.
     pub(crate) fn is_like(self, kind: CaptureKind, status: u16) -> bool {
         let is_redirect =
             (300..400).contains(&status) && !matches!(kind, CaptureKind::Resource | CaptureKind::Wet);
@@ -87,7 +87,7 @@ impl<'a> Revisit<'a> {
         }
     }
 
-    /// Whether it may have the original that its digest alone finds.
+    /// Returns whether its original may be found by digest alone.
     pub(crate) fn may_go_by_digest(self) -> bool {
         !self.names_its_own() && is_known(self.digest) && self.is_like(CaptureKind::Response, 200)
     }

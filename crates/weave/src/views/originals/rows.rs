@@ -12,7 +12,7 @@ const BY_DIGEST: u8 = 2;
 const HASH_BYTES: usize = 16;
 const PAYLOAD_HASH_BYTES: usize = 8;
 
-/// Keys of the rows of `references` of a revisit whose row of `captures` has this key.
+/// Returns the `references` keys of a revisit whose row of `captures` has the key `row_key`.
 pub(crate) fn reference_keys(revisit: Revisit<'_>, row_key: &[u8]) -> Vec<Vec<u8>> {
     if revisit.names_its_own() {
         return Vec::new();
@@ -30,14 +30,15 @@ pub(crate) fn reference_keys(revisit: Revisit<'_>, row_key: &[u8]) -> Vec<Vec<u8
     by_target.into_iter().chain(by_digest).collect()
 }
 
-/// What stands for a target with its second, or for a digest, where references meet without an index.
+/// Returns the hash of a target with its second, or of a digest, for matching references without an
+/// index.
 pub(crate) fn reference_hash(prefix: &[u8]) -> [u8; HASH_BYTES] {
     let mut hash = [0; HASH_BYTES];
     hash.copy_from_slice(&blake3::hash(prefix).as_bytes()[..HASH_BYTES]);
     hash
 }
 
-/// What the row of `references` with this key refers to.
+/// Returns the hash of the reference in a row of `references` with this key.
 pub(crate) fn referred_hash(key: &[u8]) -> [u8; HASH_BYTES] {
     let bytes = match key.first() {
         Some(&BY_TARGET) => 1 + HASH_BYTES + 8,
@@ -61,7 +62,7 @@ pub(crate) fn digest_prefix(digest: &str) -> Vec<u8> {
     [&[BY_DIGEST], &hash.as_bytes()[..HASH_BYTES]].concat()
 }
 
-/// Key of the row of `payloads` of a capture, if it has one.
+/// Returns the key of the row of `payloads` of a capture, if it has one.
 pub(crate) fn payload_key(row: &Stored) -> Option<Vec<u8>> {
     let has_one = is_payload(row) && is_known(&row.digest);
     has_one.then(|| {
@@ -87,7 +88,7 @@ pub(super) fn split_payload(key: &[u8]) -> Result<(i64, String), Corrupt> {
     Ok((codec::from_sortable(*time), url_key))
 }
 
-/// Whether it is a page or document that is no revisit.
+/// Returns whether a capture is a page or document, and no revisit.
 pub(super) fn is_payload(row: &Stored) -> bool {
     row.kind != CaptureKind::Revisit && row.content.is_some() && is_eligible_row(row)
 }

@@ -1,4 +1,4 @@
-//! The demo checks itself: a few questions over HTTP, and the same over the archive's socket.
+//! Self-check of the demo: a few queries over HTTP, and the same through the archive's socket.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -14,10 +14,10 @@ use crate::stderr::progress_line;
 use crate::stdout::Out;
 use crate::web_server::WebServer;
 
-/// Time limit of a question: no question of the demo takes this long.
+/// Time limit of a query, far above what the demo needs.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Asks the running demo. Returns the number of failed checks, each of which is printed on standard error.
+/// Queries the running demo. Prints each failed check on standard error and returns their number.
 pub(crate) fn check(web: &Web, server: &WebServer, archive: &Path, out: &mut Out) -> anyhow::Result<u64> {
     let http = Http {
         address: server.address(),
@@ -85,7 +85,7 @@ pub(crate) fn check(web: &Web, server: &WebServer, archive: &Path, out: &mut Out
     Ok(failed)
 }
 
-/// A page is shown by its own style and with its picture; a made-up web has neither.
+/// Checks that a replayed page has its own stylesheet and picture. A synthetic web has neither.
 fn as_it_was(http: &Http, replay: &Http, web: &Web) -> anyhow::Result<()> {
     let framed = http.get(&format!("/replay/{}", web.url))?;
     let (_, rest) = framed.split_once("<iframe").context("the bar has no frame")?;
@@ -163,7 +163,7 @@ fn all_pages(dump: &str, web: &Web) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Asks the server as a browser does.
+/// A client that queries the server as a browser does.
 struct Http {
     address: SocketAddr,
 }
@@ -187,7 +187,7 @@ impl Http {
     fn get(&self, path: &str) -> anyhow::Result<String> {
         let mut stream = TcpStream::connect_timeout(&self.address, ANSWER_TIMEOUT).context("connect")?;
         stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
-        // With HTTP/1.0 the response is not chunked, and ends with the connection.
+        // Under HTTP/1.0 the response is not chunked and ends when the connection closes.
         write!(stream, "GET {path} HTTP/1.0\r\nHost: {}\r\n\r\n", self.address)?;
         let mut answer = Vec::new();
         stream
@@ -205,7 +205,8 @@ impl Http {
     }
 }
 
-/// Runs the same program in another process, which reaches the archive through the socket of its owner.
+/// A client that runs this program in another process, which reaches the archive through its
+/// owner's socket.
 struct Socket<'a> {
     archive: &'a Path,
 }

@@ -1,16 +1,16 @@
-//! What was looked at, what was found, and what to do.
+//! Findings: the subject of a check, its result, and advice.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// How good or bad a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Verdict {
     /// As it should be.
     Ok,
-    /// Weft works, but not as well as it could, or not for long.
+    /// Weft works, but not as well as it could, or may stop working soon.
     Warning,
     /// Something does not work.
     Problem,
@@ -26,15 +26,15 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
-    /// What was looked at: `disk`, for example.
+    /// The subject of the check, such as `disk`.
     pub(super) of: &'static str,
     pub(super) verdict: Verdict,
-    /// What was found, with numbers.
+    /// The result, with numbers.
     pub(super) found: String,
-    /// What to do; absent where nothing has to be done.
+    /// What to do; `None` if no action is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) advice: Option<String>,
 }

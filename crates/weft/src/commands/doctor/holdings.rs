@@ -1,4 +1,4 @@
-//! The archive: whether it opens, and how what it holds is.
+//! Checks of the archive: whether it opens, and the state of its contents.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::commands::status::ledger_rows;
 use crate::context::Context;
 use crate::units::{count, counted};
 
-/// Findings about the archive, and the settings beside it.
+/// Returns findings about the archive and the cache settings next to it.
 pub(super) fn findings(context: &Context) -> Vec<Finding> {
     let mut settings = OpenSettings::default();
     settings.asks_only = true;
@@ -36,13 +36,13 @@ fn unopened(error: &anyhow::Error, context: &Context) -> Finding {
             format!("{dir} holds other files, and no archive"),
             "name the right folder: --archive, WEFT_ARCHIVE",
         ),
-        // What may be there before an archive, such as a catalogue of files.
+        // The directory may exist before an archive does, for example for a catalogue of files.
         Some(OpenError::Missing { .. }) if holds_anything(&context.archive) => Finding::warning(
             "archive",
             format!("{dir} holds no archive yet"),
             "weft load INPUT makes one; or name the right folder: --archive, WEFT_ARCHIVE",
         ),
-        // Whoever names an archive expects one.
+        // A user who names an archive expects it to exist.
         Some(OpenError::Missing { .. }) if context.archive_given => Finding::problem(
             "archive",
             format!("there is none in {dir}"),
@@ -111,7 +111,7 @@ fn of_archive(archive: &Archive) -> Vec<Finding> {
     findings
 }
 
-/// Whether the index has lost epochs that search or facts, which follow it, have.
+/// Reports an index that lacks epochs which search or facts, derived from it, already have.
 fn behind(status: &StatusBody, epoch: u64) -> Option<Finding> {
     let facts = status.facts.iter().map(|table| table.epoch).max().unwrap_or(0);
     let followers = facts.max(status.search_epoch);
@@ -244,7 +244,8 @@ fn inputs(archive: &Archive, status: &StatusBody) -> Vec<Finding> {
     findings
 }
 
-/// Whether a local file is not there any more, or has less than was read of it. Addresses are not asked.
+/// Returns whether a local file is missing, or shorter than the part already read. Remote addresses
+/// are not checked.
 fn is_gone(row: &LedgerRow) -> bool {
     let location = &row.location;
     if location.is_empty() || is_address(location) || is_local_member(location) {
@@ -256,7 +257,7 @@ fn is_gone(row: &LedgerRow) -> bool {
     }
 }
 
-/// Whether a file that was read to its end has more bytes now.
+/// Returns whether a file that was read to its end has grown since.
 fn is_another(row: &LedgerRow) -> bool {
     let location = &row.location;
     let is_file = !location.is_empty() && !is_address(location) && !is_local_member(location);

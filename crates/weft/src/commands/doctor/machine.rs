@@ -1,4 +1,4 @@
-//! The programs, and what the machine lets them have: open files, memory, disk, a clock.
+//! Checks of programs and machine resources: open files, memory, disk, clock.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,23 +10,23 @@ use crate::context::Context;
 use crate::sql_program::{self, PROGRAM};
 use crate::units::{bytes, count};
 
-/// Open files below which a serving process may run out of them: 1,024 connections and the tables of the index
-/// (`weft serve --connections-max`).
+/// Limit on open files below which a serving process may run out: 1,024 connections plus the tables
+/// of the index (`weft serve --connections-max`).
 const OPEN_FILES_MIN: u64 = 4_096;
 
 /// Free space below which a load is likely to stop.
 const FREE_BYTES_MIN: u64 = 1 << 30;
 
-/// Free space below which one may want to look, in parts of the file system's size.
+/// A file system with less than this part of its size free (1/20) gives a warning.
 const FREE_PART_MIN: u64 = 20;
 
-/// Memory that is wanted beside what the archive takes: readers of inputs, connections, documents.
+/// Memory needed in addition to the archive's own: readers of inputs, connections, documents.
 const MEMORY_BESIDE_BYTES: u64 = 512 << 20;
 
-/// 2026-01-01, in seconds since 1970. A clock before it was never set: this program is younger.
+/// 2026-01-01, in seconds since 1970. An earlier clock is unset, since this program is newer.
 const CLOCK_MIN_SECONDS: u64 = 1_767_225_600;
 
-/// Everything about the machine.
+/// Returns all findings about the machine.
 pub(super) fn findings(context: &Context) -> Vec<Finding> {
     let mut findings = vec![program(), sql(), open_files(), memory(context), clock()];
     let archive = nearest(&context.archive);
@@ -92,7 +92,7 @@ fn open_files() -> Finding {
     judged_open_files(limit.current, limit.maximum)
 }
 
-/// `None` is without limit.
+/// Judges the limits on open files; `None` means unlimited.
 fn judged_open_files(current: Option<u64>, maximum: Option<u64>) -> Finding {
     let said = |limit: Option<u64>| limit.map_or_else(|| "any number".to_owned(), count);
     let found = format!("{} at a time, {} if asked for", said(current), said(maximum));
@@ -114,7 +114,8 @@ fn memory(context: &Context) -> Finding {
     judged_memory(archive, machine, cgroup_limit())
 }
 
-/// `available` is what the machine could give now, `limit` what this process and those beside it may have at most.
+/// Judges memory. `available` is what the machine could provide now; `limit` caps this process and
+/// the others of its control group.
 fn judged_memory(archive: u64, available: Option<u64>, limit: Option<u64>) -> Finding {
     let of = "memory";
     let least = [available, limit].into_iter().flatten().min();
@@ -148,14 +149,14 @@ fn judged_memory(archive: u64, available: Option<u64>, limit: Option<u64>) -> Fi
     }
 }
 
-/// Reads a line of proc_meminfo(5), which counts in KiB. Returns bytes.
+/// Parses a line of proc_meminfo(5), which counts in KiB. Returns bytes.
 fn of_meminfo(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kib.checked_mul(1024)
 }
 
-/// The limit of the control group (cgroup v2, `memory.max`), as containers have it.
+/// Returns the memory limit of the control group (cgroup v2, `memory.max`), which containers set.
 fn cgroup_limit() -> Option<u64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
@@ -167,7 +168,7 @@ fn cgroup_limit() -> Option<u64> {
             .ok()
     };
     let root = Path::new("/sys/fs/cgroup");
-    // A group has the limits of those that it is in, too.
+    // The limits of all ancestor groups apply too.
     let dir = root.join(group.trim_start_matches('/'));
     dir.ancestors()
         .take_while(|dir| dir.starts_with(root))
@@ -188,7 +189,7 @@ fn clock() -> Finding {
     }
 }
 
-/// The folder, or the nearest above it that is there.
+/// Returns the folder, or its nearest existing ancestor.
 fn nearest(dir: &Path) -> PathBuf {
     let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
     dir.ancestors()
@@ -208,7 +209,7 @@ fn disk(dir: &Path, of: &'static str, room: &str) -> Vec<Finding> {
     let free = found.f_bavail.saturating_mul(found.f_frsize);
     let size = found.f_blocks.saturating_mul(found.f_frsize);
     let mut findings = vec![judged_space(of, &path.to_string(), free, size, room)];
-    // Some file systems (btrfs) count no inodes and say 0.
+    // Some file systems (btrfs) do not count inodes and report 0.
     if found.f_files > 0 && found.f_favail < found.f_files / 100 {
         findings.push(Finding::warning(
             of,
@@ -235,7 +236,8 @@ fn judged_space(of: &'static str, path: &str, free: u64, size: u64, room: &str) 
     }
 }
 
-/// Types of file systems that matter here (linux/magic.h; cifs: fs/smb/client/cifsfs.h).
+/// Returns the type of the file system, if it matters here (linux/magic.h; cifs:
+/// fs/smb/client/cifsfs.h).
 fn kind_of_file_system(dir: &Path) -> Option<&'static str> {
     let kind = rustix::fs::statfs(dir).ok()?.f_type;
     Some(match u32::try_from(kind).ok()? {

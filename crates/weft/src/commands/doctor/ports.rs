@@ -1,4 +1,4 @@
-//! Whether `weft serve` can listen where it is to listen, and where it does already.
+//! Checks whether `weft serve` can listen at its address, or already does.
 
 #![expect(
     clippy::disallowed_methods,
@@ -11,16 +11,16 @@ use std::time::Duration;
 
 use super::finding::Finding;
 
-/// How long somebody who has the port may take to answer.
+/// Time limit for an answer from a server on the port.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
 
-/// Bytes that are read of what may be the description of the API.
+/// Limit on bytes read of a possible API description.
 const DESCRIPTION_BYTES_MAX: u64 = 4 << 20;
 
-/// The port of pages and API, and that of replay after it.
+/// Returns findings about the port of pages and API, and the replay port after it.
 pub(super) fn findings(listen: SocketAddr) -> Vec<Finding> {
     let mut findings = vec![pages(listen)];
-    // Replay takes any free port where the one after is taken, so that is no problem.
+    // Replay uses any free port if the next one is taken, so that is not a problem.
     if let Some(port) = listen.port().checked_add(1).filter(|_| listen.port() != 0) {
         let beside = SocketAddr::new(listen.ip(), port);
         findings.push(match TcpListener::bind(beside) {
@@ -61,7 +61,8 @@ fn pages(listen: SocketAddr) -> Finding {
     }
 }
 
-/// Whether `weft serve` answers there. The description of its API is for everybody, whatever rules hide.
+/// Returns whether `weft serve` answers there. The API description is public regardless of access
+/// rules.
 fn is_weft(listen: SocketAddr) -> bool {
     let answered = || -> io::Result<String> {
         let mut stream = TcpStream::connect_timeout(&listen, ANSWER_MAX)?;

@@ -1,4 +1,4 @@
-//! The store that the environment names, if it names one.
+//! Checks of the store that the environment names, if any.
 
 use server::storage::gather;
 
@@ -7,7 +7,7 @@ use crate::commands::store::session::{Begin, with_store};
 use crate::units::counted;
 use crate::which_store::{self, STORE_VARIABLE};
 
-/// Findings about it. Replicas are not counted: `weft store status` does that.
+/// Returns findings about the store. Replicas are not counted: `weft store status` does that.
 pub(super) fn findings() -> Vec<Finding> {
     if std::env::var_os(STORE_VARIABLE).is_none_or(|text| text.is_empty()) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! `weft export --bag`: the files of a collection as a bag.
+//! `weft export --bag`: exports the files of a collection as a bag.
 
 use std::io::Write;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::stop::Stop;
 use crate::style::clean;
 use crate::units::counted;
 
-/// Makes the bag beside its place, and moves it there when it is whole.
+/// Makes the bag under a temporary name and renames it when it is complete.
 pub(super) fn run(collection: Option<&str>, path: &Path, context: &mut Context) -> anyhow::Result<Outcome> {
     let archive = ask::open(context)?;
     let (bar, stop) = (bar(true), Stop::listen()?);

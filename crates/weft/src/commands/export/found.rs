@@ -1,4 +1,4 @@
-//! The captures of pages that a search finds, and of what a browser loads for them.
+//! Captures of the pages that a search finds, and of the resources that a browser loads for them.
 
 use archive::question::{Record, SearchBody, SearchHit, SearchOrder, SearchQuestion};
 use archive::{Archive, AskError, ErrorCode};
@@ -8,31 +8,32 @@ use server::check_page;
 
 use crate::stop::Stop;
 
-/// Results asked for at a time.
+/// Results requested at a time.
 const HITS_AT_ONCE: usize = 1000;
 
-/// Flags of an export of what a search finds.
+/// Flags for exporting the results of a search.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// With QUERY: the pages alone, without what a browser loads for them
+    /// With QUERY: only the pages, without the resources that a browser loads for them
     #[arg(long, requires = "query")]
     pages_only: bool,
-    /// With QUERY: past versions of pages, too, also without at:, from: or to:
+    /// With QUERY: include past versions of pages, even without at:, from: or to:
     #[arg(long, requires = "query")]
     all_versions: bool,
 }
 
-/// What a search came to.
+/// The outcome of a search.
 pub(super) struct Found {
-    /// Its captures.
+    /// Captures to export.
     pub(super) chosen: Chosen,
-    /// Results whose captures are not there any more.
+    /// Results whose captures no longer exist.
     pub(super) left_out: Vec<LeftOut>,
-    /// What of the query was not used as it is, and of which pages not all parts are known.
+    /// Parts of the query that were changed or ignored, and pages not all of whose resources are
+    /// known.
     pub(super) notes: Vec<String>,
 }
 
-/// Chooses the captures that a search finds.
+/// Selects the captures that a search finds.
 pub(super) fn find(
     archive: &Archive,
     args: &Args,
@@ -76,7 +77,7 @@ pub(super) fn find(
             done += 1;
             bar.set_position(done);
         }
-        // An answer that leads to itself would be asked for ever.
+        // A cursor that points to itself would loop forever.
         if next.is_none() || next == question.after {
             return Ok(found);
         }
@@ -85,7 +86,7 @@ pub(super) fn find(
 }
 
 impl Found {
-    /// Whether the capture of the page is there.
+    /// Adds the capture of a page. Returns whether the capture exists.
     fn add_page(&mut self, archive: &Archive, hit: &SearchHit) -> Result<bool, AskError> {
         let question = Record {
             url: hit.url.clone(),

@@ -1,4 +1,4 @@
-//! `weft files diff`: what changed since a time, or between the catalogue and the disk.
+//! `weft files diff`: lists changes since a time, or between the catalogue and the disk.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -32,16 +32,17 @@ and where something could not be read.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// A day (2026-11-01), a time, or an age (7d, 36h) [default: compare with what is there now]
+    /// Day (2026-11-01), time, or age (7d, 36h) [default: compare with the current state of the
+    /// disk]
     #[arg(value_parser = moment_ms)]
     since: Option<i64>,
-    /// Only this directory, and what is below it [default: every tree]
+    /// Only this directory and everything below it [default: every tree]
     #[arg(long, value_name = "DIR")]
     path: Option<PathBuf>,
-    /// How long the first look at the disk may take: a mount that does not answer ends the command
+    /// Time limit for the first access to the disk, so that a hanging mount ends the command
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
     answer_within: u32,
-    /// Only how many and how much
+    /// Print only number and total size
     #[arg(long)]
     sum: bool,
 }
@@ -61,7 +62,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         Some(since_ms) => {
             catalogue.changes_since(since_ms, |changed| changes.push(changed))?;
             changes = with_renames(changes);
-            // What left a directory or came to one is told of it.
+            // A move into or out of the directory concerns it too.
             changes.retain(|changed| {
                 let paths = [Some(&changed.path), changed.from.as_ref()];
                 let is_below = |top: &[u8]| paths.into_iter().flatten().any(|path| is_at_or_below(path, top));
@@ -101,7 +102,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
 }
 
 fn is_at_or_below(path: &[u8], top: &[u8]) -> bool {
-    // The root of all ends in a slash itself.
+    // The root directory `/` itself ends in a slash.
     let top = top.strip_suffix(b"/").unwrap_or(top);
     let rest = path.strip_prefix(top);
     rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))

@@ -1,4 +1,4 @@
-//! `weft files du`: what directories hold, with all that is below them.
+//! `weft files du`: shows the totals of directories and everything below them.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -23,16 +23,16 @@ A file with several names is counted once in all of the catalogue, with the firs
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Directories or files [default: every tree that is catalogued]
+    /// Directories or files [default: every catalogued tree]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// How far below the paths
+    /// How many levels below the paths to show
     #[arg(short = 'd', long, value_name = "N", default_value_t = 1)]
     max_depth: usize,
-    /// Files too, not only directories
+    /// Show files too, not only directories
     #[arg(short, long)]
     all: bool,
-    /// At most this many rows, the largest first; 0 for all
+    /// At most this many rows, largest first; 0 for all
     #[arg(short = 'n', long, value_name = "N", default_value_t = 0)]
     limit: usize,
 }
@@ -86,7 +86,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     Ok(Outcome::Done)
 }
 
-/// Directories and their sums as a table.
+/// Formats directories and their totals as a table.
 pub(super) fn table<'a>(rows: impl Iterator<Item = (&'a [u8], &'a Usage)>) -> Table {
     let mut table = Table::new(&[
         ("on disk", Column::Right),
@@ -105,7 +105,7 @@ pub(super) fn table<'a>(rows: impl Iterator<Item = (&'a [u8], &'a Usage)>) -> Ta
     table
 }
 
-/// The entries of paths, or of every tree.
+/// Returns the entries of the paths, or of every tree.
 pub(super) fn tops(catalogue: &::files::Catalogue, paths: &[PathBuf]) -> anyhow::Result<Vec<Found>> {
     use std::os::unix::ffi::OsStringExt;
     let trees = catalogue.trees()?;

@@ -1,4 +1,4 @@
-//! `weft files find`: entries of the catalogue, as find(1) finds them on the disk.
+//! `weft files find`: finds entries of the catalogue, as find(1) does on disk.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -33,22 +33,23 @@ what the last scan found. A command of --exec is run for each entry, without a s
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Directories to search [default: every tree that is catalogued]
+    /// Directories to search [default: every catalogued tree]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// The name matches this pattern (*, ?, [a-z], {a,b}), as bash reads it
+    /// Name matches this pattern (*, ?, [a-z], {a,b}), with bash syntax
     #[arg(long, value_name = "GLOB")]
     name: Option<String>,
-    /// As --name, without regard to case
+    /// Like --name, but case-insensitive
     #[arg(long, value_name = "GLOB")]
     iname: Option<String>,
-    /// The whole path matches this pattern
+    /// Whole path matches this pattern
     #[arg(long, value_name = "GLOB")]
     path: Option<String>,
-    /// File (f), directory (d), symbolic link (l), pipe (p), socket (s), block or character device (b, c); several: f,l
+    /// File (f), directory (d), symbolic link (l), pipe (p), socket (s), block or character device
+    /// (b, c); comma-separated: f,l
     #[arg(long = "type", value_name = "TYPES", value_delimiter = ',', value_parser = kind)]
     types: Vec<Kind>,
-    /// Bytes, with K, M, G, T: +1G
+    /// Size in bytes, or with K, M, G, T: +1G
     #[arg(long, value_name = "[+-]SIZE", value_parser = size, allow_hyphen_values = true)]
     size: Vec<Range>,
     /// Owner, by name or number
@@ -60,54 +61,56 @@ pub(super) struct Args {
     /// Age of the content: +30d is older than 30 days, -36h younger than 36 hours
     #[arg(long, value_name = "[+-]AGE", value_parser = age, allow_hyphen_values = true)]
     modified: Vec<Range>,
-    /// Age of the last change of attributes
+    /// Time since attributes last changed
     #[arg(long, value_name = "[+-]AGE", value_parser = age, allow_hyphen_values = true)]
     changed: Vec<Range>,
-    /// Time since it was last read
+    /// Time since the last read
     #[arg(long, value_name = "[+-]AGE", value_parser = age, allow_hyphen_values = true)]
     accessed: Vec<Range>,
-    /// What the name, or a look into the file, says it is: warc, wacz, pdf, ... (weft files report formats lists them)
+    /// Format, by name or by inspection of the content: warc, wacz, pdf, ... (weft files report
+    /// formats lists them)
     #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = format)]
     format: Vec<Format>,
     /// Number of names (hard links)
     #[arg(long, value_name = "[+-]N", value_parser = plain, allow_hyphen_values = true)]
     links: Vec<Range>,
-    /// These permission bits, in octal; with - all of them and perhaps more, with / any of them
+    /// Permission bits in octal: exactly these; with - at least these; with / any of these
     #[arg(long, value_name = "[-/]MODE", value_parser = Permissions::parse, allow_hyphen_values = true)]
     perm: Option<Permissions>,
-    /// Time since its content was last verified; what never was, or was written since, is older than all
+    /// Time since the content was last verified; if never, or written since, it counts as older
+    /// than any age
     #[arg(long, value_name = "[+-]AGE", value_parser = age, allow_hyphen_values = true)]
     verified: Vec<Range>,
-    /// Replicas of its copy that were right when they were last read; 0 without a copy
+    /// Replicas of the file's copy that were intact when last read; 0 without a copy
     #[arg(long, value_name = "[+-]N", value_parser = plain, allow_hyphen_values = true)]
     replicas: Vec<Range>,
-    /// Files whose digest changed though nothing says that they were written
+    /// Files whose digest changed although no write was observed
     #[arg(long)]
     damaged: bool,
-    /// Files of no bytes, directories without entries
+    /// Files of zero bytes, directories without entries
     #[arg(long)]
     empty: bool,
-    /// Not above this depth
+    /// Skip entries above this depth
     #[arg(long, value_name = "N", default_value_t = 0)]
     min_depth: usize,
-    /// Not below this depth
+    /// Skip entries below this depth
     #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
     max_depth: usize,
-    /// Paths as they are, each with a zero byte behind it
+    /// Print raw paths, each followed by a zero byte
     #[arg(short = '0', long, conflicts_with_all = ["long", "count"])]
     print0: bool,
-    /// Type, permissions, owner, size and time before each path
+    /// Print type, permissions, owner, size and time before each path
     #[arg(short, long)]
     long: bool,
-    /// Only how many, and how much
+    /// Print only number and total size
     #[arg(long, conflicts_with = "long")]
     count: bool,
-    /// Run this for each, with its path for {}; must be the last flag
+    /// Run this command for each entry, with {} replaced by its path; must be the last flag
     #[arg(long, value_name = "COMMAND", num_args = 1.., allow_hyphen_values = true, conflicts_with_all = ["print0", "long", "count"])]
     exec: Vec<OsString>,
 }
 
-/// Numbers that fit.
+/// A range of accepted numbers, inclusive.
 #[derive(Debug, Clone, Copy)]
 struct Range {
     least: i64,
@@ -175,7 +178,7 @@ fn format(text: &str) -> Result<Format, String> {
     })
 }
 
-/// Permission bits, and how they are compared.
+/// Permission bits and how to compare them.
 #[derive(Debug, Clone, Copy)]
 enum Permissions {
     Exactly(u16),
@@ -207,7 +210,7 @@ impl Permissions {
     }
 }
 
-/// Conditions, ready to be asked for each entry.
+/// Search conditions, compiled once for all entries.
 struct Conditions<'a> {
     args: &'a Args,
     name: Vec<Pattern>,
@@ -268,7 +271,7 @@ impl Conditions<'_> {
             && self.names_fit(&found.path)
     }
 
-    /// Whether the conditions ask for what is known of contents.
+    /// Returns whether any condition needs the digest of an entry.
     fn need_digest(&self) -> bool {
         !self.args.verified.is_empty() || !self.args.replicas.is_empty() || self.args.damaged
     }
@@ -292,7 +295,7 @@ impl Conditions<'_> {
     }
 }
 
-/// Whether it is known when something changed last: of directories of objects it is not.
+/// Returns whether the entry has change times; directories of objects have none.
 fn has_times(file: &Attributes) -> bool {
     file.kind != Kind::Directory || !file.is_object()
 }
@@ -305,7 +308,7 @@ fn is_empty(found: &Found) -> bool {
     }
 }
 
-/// What ends a search: a failed answer, or failed output.
+/// An error that ends a search: in the catalogue, the output or a command.
 #[derive(Debug, thiserror::Error)]
 enum FindError {
     #[error(transparent)]
@@ -373,7 +376,7 @@ fn count(entries: u64, size_bytes: u64, context: &mut Context) -> anyhow::Result
     Ok(())
 }
 
-/// Runs a command for an entry; returns whether it ended well.
+/// Runs a command for an entry. Returns whether it succeeded.
 fn exec(command: &[OsString], path: &[u8]) -> Result<bool, FindError> {
     let fill = |word: &OsString| {
         let word = word.as_bytes();
@@ -466,7 +469,7 @@ fn print(
     Ok(())
 }
 
-/// Permission bits as `ls -l` shows them.
+/// Formats permission bits as `ls -l` does.
 fn mode(file: &Attributes) -> String {
     let bit = |shift: u16, letter: char| if file.mode >> shift & 1 == 1 { letter } else { '-' };
     let run =

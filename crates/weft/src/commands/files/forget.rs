@@ -1,4 +1,4 @@
-//! `weft files forget`: takes trees out of the catalogue.
+//! `weft files forget`: removes trees from the catalogue.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ history. A directory within a tree cannot be forgotten alone, nor a tree that is
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Trees, also such as are not there any more
+    /// Trees to remove, including trees no longer on disk
     #[arg(value_name = "DIR", required = true)]
     dirs: Vec<PathBuf>,
 }

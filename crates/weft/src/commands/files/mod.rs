@@ -1,4 +1,4 @@
-//! `weft files`: what file systems hold, from a catalogue that scans keep.
+//! `weft files`: shows what file systems contain, from a catalogue that scans maintain.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -48,37 +48,37 @@ pub(crate) struct Args {
     command: Command,
 }
 
-/// What to do with the catalogue of files.
+/// Commands on the catalogue of files.
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Walk directories, or list objects, and bring the catalogue up to date
+    /// Scan directories or list objects, and update the catalogue
     Scan(scan::Args),
-    /// Keep trees current as they change, until Ctrl-C
+    /// Keep trees up to date as they change, until Ctrl-C
     Watch(watch::Args),
-    /// Trees that are catalogued, scans, and what could not be read
+    /// Show catalogued trees, scans, and read failures
     Status(status::Args),
-    /// Entries by name, type, size, owner, time, format
+    /// Find entries by name, type, size, owner, time, format
     Find(Box<find::Args>),
-    /// What directories hold, with all that is below them
+    /// Show the totals of directories and everything below them
     Du(du::Args),
-    /// Sums by owner, format, size and age; the largest, the oldest; growth
+    /// Report totals by owner, format, size and age; the largest, the oldest; growth
     Report(report::Args),
-    /// What changed since a time, or between the catalogue and the disk
+    /// List changes since a time, or between the catalogue and the disk
     Diff(diff::Args),
-    /// Take trees out of the catalogue; nothing on the disk is touched
+    /// Remove trees from the catalogue, without touching the disk
     Forget(forget::Args),
     /// Act on files by rules: verify, copy, release, move, delete
     Policy(policy::Args),
-    /// Take back what a run of a policy did
+    /// Undo a run of a policy
     Undo(policy::UndoArgs),
 }
 
-/// Which files are looked into, as flags say it.
+/// Which files have their first bytes read to detect the format.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum LookInto {
-    /// Those whose names say nothing
+    /// Files whose names do not reveal their format
     Unnamed,
-    /// All
+    /// All files
     All,
 }
 
@@ -113,13 +113,13 @@ fn open(context: &Context) -> anyhow::Result<Arc<Catalogue>> {
     open_of(&context.archive)
 }
 
-/// The catalogue in an archive's directory; waits for it a moment where it is in use.
+/// Opens the catalogue in an archive's directory. Waits briefly if it is in use.
 pub(crate) fn open_of(archive: &Path) -> anyhow::Result<Arc<Catalogue>> {
     let dir = archive.join(CATALOGUE);
     opened(&dir, || Catalogue::open(&dir, &CatalogueSettings::default()))
 }
 
-/// What the pages of a server show of the catalogue in an archive's directory.
+/// Returns the catalogue of an archive's directory, for the pages of a server.
 pub(crate) fn shown_in(archive: &Path) -> FilesPlace {
     FilesPlace {
         dir: archive.join(CATALOGUE),
@@ -142,11 +142,11 @@ fn opened(
     Ok(Arc::new(when_free(wait_max(dir), open)?))
 }
 
-/// A path of the catalogue in JSON: as text, and as bytes where it is none.
+/// A catalogue path in JSON: as text, plus its bytes if they are not valid UTF-8.
 #[derive(Debug, serde::Serialize)]
 struct JsonPath {
     path: String,
-    /// The bytes in hexadecimal; absent where `path` is exact.
+    /// The bytes in hexadecimal; absent if `path` is exact.
     #[serde(skip_serializing_if = "Option::is_none")]
     path_hex: Option<String>,
 }
@@ -162,17 +162,18 @@ impl JsonPath {
     }
 }
 
-/// A path as people read it: what is no text, or would move the cursor, is replaced.
+/// Returns a path for display. Invalid UTF-8 and control characters are replaced.
 fn shown(path: &[u8]) -> String {
     crate::style::clean(&String::from_utf8_lossy(path))
 }
 
-/// A number of a sum: they are not negative where nothing is being written.
+/// Converts a total. A total is negative only while the catalogue is being written; it is then
+/// shown as 0.
 fn number(sum: i64) -> u64 {
     u64::try_from(sum).unwrap_or(0)
 }
 
-/// Sums, as `--json` has them.
+/// Totals as printed by `--json`.
 #[derive(Debug, serde::Serialize)]
 struct JsonUsage {
     entries: i64,
@@ -194,7 +195,7 @@ impl JsonUsage {
     }
 }
 
-/// Runs a walk on a thread of its own, and tells it to stop when that is asked for; calls `tick` meanwhile.
+/// Runs a walk on a separate thread, calls `tick` while it runs, and stops it on request.
 fn watched<T: Send>(
     progress: &Progress,
     stop: &Stop,

@@ -1,4 +1,4 @@
-//! `weft files report`: sums that the catalogue keeps, and the first of many.
+//! `weft files report`: prints totals that the catalogue maintains, and the top rows of each.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -27,10 +27,10 @@ Sums are over all trees of the catalogue. They are kept with each change, so tha
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Which [default: owners, formats, sizes, ages, directories, largest, oldest]
+    /// Reports to print [default: owners, formats, sizes, ages, directories, largest, oldest]
     #[arg(value_enum, value_name = "REPORT")]
     reports: Vec<Report>,
-    /// Rows of each
+    /// Rows per report
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = positive)]
     limit: usize,
 }
@@ -38,29 +38,29 @@ pub(super) struct Args {
 /// A report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Report {
-    /// By user
+    /// Totals by user
     Owners,
-    /// By group
+    /// Totals by group
     Groups,
-    /// By kind: files, directories, links, ...
+    /// Totals by kind: files, directories, links, ...
     Types,
-    /// By what names say files are
+    /// Totals by format
     Formats,
     /// Files by size
     Sizes,
-    /// Files by the year in which their content last changed
+    /// Files by the year of their last content change
     Ages,
-    /// Directories that hold most, with all that is below them
+    /// Largest directories, counting everything below them
     Directories,
     /// The largest files
     Largest,
-    /// Files whose content has not changed for the longest time
+    /// Files unchanged for the longest time
     Oldest,
-    /// Files of no bytes
+    /// Files of zero bytes
     Empty,
-    /// Files of the same content, as far as policies have read them (verify, copy)
+    /// Files with equal content, as far as policies have read them (verify, copy)
     Duplicates,
-    /// Sums at the end of each day on which a scan ended
+    /// Totals at the end of each day on which a scan ended
     Growth,
 }
 
@@ -93,7 +93,7 @@ impl Report {
     ];
 }
 
-/// Milliseconds of a day.
+/// Milliseconds in a day.
 const DAY_MS: i64 = 86_400_000;
 
 /// Runs `weft files report`.
@@ -270,7 +270,7 @@ fn sums<K>(
     Ok(())
 }
 
-/// A profile, with bars by the number of files.
+/// Prints a profile, with bars for the number of files.
 fn shares(report: Report, rows: Vec<(String, Share)>, context: &mut Context) -> anyhow::Result<()> {
     let most = rows.iter().map(|row| row.1.files).max().unwrap_or(0).max(1);
     let mut table = Table::new(&[

@@ -1,4 +1,4 @@
-//! `weft files scan`: walks directories, and brings the catalogue up to date.
+//! `weft files scan`: walks directories and updates the catalogue.
 
 use std::io::{IsTerminal, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -39,26 +39,27 @@ read: weft files status --faults lists it.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Directories, and addresses of objects (s3://bucket/prefix/, store://bucket/prefix/)
+    /// Directories, or addresses of objects (s3://bucket/prefix/, store://bucket/prefix/)
     #[arg(value_name = "DIR", required_unless_present = "partial")]
     dirs: Vec<PathBuf>,
-    /// Only this part of a tree that is catalogued already
+    /// Only this part of a tree that is already catalogued
     #[arg(long, value_name = "DIR")]
     partial: Vec<PathBuf>,
-    /// Threads that list directories, and as many that look at names [default: the processor's, at most 8]
+    /// Threads that list directories, and as many that stat entries [default: number of processors,
+    /// at most 8 to list and 16 to stat]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
-    /// Names on their way between stages at a time, about
+    /// Approximate maximum number of entries queued between stages
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = positive)]
     max_pending: usize,
-    /// Also what is mounted below the directories
+    /// Descend into file systems mounted below the directories
     #[arg(long)]
     cross_devices: bool,
-    /// Begin from the start, also where the last scan was stopped
+    /// Start from the beginning even if the last scan was interrupted
     #[arg(long)]
     anew: bool,
-    /// Read the first bytes of files whose names do not tell their formats, or with --magic=all of all files; of those that are
-    /// as they were it is known
+    /// Read the first bytes of files whose names do not reveal their format, or with --magic=all of
+    /// all files; unchanged files are not read again
     #[arg(
         long,
         value_enum,
@@ -68,13 +69,13 @@ pub(super) struct Args {
         default_missing_value = "unnamed"
     )]
     magic: Option<LookInto>,
-    /// How long the first look at a directory may take: a mount that does not answer ends the command
+    /// Time limit for the first access to a directory, so that a hanging mount ends the command
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
     answer_within: u32,
-    /// Print what each stage did
+    /// Print statistics of each stage
     #[arg(long)]
     stages: bool,
-    /// Switch the stages after this one off, to find the slowest; nothing is written
+    /// Disable all stages after this one, to find the slowest; nothing is written
     #[arg(
         long,
         value_enum,
@@ -85,7 +86,7 @@ pub(super) struct Args {
     until: Stage,
 }
 
-/// Stages after which nothing happens.
+/// The last stage to run.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Stage {
     ReadDir,
@@ -133,11 +134,11 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     Ok(outcome)
 }
 
-/// Whether a directory that is not catalogued itself is in one that is.
+/// Returns whether a directory that is not catalogued itself is inside a catalogued tree.
 fn is_in_tree(catalogue: &Catalogue, dir: &Path) -> anyhow::Result<bool> {
     let address = dir.as_os_str().as_bytes();
     if is_address(address) {
-        // Directories of objects come and go: one that is new may be deep below the one that is known.
+        // Directories of objects come and go: a new one may be several levels below a known one.
         let trees = catalogue.tree_paths()?;
         let is_below = |tree: &Vec<u8>| {
             address

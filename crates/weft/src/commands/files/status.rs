@@ -1,4 +1,4 @@
-//! `weft files status`: what is catalogued, and how fresh it is.
+//! `weft files status`: shows the catalogued trees and how fresh they are.
 
 use std::io::Write;
 
@@ -23,13 +23,13 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Every scan
+    /// List every scan
     #[arg(long, group = "what")]
     scans: bool,
-    /// What could not be read at its last scan
+    /// List entries that could not be read in their last scan
     #[arg(long, group = "what")]
     faults: bool,
-    /// Recompute every sum from the entries and compare; exit code 1 on any difference
+    /// Recompute every total from the entries and compare; exit code 1 on any difference
     #[arg(long, group = "what")]
     recompute: bool,
 }
@@ -121,7 +121,7 @@ fn trees(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Outcome
     Ok(Outcome::Done)
 }
 
-/// How fresh a tree is that is or was watched, as people read it.
+/// Describes how fresh a tree is that is or was watched.
 fn shown_fresh(fresh: &Freshness) -> String {
     let heard = match fresh.last_event_ms {
         0 => "no event yet".to_owned(),

@@ -1,4 +1,4 @@
-//! `weft files watch`: keeps trees of the catalogue current as they change.
+//! `weft files watch`: keeps trees of the catalogue up to date as they change.
 
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -32,11 +32,11 @@ names at once, everything else by a scan soon after (docs/files.md).";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Directories: whole trees
+    /// Directories, watched as whole trees
     #[arg(value_name = "DIR", required = true)]
     dirs: Vec<PathBuf>,
-    /// Read the first bytes of files whose names do not tell their formats, or with --magic=all of all files; of those that are
-    /// as they were it is known
+    /// Read the first bytes of files whose names do not reveal their format, or with --magic=all of
+    /// all files; unchanged files are not read again
     #[arg(
         long,
         value_enum,
@@ -46,13 +46,15 @@ pub(super) struct Args {
         default_missing_value = "unnamed"
     )]
     magic: Option<LookInto>,
-    /// How long the first look at a directory may take: where a mount does not answer, its tree is away
+    /// Time limit for the first access to a directory; beyond it the tree counts as away
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
     answer_within: u32,
-    /// Directories that are watched at most; others are scanned from time to time [default: as many as the system allows]
+    /// Maximum number of watched directories; others are scanned periodically [default: as many as
+    /// the system allows]
     #[arg(long, value_name = "N", value_parser = positive)]
     max_watches: Option<usize>,
-    /// After this time a tree is scanned that may have changed unseen; after twice as long the next time, up to an hour
+    /// Delay before scanning a tree that may have missed changes; it doubles with each scan, up to
+    /// an hour
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     scan_after: u32,
 }
@@ -79,7 +81,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let watch = Watch::begin(&context.archive.join(CATALOGUE), &args.dirs, settings)?;
     let progress = Progress::default();
     let told = progress.clone();
-    // Not waited for: it ends with the process, where nobody asks for a stop.
+    // Never joined: the thread ends with the process if no stop is requested.
     std::thread::Builder::new()
         .name("stop".into())
         .spawn(move || {
@@ -92,7 +94,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         if printed.is_ok() {
             printed = print(&note, context).context("print what changed");
         }
-        // Nobody reads what it says any more.
+        // If printing fails, the reader has gone: stop.
         if printed.is_err() {
             progress.stop();
         }
@@ -122,7 +124,7 @@ fn print(note: &Note, context: &mut Context) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a watch has to say beside what it commits, as people read it.
+/// Formats a note of a watch, except notes of commits.
 pub(crate) fn said(note: &Note) -> Option<String> {
     Some(match note {
         Note::Committed { .. } => return None,
@@ -151,7 +153,7 @@ fn shown_path(path: &Path) -> String {
     shown(path.as_os_str().as_bytes())
 }
 
-/// Why a tree may have changed unseen, as people read it.
+/// Describes why a tree may have missed changes.
 pub(super) fn because(reason: StaleReason) -> &'static str {
     match reason {
         StaleReason::Restart => "it may have changed while no watch ran",

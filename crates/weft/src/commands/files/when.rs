@@ -1,6 +1,7 @@
-//! Times that people give: ages and days.
+//! Times on the command line: ages and days.
 
-/// Milliseconds of an age such as `90s`, `15m`, `36h`, `30d`, `2w`; a number alone counts days.
+/// Parses an age such as `90s`, `15m`, `36h`, `30d`, `2w` into milliseconds; a bare number counts
+/// days.
 pub(super) fn age_ms(text: &str) -> Result<i64, String> {
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
@@ -25,7 +26,7 @@ pub(super) fn age_ms(text: &str) -> Result<i64, String> {
         .ok_or_else(|| format!("{text:?} is too long ago"))
 }
 
-/// A moment: a day such as `2026-11-23`, a time such as `2026-11-23T10:00:00Z`, or an age.
+/// Parses a moment: a day such as `2026-11-23`, a time such as `2026-11-23T10:00:00Z`, or an age.
 pub(crate) fn moment_ms(text: &str) -> Result<i64, String> {
     if text.contains('-') {
         let expected = || {
@@ -37,7 +38,7 @@ pub(crate) fn moment_ms(text: &str) -> Result<i64, String> {
         let ms = format::date::ms_of_digits(&digits);
         let day = text.split(['T', ' ']).next().unwrap_or_default();
         let has_form = text.find('-') == Some(4) && matches!(day.len(), 7 | 10);
-        // Odd values count on there (a 30th of February), and then give other digits.
+        // Out-of-range values overflow (such as 30 February) and yield other digits.
         let is_time = has_form && format::date::digits(ms).starts_with(&digits);
         return is_time.then_some(ms).ok_or_else(expected);
     }
@@ -48,7 +49,7 @@ pub(crate) fn now_ms() -> i64 {
     i64::try_from(system::wall_ms()).unwrap_or(i64::MAX)
 }
 
-/// Milliseconds since 1970 as a time that people read.
+/// Formats milliseconds since 1970 as a time.
 pub(super) fn shown_ms(ms: i64) -> String {
     match u64::try_from(ms) {
         Ok(ms) => crate::units::instant(ms),
@@ -56,7 +57,7 @@ pub(super) fn shown_ms(ms: i64) -> String {
     }
 }
 
-/// How long ago something was, as people say it.
+/// Formats how long ago a time was.
 pub(super) fn ago(ms: i64) -> String {
     let age_ms = u64::try_from(now_ms() - ms).unwrap_or(0);
     match age_ms / 86_400_000 {

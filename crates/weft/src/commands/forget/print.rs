@@ -1,4 +1,4 @@
-//! What `weft forget` did, in words.
+//! Text output of `weft forget`.
 
 use std::io::Write;
 
@@ -9,10 +9,10 @@ use crate::style::clean;
 use crate::table::{Column, Table};
 use crate::units::{bytes, count, counted, time};
 
-/// Inputs that are named; of more their number is told.
+/// Number of inputs listed by name; of further ones only the count is printed.
 const INPUTS_LISTED: usize = 20;
 
-/// What left, or would leave.
+/// Prints the removed captures, or in a dry run those to be removed.
 pub(super) fn taken_down(body: &TakenDownBody, context: &mut Context) -> anyhow::Result<()> {
     if !body.forgotten.inputs.is_empty() {
         forgotten(&body.forgotten, context)?;
@@ -81,7 +81,7 @@ fn would_leave(body: &TakenDownBody, context: &mut Context) -> anyhow::Result<()
     Ok(())
 }
 
-/// Inputs that left the ledger.
+/// Prints the inputs removed from the ledger.
 pub(super) fn forgotten(body: &ForgottenBody, context: &mut Context) -> anyhow::Result<()> {
     let ForgottenBody {
         inputs,
@@ -105,7 +105,7 @@ pub(super) fn forgotten(body: &ForgottenBody, context: &mut Context) -> anyhow::
     Ok(())
 }
 
-/// A takedown that has ended.
+/// Prints a takedown that was undone.
 pub(super) fn undone(body: &UndoneBody, context: &mut Context) -> anyhow::Result<()> {
     writeln!(context.out, "takedown {} is undone", body.takedown.id)?;
     if body.inputs.is_empty() {
@@ -125,7 +125,7 @@ pub(super) fn undone(body: &UndoneBody, context: &mut Context) -> anyhow::Result
     Ok(())
 }
 
-/// What a purge came to.
+/// Prints the result of a purge.
 pub(super) fn purged(body: &PurgedBody, context: &mut Context) -> anyhow::Result<()> {
     let done = match body.notes.is_empty() {
         true => "no file holds what left",
@@ -143,7 +143,7 @@ pub(super) fn purged(body: &PurgedBody, context: &mut Context) -> anyhow::Result
     Ok(())
 }
 
-/// The register of takedowns.
+/// Prints the register of takedowns.
 pub(super) fn register(rows: &[TakedownRow], context: &mut Context) -> anyhow::Result<()> {
     if rows.is_empty() {
         writeln!(context.out, "nothing was ever taken down")?;

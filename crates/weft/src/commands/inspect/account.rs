@@ -1,4 +1,4 @@
-//! The sums of a file: records by kind, padding, quarantined bytes, and whether they add up to the file.
+//! Totals of a file: records by kind, padding and quarantined bytes, checked against its size.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,7 +10,7 @@ use super::row::{Row, Use};
 use crate::context::Context;
 use crate::units::{bytes, count, counted};
 
-/// A number of entries, and the bytes in them.
+/// A number of entries and their total size.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 struct Sum {
     number: u64,
@@ -29,7 +29,7 @@ impl Sum {
     }
 }
 
-/// The sums of one file, or of several.
+/// Totals of one or more files.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Account {
     /// Size of the file(s) in bytes.
@@ -39,14 +39,14 @@ pub(super) struct Account {
     quarantined: Sum,
     captures: u64,
     pages: u64,
-    /// Records that would be captures but cannot be used.
+    /// Records that should be captures but are unusable.
     unusable: u64,
-    /// The reasons of quarantined bytes and of records with defects.
+    /// Number of defects by reason, of quarantined bytes and of records.
     defects: BTreeMap<&'static str, u64>,
 }
 
 impl Account {
-    /// Makes empty sums of a file of `size` bytes.
+    /// Makes empty totals for a file of `size` bytes.
     pub(super) fn of_size(size: u64) -> Account {
         Account {
             size,
@@ -74,7 +74,7 @@ impl Account {
         }
     }
 
-    /// Adds the sums of another file.
+    /// Adds the totals of another file.
     pub(super) fn add(&mut self, other: &Account) {
         self.size += other.size;
         for (kind, sum) in &other.records {
@@ -90,7 +90,7 @@ impl Account {
         }
     }
 
-    /// Whether nothing is wrong, and every byte is accounted for.
+    /// Returns whether there are no defects and every byte is accounted for.
     pub(super) fn is_clean(&self) -> bool {
         self.defects.is_empty() && self.unaccounted() == 0
     }
@@ -105,13 +105,13 @@ impl Account {
         self.records_sum().bytes + self.padding.bytes + self.quarantined.bytes
     }
 
-    /// Number of bytes in no entry (or in two): always 0 unless Weft has a bug.
+    /// Returns the number of bytes that are in no entry or in two; anything but 0 is a bug in Weft.
     fn unaccounted(&self) -> u64 {
-        // Either way round: a byte in two entries is as wrong as one in none.
+        // The absolute difference: a byte in two entries is as wrong as one in none.
         self.size.abs_diff(self.total_bytes())
     }
 
-    /// The sums as text.
+    /// Prints the totals as text.
     pub(super) fn print(&self, context: &mut Context) -> anyhow::Result<()> {
         let out = &mut context.out;
         let records = self.records_sum();
@@ -175,7 +175,7 @@ impl Account {
         Ok(())
     }
 
-    /// The sums as one JSON object, of type `sums`.
+    /// Returns the totals as a JSON object of type `sums`.
     pub(super) fn to_json<'a>(&'a self, input: &'a str) -> impl Serialize + use<'a> {
         Sums {
             input,
@@ -194,7 +194,7 @@ impl Account {
     }
 }
 
-/// An account as JSON.
+/// The JSON form of [`Account`].
 #[derive(Serialize)]
 struct Sums<'a> {
     input: &'a str,

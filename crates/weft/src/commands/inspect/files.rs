@@ -1,5 +1,5 @@
-//! Finds the files to inspect: those that are named, and all below named folders, in the order of their
-//! names. Addresses are treated alike. Locations are text, as in the archive.
+//! Finds the files to inspect: named files, and all files below named folders in order of name.
+//! Addresses are expanded alike. Locations are text, as in the archive.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use inputs::{Sources, is_address, path_of, path_text};
 
 use crate::ask::path_typed;
 
-/// Returns the paths and addresses of the files of `inputs`.
+/// Returns the paths and addresses of all files of `inputs`.
 pub(in crate::commands) fn expand(inputs: &[OsString], sources: &Sources) -> anyhow::Result<Vec<String>> {
     let mut locations = Vec::new();
     for input in inputs {
@@ -42,11 +42,11 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     }
     paths.sort();
     for path in paths {
-        // A link to a folder may lead in a circle, so it is not followed; links to files are.
+        // Links to folders are not followed, since they may form cycles; links to files are.
         if path.is_dir() && !path.is_symlink() {
             walk(&path, files)?;
         } else if !path.is_dir() {
-            // Anything else, or a link to nothing, is reported when it is opened.
+            // Special files and dangling links are reported when they are opened.
             files.push(path);
         }
     }

@@ -1,4 +1,4 @@
-//! Prints one line for each entry of a file.
+//! Prints one line per entry of a file.
 
 use std::io::{self, Write};
 
@@ -9,35 +9,35 @@ use warc::{Defect, Entry, Format, Record, Span};
 use crate::stdout::Out;
 use crate::style::{clean, columns, cut};
 
-/// The row of an entry.
+/// The output row of an entry.
 pub(super) struct Row {
     pub(super) span: Span,
-    /// Kind of record, `padding`, `quarantine`.
+    /// Kind of record, or `padding` or `quarantine`.
     pub(super) kind: &'static str,
-    /// `WARC/1.0`, `ARC/1`; empty where there is no record.
+    /// `WARC/1.0`, `ARC/1`; empty if the entry is not a record.
     format: String,
-    /// Target URL as written; empty if there is none.
+    /// Target URL as written; empty if the record has none.
     target: String,
     pub(super) outcome: Use,
-    /// What was wrong.
+    /// Defects of the entry.
     pub(super) defects: Vec<Defect>,
 }
 
-/// What a load would do with an entry.
+/// How a load would use an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Use {
-    /// A capture: status, type.
+    /// A capture, with its status and media type.
     Capture { status: u16, mime: String, page: bool },
-    /// A record that is counted and nothing more.
+    /// A record that is only counted.
     Counted,
-    /// Not a usable record: it would go to quarantine.
+    /// An unusable record, which would go to quarantine.
     Lost(&'static str),
     /// Padding.
     Nothing,
 }
 
 impl Row {
-    /// The row of an entry.
+    /// Returns the row of an entry.
     pub(super) fn of(entry: &Entry) -> Option<Row> {
         match entry {
             Entry::Record(record) => Some(of_record(record)),
@@ -52,7 +52,7 @@ impl Row {
         }
     }
 
-    /// One line of text, and one more for each defect.
+    /// Prints one line, plus one for each defect.
     pub(super) fn print(&self, out: &mut Out) -> io::Result<()> {
         let target_columns = out.width.map_or(TARGET_COLUMNS, |width| {
             width.saturating_sub(FIXED_COLUMNS).max(24)
@@ -98,7 +98,7 @@ impl Row {
         }
     }
 
-    /// One JSON object.
+    /// Returns the row as a JSON object.
     pub(super) fn to_json<'a>(&'a self, input: &'a str) -> impl Serialize + use<'a> {
         let (outcome, status, mime, reason) = match &self.outcome {
             Use::Capture { status, mime, page } => {
@@ -131,7 +131,7 @@ impl Row {
     }
 }
 
-/// A row as JSON.
+/// The JSON form of [`Row`].
 #[derive(Serialize)]
 struct Line<'a> {
     input: &'a str,
@@ -158,14 +158,14 @@ struct DefectLine<'a> {
     detail: &'a str,
 }
 
-/// Columns for the target if the output is no terminal. Longer targets are not cut; they only break the
-/// alignment.
+/// Columns for the target if the output is not a terminal. Longer targets are not truncated; they
+/// only break the alignment.
 const TARGET_COLUMNS: usize = 56;
 
-/// Columns of a line beside the target.
+/// Total width of the other columns.
 const FIXED_COLUMNS: usize = 12 + 1 + 10 + 2 + 12 + 1 + 2 + 24;
 
-/// The heads of the columns.
+/// Prints the column headings.
 pub(super) fn heads(out: &mut Out) -> io::Result<()> {
     let target_columns = out.width.map_or(TARGET_COLUMNS, |width| {
         width.saturating_sub(FIXED_COLUMNS).max(24)

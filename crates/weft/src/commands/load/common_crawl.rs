@@ -1,9 +1,11 @@
-//! `weft load cc:CC-MAIN-2026-43 --match URL`: the wanted captures of a crawl of Common Crawl are fetched into files of their own, and
-//! these are loaded.
+//! `weft load cc:CC-MAIN-2026-43 --match URL`: fetches the selected captures of a Common Crawl
+//! crawl into local files, and loads these.
 //!
 //! Invariants:
-//! - a file of fetched records has its name only once it is whole, and is not fetched again while it is there;
-//! - a file holds what one block of the crawl's index, or one WAT or WET file, has of the selection that its folder is named after.
+//! - A file of fetched records gets its name only when it is complete. An existing file is not
+//!   fetched again.
+//! - A file holds the selected records of one block of the crawl's index, or of one WAT or WET
+//!   file. Its folder is named after the selection.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -26,22 +28,24 @@ use crate::stop::Stop;
 use crate::style::clean;
 use crate::units::{bytes, count, counted};
 
-/// What inputs of Common Crawl begin with.
+/// Prefix of Common Crawl inputs.
 const SCHEME: &str = "cc:";
 
-/// Files read at the same time. Common Crawl asks its users to be few: more are answered with 503.
+/// Files read in parallel. Common Crawl asks clients to use few connections and answers 503 beyond
+/// that.
 const CONNECTIONS: usize = 4;
 
-/// Between two lines about a file that is read whole, in records.
+/// Number of records between progress lines for a file that is read whole.
 const TOLD_EVERY_RECORDS: u64 = 10_000;
 
 /// Flags for inputs of Common Crawl.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Of cc: crawls: captures of URLs that begin so; *.example.com means a domain
+    /// For cc: crawls: captures of URLs that begin with this; *.example.com selects a domain
     #[arg(long = "match", value_name = "URL", help_heading = "Common Crawl")]
     wanted: Option<String>,
-    /// What of them to load: captures, their metadata and links, or their text. For the latter two, whole files are read
+    /// What to load of them: captures, their metadata and links, or their text. The latter two read
+    /// whole files
     #[arg(
         long,
         value_enum,
@@ -50,10 +54,10 @@ pub(super) struct Args {
         help_heading = "Common Crawl"
     )]
     kind: Form,
-    /// At most so many captures of each crawl
+    /// Maximum number of captures per crawl
     #[arg(long, value_name = "N", help_heading = "Common Crawl", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
-    /// Where fetched records are kept; the archive reads them from there
+    /// Folder for fetched records; the archive reads them from there
     #[arg(
         long,
         value_name = "DIR",
@@ -61,7 +65,7 @@ pub(super) struct Args {
         help_heading = "Common Crawl"
     )]
     crawl_dir: PathBuf,
-    /// The server that has the crawls
+    /// Server that hosts the crawls
     #[arg(
         long,
         value_name = "URL",
@@ -89,7 +93,7 @@ impl From<Form> for Kind {
     }
 }
 
-/// The inputs with crawls of Common Crawl replaced by files of records that were fetched.
+/// Replaces Common Crawl inputs by local files of fetched records.
 pub(super) fn fetched(inputs: &[OsString], args: &Args, context: &Context) -> anyhow::Result<Vec<OsString>> {
     let crawl_of = |input: &OsString| Some(input.to_str()?.strip_prefix(SCHEME)?.to_owned());
     let crawls: Vec<String> = inputs.iter().filter_map(crawl_of).collect();
@@ -135,12 +139,12 @@ pub(super) fn fetched(inputs: &[OsString], args: &Args, context: &Context) -> an
     Ok(files)
 }
 
-/// Which captures are wanted.
+/// The captures to fetch.
 struct Selection {
-    /// As it was typed.
+    /// The selection as typed.
     text: String,
     ranges: Vec<KeyRange>,
-    /// Name of the folder for what is fetched.
+    /// Name of the folder for fetched files.
     folder: String,
 }
 
@@ -156,7 +160,7 @@ impl Selection {
         };
         let ranges = urlkey::url_ranges(&url, match_type)
             .map_err(|error| WrongUse(format!("--match {text:?}: {error}")))?;
-        // Readable, and another one for each selection.
+        // A readable name, unique for each selection.
         let plain: String = ranges
             .first()
             .map_or("", |range| range.start.as_str())
@@ -177,7 +181,7 @@ impl Selection {
     }
 }
 
-/// One crawl, being fetched.
+/// The state of fetching one crawl.
 struct Fetching<'a> {
     crawl: &'a Crawl,
     selection: &'a Selection,
@@ -188,7 +192,7 @@ struct Fetching<'a> {
 }
 
 impl Fetching<'_> {
-    /// Fetches what is not there yet; the files that have it all.
+    /// Fetches the missing files. Returns the paths of all files of the selection.
     fn run(&self, limit: u64) -> anyhow::Result<Vec<PathBuf>> {
         let remote = self.context.remote_inputs.remote();
         let open = |address: &str| remote.open(address, None);
@@ -280,7 +284,7 @@ impl Fetching<'_> {
         })
     }
 
-    /// Reads the WAT or WET files that have the captures of these lines.
+    /// Reads the WAT or WET files that contain the captures of these index lines.
     fn filter_all(
         &self,
         lines: &[Line],
@@ -297,7 +301,7 @@ impl Fetching<'_> {
         for path in paths {
             self.go_on()?;
             let address = self.crawl.file(&path);
-            // The last part of a path of the index: it has no slash, and is no `..`.
+            // The last segment of a path in the index: it contains no slash and is not `..`.
             let file = self.dir.join(path.rsplit('/').next().unwrap_or_default());
             if !file.exists() {
                 let input = open(&address).with_context(|| format!("read {address}"))?;
@@ -321,7 +325,7 @@ impl Fetching<'_> {
         Ok(files)
     }
 
-    /// Makes a file of records, which has its name once it is whole and synced.
+    /// Writes a file of records. It gets its name once it is complete and synced.
     fn make(
         &self,
         file: &Path,
@@ -340,7 +344,7 @@ impl Fetching<'_> {
         };
         let ended = made();
         if ended.is_err() {
-            // What is left of it is replaced by the next one anyway.
+            // A leftover is overwritten by the next attempt anyway.
             let _ = fs::remove_file(&begun);
         }
         match ended {
@@ -349,7 +353,8 @@ impl Fetching<'_> {
         }
     }
 
-    /// Begins a file with a record that says where the others come from (ISO 28500, section 6.2).
+    /// Creates a file that begins with a record about the source of the others (ISO 28500, section
+    /// 6.2).
     fn begin(&self, path: &Path) -> std::io::Result<BufWriter<File>> {
         let (crawl, index) = (self.crawl.name(), self.crawl.cluster());
         let description = format!(

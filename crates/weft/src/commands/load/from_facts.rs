@@ -1,4 +1,5 @@
-//! `weft load --from-facts`: weaves an archive from tables of facts that a cluster wrote. `weft-sql export` reads them.
+//! `weft load --from-facts`: builds an archive from tables of facts that a cluster wrote. `weft-sql
+//! export` reads the tables.
 
 use std::io::{BufRead as _, BufReader, IsTerminal as _, Write as _};
 use std::path::Path;
@@ -36,7 +37,7 @@ pub(super) fn run(
         inputs_failed,
     }) = export.lines.next().transpose().map_err(|error| anyhow!(error))?
     else {
-        // It has said on standard error why.
+        // The program has printed the reason on standard error.
         export.end()?;
         bail!("{} has no tables of facts for an archive", tables.display());
     };
@@ -53,7 +54,7 @@ pub(super) fn run(
     }
     let mut settings = settings;
     settings.links = Some(links);
-    // Tables of facts have pages alone.
+    // Tables of facts contain only pages.
     settings.documents = Some(DocumentScope::None);
     settings.own = true;
     let archive = ask::open_with(context, settings)?;
@@ -65,7 +66,7 @@ pub(super) fn run(
     });
     progress.bar.finish_and_clear();
     if let Err(error) = outcome {
-        // What it has said itself, such as a table that cannot be read, comes first.
+        // An error reported by the program itself, such as an unreadable table, takes precedence.
         export.end()?;
         return Err(error.into());
     }
@@ -125,7 +126,7 @@ fn print(
     Ok(())
 }
 
-/// The program that reads the tables.
+/// The child process that reads the tables.
 struct Export {
     child: Child,
     lines: Lines,
@@ -157,9 +158,9 @@ impl Export {
         Ok(Export { child, lines })
     }
 
-    /// Waits for its end.
+    /// Waits for the program to end.
     fn end(mut self) -> anyhow::Result<()> {
-        // If it is still writing, it stops: nobody reads any more.
+        // Closing the pipe stops the program if it is still writing.
         drop(self.lines);
         let status = self.child.wait().context("wait for weft-sql")?;
         match status.success() {
@@ -169,7 +170,7 @@ impl Export {
     }
 
     fn kill(mut self) {
-        // It may have ended.
+        // Fails if it has already exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -195,7 +196,7 @@ impl Iterator for Lines {
     }
 }
 
-/// A bar on a terminal, elsewhere a line every ten seconds.
+/// Progress as a bar on a terminal, otherwise as a line every ten seconds.
 struct Progress {
     bar: ProgressBar,
     last: Instant,

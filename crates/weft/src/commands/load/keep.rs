@@ -1,10 +1,11 @@
-//! `weft load --keep`: local inputs go into the store first, and are loaded from there.
+//! `weft load --keep`: puts local inputs into the store and loads them from there.
 //!
 //! Invariants:
-//!  - nothing is written before every input was looked at;
-//!  - an input is loaded from the store only after it was read back from there with the SHA-256 of the file;
-//!  - an object of other content is never replaced;
-//!  - a retention asked for holds before the input is loaded, also where the object was there already.
+//! - Nothing is written before every input was checked.
+//! - An input is loaded from the store only after reading it back with the SHA-256 of the file.
+//! - An object with other content is never replaced.
+//! - A requested retention is in force before the input is loaded, even if the object already
+//!   existed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -32,20 +33,20 @@ use crate::exit::{NotFound, WrongUse, complain};
 use crate::style::clean;
 use crate::units::{bytes, counted};
 
-/// One input kept, as `--json` has it.
+/// A kept input as printed by `--json`.
 #[derive(Serialize)]
 struct Kept<'a> {
     kept: &'a str,
     input: &'a str,
     size: u64,
     sha256: String,
-    /// Whether it was written now.
+    /// Whether this command wrote it.
     written: bool,
     protection: Shown,
 }
 
-/// Puts the files of a request into the store. Returns the inputs to load instead, and how many could not be
-/// stored; those are reported, and not among them.
+/// Puts the files of a request into the store. Returns the inputs to load instead, and the number
+/// of inputs that could not be stored. The latter are reported and left out.
 pub(super) fn keep(
     request: &LoadRequest,
     bucket: &str,
@@ -57,7 +58,7 @@ pub(super) fn keep(
     let sources = context.remote_inputs.sources();
     let found = found_inputs(&request.inputs, &request.allow_elsewhere, &sources);
     look_at_all(&found, bucket, context)?;
-    // Looking may have opened the volumes of the store, which only one user at a time can have open.
+    // The check may have opened the store's volumes, which only one process can have open.
     context.remote_inputs.close();
     let protect = retention.map(Protect::extend).unwrap_or_default();
     with_store(place, Begin::Allowed, async |session| {
@@ -67,7 +68,7 @@ pub(super) fn keep(
         let (mut kept, mut failed) = (Vec::new(), 0);
         for input in found {
             let location = input.location;
-            // Inputs at an address stay there.
+            // Remote inputs are not copied.
             if is_address(&location) {
                 kept.push(LoadInput {
                     name: input.name,
@@ -100,8 +101,8 @@ pub(super) fn keep(
     })
 }
 
-/// Checks all inputs before anything is written. If one cannot be read, or would take the name of another,
-/// that is reported now, and the store does not change.
+/// Checks all inputs before anything is written. An unreadable input or a duplicate name is
+/// reported now, and the store stays unchanged.
 fn look_at_all(found: &[FoundInput], bucket: &str, context: &Context) -> anyhow::Result<()> {
     let mut named: BTreeMap<String, &str> = BTreeMap::new();
     let mut wrong = 0;
@@ -148,7 +149,7 @@ fn problem_of<'a>(
     }
 }
 
-/// Puts a file into the store if it is not there, protects it, reads it back, and reports it.
+/// Puts a file into the store if it is missing, protects it, reads it back, and reports it.
 async fn keep_file(
     session: &Session,
     name: &str,
@@ -170,7 +171,7 @@ async fn keep_file(
                 true => meta,
                 false => store.protect(&key, protect).await?,
             };
-            // It may have been replaced since.
+            // The object may have been replaced since.
             check_same(&key, &protected, &sha256, name)?;
             (protected, false)
         }
@@ -195,8 +196,8 @@ async fn keep_file(
     Ok(address)
 }
 
-/// Returns a name without the parts that only have a meaning on this machine: `../crawls/a.warc.gz` is
-/// `crawls/a.warc.gz`.
+/// Returns a name without the parts that are only meaningful on this machine: `../crawls/a.warc.gz`
+/// becomes `crawls/a.warc.gz`.
 fn object_name(name: &str) -> String {
     let parts = Path::new(name).components().filter_map(|part| match part {
         Component::Normal(part) => Some(part.to_string_lossy()),
@@ -229,7 +230,8 @@ fn short(sha256: &[u8]) -> String {
     text
 }
 
-/// Writes the file. If it changed since its digest was computed, the store refuses all of it.
+/// Writes the file. If it has changed since its digest was computed, the store rejects the whole
+/// object.
 async fn write(
     session: &Session,
     key: &Key,
@@ -248,7 +250,7 @@ async fn write(
     result.with_context(|| format!("keep {name}"))
 }
 
-/// Reads the object like any other user, and compares.
+/// Reads the object as any client would, and compares its digest.
 async fn read_back(store: &Store, key: &Key, sha256: &[u8; 32]) -> anyhow::Result<()> {
     let describe = || format!("read store://{key} back");
     let mut body = store.get(key, None).await.with_context(describe)?.body;

@@ -1,8 +1,8 @@
-//! Shows a running load: on a terminal as a bar of two lines, with `--json` as JSON lines, elsewhere as a
+//! Shows a running load: a bar of two lines on a terminal, JSON lines with `--json`, otherwise a
 //! line every ten seconds on standard error.
 //!
-//! Each shows what the load is doing, how fast, and how long it will take. A part for which there is no room
-//! is left out; nothing is cut.
+//! Each shows the current stage, its rate and the remaining time. Parts that do not fit are left
+//! out; nothing is truncated.
 
 use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
@@ -16,7 +16,7 @@ use crate::stderr::progress_line;
 use crate::style::{clean, columns};
 use crate::units::{bytes, count, duration_ms};
 
-/// Time between two JSON lines: enough of them for rates over a tenth of a short load.
+/// Time between two JSON lines, short enough to give rates over a tenth of a short load.
 const JSON_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Time between two plain lines.
@@ -28,11 +28,11 @@ const COLUMNS_DEFAULT: usize = 80;
 /// Columns of the bar's first line before the message: time, bar, spaces.
 const BAR_COLUMNS: usize = 8 + 1 + 22 + 1;
 
-/// Shows a running load.
+/// The progress display of a running load.
 pub(super) struct Progress {
     kind: Kind,
     last: Instant,
-    /// Inputs that were already reported as waited for.
+    /// Inputs already reported as being waited for.
     waited_for: HashSet<String>,
 }
 
@@ -43,7 +43,7 @@ enum Kind {
 }
 
 impl Progress {
-    /// Chooses the form for the output.
+    /// Chooses the form that suits the output.
     pub(super) fn new(context: &Context) -> Progress {
         let kind = if context.json {
             Kind::Json
@@ -59,7 +59,7 @@ impl Progress {
         }
     }
 
-    /// Shows the job as it is now.
+    /// Shows the current state of the job.
     pub(super) fn show(&mut self, epoch: u64, job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
         for input in &job.waiting_for {
             if self.waited_for.insert(input.clone()) {
@@ -97,7 +97,7 @@ impl Progress {
         Ok(())
     }
 
-    /// Prints a message beside the progress.
+    /// Prints a message without disturbing the bar.
     pub(super) fn say(&self, text: &str) {
         match &self.kind {
             Kind::Bar(bar) => bar.suspend(|| progress_line(text)),
@@ -113,7 +113,7 @@ impl Progress {
     }
 }
 
-/// Whether `interval` has passed since `last`, which then becomes now.
+/// Returns whether `interval` has passed since `last`; if so, sets `last` to now.
 fn due(last: &mut Instant, interval: Duration) -> bool {
     let due = system::since(*last) >= interval;
     if due {
@@ -136,7 +136,7 @@ fn terminal_columns() -> usize {
     size.map_or(COLUMNS_DEFAULT, |(width, _)| usize::from(width.0))
 }
 
-/// Returns what of the current stage is done, and of how much.
+/// Returns the completed amount of the current stage and its total.
 fn done(job: &JobBody) -> (u64, u64) {
     match job.stage {
         JobStage::Digesting => (job.bytes_digested, job.bytes),
@@ -145,8 +145,7 @@ fn done(job: &JobBody) -> (u64, u64) {
     }
 }
 
-/// Returns the current stage, how far it is, how fast, and how long it will take; the most important part
-/// first.
+/// Returns the current stage, its progress, rate and remaining time, most important first.
 fn stage_parts(job: &JobBody) -> Vec<String> {
     let word = match job.stage {
         JobStage::Queued => return vec!["waiting for the load before it".into()],
@@ -170,7 +169,7 @@ fn stage_parts(job: &JobBody) -> Vec<String> {
     parts
 }
 
-/// Returns the results so far; the most important first.
+/// Returns the results so far, most important first.
 fn sum_parts(job: &JobBody) -> Vec<String> {
     let mut parts = vec![
         format!(
@@ -191,7 +190,7 @@ fn sum_parts(job: &JobBody) -> Vec<String> {
     parts
 }
 
-/// Returns as many parts as there is room for, none of them cut.
+/// Joins as many parts as fit, without truncating any.
 fn fit(parts: &[String], width: usize) -> String {
     let mut line = String::new();
     for part in parts {

@@ -1,8 +1,8 @@
-//! `weft load --retry`: tries again what failed.
+//! `weft load --retry`: retries failed inputs.
 //!
-//! An input without captures is forgotten first, so that it is read from its beginning and its old losses are
-//! gone. One with captures continues where it failed: if it were read from the beginning and failed again,
-//! its captures would be lost.
+//! An input without captures is first removed from the ledger, so that it is read from its
+//! beginning and its old losses disappear. An input with captures continues where it failed: if it
+//! restarted and failed again, its captures would be lost.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use inputs::LoadInput;
 
 use crate::commands::status::ledger_rows;
 
-/// Returns the loads that try again what failed and what was missing: one for each collection, otherwise like
+/// Returns the loads that retry failed and missing inputs: one per collection, otherwise like
 /// `template`.
 pub(super) fn requests(archive: &Archive, template: &LoadRequest) -> anyhow::Result<Vec<LoadRequest>> {
     let mut rows = ledger_rows(archive, Some(LedgerState::Failed))?;

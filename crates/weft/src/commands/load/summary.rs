@@ -1,4 +1,4 @@
-//! Prints the result of a load: sums, rates, and the reasons for everything that was lost.
+//! Prints the result of a load: totals, rates, and the reasons for all losses.
 
 use std::io::Write;
 
@@ -11,14 +11,14 @@ use crate::stage_table::print_stages;
 use crate::style::{clean, clean_lines, shell_word};
 use crate::units::{bytes, count, counted, duration_ms, per_second};
 
-/// Number of inputs with losses that are listed, and of reasons for each; `weft status` has all.
+/// Number of inputs with losses that are listed, and of reasons per input; `weft status` has all.
 const INPUTS_LISTED: usize = 10;
 const REASONS_LISTED: usize = 5;
 
-/// Number of ignored files that are named without `-v`.
+/// Number of skipped files that are listed without `-v`.
 const SKIPPED_LISTED: u64 = 3;
 
-/// Prints the sums of a job that has ended, and its losses.
+/// Prints the totals and losses of a finished job.
 pub(super) fn print(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
     writeln!(context.out, "{}", inputs(job))?;
     if job.records > 0 || job.bytes_done > 0 && job.inputs_known < job.inputs {
@@ -63,7 +63,7 @@ fn inputs(job: &JobBody) -> String {
     }
 }
 
-/// Prints how many files are no archives, and with `-v` which. A few are always named.
+/// Prints the number of files that are not archives. Lists them with `-v`, or if they are few.
 fn passed_over(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
     if job.files_skipped == 0 {
         return Ok(());
@@ -111,7 +111,7 @@ fn sums(job: &JobBody) -> String {
     )
 }
 
-/// `, 12 documents (2 without text: document-time 2)`
+/// Formats documents as `, 12 documents (2 without text: document-time 2)`.
 fn documents(job: &JobBody) -> String {
     if job.documents == 0 {
         return String::new();
@@ -144,7 +144,7 @@ fn rates(job: &JobBody) -> String {
     )
 }
 
-/// Prints the inputs that seem to be still being written, and up to where they were complete.
+/// Prints the inputs that seem to be still being written, and how far they were complete.
 fn incomplete(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
     let still = counted(job.inputs_loading, "input is", "inputs are");
     writeln!(
@@ -170,7 +170,7 @@ fn incomplete(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
 }
 
 fn losses(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
-    // An input that is only not at its end has lost nothing.
+    // An input that is merely incomplete has lost nothing.
     let lost = |row: &&LedgerRow| {
         let failed = matches!(row.state, InputState::Failed { .. }) || !row.missing.is_empty();
         failed || row.quarantined > 0 || !row.cut.is_empty()
@@ -209,7 +209,8 @@ fn losses(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Re
     Ok(())
 }
 
-/// Prints what is wrong with records, and with what packages say of them, that were used all the same.
+/// Prints defects of records, and mismatches with package declarations, that did not prevent their
+/// use.
 fn defects(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
     if job.defects_total == 0 {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Parts of a record, as people ask for them.
+//! Selectable parts of a record.
 
 use std::io::{self, Read as _, Write};
 
@@ -6,17 +6,17 @@ use anyhow::bail;
 use extract::PayloadReader;
 use warc::{Format, OpenRecord};
 
-/// Flags that say which part; the whole record without one.
+/// Flags that select a part; without any, the whole record.
 #[derive(Debug, clap::Args)]
 #[group(multiple = false)]
 pub(in crate::commands) struct Part {
-    /// Only the headers: of the record, and of HTTP
+    /// Print only the headers of the record and of HTTP
     #[arg(long)]
     pub(in crate::commands) headers: bool,
-    /// Only the payload, without transfer and content encodings
+    /// Print only the payload, without transfer and content encodings
     #[arg(long)]
     pub(in crate::commands) payload: bool,
-    /// The bytes as they stand in the input (compressed, if it is)
+    /// Print the bytes as stored in the input (compressed, if it is)
     #[arg(long)]
     pub(in crate::commands) stored: bool,
 }
@@ -26,7 +26,7 @@ pub(in crate::commands) fn write_payload(record: OpenRecord, out: &mut impl Writ
     write_decoded(PayloadReader::open(record, u64::MAX)?, out)
 }
 
-/// Writes what a payload decodes to.
+/// Writes the decoded payload.
 pub(in crate::commands) fn write_decoded(
     mut payload: PayloadReader,
     out: &mut impl Write,
@@ -51,7 +51,7 @@ pub(in crate::commands) fn write_record_head(record: &OpenRecord, out: &mut impl
     out.write_all(b"\r\n")
 }
 
-/// Writes the header fields of the record, an empty line, and those of HTTP if it is HTTP.
+/// Writes the header fields of the record, an empty line, and the HTTP header if there is one.
 pub(in crate::commands) fn write_headers(record: OpenRecord, out: &mut impl Write) -> io::Result<()> {
     write_record_head(&record, out)?;
     if record.is_http() {

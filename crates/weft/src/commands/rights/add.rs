@@ -1,4 +1,4 @@
-//! `weft rights add`: one more rule.
+//! `weft rights add`: adds a rule.
 
 use ::rights::{Access, Condition, Rule};
 
@@ -25,49 +25,49 @@ rule is for everybody; the group 'public' are those in no group that any rule na
 pub(super) struct Args {
     #[command(flatten)]
     access: AccessArgs,
-    /// One URL, or its key
+    /// One URL, or its URL key
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// What URL keys begin with (com,example)/private), or a URL that they begin with
+    /// Prefix of URL keys (com,example)/private), or of URLs
     #[arg(long, value_name = "KEY|URL")]
     prefix: Option<String>,
-    /// What is left out of --prefix again; repeat it for more
+    /// Exception within --prefix; repeat for more
     #[arg(long, value_name = "KEY|URL", requires = "prefix")]
     but_not: Vec<String>,
-    /// A host alone, at every port, with and without www in front
+    /// A single host, on every port, with and without www
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
-    /// A host, and all below it
+    /// A host and all hosts below it
     #[arg(long, value_name = "HOST")]
     domain: Option<String>,
-    /// Label of inputs
+    /// Collection of inputs
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
-    /// Media type, or all of a kind (image/*)
+    /// Media type, or all subtypes of a type (image/*)
     #[arg(long, value_name = "TYPE")]
     mime: Option<String>,
-    /// Digest of the payload, as in CDX
+    /// Payload digest, as in CDX
     #[arg(long, value_name = "DIGEST")]
     digest: Option<String>,
-    /// Captured at this date or later
+    /// Captured on or after this date
     #[arg(long, value_name = "DATE")]
     from: Option<String>,
-    /// Captured at this date or earlier
+    /// Captured on or before this date
     #[arg(long, value_name = "DATE")]
     to: Option<String>,
-    /// Captured less than so many days ago (365d)
+    /// Captured less than this many days ago (365d)
     #[arg(long, value_name = "DAYS", value_parser = days)]
     younger_than: Option<u32>,
-    /// The rule is in force before this date alone
+    /// The rule is in force only before this date
     #[arg(long, value_name = "DATE")]
     until: Option<String>,
-    /// A group that it is for; repeat it for more [default: everybody]
+    /// Group that the rule applies to; repeat for more [default: everybody]
     #[arg(long = "group", value_name = "GROUP")]
     groups: Vec<String>,
-    /// A group that it is not for; repeat it for more
+    /// Group exempt from the rule; repeat for more
     #[arg(long, value_name = "GROUP")]
     except: Vec<String>,
-    /// Why, for people
+    /// Reason, for human readers
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     note: String,
 }
@@ -75,10 +75,10 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct AccessArgs {
-    /// Show what it matches, in an archive that is closed
+    /// Show matching captures, in an archive that is closed by default
     #[arg(long)]
     allow: bool,
-    /// Hide what it matches
+    /// Hide matching captures
     #[arg(long)]
     deny: bool,
 }
@@ -141,7 +141,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     print_rule("added", number, &rule, context)
 }
 
-/// The key of a URL, or what keys of URLs begin with that begin with it; a key as it is.
+/// Returns the URL key of a URL, or the common key prefix of URLs that begin with it. A key is
+/// returned unchanged.
 fn key(typed: &str, match_type: urlkey::MatchType) -> Result<String, WrongUse> {
     if !typed.contains("://") {
         return Ok(typed.to_owned());

@@ -1,4 +1,4 @@
-//! `weft rights import`: the rules of a pywb.
+//! `weft rights import`: imports the access rules of pywb.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -25,9 +25,9 @@ pywb's default_access says.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// The file (.aclj)
+    /// File to import (.aclj)
     file: PathBuf,
-    /// Change nothing, show the rules
+    /// Show the rules without changing anything
     #[arg(long)]
     dry_run: bool,
 }

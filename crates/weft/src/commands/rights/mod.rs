@@ -1,4 +1,4 @@
-//! `weft rights`: who may see what, by rules in the archive's `rights.toml`.
+//! `weft rights`: manages access rules in the archive's `rights.toml`.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -41,19 +41,19 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// The rules, numbered, with what each matches now
+    /// List the rules, numbered, with what each matches now
     Ls(LsArgs),
     /// Add a rule
     Add(Box<add::Args>),
-    /// Take a rule away
+    /// Remove a rule
     Rm(RmArgs),
-    /// Who sees a URL, and which rule says so
+    /// Show who sees a URL, and by which rule
     Test(test::Args),
-    /// What holds for captures that no rule matches
+    /// Set the access for captures that no rule matches
     Default(DefaultArgs),
-    /// Take over the rules of a pywb (.aclj)
+    /// Import the access rules of pywb (.aclj)
     Import(import::Args),
-    /// Make a token that programs come with to weft serve, or withdraw one
+    /// Create a token that authenticates programs to weft serve, or revoke one
     Token(TokenArgs),
 }
 
@@ -64,7 +64,7 @@ struct LsArgs {}
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  weft rights ls\n  weft rights rm 3")]
 struct RmArgs {
-    /// Number of the rule, as weft rights ls shows it now
+    /// Number of the rule, as weft rights ls currently shows it
     number: usize,
 }
 
@@ -76,7 +76,7 @@ struct DefaultArgs {
     /// allow: public; deny: closed
     #[arg(value_parser = ["allow", "deny"])]
     access: String,
-    /// Keep every sign of hidden captures from scores and their order too, or not
+    /// Whether hidden captures must not influence even scores and their order
     #[arg(long, value_name = "YES|NO", value_parser = ["yes", "no"])]
     strict: Option<String>,
 }
@@ -89,28 +89,28 @@ struct DefaultArgs {
                         curl -H 'Authorization: Bearer TOKEN' http://127.0.0.1:8080/api/v1/search?q=river"
 )]
 struct TokenArgs {
-    /// A name for it, for people
+    /// Name of the token, for people
     name: String,
-    /// A group of who comes with it; repeat it for more
+    /// Group of the token's bearer; repeat for more
     #[arg(long = "group", value_name = "GROUP", required_unless_present_any = ["withdraw", "admin"])]
     groups: Vec<String>,
-    /// Who comes with it administers the archive: loads, files, store, rules, takedowns, metrics. Pages show what rules say of the group
-    /// admin, and of the groups given
+    /// Let the bearer administer the archive: loads, files, store, rules, takedowns, metrics. Pages
+    /// apply the rules of the group admin and of the groups given
     #[arg(long)]
     admin: bool,
-    /// The file of tokens, which weft serve --tokens reads
+    /// File of tokens, read by weft serve --tokens
     #[arg(long, value_name = "FILE")]
     tokens: PathBuf,
-    /// It opens nothing from this date on
+    /// The token expires on this date
     #[arg(long, value_name = "DATE")]
     until: Option<String>,
-    /// Take it away; it opens nothing from now on
+    /// Revoke the token now
     #[arg(long, conflicts_with_all = ["groups", "until", "admin"])]
     withdraw: bool,
 }
 
 impl Args {
-    /// Whether it asks the archive, and so may do it for somebody else than its owner.
+    /// Returns whether the command queries the archive, so that `--as` can apply to it.
     pub(crate) fn asks_as(&self) -> bool {
         matches!(self.command, Command::Test(_))
     }
@@ -129,7 +129,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     }
 }
 
-/// The rules of the archive of the command line.
+/// Returns the rules file of the archive on the command line.
 fn file(context: &Context) -> anyhow::Result<RightsFile> {
     let dir = &context.archive;
     if !dir.join("weft.json").is_file() {
@@ -164,7 +164,7 @@ struct Listed {
 }
 
 fn ls(context: &mut Context) -> anyhow::Result<Outcome> {
-    // A file with a mistake is told of before anything is opened.
+    // A mistake in the file is reported before the archive is opened.
     let body = match file(context)?.rules()? {
         Some(rules) => counted(context).unwrap_or_else(|error| {
             eprintln!("note: what the rules match was not counted: {error:#}");
@@ -201,12 +201,12 @@ fn ls(context: &mut Context) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// The rules, with what each matches.
+/// Returns the rules with what each matches.
 fn counted(context: &Context) -> anyhow::Result<RightsBody> {
     Ok(ask::open(context)?.ask(Rights { counts: true })?.body)
 }
 
-/// The rules as they stand in the file, of an archive that does not answer.
+/// Returns the rules from the file alone, for an archive that does not answer.
 fn uncounted(rules: &Rules) -> RightsBody {
     let now_ms = i64::try_from(system::wall_ms()).unwrap_or(i64::MAX);
     let numbered = (1..).zip(&rules.rules).map(|(number, rule)| NumberedRule {

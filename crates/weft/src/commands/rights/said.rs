@@ -1,9 +1,9 @@
-//! Rules in one line, for people.
+//! Formats rules in one line.
 
 use ::rights::{Access, Rule};
 use archive::question::NumberedRule;
 
-/// `deny prefix com,example)/ for readers except staff (why)`.
+/// Formats a rule as `deny prefix com,example)/ for readers except staff (why)`.
 pub(super) fn rule(rule: &Rule) -> String {
     let mut words = vec![match rule.access {
         Access::Allow => "allow".to_owned(),
@@ -45,7 +45,7 @@ pub(super) fn rule(rule: &Rule) -> String {
     words.join(" ")
 }
 
-/// `matches 12 captures of 3 URLs on example.com, a.example.com`.
+/// Formats what a rule matches as `matches 12 captures of 3 URLs on example.com, a.example.com`.
 pub(super) fn matches(numbered: &NumberedRule) -> Option<String> {
     if !numbered.in_force {
         return Some("not in force any more".to_owned());
@@ -74,7 +74,7 @@ pub(super) fn matches(numbered: &NumberedRule) -> Option<String> {
     Some(text)
 }
 
-/// `com,example)/a`, or what the keys of a range begin with, with a star; else its two ends.
+/// Formats a key range: `com,example)/a` for a single key, a prefix with a star, else both ends.
 fn range(first: &str, end: &str) -> String {
     if end.strip_suffix('\0') == Some(first) {
         return first.to_owned();

@@ -1,4 +1,4 @@
-//! `weft rights test`: who sees a URL, and which rules say so.
+//! `weft rights test`: shows who sees a URL, and by which rules.
 
 use std::io::Write;
 
@@ -23,18 +23,18 @@ Each capture of the URL is tested; where the archive has none, one as the flags 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// A URL, or its key
+    /// URL or URL key
     url: String,
-    /// Time of a capture that is not there yet
+    /// Time of a hypothetical capture
     #[arg(long, value_name = "TIME", value_parser = ask::parse_time)]
     at: Option<String>,
-    /// Its media type
+    /// Media type of the hypothetical capture
     #[arg(long, value_name = "TYPE", default_value = "text/html")]
     mime: String,
-    /// Its digest
+    /// Digest of the hypothetical capture
     #[arg(long, value_name = "DIGEST", default_value = "", hide_default_value = true)]
     digest: String,
-    /// Its collection
+    /// Collection of the hypothetical capture
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     collection: String,
 }

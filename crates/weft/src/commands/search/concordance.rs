@@ -1,4 +1,4 @@
-//! `weft search --concordance`: every match with the words around it.
+//! `weft search --concordance`: shows every match with the words around it.
 
 use std::io::Write;
 
@@ -15,7 +15,7 @@ use crate::stdout::Out;
 use crate::style::{clean, columns, cut, shell_word};
 use crate::units::{counted, day};
 
-/// Columns of a match and of what is behind it, at least, however narrow the terminal.
+/// Minimum width of the text after a match, in columns, even on a narrower terminal.
 const SIDE_COLUMNS_MIN: usize = 12;
 
 /// Flags of a concordance.
@@ -24,10 +24,10 @@ pub(super) struct Args {
     /// Show every match with the words around it (keyword in context); --limit counts lines
     #[arg(long, conflicts_with_all = ["explain", "facets", "per_site", "distinct", "near", "prefer", "export"])]
     pub(super) concordance: bool,
-    /// With --concordance: words on both sides of a match
+    /// With --concordance: number of words on each side of a match
     #[arg(long, value_name = "WORDS", requires = "concordance", default_value_t = CONTEXT_WORDS, hide_default_value = true, value_parser = words)]
     context: usize,
-    /// With --concordance: at most N lines of one page
+    /// With --concordance: at most N lines per page
     #[arg(long, value_name = "N", requires = "concordance", default_value_t = LINES_PER_PAGE, hide_default_value = true)]
     per_page: usize,
 }
@@ -40,7 +40,7 @@ fn words(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Prints lines of the question's query. `flags` ask the same again.
+/// Prints the matches of the query. `flags` repeat the search.
 pub(super) fn run(
     question: ConcordanceQuestion,
     args: &Args,
@@ -105,7 +105,7 @@ fn time(line: &ConcordanceLine) -> String {
     }
 }
 
-/// One line, with all matches below each other.
+/// Prints one line, with the match aligned to a fixed column.
 fn line_text(line: &ConcordanceLine, left_columns: usize, out: &mut Out) -> std::io::Result<()> {
     let left = last_columns(&clean(&line.left), left_columns);
     let indent = " ".repeat(left_columns.saturating_sub(columns(&left)));
@@ -121,7 +121,7 @@ fn line_text(line: &ConcordanceLine, left_columns: usize, out: &mut Out) -> std:
     writeln!(out, "  {indent}{left}{matched}{right}")
 }
 
-/// The end of a text that needs at most so many columns.
+/// Returns the longest suffix of a text that fits into `most` columns.
 fn last_columns(text: &str, most: usize) -> String {
     let mut from = text.len();
     for (start, _) in text.char_indices().rev() {

@@ -1,4 +1,4 @@
-//! `weft search --export`: all results, into a file or to standard output.
+//! `weft search --export`: writes all results to a file or to standard output.
 
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -17,16 +17,17 @@ use crate::stop::Stop;
 use crate::style::clean;
 use crate::units::{count, counted};
 
-/// Results that were left out and are named; the number of all is told in any case.
+/// Number of left-out results that are listed; the total is always printed.
 const NAMED_MAX: usize = 10;
 
 /// Flags of an export.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Write all results, not a page of them: jsonl, csv, parquet, cdxj (their captures), warc (their records)
+    /// Write all results instead of one page of them: jsonl, csv, parquet, cdxj (their captures),
+    /// warc (their records)
     #[arg(long, value_name = "FORMAT", value_parser = crate::flag_values::one_of::<ExportFormat>(&ExportFormat::ALL.map(ExportFormat::name)))]
     pub(super) export: Option<ExportFormat>,
-    /// Where --export writes to; standard output if absent
+    /// File for --export [default: standard output]
     #[arg(long, short, value_name = "FILE", requires = "export")]
     output: Option<PathBuf>,
 }
@@ -78,7 +79,8 @@ pub(super) fn run(
     report(&exported, args.output.as_deref(), ["result", "results"], context)
 }
 
-/// On standard error, which is a terminal's if there is anybody to look at it.
+/// Returns a progress bar on standard error, hidden unless that is a terminal that the results are
+/// not printed to.
 pub(in crate::commands) fn bar(to_file: bool) -> ProgressBar {
     if !to_file && std::io::stdout().is_terminal() || !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
@@ -91,7 +93,8 @@ pub(in crate::commands) fn bar(to_file: bool) -> ProgressBar {
     bar
 }
 
-/// Says on standard error what could not be written, so that the output is that of the results alone.
+/// Reports on standard error what could not be written, so that standard output contains only
+/// results.
 pub(in crate::commands) fn report(
     exported: &Exported,
     path: Option<&Path>,

@@ -1,4 +1,4 @@
-//! `weft search --suggest`: completions of what is typed.
+//! `weft search --suggest`: completes the last word of a text.
 
 use archive::question::Suggest;
 

@@ -1,4 +1,4 @@
-//! `weft search --trends`: matches of each year, beside all that there are of it.
+//! `weft search --trends`: counts matches per year, and all page versions of that year.
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -1,8 +1,9 @@
-//! `weft search --watch`: new captures that match, as they can be found.
+//! `weft search --watch`: prints new matching captures as they become searchable.
 //!
-//! A capture is new if a result is of it now and none was when it was asked before. So nothing is told twice, what is made anew or
-//! moves is not told again, and nobody is told of what is hidden from them. For that a number is kept for each result, and all results are
-//! asked for again whenever the archive has changed: a watch is for queries whose results somebody reads.
+//! A capture is new if it is among the results now but was not at the last check. So no capture is
+//! printed twice, rebuilt or moved captures are not printed again, and hidden captures are never
+//! printed. This takes one number per result in memory and fetches all results whenever the archive
+//! has changed, so a watch suits queries with results that a person reads.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -20,13 +21,13 @@ use crate::exit::Outcome;
 use crate::stderr::progress_line;
 use crate::stop::Stop;
 
-/// How often the archive is asked whether there is anything new. Search itself commits about once a second.
+/// How often to check for changes. Search commits about once a second.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Results asked for at a time.
+/// Results requested at a time.
 const RESULTS_AT_ONCE: usize = 1000;
 
-/// Prints new results until a stop is asked for, or whoever reads them has gone.
+/// Prints new results until a stop is requested or the reader has closed its end.
 pub(super) fn run(question: SearchQuestion, context: &mut Context) -> anyhow::Result<Outcome> {
     let stop = Stop::listen()?;
     let archive = ask::open(context)?;
@@ -34,7 +35,7 @@ pub(super) fn run(question: SearchQuestion, context: &mut Context) -> anyhow::Re
         question: SearchQuestion {
             query: question.query,
             all_versions: question.all_versions,
-            // Pages that come meanwhile move none of the others.
+            // In this order, pages added meanwhile do not shift the others.
             order: SearchOrder::Url,
             limit: RESULTS_AT_ONCE,
             ..SearchQuestion::default()
@@ -57,14 +58,14 @@ pub(super) fn run(question: SearchQuestion, context: &mut Context) -> anyhow::Re
 
 struct Watch {
     question: SearchQuestion,
-    /// A number for each result of the last look.
+    /// The numbers of the results of the last check.
     known: HashSet<u64>,
-    /// Epoch of search at the last look.
+    /// The search epoch of the last check.
     covered: Option<u64>,
 }
 
 impl Watch {
-    /// Calls `tell` with each result that was none before, if anything has changed.
+    /// Calls `tell` with each new result, if anything has changed.
     fn look(
         &mut self,
         archive: &Archive,
@@ -79,7 +80,7 @@ impl Watch {
         loop {
             let found = self.ask(archive, RESULTS_AT_ONCE, after)?.body;
             if found.has_most_alone() {
-                // Nobody asked to be told of pages with most of the words.
+                // The query did not request pages with only most of the words.
                 break;
             }
             for hit in &found.hits {
@@ -95,7 +96,7 @@ impl Watch {
             }
         }
         self.known = results;
-        // What came while results were read is looked for in the next look.
+        // Results added while reading are found by the next check.
         self.covered = Some(covered);
         Ok(())
     }
@@ -113,7 +114,7 @@ impl Watch {
         })?)
     }
 
-    /// What of the query is not used.
+    /// Returns notes on parts of the query that are ignored.
     fn notes(&self, archive: &Archive) -> anyhow::Result<Vec<SearchNote>> {
         let mut notes = self.ask(archive, 0, None)?.body.notes;
         notes.retain(|note| note.kind != SearchNoteKind::MostOfTheWords);
@@ -121,7 +122,8 @@ impl Watch {
     }
 }
 
-/// The same for the same capture of a version. Two of a million results share one with a chance of some 1 in 40 million.
+/// Returns a hash that identifies a capture of a version. Among a million results the chance of a
+/// collision is about 1 in 40 million.
 fn number_of(hit: &SearchHit) -> u64 {
     let mut hasher = DefaultHasher::new();
     (&hit.url_key, &hit.since, &hit.fetch_time).hash(&mut hasher);

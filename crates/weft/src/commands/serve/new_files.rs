@@ -1,9 +1,11 @@
-//! `weft serve --watch`: archive files and packages that appear or grow below directories are loaded by themselves.
+//! `weft serve --watch`: loads archive files and packages that appear or grow below directories.
 //!
-//! A watch of the catalogue of files tells which there are. Invariants:
-//!  - a file is loaded once it was left alone for a moment; when it goes on growing, the rest is read later;
-//!  - an input of which the ledger has this size is not read again after a restart; one that changes while the server runs is;
-//!  - what a load that failed as a whole should have read is tried again.
+//! A watch of the file catalogue reports them. Invariants:
+//! - A file is loaded once it has been unchanged for a moment. If it grows later, the rest is read
+//!   then.
+//! - After a restart an input with the size in the ledger is not read again. An input that changes
+//!   while the server runs is.
+//! - The inputs of a load that failed as a whole are retried.
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
@@ -26,29 +28,30 @@ use crate::exit::chain_text;
 use crate::stderr::progress_line;
 use crate::units::{count, counted};
 
-/// So long nothing may happen to a file before it is loaded.
+/// Time without changes before a file is loaded.
 const QUIET: Duration = Duration::from_secs(2);
-/// The same for a package without an end: it is still copied, or damaged, which its loading tells.
+/// The same for a package without an end record: it is still being copied, or damaged, which
+/// loading reports.
 const QUIET_UNFINISHED: Duration = Duration::from_secs(60);
-/// Between looks whether files are to be loaded.
+/// Time between checks for files to load.
 const PAUSE: Duration = Duration::from_millis(250);
-/// First and longest wait after a load, or a watch, that failed as a whole.
+/// First and longest wait after a load or a watch that failed as a whole.
 const RETRY_DELAYS: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(600));
 
-/// Directories whose new files are loaded.
+/// Directories from which new files are loaded.
 pub(super) struct NewFiles {
     watching: Watching,
     loader: Loader,
     progress: Progress,
 }
 
-/// The same while it runs.
+/// The running watch and loader.
 pub(super) struct Running {
     progress: Progress,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// Size and times of a file: while they are the same, so is the file.
+/// Size and times of a file; a file with the same stamp is assumed unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     size_bytes: u64,
@@ -56,11 +59,11 @@ struct Stamp {
     changed_ns: i64,
 }
 
-/// Files that the watch has seen, and that nobody has looked at.
+/// Files reported by the watch and not yet taken by the loader.
 type Seen = Arc<Mutex<HashMap<PathBuf, Stamp>>>;
 
 impl NewFiles {
-    /// Begins to watch. Errors about the directories are found here.
+    /// Starts the watch. Errors in the directories are reported here.
     pub(super) fn begin(
         dirs: &[PathBuf],
         collection: Option<&str>,
@@ -89,7 +92,7 @@ impl NewFiles {
         })
     }
 
-    /// Goes on in threads of its own.
+    /// Continues on separate threads.
     pub(super) fn start(self) -> anyhow::Result<Running> {
         let NewFiles {
             mut watching,
@@ -110,7 +113,7 @@ impl NewFiles {
 }
 
 impl Running {
-    /// Ends the watch, and a load at its next epoch.
+    /// Stops the watch, and a load at its next epoch.
     pub(super) fn end(self) {
         self.progress.stop();
         for thread in self.threads {
@@ -121,7 +124,7 @@ impl Running {
     }
 }
 
-/// The watch, which begins again when it fails.
+/// The watch; it restarts after a failure.
 struct Watching {
     catalogue: PathBuf,
     dirs: Vec<PathBuf>,
@@ -152,7 +155,7 @@ impl Watching {
             let watch = self.begun.take().map_or_else(|| self.begin(), Ok);
             let ended = watch.and_then(|watch| {
                 watch.run(progress, |note| {
-                    // What is loaded is told by the loader.
+                    // Loads are reported by the loader.
                     if let Some(line) = said_of_watch(&note) {
                         progress_line(&line);
                     }
@@ -174,8 +177,9 @@ impl Watching {
     }
 }
 
-/// Whether files of this name are inputs. The ledger has the members of a package, not the package, so after a restart each is
-/// looked into again; what of it is loaded already is not read.
+/// Returns whether files with this name are inputs. The ledger lists the members of a package, not
+/// the package, so after a restart each package is inspected again; members already loaded are not
+/// read.
 fn is_input(name: &[u8]) -> bool {
     matches!(
         Format::of_name(name).name(),
@@ -187,7 +191,7 @@ fn next_delay(delay: Duration) -> Duration {
     (delay * 2).clamp(RETRY_DELAYS.0, RETRY_DELAYS.1)
 }
 
-/// Waits, but not beyond the end.
+/// Waits, or returns early on a stop.
 fn pause(time: Duration, progress: &Progress) {
     let begun = system::now();
     while system::since(begun) < time && !progress.is_stopped() {
@@ -195,14 +199,14 @@ fn pause(time: Duration, progress: &Progress) {
     }
 }
 
-/// Loads what the watch has seen.
+/// Loads the files that the watch reports.
 struct Loader {
     archive: Archive,
     collection: Option<String>,
     seen: Seen,
-    /// Files that are to be loaded, as they were at the last look, and since when they are so.
+    /// Files to load, with their stamp at the last check and when it was first seen.
     waiting: HashMap<PathBuf, (Stamp, Instant)>,
-    /// Files that were loaded, or are in the ledger, as they were then.
+    /// Files that were loaded or are in the ledger, with their stamp at that time.
     known: HashMap<PathBuf, Stamp>,
 }
 
@@ -248,7 +252,7 @@ impl Loader {
                 new.into_iter().for_each(|file| self.is_known(file));
                 Ok(())
             }
-            // The next server goes on there.
+            // The next server continues the load.
             _ if progress.is_stopped() => Ok(()),
             state => anyhow::bail!(
                 "the load is {}: {}",
@@ -258,7 +262,7 @@ impl Loader {
         }
     }
 
-    /// The files that are left alone. Those that are gone or empty wait no more.
+    /// Returns the files that have been unchanged long enough. Missing or empty files are dropped.
     fn quiet(&mut self) -> Vec<(PathBuf, Stamp)> {
         let mut quiet = Vec::new();
         self.waiting.retain(|path, (stamp, since)| {
@@ -277,17 +281,18 @@ impl Loader {
             }
             true
         });
-        // As a load of the directory would take them.
+        // In the order in which a load of the directory would take them.
         quiet.sort_by(|a, b| a.0.cmp(&b.0));
         quiet
     }
 
-    /// Those of which the archive does not have this size, or that are other ones than this server has seen loaded.
+    /// Returns the files that the archive does not have with this size, or that were replaced since
+    /// this server saw them loaded.
     fn not_in_the_ledger(&mut self, files: Vec<(PathBuf, Stamp)>) -> anyhow::Result<Vec<(PathBuf, Stamp)>> {
         let rows = ledger_rows(&self.archive, None)?;
         let rows: HashMap<&str, &LedgerRow> = rows.iter().map(|row| (row.location.as_str(), row)).collect();
         let (known, new) = files.into_iter().partition::<Vec<_>, _>(|(path, stamp)| {
-            // What is another file than before has to be read, whatever its size.
+            // A file that changed must be read, even if its size is the same.
             let is_changed = self.known.contains_key(path);
             rows.get(path_text(path).as_str()).is_some_and(|row| {
                 row.state == InputState::Forgotten || !is_changed && is_read(row, stamp.size_bytes)
@@ -317,18 +322,18 @@ impl Loader {
     }
 }
 
-/// Whether an input was read as far as it goes.
+/// Returns whether an input was read as far as possible.
 fn is_read(row: &LedgerRow, size_bytes: u64) -> bool {
     match row.state {
         InputState::Done | InputState::Failed { .. } => row.size == size_bytes && row.missing.is_empty(),
-        // Read or not, nothing more comes of it.
+        // Whether read or not, it yields nothing more.
         InputState::TakenDown => row.size == size_bytes,
         InputState::Pending | InputState::Loading | InputState::Forgotten => false,
     }
 }
 
 impl Stamp {
-    /// That of a regular file; `None` if there is none.
+    /// Returns the stamp of a regular file, or `None` if it does not exist.
     fn of(path: &Path) -> Option<Stamp> {
         let now = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
         let ns = |seconds: i64, ns: i64| seconds.saturating_mul(1_000_000_000).saturating_add(ns);
@@ -339,7 +344,7 @@ impl Stamp {
         })
     }
 
-    /// Time since anything of the file changed; zero if that is in the future.
+    /// Returns the time since the last change of the file; zero if that is in the future.
     fn age(&self) -> Duration {
         let now_ms = i64::try_from(system::wall_ms()).unwrap_or(i64::MAX);
         let changed_ms = self.changed_ns.max(self.modified_ns) / 1_000_000;

@@ -1,9 +1,11 @@
-//! `weft serve --policies`: policies that are due run by themselves.
+//! `weft serve --policies`: runs policies when they are due.
 //!
 //! Invariants:
-//!  - rules that are wrong end the server before it listens; while they are wrong later, nothing runs;
-//!  - the catalogue is open for one policy at a time, so that scans, pages and runs by hand come in between;
-//!  - the same error of the same policy is said once, and not each minute.
+//! - Invalid rules fail the server before it listens. If the rules become invalid later, no policy
+//!   runs.
+//! - The catalogue is opened for one policy at a time, so that scans, pages and manual runs get
+//!   their turn.
+//! - The same error of a policy is reported once, not every minute.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -26,25 +28,25 @@ use crate::style::clean;
 use crate::units::counted;
 use crate::which_store::of_environment;
 
-/// How often it is looked which policies are due.
+/// How often to check which policies are due.
 const EVERY: Duration = Duration::from_secs(60);
-/// Between looks whether to end.
+/// Time between checks for a stop.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Policies of an archive's rules.
+/// The policies of an archive's rules.
 pub(super) struct Policies {
     archive: PathBuf,
-    /// The store that the server was given; without one, that of the environment.
+    /// The store given to the server; if `None`, the store of the environment.
     store: Option<ConnectSettings>,
-    /// The last error of each policy, and of the rules under an empty name.
+    /// The last error per policy; the empty name denotes the rules file.
     said: HashMap<String, String>,
 }
 
-/// The same while it runs.
+/// The running thread of policies.
 pub(super) struct Running(JoinHandle<()>);
 
 impl Policies {
-    /// Reads the rules: what is wrong with them is found here.
+    /// Reads the rules. Mistakes in them are reported here.
     pub(super) fn begin(store: Option<ConnectSettings>, context: &Context) -> anyhow::Result<Policies> {
         read(None, &context.archive)?;
         Ok(Policies {
@@ -54,7 +56,7 @@ impl Policies {
         })
     }
 
-    /// Goes on in a thread of its own, until a stop.
+    /// Continues on a separate thread until a stop.
     pub(super) fn start(mut self, stop: &Stop) -> anyhow::Result<Running> {
         let stop = stop.clone();
         let thread = std::thread::Builder::new().name("policies".into());
@@ -71,7 +73,7 @@ impl Policies {
     }
 
     fn round(&mut self, stop: &Stop) {
-        // Each time, so that what is changed there holds a minute later.
+        // Read the rules each time, so that a change takes effect within a minute.
         let rules = match read(None, &self.archive) {
             Ok((_, rules)) => rules,
             Err(error) => return self.say("", Err(error)),
@@ -81,7 +83,7 @@ impl Policies {
             if stop.asked() {
                 return;
             }
-            // Without a trigger it runs when it is named.
+            // A policy without a trigger runs only when named.
             if policy.trigger != Trigger::default() {
                 let result = self.run_if_due(policy, stop);
                 self.say(&policy.name, result);
@@ -115,7 +117,7 @@ impl Policies {
         self.store.clone().map_or_else(of_environment, Ok)
     }
 
-    /// Says what a policy did, or why it did not, unless that was said before.
+    /// Reports the result of a policy, except an error that was already reported.
     fn say(&mut self, name: &str, result: anyhow::Result<Option<String>>) {
         let what = match name {
             "" => "the rules of policies".to_owned(),
@@ -140,7 +142,7 @@ impl Policies {
 }
 
 impl Running {
-    /// Waits until it has ended: a run that is under way ends with the files that it is at.
+    /// Waits for the thread to end. A running policy stops after the files it is working on.
     pub(super) fn end(self) {
         if let Err(panic) = self.0.join() {
             std::panic::resume_unwind(panic);

@@ -1,4 +1,4 @@
-//! `weft store census`: every replica of every object counted, in both directions.
+//! `weft store census`: counts every replica of every object, in both directions.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! Moves content between files and the store, and counts it in a bar on terminals.
+//! Transfers content between files and the store, with a progress bar on terminals.
 
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
@@ -13,23 +13,23 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::stop::Stop;
 
-/// Number of bytes read from a file at once.
+/// Number of bytes read from a file at a time.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// A source of content: a file, or standard input.
 pub(crate) struct Source {
     reader: Box<dyn AsyncRead + Send + Unpin>,
-    /// The length in bytes, if it is known before reading.
+    /// Length in bytes, if known before reading.
     pub(crate) size: Option<u64>,
 }
 
 /// Opens a file, or standard input for `-`.
 ///
 /// # Errors
-/// The file cannot be opened, or is a directory.
+/// Fails if the file cannot be opened or is a directory.
 pub(crate) async fn open(path: &str) -> io::Result<Source> {
     if path == "-" {
-        // Read standard input like any other file: it may be a pipe or a file.
+        // Standard input is read like any file, since it may be a pipe or a file.
         let input = std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?);
         return Ok(Source {
             reader: Box::new(tokio::fs::File::from_std(input)),
@@ -42,7 +42,7 @@ pub(crate) async fn open(path: &str) -> io::Result<Source> {
 /// Opens a file.
 ///
 /// # Errors
-/// The file cannot be opened, or is a directory.
+/// Fails if the file cannot be opened or is a directory.
 pub(crate) async fn open_file(path: &Path) -> io::Result<Source> {
     let file = tokio::fs::File::open(path).await?;
     let metadata = file.metadata().await?;
@@ -59,8 +59,8 @@ pub(crate) async fn open_file(path: &Path) -> io::Result<Source> {
 }
 
 impl Source {
-    /// Returns the content, counted by `bar`. A stop ends it with an error, so that nothing of it becomes
-    /// visible.
+    /// Returns the content as a stream, counted by `bar`. A stop ends the stream with an error, so
+    /// that no part of it becomes visible.
     pub(crate) fn stream(self, bar: ProgressBar, stop: Stop) -> ByteStream {
         Box::pin(stream::unfold(Some(self.reader), move |reader| {
             let (bar, stop) = (bar.clone(), stop.clone());
@@ -84,7 +84,7 @@ impl Source {
     }
 }
 
-/// Makes a bar of bytes on standard error; it is hidden if that is no terminal, or if `quiet`.
+/// Makes a byte progress bar on standard error; hidden if that is not a terminal, or if `quiet`.
 pub(crate) fn bar(name: &str, bytes: Option<u64>, quiet: bool) -> ProgressBar {
     if quiet || !io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -1,4 +1,4 @@
-//! `weft store fixity`: shows the fixity logs, and digests of an object.
+//! `weft store fixity`: shows the fixity logs, and the digests of an object.
 
 use std::io::Write;
 
@@ -29,18 +29,18 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// The object [default: the newest lines of the logs, whatever they are about]
+    /// Object [default: the newest lines of the logs, about any object]
     #[arg(value_name = "OBJECT")]
     object: Option<String>,
-    /// Read the object and take its SHA-512
+    /// Read the object and compute its SHA-512
     #[arg(long, requires = "object")]
     sha512: bool,
-    /// Newest lines of each log
+    /// Number of newest lines per log
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     limit: u32,
 }
 
-/// Digests of an object, as `--json` has them, on the first line.
+/// The digests of an object, printed by `--json` on the first line.
 #[derive(Serialize)]
 struct DigestLine<'a> {
     object: &'a Meta,
@@ -92,7 +92,7 @@ fn is_absent(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(StoreError::NotFound(_)))
 }
 
-/// The object may be gone; its history is shown nevertheless.
+/// Prints the digests of the object. If it is gone, the caller still shows its history.
 async fn print_digests(
     session: &Session,
     key: &Key,
@@ -129,8 +129,8 @@ async fn print_digests(
     Ok(())
 }
 
-/// Returns the newest lines of all logs, in order of time. Volumes of one node share a log, so each line is
-/// shown once.
+/// Returns the newest lines of all logs, ordered by time. Volumes of one node share a log, so
+/// duplicate lines are dropped.
 async fn all(topology: &Topology, limit: usize) -> (Vec<FixityEvent>, Vec<String>) {
     let mut events: Vec<FixityEvent> = Vec::new();
     let mut silent = Vec::new();

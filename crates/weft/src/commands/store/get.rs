@@ -1,6 +1,6 @@
 //! `weft store get`: writes an object to a file or to standard output.
 //!
-//! A file appears under its name only when it is complete, compared with the digest of the object, and
+//! A file gets its name only when it is complete, verified against the digest of the object, and
 //! synced.
 
 use std::io::Write;
@@ -37,16 +37,16 @@ right in no replica, --range gets all others; the error says which they are.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// The object
+    /// Object to read
     #[arg(value_name = "OBJECT")]
     object: String,
-    /// A file or a folder; - for standard output [default: the last part of the object's name]
+    /// File or folder; - for standard output [default: the last part of the object's name]
     #[arg(value_name = "FILE")]
     file: Option<String>,
-    /// Only these bytes, first to last, both counted from 0; without the last, all from the first on
+    /// Only these bytes, first to last inclusive, counted from 0; without LAST to the end
     #[arg(long, value_name = "FIRST-LAST")]
     range: Option<ByteRange>,
-    /// Take the newest version that can be reached, when too few nodes answer to know which the current one is
+    /// If too few nodes answer to determine the current version, take the newest reachable one
     #[arg(long)]
     any: bool,
 }
@@ -94,7 +94,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
     })
 }
 
-/// Returns the file for the object.
+/// Returns the path of the file for the object.
 fn target(key: &Key, file: Option<&str>) -> Result<PathBuf, WrongUse> {
     let given = file.map(Path::new);
     if let Some(path) = given.filter(|path| !path.is_dir() && !path.to_string_lossy().ends_with('/')) {
@@ -132,7 +132,7 @@ async fn to_file(
     file.as_file()
         .sync_all()
         .with_context(|| format!("sync {}", target.display()))?;
-    // Only its owner could read the incomplete file; from here on it has the usual permissions.
+    // The incomplete file was readable only by its owner; now it gets the usual permissions.
     let mode = readable_as_usual(file.as_file());
     mode.with_context(|| format!("write {}", target.display()))?;
     file.persist(target)
@@ -167,8 +167,8 @@ async fn to_output(
     Ok(Outcome::Done)
 }
 
-/// Copies the opened object. Its blocks are verified while they are read; for a whole object the digest of
-/// the written bytes is compared as well.
+/// Copies the opened object. Its blocks are verified during reading; for a whole object the
+/// digest of the written bytes is verified as well.
 async fn copy(mut object: Object, to: &mut impl Write, bar: &ProgressBar) -> anyhow::Result<()> {
     let mut hasher = BlockHasher::default();
     while let Some(piece) = object.body.try_next().await? {

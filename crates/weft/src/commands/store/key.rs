@@ -1,4 +1,4 @@
-//! Objects as people write them: `store://bucket/name` or `bucket/name`.
+//! Object names on the command line: `store://bucket/name` or `bucket/name`.
 
 use anyhow::Context as _;
 use store::{Key, Store, bucket};
@@ -6,35 +6,35 @@ use store::{Key, Store, bucket};
 use crate::exit::WrongUse;
 use crate::stderr::progress_line;
 
-/// The beginning of addresses of objects; it may be left out.
+/// Optional scheme of object addresses.
 const SCHEME: &str = "store://";
 
-/// Returns the object that `text` names.
+/// Parses the name of an object.
 ///
 /// # Errors
-/// [`WrongUse`] if `text` is not a valid name of an object.
+/// Fails with [`WrongUse`] if `text` is not a valid name of an object.
 pub(crate) fn object(text: &str) -> Result<Key, WrongUse> {
     Key::parse(bare(text)).map_err(|error| WrongUse(error.to_string()))
 }
 
-/// Returns the beginning of keys that `text` names; a bucket alone means all of it.
+/// Parses a prefix of keys; a bucket alone means all its objects.
 ///
 /// # Errors
-/// [`WrongUse`] if the name of the bucket is not valid.
+/// Fails with [`WrongUse`] if the name of the bucket is invalid.
 pub(super) fn prefix(text: &str) -> Result<String, WrongUse> {
     let bare = bare(text);
     let (bucket, name) = bare.split_once('/').unwrap_or((bare, ""));
-    // The name after the bucket does not matter for the check; an empty one means all names.
+    // The check ignores the name after the bucket, and an empty prefix is allowed.
     Key::new(bucket, "any").map_err(|error| WrongUse(error.to_string()))?;
     Ok(format!("{bucket}/{name}"))
 }
 
-/// Returns the object for `file` in `destination`: the destination itself, or the name of the file below it
+/// Returns the object that `file` is stored as: the destination itself, or the file's name below it
 /// if the destination ends in a slash, is only a bucket, or takes several files.
 ///
 /// # Errors
-/// [`WrongUse`] if the result is no valid name, or if the object needs the name of the file and that has
-/// none, like standard input.
+/// Fails with [`WrongUse`] if the result is not a valid name, or if the object needs the file's
+/// name but has none, as for standard input.
 pub(super) fn destination(destination: &str, file: &str, several: bool) -> Result<Key, WrongUse> {
     let key = named(bare(destination), file, several)?;
     bucket::check_name(key.bucket()).map_err(|error| WrongUse(error.to_string()))?;
@@ -58,10 +58,10 @@ fn named(bare: &str, file: &str, several: bool) -> Result<Key, WrongUse> {
     }
 }
 
-/// Makes the bucket for writing, if it does not exist, and reports that.
+/// Creates the bucket for writing if it does not exist, and reports that.
 ///
 /// # Errors
-/// The name of the bucket is not valid, or the store cannot make it.
+/// Fails if the name of the bucket is invalid, or the store cannot create it.
 pub(crate) async fn make_bucket(store: &Store, name: &str) -> anyhow::Result<()> {
     let made = store.ensure_bucket(name).await;
     if made.with_context(|| format!("make bucket {name}"))? {
@@ -70,7 +70,7 @@ pub(crate) async fn make_bucket(store: &Store, name: &str) -> anyhow::Result<()>
     Ok(())
 }
 
-/// A key as it is shown.
+/// Formats a key for display.
 pub(super) fn shown(key: &str) -> String {
     format!("{SCHEME}{key}")
 }

@@ -1,4 +1,4 @@
-//! `weft store layout`: who takes part, what a change would move, and the change itself.
+//! `weft store layout`: shows the layout, plans a change to it, and applies one.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -67,26 +67,27 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// The layout in force: volumes, weights, shares
+    /// Show the layout in force: volumes, weights, shares
     #[command(after_help = SHOW_EXAMPLES)]
     Show,
-    /// What a change would move
+    /// Show what a change would move
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(Change),
-    /// Make a change
+    /// Apply a change
     #[command(after_help = APPLY_EXAMPLES)]
     Apply(Apply),
-    /// Make a new layout for volumes that were used before and have all lost theirs
+    /// Make a new layout for previously used volumes that have all lost theirs
     #[command(after_help = EXAMPLES)]
     Recover,
-    /// Measure placement: evenness, and movement when volumes and zones come and go
+    /// Measure placement: balance, and movement when volumes and zones are added and removed
     #[command(after_help = FIGURES_EXAMPLES)]
     Figures,
 }
 
 #[derive(Debug, clap::Args)]
 struct Change {
-    /// A cluster file [default: the volumes of --volume, or the cluster file of --config or --cluster]
+    /// Cluster file [default: the volumes of --volume, or the cluster file of --config or
+    /// --cluster]
     #[arg(value_name = "CLUSTER.TOML")]
     file: Option<PathBuf>,
 }
@@ -95,7 +96,7 @@ struct Change {
 struct Apply {
     #[command(flatten)]
     change: Change,
-    /// Retire volumes that were not drained, or keep fewer copies, if that is what the change means
+    /// Confirm retiring volumes that were not drained, or keeping fewer copies
     #[arg(long)]
     yes: bool,
 }
@@ -131,7 +132,7 @@ pub(super) fn run(args: &Args, place_args: &StoreArgs, context: &mut Context) ->
     })
 }
 
-/// Returns the roles asked for.
+/// Returns the requested roles.
 fn wanted(change: &Change, place: &ConnectSettings) -> anyhow::Result<Roles> {
     let file = match (&change.file, place) {
         (Some(file), _) | (None, ConnectSettings::Cluster { file, .. }) => file,
@@ -143,7 +144,7 @@ fn wanted(change: &Change, place: &ConnectSettings) -> anyhow::Result<Roles> {
     Ok(ClusterFile::read(file)?.roles())
 }
 
-/// One layout with the shares that it gives, as `--json` has it.
+/// A layout with its shares, as printed by `--json`.
 #[derive(Serialize)]
 struct Shown<'a> {
     layouts: &'a Layouts,
@@ -200,7 +201,7 @@ fn show(layouts: &Layouts, context: &mut Context) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Share of all copies by volume.
+/// Returns each volume's share of all copies.
 fn shares(layout: &Layout) -> BTreeMap<VolumeId, f64> {
     let copies = placement::Placement::compute(layout).copies();
     let all: u32 = copies.values().sum();
@@ -227,7 +228,7 @@ async fn foresee(session: &Session, roles: Roles, context: &mut Context) -> anyh
     Ok(Outcome::Done)
 }
 
-/// Bytes on every volume that answers.
+/// Returns the bytes on every volume that answers.
 async fn sizes(session: &Session) -> BTreeMap<VolumeId, u64> {
     let topology = session.topology();
     let mut sizes = BTreeMap::new();
@@ -241,7 +242,7 @@ async fn sizes(session: &Session) -> BTreeMap<VolumeId, u64> {
 
 fn print_plan(plan: &Plan, context: &mut Context) -> anyhow::Result<()> {
     let out = &mut context.out;
-    // There may be fewer copies then than now, or more.
+    // The number of copies may change with the layout.
     let now = plan.volumes.iter().map(|volume| volume.before.copies).sum();
     writeln!(
         out,
@@ -272,7 +273,7 @@ fn print_plan(plan: &Plan, context: &mut Context) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is in percent of `all`.
+/// Returns `copies` as a percentage of `all`.
 fn percent(copies: u32, all: u32) -> f64 {
     100.0 * f64::from(copies) / f64::from(all.max(1))
 }
@@ -323,8 +324,7 @@ async fn make(session: &Session, roles: Roles, yes: bool, context: &mut Context)
     Ok(Outcome::Done)
 }
 
-/// Returns what a change gives up that no other change can restore: names of volumes that still hold data,
-/// and copies.
+/// Describes what a change would lose irrevocably: volumes that still hold data, and copies.
 fn given_up(now: &Roles, then: &Roles) -> Vec<String> {
     let stays = |id: &VolumeId| then.volumes.iter().any(|volume| volume.id == *id);
     let undrained = now
@@ -339,7 +339,8 @@ fn given_up(now: &Roles, then: &Roles) -> Vec<String> {
             )
         })
         .collect();
-    // What is asked for now: where too few volumes have a weight, older objects still have all those copies.
+    // Compare with the configured number: if too few volumes have a weight, older objects still
+    // have all those copies.
     if then.copies() < now.replicas {
         lost.push(format!(
             "copies of every object would fall from {} to {}",

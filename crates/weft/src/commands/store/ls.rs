@@ -1,4 +1,4 @@
-//! `weft store ls`: buckets, and objects below a prefix, page by page as they come.
+//! `weft store ls`: lists buckets, or objects below a prefix, printing each page as it arrives.
 
 use std::io::{self, Write};
 
@@ -28,24 +28,24 @@ A bucket is there from its making - by the first put, or over S3 - until it is r
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// store://bucket/ and the beginning of a name [default: all buckets]
+    /// store://bucket/ and a prefix of object names [default: all buckets]
     #[arg(value_name = "PREFIX")]
     prefix: Option<String>,
-    /// Every object below the prefix, not rolled up into folders
+    /// List every object below the prefix, without grouping into folders
     #[arg(short, long)]
     recursive: bool,
-    /// What ends a folder's name
+    /// Delimiter that ends a folder's name
     #[arg(long, value_name = "TEXT", default_value = "/", conflicts_with = "recursive")]
     delimiter: String,
-    /// Take the newest version that can be reached, when too few nodes answer to know which the current one is
+    /// If too few nodes answer to determine the current version, take the newest reachable one
     #[arg(long)]
     any: bool,
 }
 
-/// Number of entries per question.
+/// Number of entries per request.
 const PAGE: usize = 1000;
 
-/// What was listed.
+/// Totals of the listing.
 #[derive(Default)]
 struct Sums {
     objects: u64,
@@ -70,10 +70,10 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         let mut sums = Sums::default();
         each_page(session, list, async |page| {
             print(page, prefix.is_none(), &mut sums, context)?;
-            // A long list is seen as it comes, also through a pipe.
+            // Flush, so that a long listing appears as it arrives, even through a pipe.
             context.out.flush()?;
             match &prefix {
-                // Only at the end of the list: a page may be empty and not the last.
+                // Only at the end of the list: an empty page need not be the last.
                 Some(prefix) if page.next.is_none() && sums.is_empty() => nothing(session, prefix).await,
                 _ => Ok(()),
             }
@@ -87,12 +87,13 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
     })
 }
 
-/// A bucket, as `--json` has it.
+/// A bucket as printed by `--json`.
 #[derive(Serialize)]
 struct BucketLine<'a> {
     prefix: String,
     bucket: &'a str,
-    /// `None` if nobody made the bucket: its objects were written before writers made buckets.
+    /// `None` if the bucket was never created: its objects date from before writers created
+    /// buckets.
     created_ms: Option<u64>,
 }
 
@@ -129,7 +130,7 @@ async fn buckets(session: &Session, context: &mut Context) -> anyhow::Result<Out
     Ok(Outcome::Done)
 }
 
-/// Reports that no name begins with the prefix. This is an error unless the bucket exists and is empty.
+/// Reports that no name has the prefix. This is an error unless the bucket exists and is empty.
 async fn nothing(session: &Session, prefix: &str) -> anyhow::Result<()> {
     if let Some(bucket) = prefix.strip_suffix('/').filter(|bucket| !bucket.contains('/'))
         && session.store().bucket(bucket).await?.is_some()
@@ -146,7 +147,7 @@ impl Sums {
     }
 }
 
-/// Passes every page of a listing to `take`, in order.
+/// Passes each page of a listing to `take`, in order.
 pub(super) async fn each_page(
     session: &Session,
     mut list: List,
@@ -191,7 +192,7 @@ fn print(page: &Listing, hide: bool, sums: &mut Sums, context: &mut Context) -> 
     }
 }
 
-/// An object of a listing, as `--json` has it.
+/// An object of a listing as printed by `--json`.
 #[derive(Serialize)]
 struct ObjectLine<'a> {
     key: &'a str,
@@ -227,7 +228,8 @@ fn folder(prefix: &str, context: &mut Context) -> io::Result<()> {
     line(&mut context.out, "", "", &key::shown(prefix))
 }
 
-/// Prints time, size and address in columns of fixed width, because a listing is printed while it arrives.
+/// Prints time, size and address in columns of fixed width, because rows are printed as they
+/// arrive.
 fn line(out: &mut Out, time: &str, size: &str, address: &str) -> io::Result<()> {
     let time = out.style.dim(&format!("{time:<19}"));
     writeln!(out, "{time}  {size:>10}  {}", clean(address))

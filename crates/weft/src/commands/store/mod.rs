@@ -1,7 +1,8 @@
-//! `weft store`: objects on several volumes, from the command line.
+//! `weft store`: manages objects on several volumes from the command line.
 //!
-//! If a process has the volumes open (`weft serve --volume`, `weft store serve`), it is found through them
-//! and asked. Otherwise the command opens the volumes itself. The output is the same.
+//! If a process has the volumes open (`weft serve --volume`, `weft store serve`), the command finds
+//! it through them and sends it the requests. Otherwise the command opens the volumes itself. The
+//! output is the same.
 
 use crate::context::Context;
 use crate::exit::Outcome;
@@ -49,10 +50,10 @@ pub(crate) struct Args {
     command: Command,
 }
 
-/// What to do with the store.
+/// Commands on the store.
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Write files into the store, safe on all their volumes before it is said so
+    /// Write files into the store; success means they are synced on all their volumes
     Put(put::Args),
     /// Read an object into a file or to standard output
     Get(get::Args),
@@ -60,27 +61,27 @@ enum Command {
     Ls(ls::Args),
     /// Delete objects
     Rm(rm::Args),
-    /// Keep objects until a time: nothing deletes or replaces them before
+    /// Retain objects until a time: until then they cannot be deleted or replaced
     Retain(protect::RetainArgs),
-    /// Put objects under a legal hold, or end it
+    /// Put objects under a legal hold, or end one
     Hold(protect::HoldArgs),
-    /// All that is known of an object: digests, version, replicas
+    /// Show everything known about an object: digests, version, replicas
     Stat(stat::Args),
     /// Count every replica of every object
     Census(census::Args),
-    /// Read replicas again and compare them with their digests
+    /// Read replicas again and verify their digests
     Scrub(scrub::Args),
-    /// Restore missing and bad replicas, settle what lies in the wrong place
+    /// Restore missing and bad replicas, and move misplaced ones
     Repair(repair::Args),
-    /// Who takes part: show, plan a change, apply it
+    /// Show the layout of volumes, plan a change, apply it
     Layout(layout::Args),
-    /// When replicas were verified and how it went; digests
+    /// Show when replicas were verified and with what result; digests
     Fixity(fixity::Args),
     /// Rebuild the listing index of volumes from their files
     Reindex(reindex::Args),
-    /// Serve volumes: one node of several, or a store of its own
+    /// Serve volumes, as one of several nodes or as a complete store
     Serve(serve::Args),
-    /// Nodes, volumes and background workers
+    /// Show nodes, volumes and background workers
     Status(status::Args),
 }
 

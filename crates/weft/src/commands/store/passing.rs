@@ -1,4 +1,4 @@
-//! Shows passes over the whole store (census, scrub, repair) while a person waits.
+//! Progress of passes over the whole store (census, scrub, repair).
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -9,14 +9,14 @@ use store::upkeep::Progress;
 use crate::context::Context;
 use crate::units::{bytes, count, counted, per_second};
 
-/// Shows a pass on standard error, if that is a terminal.
+/// The progress of a pass, shown on standard error if that is a terminal.
 pub(super) struct Pass {
     bar: ProgressBar,
     begun: Instant,
 }
 
 impl Pass {
-    /// A pass over so-called `items`.
+    /// Starts a pass over objects called `items`.
     pub(super) fn new(items: &str, context: &Context) -> Pass {
         let bar = if context.json || !std::io::stderr().is_terminal() {
             ProgressBar::hidden()
@@ -29,7 +29,7 @@ impl Pass {
         }
     }
 
-    /// Shows how far it is.
+    /// Shows the current progress.
     pub(super) fn show(&self, progress: Progress) {
         self.bar.set_length(progress.total.max(progress.done).max(1));
         self.bar.set_position(progress.done);
@@ -46,7 +46,7 @@ impl Pass {
         ));
     }
 
-    /// Milliseconds since it began.
+    /// Returns the milliseconds since the start.
     pub(super) fn elapsed_ms(&self) -> u64 {
         u64::try_from(system::since(self.begun).as_millis()).unwrap_or(u64::MAX)
     }

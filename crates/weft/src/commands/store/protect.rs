@@ -1,4 +1,4 @@
-//! `weft store retain` and `weft store hold`: what keeps objects from being removed or replaced.
+//! `weft store retain` and `weft store hold`: protect objects from removal and replacement.
 
 use std::io::Write;
 
@@ -36,19 +36,19 @@ An object under a legal hold is neither deleted nor replaced until the hold is e
 retention says.
 Exit code 1: an object is not there; the others are done.";
 
-/// Number of entries listed at once.
+/// Number of entries per listing request.
 const PAGE: usize = 1000;
 
-/// Modes of a retention, the one that can be taken back first.
+/// Modes of a retention; the first is the one that can be lifted.
 pub(crate) const MODES: [&str; 2] = ["governance", "compliance"];
 
-/// Which objects.
+/// Flags that select objects.
 #[derive(Debug, clap::Args)]
 struct Which {
-    /// Objects; with --recursive, beginnings of names
+    /// Objects; with --recursive, prefixes of names
     #[arg(value_name = "OBJECT", required = true)]
     objects: Vec<String>,
-    /// Everything that begins so
+    /// All objects with these prefixes
     #[arg(short, long)]
     recursive: bool,
 }
@@ -59,16 +59,16 @@ struct Which {
 pub(super) struct RetainArgs {
     #[command(flatten)]
     which: Which,
-    /// Keep them until the beginning of this day, or this time (UTC)
+    /// Retain until the start of this day, or until this time (UTC)
     #[arg(long, value_name = "DATE", group = "end", value_parser = end_of_date)]
     until: Option<u64>,
-    /// Keep them for so long from now: 36h, 30d, 2w, 10y
+    /// Retain for this long from now: 36h, 30d, 2w, 10y
     #[arg(long = "for", value_name = "SPAN", group = "end", value_parser = end_of_span)]
     span: Option<u64>,
-    /// End their retention, if its mode is governance
+    /// End the retention, if its mode is governance
     #[arg(long, group = "end")]
     lift: bool,
-    /// Who may lift it: those who may use this command (governance), or nobody (compliance)
+    /// Who may lift it: users allowed to run this command (governance), or nobody (compliance)
     #[arg(long, value_name = "MODE", default_value = MODES[0], value_parser = one_of::<RetentionMode>(&MODES), conflicts_with = "lift")]
     mode: RetentionMode,
 }
@@ -84,7 +84,7 @@ pub(super) struct HoldArgs {
     off: bool,
 }
 
-/// One object whose protection was changed, as `--json` has it.
+/// An object whose protection was changed, as printed by `--json`.
 #[derive(Serialize)]
 struct Protected<'a> {
     object: &'a Key,
@@ -170,7 +170,7 @@ fn run(
     })
 }
 
-/// Changes the protection of one object. What is wrong with it does not stop the others.
+/// Changes the protection of one object. Its errors do not stop the others.
 async fn one(
     session: &Session,
     key: &Key,

@@ -1,5 +1,5 @@
-//! `weft store put`: writes files as objects, into a bucket that is made if it does not exist. An object is
-//! reported as written only when it is synced on all its volumes.
+//! `weft store put`: writes files as objects, into a bucket that is created if missing. An object
+//! is reported as written only when it is synced on all its volumes.
 
 use std::io::Write;
 
@@ -29,18 +29,19 @@ A put into empty directories makes a new store of them, a put into a bucket that
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, override_usage = "weft store put [OPTIONS] FILE... DESTINATION")]
 pub(super) struct Args {
-    /// Files (- for standard input), and at the end where they go: store://bucket/name, or store://bucket/folder/
+    /// Files (- for standard input), then the destination: store://bucket/name, or
+    /// store://bucket/folder/
     #[arg(value_name = "FILE... DESTINATION", required = true)]
     paths: Vec<String>,
-    /// Only where there is no such object yet
+    /// Write only objects that do not exist yet
     #[arg(long)]
     if_absent: bool,
-    /// Content type kept with the objects
+    /// Content type stored with the objects
     #[arg(long, value_name = "TYPE")]
     content_type: Option<String>,
 }
 
-/// One object written, as `--json` has it.
+/// A written object as printed by `--json`.
 #[derive(Serialize)]
 struct Written<'a> {
     file: &'a str,
@@ -51,7 +52,7 @@ struct Written<'a> {
 /// Runs `weft store put`. A file that cannot be written does not stop the others.
 pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
     let puts = puts(&args.paths)?;
-    // A store is not begun for nothing.
+    // Create no new store if no file can be read.
     if puts.iter().all(|(file, _)| !is_readable(file)) {
         for (file, _) in &puts {
             complain(&unreadable(file), context);
@@ -59,7 +60,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         return Ok(Outcome::Losses);
     }
     with_store(place, Begin::Allowed, async |session| {
-        // All go to one destination.
+        // All files have the same destination bucket.
         if let Some((_, key)) = puts.first() {
             key::make_bucket(&session.store(), key.bucket()).await?;
         }
@@ -93,7 +94,7 @@ fn unreadable(file: &str) -> anyhow::Error {
     anyhow::Error::new(opened).context(format!("read {file}"))
 }
 
-/// Each file with the object that it becomes. Two files of one name would leave only the last.
+/// Pairs each file with its object. Fails if two files would become the same object.
 fn puts(paths: &[String]) -> Result<Vec<(&str, Key)>, WrongUse> {
     let Some((destination, files)) = paths.split_last().filter(|(_, files)| !files.is_empty()) else {
         let message = "expected files and where they go: weft store put FILE... store://bucket/folder/";

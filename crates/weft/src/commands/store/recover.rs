@@ -1,4 +1,4 @@
-//! `weft store layout recover`: a new layout for volumes that have all lost theirs.
+//! `weft store layout recover`: makes a new layout for volumes that have all lost theirs.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
 use crate::threads;
 
-/// Runs `weft store layout recover`. No process may have the volumes open.
+/// Runs `weft store layout recover`. No other process may have the volumes open.
 pub(super) fn run(place: &ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
     let settings = match place {
         ConnectSettings::Volumes(volumes) => NodeSettings::of_volumes(volumes.clone()),

@@ -1,6 +1,6 @@
 //! `weft store reindex`: rebuilds the listing index of volumes from their files.
 //!
-//! No process may have the volumes open: the index is removed and built again.
+//! No other process may have the volumes open: the index is deleted and built again.
 
 use std::io::Write;
 use std::path::Path;
@@ -29,7 +29,7 @@ replicas are forgotten with the old index; the next scrub sets them again.";
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {}
 
-/// One volume, as `--json` has it.
+/// A reindexed volume as printed by `--json`.
 #[derive(Serialize)]
 struct Reindexed<'a> {
     volume: &'a VolumeId,

@@ -1,5 +1,5 @@
-//! `weft store repair`: restores missing and bad replicas from good ones, and moves replicas from wrong
-//! places to the right ones.
+//! `weft store repair`: restores missing and bad replicas from good ones, and moves misplaced
+//! replicas to the right volumes.
 
 use std::io::Write;
 use std::time::Duration;
@@ -27,10 +27,10 @@ dropped after the others were verified. Exit code 1 where something could not be
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Change nothing; say what there is to do
+    /// Change nothing; report what would be done
     #[arg(long)]
     dry_run: bool,
-    /// Most bytes copied in a second
+    /// Copy at most this many bytes per second
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, conflicts_with = "dry_run")]
     rate: Option<u64>,
 }
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         }
         let options = RepairOptions {
             bytes_per_s: args.rate,
-            // Somebody who repairs by hand does not want to wait until a volume may have come back.
+            // A user who repairs manually does not want to wait for a volume to come back.
             unreachable_grace: Duration::ZERO,
             // Not shortened: a volume that was away may still hold what the tombstone deletes.
             tombstone_grace: UpkeepSettings::default().tombstone_grace,
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         let store = session.store();
         let report = repair_all(store.cluster(), &options, &|progress| pass.show(progress)).await;
         let elapsed_ms = pass.elapsed_ms();
-        // The progress line is removed before anything is printed.
+        // Remove the progress line before printing.
         drop(pass);
         if context.json {
             context.out.json(&report)?;
@@ -69,7 +69,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
     })
 }
 
-/// Counts what a repair would do, by a census.
+/// Reports what a repair would do, from a census.
 fn would(census: &Census, context: &mut Context) -> anyhow::Result<Outcome> {
     let outcome = if census.is_whole() {
         Outcome::Done

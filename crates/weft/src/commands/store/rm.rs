@@ -1,5 +1,5 @@
-//! `weft store rm`: deletes objects. The deletion is a version of its own, which is kept until every replica
-//! has it.
+//! `weft store rm`: deletes objects. A deletion is stored as a version (a tombstone), which is kept
+//! until every replica has it.
 
 use std::io::Write;
 
@@ -27,18 +27,18 @@ retain, weft store hold) stays, and is told with exit code 1; the others are del
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Objects; with --recursive, beginnings of names
+    /// Objects; with --recursive, prefixes of names
     #[arg(value_name = "OBJECT", required = true)]
     objects: Vec<String>,
-    /// Everything that begins so
+    /// All objects with these prefixes
     #[arg(short, long)]
     recursive: bool,
-    /// Delete all of it, without asking
+    /// Delete them all without asking
     #[arg(short, long, requires = "recursive")]
     yes: bool,
 }
 
-/// Number of entries listed at once.
+/// Number of entries per listing request.
 const PAGE: usize = 1000;
 
 /// Runs `weft store rm`.
@@ -109,11 +109,11 @@ async fn below(
     Ok(outcome)
 }
 
-/// What became of an object that was to be deleted.
+/// The result of deleting an object.
 enum Deleted {
     Yes,
     NotThere,
-    /// It stays; the error says until when.
+    /// Protected, so it stays; the error says until when.
     Protected(StoreError),
 }
 
@@ -140,7 +140,8 @@ async fn delete_now(session: &Session, key: &Key) -> Result<Deletion, StoreError
     let store = session.store();
     let versioning = store.versioning(key.bucket()).await?;
     if versioning != Versioning::Unversioned {
-        // It would be hidden only. But who deletes what is protected does not expect that it goes from the lists.
+        // Deletion would only hide the object. But a user who deletes a protected object does not
+        // expect it to vanish from lists.
         let meta = match store.head(key).await {
             Err(StoreError::NotFound(_)) => return Ok(Deletion::default()),
             meta => meta?,

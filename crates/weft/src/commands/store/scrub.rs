@@ -1,7 +1,7 @@
-//! `weft store scrub`: replicas are read again and compared with their digests, now.
+//! `weft store scrub`: reads replicas again now and verifies their digests.
 //!
-//! A missing replica cannot be read. So when all volumes were read, a census finds the replicas that are
-//! missing.
+//! A missing replica cannot be read. So once all volumes were read, a census finds the missing
+//! replicas.
 
 use std::io::Write;
 
@@ -31,22 +31,22 @@ before.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Volumes [default: all]
+    /// Volumes to read [default: all]
     #[arg(value_name = "VOLUME")]
     names: Vec<String>,
-    /// Most bytes a second that are read of each volume
+    /// Read at most this many bytes per second from each volume
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     rate: Option<u64>,
 }
 
-/// What a scrub found, as `--json` has it.
+/// The findings of a scrub as printed by `--json`.
 #[derive(Serialize)]
 struct Found {
     #[serde(flatten)]
     report: ScrubReport,
-    /// Of the bad and missing, those that were known before.
+    /// Number of bad and missing replicas that were already known.
     known: u64,
-    /// Replicas that no volume knows of, of objects that are there; absent where not all volumes were read.
+    /// Number of missing replicas without an index entry; absent if not all volumes were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     absent: Option<u64>,
 }
@@ -91,7 +91,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
     })
 }
 
-/// Replicas already marked as bad on these volumes, or on all.
+/// Returns the number of replicas already marked as bad on these volumes, or on all.
 async fn known(session: &Session, volumes: &[VolumeId]) -> u64 {
     let mut known = 0;
     for (id, volume) in &session.topology().volumes {
@@ -104,7 +104,7 @@ async fn known(session: &Session, volumes: &[VolumeId]) -> u64 {
     known
 }
 
-/// Volumes by name; one that is in no layout is wrong use.
+/// Finds volumes by name. Fails if one is not in the layout.
 fn volumes(session: &Session, names: &[String]) -> Result<Vec<VolumeId>, WrongUse> {
     let topology = session.topology();
     let find = |name: &String| {

@@ -1,4 +1,4 @@
-//! `weft store serve`: a node of the store, without an archive.
+//! `weft store serve`: runs a store node without an archive.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -40,8 +40,8 @@ pub(super) fn run(args: &Args, place: &ConnectSettings, context: &mut Context) -
     Ok(Outcome::Done)
 }
 
-/// Returns the keys file. It is beside the node.toml; volumes alone have no place for it, because a disk may
-/// be replaced.
+/// Returns the path of the keys file: next to the node.toml. Without one there is no default,
+/// because a volume's disk may be replaced.
 fn keys_file(args: &Args, place: &ConnectSettings) -> Result<PathBuf, WrongUse> {
     match place {
         ConnectSettings::Node(file) => Ok(file.with_file_name(KEYS_FILE)),
@@ -52,7 +52,7 @@ fn keys_file(args: &Args, place: &ConnectSettings) -> Result<PathBuf, WrongUse> 
     }
 }
 
-/// Prints a line with the address, which programs that start a node can read.
+/// Prints a line with the address, which programs that start a node can parse.
 fn announce(node: &StoreNode, context: &mut Context) -> anyhow::Result<()> {
     let running = node.running();
     if context.json {

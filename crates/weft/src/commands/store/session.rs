@@ -1,4 +1,4 @@
-//! A store that is opened for one command, and always closed, even if the command is told to stop.
+//! A store opened for one command. It is always closed, even if the command is interrupted.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,59 +16,60 @@ use crate::stderr::progress_line;
 use crate::stop::Stop;
 use crate::threads;
 
-/// How long running work may take to end cleanly after a stop.
+/// Time for running work to end cleanly after a stop.
 const STOP_GRACE: Duration = Duration::from_secs(5);
 
-/// An open store, with what the command must know.
+/// An open store and the state of the command.
 pub(crate) struct Session {
     connection: Connection,
-    /// Whether the command was told to stop.
+    /// Set when the command was asked to stop.
     pub(crate) stop: Stop,
-    /// Whether any version that can be reached is accepted.
+    /// Whether reads accept any reachable version.
     reads_any: AtomicBool,
 }
 
-/// Whether a command may make a store if there is none.
+/// Whether a command may create a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Begin {
-    /// Empty directories become volumes.
+    /// Empty directories become volumes of a new store.
     Allowed,
-    /// There must be a store already; empty directories become part of it.
+    /// A store must exist; empty directories join it as volumes.
     Joining,
-    /// There must be a store already, and nothing is made.
+    /// A store must exist, and nothing is created.
     Refused,
 }
 
 impl Session {
-    /// The store.
+    /// Returns the store.
     pub(crate) fn store(&self) -> Store {
         let any = self.reads_any.load(Ordering::Relaxed);
         let reading = if any { Reading::Any } else { Reading::Current };
         self.connection.store().reading_as(reading)
     }
 
-    /// Accepts from now on any version that can be reached, if the user asked for that.
+    /// Sets whether reads accept any reachable version from now on.
     pub(crate) fn read_any(&self, any: bool) {
         self.reads_any.store(any, Ordering::Relaxed);
     }
 
-    /// Whether a running process does the work.
+    /// Returns whether a running process does the work.
     pub(crate) fn is_served(&self) -> bool {
         self.connection.through().is_some()
     }
 
-    /// Directories given that the running process does not have open.
+    /// Returns given directories that the running process does not have open.
     pub(crate) fn strangers(&self) -> &[std::path::PathBuf] {
         self.connection.strangers()
     }
 
-    /// The cluster as it is now.
+    /// Returns the current state of the cluster.
     pub(crate) fn topology(&self) -> Arc<Topology> {
         self.connection.store().cluster().topology()
     }
 }
 
-/// Opens the store, does the work, and closes it. Ctrl-C interrupts the work, after a moment to end cleanly.
+/// Opens the store, runs `work`, and closes the store. Ctrl-C interrupts the work after a grace
+/// period.
 pub(crate) fn with_store<T>(
     place: ConnectSettings,
     begin: Begin,
@@ -77,14 +78,14 @@ pub(crate) fn with_store<T>(
     with_store_until(Stop::listen()?, place, begin, work)
 }
 
-/// The same, where a stop is listened for already.
+/// Like [`with_store`], with an existing stop flag.
 pub(crate) fn with_store_until<T>(
     stop: Stop,
     place: ConnectSettings,
     begin: Begin,
     work: impl AsyncFnOnce(&Session) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    // Before anything is opened, because opening makes volumes of empty directories.
+    // Must precede opening, which turns empty directories into volumes.
     let fresh = fresh_volumes(&place)?;
     if !fresh.is_empty() && begin != Begin::Allowed {
         let message = format!(
@@ -96,7 +97,7 @@ pub(crate) fn with_store_until<T>(
     let runtime = threads::start("store")?;
     runtime.block_on(async {
         let connection = tokio::select! {
-            // A cluster that does not answer is waited for; the user may end that wait.
+            // Waits for an unresponsive cluster until the user interrupts.
             connection = reach(place, begin) => connection?,
             () = stop.stopped() => bail!("stopped"),
         };
@@ -109,18 +110,19 @@ pub(crate) fn with_store_until<T>(
             progress_line(&begun(&session.topology()));
         }
         let result = tokio::select! {
-            // The work sees the stop too and may end by itself, with a result. After the grace period it is
-            // dropped where it waits.
+            // The work also sees the stop and may end by itself with a result. After the grace
+            // period it is dropped where it waits.
             result = work(&session) => result,
             () = grace_after(&session.stop) => Err(anyhow::anyhow!("stopped")),
         };
         tokio::select! {
-            // Other commands may work through this process, and closing would cut them off. After a stop
-            // nobody is waited for.
+            // Other commands may work through this process, and closing would interrupt them. After
+            // a stop nobody is waited for.
             () = session.connection.quiet() => {}
             () = session.stop.stopped() => {}
         }
-        // Also after an error and after a stop, so that the volumes are always left in order.
+        // Close even after an error or a stop, so that the volumes are always left in a clean
+        // state.
         session.connection.close().await;
         result
     })
@@ -138,14 +140,14 @@ async fn grace_after(stop: &Stop) {
     tokio::time::sleep(STOP_GRACE).await;
 }
 
-/// Directories of the store's volumes, if none of them holds anything yet.
+/// Returns the volume directories if all of them are empty.
 fn fresh_volumes(place: &ConnectSettings) -> anyhow::Result<Vec<String>> {
     let volumes: Vec<VolumeSettings> = match place {
         ConnectSettings::Volumes(volumes) => volumes.clone(),
         ConnectSettings::Node(file) => NodeSettings::read(file)?.volumes,
         ConnectSettings::Cluster { .. } => Vec::new(),
     };
-    // One volume with content is enough: then the empty ones are new disks of a store that exists.
+    // A single non-empty volume is enough: then the empty ones are new disks of an existing store.
     let empty = volumes.iter().all(|volume| holds_nothing(&volume.path));
     let shown = |volume: &VolumeSettings| volume.path.display().to_string();
     Ok(if empty {
@@ -155,10 +157,11 @@ fn fresh_volumes(place: &ConnectSettings) -> anyhow::Result<Vec<String>> {
     })
 }
 
-/// Whether the directory is missing or empty, apart from what a file system itself puts there.
+/// Returns whether the directory is missing or empty, apart from entries that file systems create
+/// themselves.
 fn holds_nothing(path: &Path) -> bool {
     match std::fs::read_dir(path) {
-        // ext4 makes this folder in every new file system.
+        // ext4 creates this folder in every new file system.
         Ok(entries) => entries.flatten().all(|entry| entry.file_name() == "lost+found"),
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     }

@@ -1,4 +1,5 @@
-//! `weft store stat`: digests, version and attributes of an object, and how each of its replicas is.
+//! `weft store stat`: shows digests, version and attributes of an object, and the state of its
+//! replicas.
 
 use std::io::Write;
 
@@ -27,39 +28,39 @@ Exit code 1 where a replica that must be there is not, or is bad (weft store rep
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// The object
+    /// Object to show
     #[arg(value_name = "OBJECT")]
     object: String,
-    /// Take the newest version that can be reached, when too few nodes answer to know which the current one is
+    /// If too few nodes answer to determine the current version, take the newest reachable one
     #[arg(long)]
     any: bool,
 }
 
-/// One volume where a replica is or should be.
+/// A volume that has or should have a replica.
 #[derive(Debug, Serialize)]
 struct Replica {
     volume: String,
     node: String,
     zone: String,
-    /// Whether the layout in force puts a replica here.
+    /// Whether the layout in force places a replica here.
     home: bool,
     state: CopyState,
     detail: String,
 }
 
-/// The state of one replica, compared with the object.
+/// The state of a replica, compared with the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(into = "&'static str")]
 enum CopyState {
-    /// The replica exists, as far as its volume knows.
+    /// The replica exists, according to its volume.
     Good,
-    /// Some of its bytes are wrong.
+    /// Some of its bytes are corrupt.
     Bad,
     /// The volume has no replica.
     Missing,
-    /// The replica has an older version.
+    /// The replica has an older version of the object.
     Older,
-    /// The volume is being rebuilt, and may have one.
+    /// The volume is being rebuilt and may have a replica.
     NotKnown,
     /// The volume did not answer.
     Unreachable,
@@ -84,7 +85,7 @@ impl From<CopyState> for &'static str {
     }
 }
 
-/// Everything, as `--json` has it.
+/// The whole result as printed by `--json`.
 #[derive(Serialize)]
 struct Stat<'a> {
     object: &'a Meta,
@@ -118,8 +119,8 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
     })
 }
 
-/// Asks every volume, those of the layout first: a replica may be on another volume after a hand-off, or
-/// under an older layout.
+/// Asks every volume, those of the layout first. Other volumes may hold a replica after a hand-off,
+/// or from an older layout.
 async fn replicas(session: &Session, key: &Key, meta: &Meta) -> Vec<Replica> {
     let topology = session.topology();
     let home = topology.home(key.partition()).to_vec();
@@ -208,7 +209,7 @@ fn print(meta: &Meta, replicas: &[Replica], context: &mut Context) -> anyhow::Re
         lines.push(("protected", format!("{protection}{ended}")));
     }
     let mut attributes = meta.attributes.clone();
-    // Those of protection are in a line of their own.
+    // Protection attributes are printed on a separate line.
     Protection::default().write_to(&mut attributes);
     for (name, value) in &attributes {
         lines.push((name, value.clone()));

@@ -1,8 +1,8 @@
-//! `weft store status`: first whether all is well; then nodes, volumes and background workers, as on the
-//! Store page.
+//! `weft store status`: shows whether the store is healthy, then nodes, volumes and background
+//! workers as on the Store page.
 //!
-//! Only a count of all replicas can decide that. So the nodes that answer are counted, unless the user has no
-//! time for it.
+//! Only counting all replicas can answer the first. So the replicas of all reachable nodes are
+//! counted, unless the user skips it with `--quick`.
 
 use std::io::Write;
 
@@ -33,12 +33,12 @@ replicas are bad or missing, objects lost or in conflict, repairs failed.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Do not count replicas: then nothing is said of those that are missing
+    /// Skip counting replicas; missing ones are then not reported
     #[arg(long)]
     quick: bool,
 }
 
-/// The report, as `--json` has it.
+/// The report as printed by `--json`.
 #[derive(Serialize)]
 struct Status<'a> {
     troubles: &'a [String],
@@ -70,8 +70,8 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
     })
 }
 
-/// Runs a census of the volumes that answer. Those that have just not answered are not asked again for each
-/// partition.
+/// Runs a census of the responding volumes. Volumes that just failed to answer are not asked again
+/// for every partition.
 async fn count_replicas(session: &Session, report: &StoreReport, context: &Context) -> Census {
     let topology = session.topology();
     let answers = |id: &str| {
@@ -111,7 +111,7 @@ fn print(report: &StoreReport, troubles: &[String], context: &mut Context) -> an
     Ok(())
 }
 
-/// Prints what a person looks for: that all is well, or what is wrong and what to do.
+/// Prints the verdict: all is well, or the problems with advice.
 fn verdict(report: &StoreReport, troubles: &[String], context: &mut Context) -> anyhow::Result<()> {
     for trouble in troubles {
         let look = context.out.style.bad("look here:");

@@ -1,4 +1,4 @@
-//! How long an object is to be kept, as flags say it; and how protection is shown.
+//! Parses how long to protect an object, and formats protection.
 
 use format::date::{DAY_MS, DateTime};
 use serde::Serialize;
@@ -6,18 +6,18 @@ use store::{Protection, RetentionMode};
 
 use crate::commands::files::when::{moment_ms, now_ms};
 
-/// Longest retention, as in S3. A slip of the pen under `compliance` cannot be taken back; a legal hold has no
+/// Longest retention, as in S3. A typo under `compliance` cannot be undone. A legal hold has no
 /// end.
 const YEARS_MAX: i64 = 100;
 
-/// Protection as `--json` has it.
+/// Protection as printed by `--json`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Shown {
-    /// When the retention ends, if there is one.
+    /// End of the retention, if there is one.
     until: Option<String>,
     mode: Option<RetentionMode>,
     hold: bool,
-    /// Whether anything of it keeps the object now, by this machine's clock.
+    /// Whether the object is protected now, by this machine's clock.
     in_force: bool,
 }
 
@@ -32,19 +32,19 @@ impl Shown {
     }
 }
 
-/// The end of a retention that begins now and lasts as long as `text` says: `36h`, `30d`, `2w`, `10y`. Years
-/// are those of the calendar.
+/// Returns the end of a retention that starts now and lasts for `text`: `36h`, `30d`, `2w`, `10y`.
+/// Years are calendar years.
 ///
 /// # Errors
-/// `text` is no such span, is empty, or is too long.
+/// Fails if `text` is not a span, is empty, or is too long.
 pub(crate) fn end_of_span(text: &str) -> Result<u64, String> {
     checked(text, span_end(text, now_ms())?, now_ms())
 }
 
-/// The end that a date (its first moment) or a time in UTC says.
+/// Returns the retention end for a date (its first moment) or a time in UTC.
 ///
 /// # Errors
-/// `text` is no date, is past, or is too far away.
+/// Fails if `text` is not a date, is in the past, or is too far away.
 pub(crate) fn end_of_date(text: &str) -> Result<u64, String> {
     if !text.contains('-') {
         return Err(format!(
@@ -69,7 +69,8 @@ fn span_end(text: &str, from_ms: i64) -> Result<i64, String> {
     Ok(number.saturating_mul(unit_ms).saturating_add(from_ms))
 }
 
-/// The same day and time so many years later; the 28th of February for the 29th where there is none.
+/// Returns the same day and time `years` later; 29 February becomes the 28th if the year has no
+/// such day.
 fn years_later(from_ms: i64, years: i64) -> i64 {
     let from = DateTime::of_ms(from_ms);
     let (year, month) = (from.year + years, i64::from(from.month));

@@ -1,4 +1,4 @@
-//! Whether all views are those of the inputs, by their fingerprints: what is said then needs no rows.
+//! Checks by fingerprints whether all views match the inputs. Then no rows need to be compared.
 
 use archive::Archive;
 use archive::question::{Check, Details, Dump, FingerprintRow, LedgerRow, StatusBody, View};
@@ -8,8 +8,8 @@ use super::fresh::Fresh;
 use super::scope::{Compared, Scope};
 use super::{TOTALS, VIEWS, compare_view, numbers, status};
 
-/// What is to be said of all views if they are those of the inputs. `None` where a row may differ, or inputs are
-/// unknown.
+/// Returns the result for all views if they match the inputs. Returns `None` if a row may differ or
+/// inputs are unknown.
 pub(super) fn views(
     archive: &Archive,
     found: &StatusBody,
@@ -48,7 +48,7 @@ pub(super) fn views(
     for view in VIEWS {
         let comparison = match counted_as(view) {
             Some(of) => Comparison::same(Compared::Rows(view), rows_of(of)),
-            // Few rows, of what was loaded rather than of what was found in it.
+            // Small views about the inputs themselves, which are compared by row.
             None => compare_view(view, archive, counted, &scope)?,
         };
         if !comparison.is_same() {
@@ -60,7 +60,8 @@ pub(super) fn views(
     Ok(Some(views))
 }
 
-/// The fingerprint that has as many rows as a view. `None` for views that are compared row by row.
+/// Returns the fingerprint with as many rows as the view, or `None` for views that are compared by
+/// row.
 fn counted_as(view: Dump) -> Option<&'static str> {
     Some(match view {
         Dump::View(View::Ledger | View::Quarantine) => return None,

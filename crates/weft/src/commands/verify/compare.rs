@@ -1,4 +1,4 @@
-//! Compares the rows of a dump while they arrive with those of another dump in a file, both filtered by a
+//! Compares the rows of a dump, as they arrive, with another dump in a file. Both are filtered by a
 //! [`Scope`].
 
 use std::fs::File;
@@ -8,32 +8,32 @@ use serde::Serialize;
 
 use super::scope::{Compared, Scope};
 
-/// The result of comparing the rows of a view.
+/// The result of comparing a view.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Comparison {
     pub(super) view: Compared,
-    /// Rows of the archive that were compared.
+    /// Number of compared rows of the archive.
     pub(super) rows: u64,
     /// The first difference, if any.
     pub(super) difference: Option<Difference>,
-    /// Why the view could not be compared, if so.
+    /// The reason why the view could not be compared, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) not_compared: Option<String>,
 }
 
-/// Where two dumps differ first.
+/// The first difference between two dumps.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Difference {
-    /// From 1.
+    /// Row number, counted from 1.
     pub(super) row: u64,
-    /// The row recomputed; `None` where there is none left.
+    /// The recomputed row; `None` if there are no further rows.
     pub(super) expected: Option<String>,
-    /// The row of the archive; `None` where there is none left.
+    /// The row of the archive; `None` if there are no further rows.
     pub(super) found: Option<String>,
 }
 
 impl Comparison {
-    /// The outcome for a view whose rows are all as they should be.
+    /// Returns the result for a view whose rows all match.
     pub(super) fn same(view: Compared, rows: u64) -> Comparison {
         Comparison {
             view,
@@ -43,7 +43,7 @@ impl Comparison {
         }
     }
 
-    /// Of a view that cannot be compared.
+    /// Returns the result for a view that cannot be compared.
     pub(super) fn impossible(view: Compared, why: String) -> Comparison {
         Comparison {
             view,
@@ -53,17 +53,17 @@ impl Comparison {
         }
     }
 
-    /// Whether all rows are the same.
+    /// Returns whether all rows match.
     pub(super) fn is_same(&self) -> bool {
         self.difference.is_none() && self.not_compared.is_none()
     }
 }
 
-/// A writer that compares what it is given with a file, line by line.
+/// A writer that compares its input with a file, line by line.
 pub(super) struct Comparing<'s> {
     scope: &'s Scope,
     expected: BufReader<File>,
-    /// The beginning of a row whose end has not arrived yet.
+    /// The beginning of a row that is still incomplete.
     part: Vec<u8>,
     result: Comparison,
 }
@@ -80,7 +80,7 @@ impl<'s> Comparing<'s> {
         }
     }
 
-    /// Ends the comparison when all rows have arrived.
+    /// Ends the comparison after all rows have arrived.
     pub(super) fn finish(mut self) -> io::Result<Comparison> {
         if !self.part.is_empty() {
             self.row()?;
@@ -98,7 +98,7 @@ impl<'s> Comparing<'s> {
         Ok(self.result)
     }
 
-    /// Compares the row in `part`, and makes room for the next.
+    /// Compares the row in `part` and clears it.
     fn row(&mut self) -> io::Result<()> {
         let part = std::mem::take(&mut self.part);
         let Some(found) = self.scope.row(self.result.view, &part) else {
@@ -160,7 +160,7 @@ mod tests {
 
     use super::*;
 
-    /// Compares, the found bytes coming in pieces of every size.
+    /// Compares with the found bytes arriving in pieces of every size.
     fn check(expected: &str, found: &str, rows: u64, difference: Option<(u64, Option<&str>, Option<&str>)>) {
         for size in 1..=found.len().max(1) {
             let mut file = tempfile::tempfile().expect("a temporary file");

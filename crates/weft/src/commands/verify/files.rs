@@ -1,4 +1,5 @@
-//! `weft verify --csv`: whether the inputs still are what was loaded, as a table for whoever looks after files.
+//! `weft verify --csv`: checks whether the inputs are unchanged since they were loaded, and writes
+//! a table for collection managers.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -18,7 +19,7 @@ use crate::stop::Stop;
 use crate::style::clean;
 use crate::units::{count, counted};
 
-/// What the checks came to, as `--json` has it.
+/// The results of the checks as printed by `--json`.
 #[derive(Default, Serialize)]
 struct Checked {
     file: String,
@@ -26,11 +27,11 @@ struct Checked {
     success: u64,
     fail: u64,
     warning: u64,
-    /// All that are no success.
+    /// All checks that did not succeed.
     told: Vec<FixityCheck>,
 }
 
-/// Writes the table to `path`, and says what is not as it was.
+/// Writes the table to `path` and reports changed inputs.
 pub(super) fn run(path: &Path, context: &mut Context) -> anyhow::Result<Outcome> {
     if path.symlink_metadata().is_ok() {
         let there = format!("{} is there already; it is not overwritten", path.display());

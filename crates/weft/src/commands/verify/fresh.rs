@@ -1,4 +1,4 @@
-//! An archive rebuilt from the inputs of another, in a folder beside it that is removed with it.
+//! An archive rebuilt from another one's inputs, in a temporary folder next to it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -22,13 +22,13 @@ use crate::commands::status::ledger_rows;
 use crate::document_workers;
 use crate::stop::Stop;
 
-/// Number of bytes read at once.
+/// Number of bytes read at a time.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// The message for an input that exists but is not the one that was loaded.
+/// The message for an input that is not the one that was loaded.
 const CHANGED: &str = "its content has changed since it was loaded";
 
-/// What is made of the inputs.
+/// What to build from the inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Manner {
     /// A ledger, a quarantine, and fingerprints of the other views.
@@ -41,13 +41,13 @@ pub(super) enum Manner {
 #[derive(Clone, Copy)]
 pub(super) struct How<'a> {
     pub(super) manner: Manner,
-    /// What the archive keeps out.
+    /// The captures that takedowns of the archive exclude.
     pub(super) kept_out: &'a TakedownRules,
 }
 
 /// A rebuilt archive.
 pub(super) struct Fresh {
-    // Must come before the folder: fields are dropped in this order, and the archive must be closed first.
+    // Must precede the folder: fields are dropped in order, and the archive must be closed first.
     pub(super) archive: Archive,
     folder: TempDir,
     /// Inputs that are missing or changed.
@@ -55,7 +55,8 @@ pub(super) struct Fresh {
 }
 
 impl Fresh {
-    /// Loads the inputs of `rows` as they were loaded into the archive at `beside`, as far as they were.
+    /// Loads the inputs of `rows` up to where they were loaded into the archive at `beside`, in the
+    /// same way.
     pub(super) fn load(
         beside: &Path,
         rows: &[LedgerRow],
@@ -67,7 +68,7 @@ impl Fresh {
         let parent = beside.parent().unwrap_or(beside);
         let mut builder = tempfile::Builder::new();
         let builder = builder.prefix(".weft-verify-");
-        // Nothing can be written beside a read-only archive.
+        // A read-only archive may be in a directory that cannot be written.
         let folder = builder
             .tempdir_in(parent)
             .or_else(|_| builder.tempdir())
@@ -80,7 +81,7 @@ impl Fresh {
         settings.documents = Some(status.documents_scope);
         settings.document_reader = Some(document_workers::reader());
         settings.kept_out = Some(how.kept_out.clone());
-        // Facts are no view.
+        // Facts are not a view.
         settings.facts = Some(FactsPlace::None);
         let archive = Archive::open_with(&folder.path().join("archive"), settings, sources.clone())?;
         let mut fresh = Fresh {
@@ -100,20 +101,20 @@ impl Fresh {
         Ok(fresh)
     }
 
-    /// Writes all rows of a view to a file without a name.
+    /// Writes all rows of a view to an unnamed temporary file.
     pub(super) fn dump(&self, view: Dump) -> anyhow::Result<File> {
         let mut file = self.file()?;
         self.archive.dump(view, DumpFormat::Tsv, &mut file)?;
         Ok(file)
     }
 
-    /// Makes a file without a name, which is removed when it is closed.
+    /// Makes an unnamed temporary file, which is deleted when closed.
     pub(super) fn file(&self) -> anyhow::Result<File> {
         tempfile::tempfile_in(self.folder.path()).context("create a file")
     }
 
-    /// Makes one load for each collection, with the names in the ledger. Search is off, because it is not one
-    /// of the views.
+    /// Makes one load per collection, with the names in the ledger. Search is off because it is not
+    /// a view.
     fn requests(
         &mut self,
         rows: &[LedgerRow],
@@ -154,8 +155,8 @@ impl Fresh {
     }
 }
 
-/// Copies the part of an input that was read, if it still begins with the bytes whose digest is in the
-/// ledger. Otherwise returns the reason. The rest may have grown since, and may be complete by now.
+/// Copies the part of an input that was loaded, if its bytes still match the digest in the ledger.
+/// Otherwise returns the reason. The input may have grown since, and may be complete by now.
 fn copy_beginning(
     row: &LedgerRow,
     sources: &Sources,
@@ -194,7 +195,7 @@ fn copy_beginning(
     })
 }
 
-/// Returns why the records of an input that was read to its end are unknown, if they are.
+/// Returns the reason if the records of a completely loaded input are now unknown.
 fn unknown(row: &LedgerRow, loaded: &[LedgerRow]) -> Option<Unknown> {
     let failed = |row: &LedgerRow| matches!(row.state, InputState::Failed { .. });
     let same = loaded

@@ -1,5 +1,5 @@
-//! The part of the inputs that is compared: all of them as far as they were read, except those whose records
-//! are unknown.
+//! The compared part of the inputs: each up to where it was loaded, except inputs with
+//! unknown records.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -8,7 +8,7 @@ use std::fmt;
 use archive::question::{Details, Dump, InputState, LedgerRow, View};
 use serde::Serialize;
 
-/// An input whose records cannot be read any more as they were loaded.
+/// An input that no longer yields the records that were loaded.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Unknown {
     pub(super) input: String,
@@ -29,14 +29,14 @@ impl Unknown {
 pub(super) enum Extent {
     /// All of it.
     Whole,
-    /// What is before `bytes_done` of its row.
+    /// The part before `bytes_done` of its row.
     Beginning,
-    /// Nothing was read so far, or could be.
+    /// Nothing: it was not read, or could not be.
     Nothing,
 }
 
 impl Extent {
-    /// As the ledger has it.
+    /// Returns the extent recorded in the ledger.
     pub(super) fn of(row: &LedgerRow) -> Extent {
         match row.state {
             InputState::Done => Extent::Whole,
@@ -50,15 +50,16 @@ impl Extent {
     }
 }
 
-/// The rows of a dump that are compared, and which of their fields. Inputs are identified by their names as
-/// dumps write them.
+/// Selects the rows and fields of a dump to compare. Inputs are identified by their names as
+/// written in dumps.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
-    /// Read in part: what a copy of that part has in common with them is compared.
+    /// Inputs read in part. A copy of that part has other values in some fields, which are not
+    /// compared.
     beginnings: HashSet<Vec<u8>>,
-    /// Digests of those of which nothing was read.
+    /// Digests of inputs without any loaded part.
     nothing: HashSet<Vec<u8>>,
-    /// Those whose records are unknown.
+    /// Inputs with unknown records.
     unknown: HashSet<Vec<u8>>,
 }
 
@@ -80,14 +81,15 @@ impl Scope {
         scope
     }
 
-    /// Returns why a view cannot be compared: its rows come from all inputs together.
+    /// Returns the reason if a view cannot be compared because its rows are derived from all inputs
+    /// together.
     pub(super) fn refuses(&self, compared: Compared) -> Option<String> {
         let of_one_input = compared.input_column().is_some();
         (!of_one_input && !self.unknown.is_empty())
             .then(|| "it follows from all inputs, and the records of some are unknown".to_owned())
     }
 
-    /// Returns the row in the form that is compared, or `None` if it is not compared.
+    /// Returns the row in its compared form, or `None` if it is not compared.
     pub(super) fn row<'r>(&self, compared: Compared, row: &'r [u8]) -> Option<Cow<'r, [u8]>> {
         let Some(column) = compared.input_column() else {
             return Some(row.into());
@@ -113,7 +115,7 @@ impl Scope {
             return None;
         }
         if self.beginnings.contains(input) {
-            // Leave out digest, size and state, which belong to the whole file.
+            // Drop digest, size and state, which concern the whole file.
             let kept: Vec<&[u8]> = columns
                 .iter()
                 .take(1)
@@ -126,20 +128,20 @@ impl Scope {
     }
 }
 
-/// Where a row names its input.
+/// The column of a row that names its input.
 enum Column {
     First,
     BeforeLast,
     Last,
 }
 
-/// What is compared at a time.
+/// A unit of comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(into = "&'static str")]
 pub(super) enum Compared {
     /// The rows of a dump.
     Rows(Dump),
-    /// The sums that `weft status` shows.
+    /// The totals that `weft status` shows.
     Totals,
 }
 
@@ -169,7 +171,7 @@ impl fmt::Display for Compared {
     }
 }
 
-/// A name as dumps write it.
+/// Returns a name in its escaped form in dumps.
 fn escaped(name: &str) -> Vec<u8> {
     let name = name.replace('\\', "\\\\").replace('\t', "\\t");
     name.replace('\n', "\\n").replace('\r', "\\r").into_bytes()

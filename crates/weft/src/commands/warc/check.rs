@@ -1,4 +1,4 @@
-//! `weft warc check`: which rules of the standard files do not follow.
+//! `weft warc check`: lists violations of the standard in files.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -34,18 +34,18 @@ pub(super) struct Args {
     /// Files, folders of files, or addresses (s3://, https://, store://)
     #[arg(required_unless_present = "rules", value_name = "FILE")]
     inputs: Vec<OsString>,
-    /// Also tell what the standard recommends and a file does not follow
+    /// Also report deviations from recommendations of the standard
     #[arg(long)]
     advice: bool,
-    /// Print the rules, and check nothing
+    /// Print the rules without checking files
     #[arg(long, conflicts_with_all = ["inputs", "advice"])]
     rules: bool,
-    /// Where inputs are that are named by `store://`.
+    /// The store that holds `store://` inputs.
     #[command(flatten)]
     place: StoreArgs,
 }
 
-/// A finding and its file, as JSON.
+/// A finding and its file, for `--json`.
 #[derive(Serialize)]
 struct Row<'a> {
     file: &'a str,
@@ -53,7 +53,7 @@ struct Row<'a> {
     finding: &'a Finding,
 }
 
-/// A rule, as JSON.
+/// A rule, for `--json`.
 #[derive(Serialize)]
 struct RuleRow {
     rule: &'static str,
@@ -62,7 +62,7 @@ struct RuleRow {
     demands: &'static str,
 }
 
-/// Runs `weft warc check`. A file that cannot be read does not stop the others.
+/// Runs `weft warc check`. An unreadable file does not stop the others.
 pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     if args.rules {
         return print_rules(context);
@@ -102,13 +102,14 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     Ok(outcome)
 }
 
-/// Leaves out what `weft warc repair` put beside a file, and says so, unless it was named itself.
+/// Skips and reports quarantine files that `weft warc repair` put next to a file, unless they were
+/// named explicitly.
 fn pass_over_quarantines(locations: &mut Vec<String>, inputs: &[OsString]) {
     let all: HashSet<String> = locations.iter().cloned().collect();
     locations.retain(|location| {
         let is_named = inputs.iter().any(|input| path_text(input.as_ref()) == *location);
         let pieces = location.strip_suffix(".jsonl").unwrap_or(location);
-        // Both are written, or neither.
+        // A quarantine always consists of both files.
         let is_quarantine = pieces.ends_with(".quarantine")
             && all.contains(pieces)
             && all.contains(&format!("{pieces}.jsonl"));
@@ -122,7 +123,7 @@ fn pass_over_quarantines(locations: &mut Vec<String>, inputs: &[OsString]) {
     });
 }
 
-/// Checks a file. Returns how much was found.
+/// Checks a file. Returns the number of findings.
 fn file(
     location: &str,
     sources: &Sources,

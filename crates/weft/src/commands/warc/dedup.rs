@@ -1,4 +1,4 @@
-//! `weft warc dedup`: revisit records for payloads that occur again.
+//! `weft warc dedup`: replaces repeated payloads by revisit records.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub(super) struct Args {
     /// Files of records, in the order of their crawls
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
-    /// The folder to write: one that is not there, or is empty
+    /// Folder to write: missing or empty
     #[arg(short, long, value_name = "DIR")]
     out: PathBuf,
     #[command(flatten)]
@@ -47,7 +47,7 @@ struct Report {
 /// Runs `weft warc dedup`.
 pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     check_out_dir(&args.out)?;
-    // The level is checked before anything is read; a file has the compression of its name.
+    // Validate the level before reading anything. The compression follows from the file's name.
     for input in &args.inputs {
         args.compression.compression(input, None)?;
     }

@@ -1,4 +1,4 @@
-//! `weft warc extract`: single records of a file, or their payloads.
+//! `weft warc extract`: extracts single records of a file, or their payloads.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write};
@@ -36,7 +36,7 @@ are compared. Exit code 1: a record is damaged, or there is none.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// A file of records (WARC or ARC, compressed or not), or its address (s3://, https://, store://)
+    /// File of records (WARC or ARC, compressed or not), or its address (s3://, https://, store://)
     #[arg(value_name = "FILE")]
     input: OsString,
     #[command(flatten)]
@@ -46,10 +46,10 @@ pub(super) struct Args {
     /// Write to a file instead of standard output
     #[arg(short, long, value_name = "OUT")]
     out: Option<PathBuf>,
-    /// Replace OUT if it is there
+    /// Replace OUT if it exists
     #[arg(long, requires = "out")]
     force: bool,
-    /// Where inputs are that are named by `store://`.
+    /// The store that holds `store://` inputs.
     #[command(flatten)]
     place: StoreArgs,
 }
@@ -57,18 +57,18 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct WhichArgs {
-    /// The record that begins at this byte of the file
+    /// Record that begins at this byte of the file
     #[arg(long, value_name = "BYTES")]
     offset: Option<u64>,
-    /// The records with this id
+    /// Records with this id
     #[arg(long, value_name = "ID")]
     record_id: Option<String>,
-    /// The records of this URL
+    /// Records of this URL
     #[arg(long, value_name = "URL")]
     url: Option<String>,
 }
 
-/// A record that was found, as JSON.
+/// A found record, for `--json`.
 #[derive(Serialize)]
 struct Row<'a> {
     offset: u64,
@@ -77,7 +77,7 @@ struct Row<'a> {
     kind: &'static str,
     url: Option<&'a str>,
     date: Option<&'a str>,
-    /// What is wrong with it: each a reason and what was found.
+    /// Defects, each with its reason and details.
     defects: Vec<String>,
 }
 
@@ -146,7 +146,7 @@ impl WhichArgs {
     }
 }
 
-/// Leaves the record whose payload or headers are meant.
+/// Narrows `found` to the one record whose payload or headers to write.
 fn choose_one(found: &mut Vec<Found>, args: &Args) -> anyhow::Result<()> {
     let has_content =
         |found: &Found| matches!(found.kind, Kind::Response | Kind::Resource | Kind::Conversion);
@@ -189,7 +189,7 @@ fn row(found: &Found) -> Row<'_> {
     }
 }
 
-/// Writes to a file, which has its name when it is whole.
+/// Writes to a file, which gets its name when it is complete.
 fn write_file(
     input: (&Arc<dyn Input>, &str),
     found: &[Found],

@@ -1,4 +1,4 @@
-//! What the commands that write have in common: where they write, how it is compressed, and how far they are.
+//! Parts shared by the writing commands: output checks, compression and progress.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -12,30 +12,30 @@ use crate::context::Context;
 use crate::exit::WrongUse;
 use crate::stop::Stop;
 
-/// How records are compressed.
+/// The compression of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum To {
-    /// A gzip member for each record.
+    /// One gzip member per record.
     Gzip,
-    /// A zstd frame for each record.
+    /// One zstd frame per record.
     Zstd,
     /// No compression.
     None,
 }
 
-/// Flags that say how records are compressed.
+/// Flags that set the compression.
 #[derive(Debug, clap::Args)]
 pub(super) struct CompressionArgs {
-    /// How to compress each record [default: as OUT is named, .gz, .zst or neither]
+    /// Compression of each record [default: from the extension of OUT, .gz, .zst or neither]
     #[arg(long, value_enum)]
     pub(super) to: Option<To>,
-    /// Level: of gzip 0 to 9 [default: 6], of zstd 1 to 22 [default: 3]
+    /// Compression level: gzip 0 to 9 [default: 6], zstd 1 to 22 [default: 3]
     #[arg(long, value_name = "N")]
     level: Option<u32>,
 }
 
 impl CompressionArgs {
-    /// What is meant for a file of a name.
+    /// Returns the compression for a file of this name.
     pub(super) fn of(&self, out: &Path) -> To {
         self.to.unwrap_or_else(
             || match out.extension().and_then(|extension| extension.to_str()) {
@@ -79,8 +79,8 @@ impl CompressionArgs {
     }
 }
 
-/// What is written never takes the place of an input, nor of another file unless that is wanted. It cannot be standard
-/// output, because it is read again before it gets its name.
+/// Fails if the output is an input, or an existing file without `--force`. It also rejects standard
+/// output, because the output is read back before it gets its name.
 pub(super) fn check_out(out: &Path, inputs: &[&Path], force: bool) -> anyhow::Result<()> {
     check_name(out)?;
     let Ok(there) = out.metadata() else { return Ok(()) };
@@ -114,7 +114,7 @@ fn check_name(out: &Path) -> Result<(), WrongUse> {
     }
 }
 
-/// A folder that is written must not be there, or be empty.
+/// Fails if the output folder exists and is not empty.
 pub(super) fn check_out_dir(out: &Path) -> Result<(), WrongUse> {
     check_name(out)?;
     let is_empty = |mut entries: std::fs::ReadDir| entries.next().is_none();
@@ -127,7 +127,7 @@ pub(super) fn check_out_dir(out: &Path) -> Result<(), WrongUse> {
     }
 }
 
-/// Shows how far work is that Ctrl-C ends.
+/// The progress of work that Ctrl-C can stop.
 pub(super) struct Progress {
     stop: Stop,
     quiet: bool,
@@ -141,7 +141,7 @@ impl Progress {
         })
     }
 
-    /// Runs a step that is told what to call with its position.
+    /// Runs a step that reports its position through a callback.
     pub(super) fn step<T>(
         &self,
         name: &str,
@@ -157,14 +157,14 @@ impl Progress {
         result
     }
 
-    /// Reads what was written again, and puts it in its place.
+    /// Reads the written file back and renames it into place.
     pub(super) fn put(&self, written: Written, force: bool) -> Result<(), WriteError> {
         let size_bytes = written.size_bytes();
         let proved = self.step("reading again", size_bytes, |each| written.prove(each))?;
         proved.put(force)
     }
 
-    /// Reads the files that were written again, and puts their folder in its place.
+    /// Reads the written files back and renames their folder into place.
     pub(super) fn put_folder(&self, written: WrittenFolder) -> Result<(), WriteError> {
         let size_bytes = written.size_bytes();
         let proved = self.step("reading again", size_bytes, |each| written.prove(each))?;
@@ -172,7 +172,7 @@ impl Progress {
     }
 }
 
-/// Size of a file for a bar, 0 if it is not known.
+/// Returns the size of a file for a progress bar, 0 if unknown.
 pub(super) fn size_bytes(path: &Path) -> u64 {
     path.metadata().map_or(0, |metadata| metadata.len())
 }

@@ -1,4 +1,4 @@
-//! `weft warc recompress`: a file with each record compressed by itself.
+//! `weft warc recompress`: rewrites a file with each record compressed separately.
 
 use std::fs;
 use std::io::Write;
@@ -29,17 +29,18 @@ compared before it gets its name. A file with damage is refused; weft warc repai
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// A file of records (WARC or ARC, compressed or not)
+    /// File of records (WARC or ARC, compressed or not)
     input: PathBuf,
-    /// The file to write
+    /// File to write
     #[arg(short, long, value_name = "OUT")]
     out: PathBuf,
     #[command(flatten)]
     compression: CompressionArgs,
-    /// A dictionary for zstd: 'train' makes one of the file's records, or a file that has one
+    /// Dictionary for zstd: 'train' builds one from the file's records, FILE takes it from a file
+    /// that has one
     #[arg(long, value_name = "train|FILE")]
     dictionary: Option<PathBuf>,
-    /// Replace OUT if it is there
+    /// Replace OUT if it exists
     #[arg(long)]
     force: bool,
 }
@@ -57,7 +58,7 @@ struct Report {
 /// Runs `weft warc recompress`.
 pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     check_out(&args.out, &[&args.input], args.force)?;
-    // A level or dictionary that cannot be is told before anything is read.
+    // Report an invalid level or dictionary before reading anything.
     args.compression
         .compression(&args.out, args.dictionary.is_some().then(Vec::new))?;
     let progress = Progress::new(context)?;

@@ -1,4 +1,4 @@
-//! `weft warc repair`: what can be kept of a damaged file.
+//! `weft warc repair`: recovers the intact parts of a damaged file.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -28,14 +28,14 @@ Exit code 1: something is in quarantine, a record is cut, or there is no record 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// A damaged file of records (WARC or ARC, compressed or not)
+    /// Damaged file of records (WARC or ARC, compressed or not)
     input: PathBuf,
-    /// The file to write
+    /// File to write
     #[arg(short, long, value_name = "OUT")]
     out: PathBuf,
     #[command(flatten)]
     compression: CompressionArgs,
-    /// Replace OUT and its quarantine if they are there
+    /// Replace OUT and its quarantine if they exist
     #[arg(long)]
     force: bool,
 }

@@ -1,4 +1,4 @@
-//! `weft warc split`: a file parted into several.
+//! `weft warc split`: splits a file into several.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -28,25 +28,25 @@ or none.";
 #[command(after_help = EXAMPLES)]
 #[command(group = clap::ArgGroup::new("how").required(true))]
 pub(super) struct Args {
-    /// A file of records (WARC or ARC, compressed or not)
+    /// File of records (WARC or ARC, compressed or not)
     input: PathBuf,
-    /// The folder to write: one that is not there, or is empty
+    /// Folder to write: missing or empty
     #[arg(short, long, value_name = "DIR")]
     out: PathBuf,
-    /// End a part with the record with which it has this size as stored
+    /// End a part with the record that brings it to this stored size
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, group = "how")]
     size: Option<u64>,
     /// End a part after this many records
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), group = "how")]
     records: Option<u64>,
-    /// Make a part for each host, type of record or day
+    /// Make one part per host, record type or day
     #[arg(long, value_enum, group = "how")]
     by: Option<Key>,
     #[command(flatten)]
     compression: CompressionArgs,
 }
 
-/// By what records are parted.
+/// The key by which records are grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Key {
     /// The host of their URL.
@@ -87,7 +87,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
 }
 
 impl Args {
-    /// Where a part ends: clap has seen to it that one of the three is given.
+    /// Returns where a part ends. clap ensures that exactly one of the flags is given.
     fn how(&self) -> How {
         match (self.size, self.records, self.by) {
             (Some(bytes), ..) => How::Size(bytes),

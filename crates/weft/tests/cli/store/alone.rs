@@ -249,7 +249,8 @@ fn a_forgotten_volume_is_not_retired_by_mistake() {
     );
 }
 
-/// The story: a user drains one of two disks as the documentation shows, and must not lose the second copies unasked.
+/// Scenario: a user drains one of two disks as documented, and must not lose the second copies
+/// without confirming it.
 #[test]
 fn draining_the_second_of_two_volumes_needs_a_yes() {
     let kept = Kept::filled();
@@ -335,8 +336,8 @@ fn a_third_disk_is_planned_then_taken_in() {
     );
 }
 
-/// The story: two commands at once. The second works through the first, which has the volumes open, is done sooner, and
-/// must not leave before the second is.
+/// Scenario: two commands at once. The second works through the first, which has the volumes open.
+/// The first finishes sooner, and must not exit before the second is done.
 #[test]
 fn a_command_stays_until_nobody_works_through_it() {
     let kept = Kept::filled();

@@ -1,9 +1,9 @@
-//! Volumes that are away or cannot be used, and layouts that are lost.
+//! Missing or unusable volumes, and lost layouts.
 
 use super::Kept;
 
-/// The story: a backup of both volumes was restored without `node/`. No command makes up where things lie; a person
-/// says that the layouts are lost, and repair brings everything to its new place.
+/// Scenario: a backup of both volumes is restored without `node/`. No command guesses a layout. A
+/// user declares the layouts lost, and repair moves everything to its new place.
 #[test]
 fn lost_layouts_are_recovered_when_a_person_says_so() {
     let kept = Kept::filled();
@@ -28,7 +28,8 @@ fn lost_layouts_are_recovered_when_a_person_says_so() {
     assert_eq!(kept.good(&["status"]).matches("in service").count(), 2);
 }
 
-/// A disk that is not mounted, or a mistyped directory: what only reads goes on without it, says so, and makes nothing.
+/// A disk is not mounted, or a directory is mistyped: read commands work without it, report it, and
+/// create nothing.
 #[test]
 fn commands_that_read_make_no_directories() {
     let kept = Kept::filled();
@@ -65,7 +66,8 @@ fn commands_that_read_make_no_directories() {
     kept.good(&["census"]);
 }
 
-/// Two of three disks are away: nobody knows which version is the current one, so nothing is read, unless any will do.
+/// Two of three disks are missing. The current version cannot be determined, so nothing is read
+/// unless any version is acceptable.
 #[test]
 fn what_can_be_reached_is_read_when_any_will_do() {
     let kept = Kept::new();
@@ -79,7 +81,8 @@ fn what_can_be_reached_is_read_when_any_will_do() {
             .collect();
         kept.place.run(&arguments)
     };
-    // Each of them lies on the volume that is left with a chance of two in three: among so many, some do and some do not.
+    // Each object is on the remaining volume with a probability of two thirds: of this many, some
+    // are and some are not.
     let names: Vec<_> = (10..40).map(|i| format!("{i}.txt")).collect();
     let mut put = vec!["put"];
     for name in &names {
@@ -105,7 +108,7 @@ fn what_can_be_reached_is_read_when_any_will_do() {
         let any = run(&["get", "--any", &key, "-"]);
         if any.code == Some(0) {
             assert_eq!(any.stdout, *name);
-            // Its exit code says that a copy cannot be reached.
+            // The exit code only reports that a copy is unreachable.
             assert!(run(&["stat", "--any", &key]).stdout.contains("MD5 "));
             reached.push(key);
         }
@@ -125,8 +128,8 @@ fn what_can_be_reached_is_read_when_any_will_do() {
     }
 }
 
-/// The story: a disk died, and its backup of this morning is put back the way docs/store.md says. What was deleted and
-/// overwritten since stays so; and what the backup alone has is read out of it.
+/// Scenario: a disk died, and this morning's backup is restored as docs/store.md describes. Later
+/// deletions and overwrites stay in force, and objects that only the backup has are recovered.
 #[test]
 fn a_copy_of_a_volume_without_its_identity_knows_nothing_better() {
     let kept = Kept::filled();
@@ -167,8 +170,8 @@ fn a_copy_of_a_volume_without_its_identity_knows_nothing_better() {
     assert!(kept.good(&["census"]).contains("\nwhole, by layout 1"));
 }
 
-/// The story: a disk is not mounted when the process starts. It serves from the other, says so everywhere, and takes
-/// the disk in when it is there.
+/// Scenario: a disk is not mounted when the process starts. It serves from the other one, reports
+/// this everywhere, and uses the disk once it appears.
 #[cfg(unix)]
 #[test]
 fn a_volume_that_is_away_at_the_start_comes_back_by_itself() {
@@ -204,7 +207,8 @@ fn a_volume_that_is_away_at_the_start_comes_back_by_itself() {
     assert_eq!(served.stop(), Some(0));
 }
 
-/// The process says what happens to its volumes, without being asked; and commands say which volumes it does not have.
+/// The process logs events of its volumes unasked, and commands name the volumes that it does not
+/// have.
 #[cfg(unix)]
 #[test]
 fn a_process_says_what_happens() {
@@ -245,7 +249,7 @@ fn a_process_says_what_happens() {
     assert!(!kept.place.path("c").exists());
 
     kept.wipe("b");
-    // In whatever order: what happens to replicas is summed up and told a little later.
+    // In any order: events of replicas are summarised and logged a little later.
     let mut expected = vec![
         "volume local/b is being rebuilt: volume.json was gone",
         " repaired",
@@ -271,7 +275,7 @@ fn a_retired_volume_is_explained() {
     let again = kept.run(&["layout", "apply"]);
     assert_ne!(again.code, Some(0), "{}", again.stdout);
     assert!(again.stderr.contains("was retired"), "{}", again.stderr);
-    // What it held moves off it; from then on it is left alone.
+    // Its replicas move away; after that the volume is ignored.
     kept.good(&["repair"]);
     let list = kept.run(&["ls"]);
     assert_eq!(list.code, Some(0), "{}", list.stderr);

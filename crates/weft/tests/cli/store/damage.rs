@@ -1,4 +1,4 @@
-//! Damage found, read around, and put right.
+//! Damage that is detected, tolerated by reads, and repaired.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ use super::{Kept, content};
 use crate::support::Place;
 
 impl Kept {
-    /// `status` finds something, and says this.
+    /// Checks that `status` reports these problems.
     #[track_caller]
     fn check_troubled(&self, said: &[&str]) {
         let run = self.run(&["status"]);
@@ -29,15 +29,15 @@ impl Kept {
         );
     }
 
-    /// `status` finds nothing.
+    /// Checks that `status` reports no problem.
     #[track_caller]
     fn check_well(&self) {
         assert!(self.good(&["status"]).starts_with("all is well\n"));
     }
 }
 
-/// The story: a disk dies and is replaced by an empty one. Reads go on from the other, a census says what is
-/// missing, repair brings it back, and the log tells it.
+/// Scenario: a disk dies and is replaced by an empty one. Reads use the other one, a census counts
+/// the missing replicas, repair restores them, and the log records it.
 #[test]
 fn a_wiped_volume_comes_back() {
     let kept = Kept::filled();
@@ -67,8 +67,8 @@ fn a_wiped_volume_comes_back() {
     assert_eq!(status.matches("in service").count(), 2, "{status}");
 }
 
-/// The story: a bit of one copy flips on the disk. What is read is right all the same; scrub finds the copy, repair
-/// replaces it.
+/// Scenario: a bit of one copy flips on disk. Reads still return correct content; scrub finds the
+/// copy, and repair replaces it.
 #[test]
 fn a_flipped_bit_is_read_around_found_and_replaced() {
     let kept = Kept::filled();
@@ -113,8 +113,8 @@ fn an_object_without_a_good_copy_is_an_error_not_wrong_bytes() {
     );
 }
 
-/// The story: both copies of a file lose a block, each another one. Every block is right somewhere, and yet the file was
-/// called lost.
+/// Scenario: both copies of a file lose a block, but different ones. Every block is intact in one
+/// copy, so the file is not lost.
 #[test]
 fn two_copies_damaged_at_different_blocks_are_one_whole_file() {
     let kept = Kept::filled();
@@ -135,7 +135,8 @@ fn two_copies_damaged_at_different_blocks_are_one_whole_file() {
     read();
 }
 
-/// What is lost is a block, not the file: the rest of it can be read, and the commands say which bytes are gone.
+/// Only a block is lost, not the file: the rest stays readable, and commands report the missing
+/// bytes.
 #[test]
 fn a_block_that_is_bad_in_both_copies_is_all_that_is_lost() {
     let kept = Kept::filled();
@@ -159,8 +160,8 @@ fn a_block_that_is_bad_in_both_copies_is_all_that_is_lost() {
     kept.good(&["get", name, "part", "--range", "0-262143"]);
 }
 
-/// The story: a volume has no room left, a file on it is gone, a bit of another flipped. Nothing can be put right until
-/// there is room, and every command says so, with its exit code and with what is to be done.
+/// Scenario: a volume is full, one of its files is missing, and another has a flipped bit. Nothing
+/// can be repaired until there is room, and every command reports that by message and exit code.
 #[test]
 fn repair_that_finds_no_room_is_no_success() {
     let kept = Kept::new();
@@ -171,7 +172,7 @@ fn repair_that_finds_no_room_is_no_success() {
     kept.fill();
     let files = kept.replica_files("b");
     let large = largest(&files);
-    // A replica names its object; the bucket has one too.
+    // A replica contains the name of its object. The bucket has a replica too.
     let is_small = |file: &&PathBuf| {
         let bytes = std::fs::read(file).expect("a file");
         bytes.windows(9).any(|window| window == b"small.txt")
@@ -209,7 +210,7 @@ fn repair_that_finds_no_room_is_no_success() {
     kept.check_well();
 }
 
-/// The disk that fills up is named, not the length that came through until then.
+/// The error names the full disk, not the length received until then.
 #[test]
 fn a_put_that_fills_the_disk_says_so() {
     let place = Place::new();
@@ -253,8 +254,8 @@ fn status_tells_of_missing_replicas_that_nobody_has_met_yet() {
     kept.check_well();
 }
 
-/// The story: a disk is replaced while a copy on the other one is bad. The rebuilding ends, and has not brought
-/// everything back.
+/// Scenario: a disk is replaced while a copy on the other one is bad. The rebuild finishes without
+/// restoring everything.
 #[test]
 fn status_tells_of_what_a_rebuilding_could_not_restore() {
     let kept = Kept::filled();
@@ -267,7 +268,8 @@ fn status_tells_of_what_a_rebuilding_could_not_restore() {
     assert_eq!(kept.run(&["scrub"]).code, Some(1));
 }
 
-/// A scrub reads what is there; what is gone with its entry is missing all the same.
+/// A scrub reads existing replicas. Replicas that are missing along with their index entries must
+/// be reported too.
 #[test]
 fn a_scrub_of_a_wiped_volume_does_not_find_all_well() {
     let kept = Kept::filled();
@@ -300,7 +302,7 @@ fn cut(file: &Path) {
     std::fs::write(file, &bytes[..bytes.len() / 2]).expect("write");
 }
 
-/// A small file system in memory, unmounted at the end.
+/// A small in-memory file system, unmounted on drop.
 struct Small(PathBuf);
 
 impl Small {
@@ -316,7 +318,7 @@ impl Small {
             .then(|| Small(at.to_owned()))
     }
 
-    /// A file called `filler` that leaves so many bytes.
+    /// Writes a file `filler` that leaves `bytes` bytes free.
     fn fill_but(&self, bytes: u64) {
         let free = Command::new("stat")
             .args(["--file-system", "--format", "%a %S"])

@@ -1,4 +1,4 @@
-//! `weft store` over real volumes: alone, and beside a process that serves them.
+//! `weft store` on real volumes: standalone, and while another process serves them.
 
 mod alone;
 mod away;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::support::{Place, Run, json_lines};
 
-/// Content of several blocks, the same at every call.
+/// Returns content of several blocks, the same on every call.
 pub(crate) fn content(bytes: usize) -> Vec<u8> {
     (0..bytes as u64)
         .map(|i| (i.wrapping_mul(2_654_435_761) >> 7) as u8)
@@ -31,14 +31,14 @@ impl Kept {
         Kept { place: Place::new() }
     }
 
-    /// A store that holds one small object and one of several blocks.
+    /// Makes a store with one small object and one of several blocks.
     pub(crate) fn filled() -> Kept {
         let kept = Kept::new();
         kept.fill();
         kept
     }
 
-    /// Puts these two into it.
+    /// Puts both objects into the store.
     #[track_caller]
     pub(crate) fn fill(&self) {
         self.place.write("large.warc.gz", &content(700_000));
@@ -47,12 +47,12 @@ impl Kept {
         assert_eq!(run.code, Some(0), "{}", run.stderr);
     }
 
-    /// `weft store ARGUMENTS` on the two volumes.
+    /// Runs `weft store ARGUMENTS` on the two volumes.
     pub(crate) fn run(&self, arguments: &[&str]) -> Run {
         self.place.run(&with_volumes(arguments))
     }
 
-    /// Standard output of a command that must end with code 0.
+    /// Returns the standard output of a command that must end with code 0.
     #[track_caller]
     pub(crate) fn good(&self, arguments: &[&str]) -> String {
         let run = self.run(arguments);
@@ -60,13 +60,13 @@ impl Kept {
         run.stdout
     }
 
-    /// The JSON objects that a command prints, whatever its exit code.
+    /// Returns the JSON objects that a command prints, whatever its exit code.
     pub(crate) fn json(&self, arguments: &[&str]) -> Vec<Value> {
         let arguments: Vec<&str> = arguments.iter().copied().chain(["--json"]).collect();
         json_lines(&self.run(&arguments).stdout)
     }
 
-    /// Replica files of a volume that hold content, in order of path.
+    /// Returns the replica files of a volume that hold content, sorted by path.
     pub(crate) fn replica_files(&self, volume: &str) -> Vec<PathBuf> {
         let mut files = Vec::new();
         walk(&self.place.path(volume).join("objects"), &mut files);
@@ -74,8 +74,8 @@ impl Kept {
         files
     }
 
-    /// Empties a volume's directory as `rm -r VOLUME/*` does, `volume.json` last: a running process begins anew when
-    /// that is gone, and what it makes then is not to be taken away again.
+    /// Empties a volume's directory like `rm -r VOLUME/*`, with `volume.json` last: once that is
+    /// gone, a running process starts over, and its new files must not be removed.
     pub(crate) fn wipe(&self, volume: &str) {
         let entries = std::fs::read_dir(self.place.path(volume)).expect("a volume");
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();

@@ -1,4 +1,4 @@
-//! Write once, read many, as somebody at the command line meets it.
+//! Write once, read many on the command line.
 
 use super::Kept;
 use super::served::STORE_SERVE;
@@ -9,7 +9,7 @@ const SMALL: &str = "crawls/2014/small.txt";
 const LARGE: &str = "crawls/2014/large.warc.gz";
 
 impl Kept {
-    /// The command does not do it, and says why.
+    /// Checks that the command fails with this message.
     #[track_caller]
     fn check_refused(&self, arguments: &[&str], said: &str) {
         let run = self.run(arguments);
@@ -35,7 +35,7 @@ fn what_is_retained_is_not_removed_and_the_others_are() {
     kept.place.write("small.txt", b"other");
     kept.check_refused(&["put", "small.txt", "crawls/2014/"], until);
     kept.check_refused(&["retain", SMALL, "--lift"], until);
-    // Neither a shorter time nor a weaker mode: what is asked for is the least.
+    // Neither a shorter time nor a weaker mode takes effect: the request is a minimum.
     let said = kept.good(&["retain", SMALL, "--for", "1y"]);
     assert!(said.contains(until), "{said}");
     kept.check_refused(&["rm", "crawls/", "--recursive", "--yes"], until);
@@ -86,8 +86,8 @@ fn ends_that_are_none_are_refused() {
     kept.good(&["rm", SMALL]);
 }
 
-/// A volume is lost, and of the other a replica is removed by hand: repair makes both whole, and what was
-/// protected still is.
+/// One volume is lost, and a replica on the other is deleted manually. Repair restores both, and
+/// protected objects stay protected.
 #[test]
 fn protection_comes_through_losses_and_repair() {
     let kept = Kept::filled();
@@ -104,7 +104,7 @@ fn protection_comes_through_losses_and_repair() {
     kept.good(&["census"]);
     assert_eq!(kept.good(&["get", SMALL, "-"]), "small");
     kept.check_refused(&["rm", SMALL, LARGE], "(compliance)");
-    // A third volume, then one drained: replicas move, and protection with them.
+    // A third volume is added, then one is drained: replicas move together with their protection.
     let three = ["--volume", "a", "--volume", "b,weight=0", "--volume", "c"];
     let apply = kept
         .place
@@ -138,7 +138,7 @@ fn a_serving_process_keeps_it_as_well() {
     kept.check_refused(&["rm", LARGE], "(compliance)");
 }
 
-/// What is kept of a load is retained, also when it was there already, and never for a shorter time.
+/// Objects kept by a load are retained even if they already existed, and never for a shorter time.
 #[test]
 fn a_load_retains_what_it_keeps() {
     let kept = Kept::new();

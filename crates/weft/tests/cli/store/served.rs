@@ -1,4 +1,5 @@
-//! Commands beside a process that serves the volumes: found through them, with the same output.
+//! Commands next to a process that serves the volumes: they find it through the volumes and print
+//! the same.
 
 #![cfg(unix)]
 
@@ -16,12 +17,12 @@ pub(super) const SERVE: [&str; 7] = [
     "--volume",
     "b",
 ];
-/// Longest wait for a running process to come round.
+/// Limit on the wait for a running process to recover.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(super) const STORE_SERVE: [&str; 6] = ["store", "serve", "--volume", "a", "--volume", "b"];
 
-/// What commands print that must not depend on who has the volumes open.
+/// Returns output that must not depend on which process has the volumes open.
 fn outputs(kept: &Kept) -> Vec<String> {
     let commands: [&[&str]; 5] = [
         &["ls", "crawls", "-r"],
@@ -64,8 +65,8 @@ fn volumes_have_one_owner_and_a_second_is_told_who() {
     drop(served);
 }
 
-/// The story: a volume's directory is emptied under the running process. Reads go on, repair brings it back, the log
-/// tells it.
+/// Scenario: a volume's directory is emptied under the running process. Reads continue, repair
+/// restores the volume, and the log records it.
 #[test]
 fn a_volume_wiped_under_a_running_process_comes_back() {
     let kept = Kept::filled();
@@ -77,7 +78,8 @@ fn a_volume_wiped_under_a_running_process_comes_back() {
         std::fs::read(kept.place.path("copy")).expect("a file"),
         content(700_000)
     );
-    // The volume notices within seconds and begins anew; until then a repair cannot write to it, and says so.
+    // The volume notices within seconds and starts over; until then a repair cannot write to it,
+    // and says so.
     let begun = Instant::now();
     while kept.run(&["repair"]).code != Some(0) || kept.run(&["census"]).code != Some(0) {
         assert!(begun.elapsed() < PATIENCE, "{}", kept.run(&["repair"]).stdout);
@@ -139,7 +141,7 @@ fn the_first_start_of_the_s3_face_makes_a_key_and_shows_it_once() {
     );
 }
 
-/// People read this: the key, and lines that can be pasted.
+/// The announcement for users: the key, and lines to paste.
 #[test]
 fn the_first_key_is_introduced() {
     use std::io::{BufRead, BufReader};

@@ -1,4 +1,4 @@
-//! Wrong use of `weft store`, and what it leaves behind: nothing.
+//! Wrong use of `weft store`, which must leave nothing behind.
 
 use crate::support::Place;
 

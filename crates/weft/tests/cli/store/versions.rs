@@ -1,4 +1,4 @@
-//! A bucket that keeps versions, written to at the command line.
+//! Writing to a versioned bucket from the command line.
 
 use std::convert::Infallible;
 
@@ -10,7 +10,7 @@ use super::Kept;
 
 const SMALL: &str = "crawls/2014/small.txt";
 
-/// Does something with the store while no command runs.
+/// Runs `what` on the store while no command runs.
 fn within<T>(kept: &Kept, what: impl AsyncFnOnce(Store) -> T) -> T {
     let volumes = ["a", "b"].map(|name| VolumeSettings::at(kept.place.path(name)));
     Runtime::new().expect("threads").block_on(async {
@@ -25,7 +25,7 @@ fn within<T>(kept: &Kept, what: impl AsyncFnOnce(Store) -> T) -> T {
     })
 }
 
-/// Sizes of the versions of the small object, the newest first; `None` for a delete marker.
+/// Returns the sizes of the small object's versions, newest first; `None` for a delete marker.
 fn sizes(kept: &Kept) -> Vec<Option<u64>> {
     within(kept, async |store| {
         let ask = ListVersions {
@@ -55,7 +55,7 @@ fn what_is_put_over_or_removed_stays_as_a_version() {
     kept.good(&["put", "small.txt", "crawls/2014/"]);
     assert_eq!(sizes(&kept), [Some(13), Some(5)]);
 
-    // A marker would only hide it, but who removes it is told.
+    // A marker would only hide it, but the user is told about the hold.
     kept.good(&["hold", SMALL]);
     let run = kept.run(&["rm", SMALL]);
     assert_eq!(run.code, Some(1), "{}{}", run.stdout, run.stderr);

@@ -1,4 +1,4 @@
-//! One policy: what it would do now, and its run.
+//! A policy's plan and its run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use crate::commands::store::session::{Begin, with_store_until};
 use crate::outcome::WrongUse;
 use crate::stop::Stop;
 
-/// A plan, and the store that it needs.
+/// A plan, with the store that it needs.
 pub(crate) struct Job<'a> {
     catalogue: &'a Arc<Catalogue>,
     pub(crate) policy: &'a Policy,
@@ -24,7 +24,8 @@ pub(crate) struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    /// Plans. `store` is called where the plan needs one; `kept` are directories in which no policy acts.
+    /// Plans a policy. `store` is called only if the plan needs a store. No policy acts inside the
+    /// directories of `kept`.
     pub(crate) fn plan(
         catalogue: &'a Arc<Catalogue>,
         policy: &'a Policy,
@@ -43,17 +44,19 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// Whether nothing is to be done, nor written down: a trigger by time counts from what was.
+    /// Returns whether the run can be skipped without a log entry. A time trigger needs the entry,
+    /// since it counts from the last run.
     pub(crate) fn is_idle(&self) -> bool {
         self.plan.items.is_empty() && self.plan.grown.is_empty() && self.policy.trigger.every_ms.is_none()
     }
 
-    /// Whether it lists more than the log will say.
+    /// Returns whether the plan must be printed because the log will not contain all of it.
     pub(crate) fn is_listed(&self) -> bool {
         !self.plan.grown.is_empty() || matches!(self.policy.action, Action::Report)
     }
 
-    /// Does it, and calls `each` after each file. A stop ends it soon; it then goes on with the next run.
+    /// Runs the plan and calls `each` after each file. A stop request ends the run soon; the next
+    /// run continues it.
     pub(crate) fn run(
         self,
         stop: &Stop,
@@ -67,7 +70,8 @@ impl<'a> Job<'a> {
         } = self;
         match store {
             Some(place) => with_store_until(stop.clone(), place, Begin::Allowed, async |session| {
-                // This thread waits for the run's own; the store works on those of the runtime.
+                // This thread waits for the run's thread. The store's work is done by the threads
+                // of the runtime.
                 let shelf = StoreShelf::new(session);
                 act(catalogue, policy, plan, Some(&shelf), stop, each)
             }),
@@ -89,7 +93,7 @@ fn act(
     let ran = std::thread::scope(|scope| {
         let worker = scope.spawn(|| {
             let mut send = |act: &ActRow| {
-                // Whoever listens may have ended.
+                // The receiver may have been dropped.
                 let _ = sender.send(act.clone());
             };
             let mut settings = RunSettings {

@@ -1,4 +1,4 @@
-//! `weft files policy log`: runs, and what they did.
+//! `weft files policy log`: lists runs and their actions.
 
 use std::io::Write;
 
@@ -24,13 +24,13 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Actions of this run
+    /// List the actions of this run
     #[arg(long, value_name = "RUN")]
     run: Option<u64>,
     /// Only actions that failed
     #[arg(long)]
     failed: bool,
-    /// Only actions on paths that hold this text
+    /// Only actions on paths that contain this text
     #[arg(long, value_name = "TEXT")]
     path: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `weft files policy`: what is done with files, by rules.
+//! `weft files policy`: acts on files by rules.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -47,18 +47,18 @@ pub(super) struct Args {
     command: Command,
 }
 
-/// What to do with the rules.
+/// Commands on the rules.
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Read the rules, and say what is wrong with them
+    /// Parse the rules and report mistakes
     Check(CheckArgs),
-    /// List what would be done now; changes nothing
+    /// List what would be done now, without changing anything
     Plan(PlanArgs),
-    /// Do it
+    /// Run policies
     Run(RunArgs),
-    /// What was done, to which files, and why
+    /// List runs and their actions, with files and reasons
     Log(log::Args),
-    /// Print ready-made rules
+    /// Print example rules
     #[command(after_help = EXAMPLE_EXAMPLES)]
     Example,
 }
@@ -93,7 +93,7 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 struct RulesArgs {
-    /// The file of rules [default: policies.toml in the archive's directory]
+    /// File of rules [default: policies.toml in the archive's directory]
     #[arg(long, value_name = "FILE")]
     rules: Option<PathBuf>,
 }
@@ -101,7 +101,7 @@ struct RulesArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = CHECK_EXAMPLES)]
 struct CheckArgs {
-    /// The file of rules [default: policies.toml in the archive's directory]
+    /// File of rules [default: policies.toml in the archive's directory]
     #[arg(value_name = "FILE")]
     rules: Option<PathBuf>,
 }
@@ -109,12 +109,12 @@ struct CheckArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = PLAN_EXAMPLES)]
 struct PlanArgs {
-    /// Policies [default: all]
+    /// Policies to plan [default: all]
     #[arg(value_name = "POLICY")]
     names: Vec<String>,
     #[command(flatten)]
     rules: RulesArgs,
-    /// Files shown of each; --json has all
+    /// Files to show per policy; --json has all
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = positive)]
     limit: usize,
 }
@@ -122,12 +122,12 @@ struct PlanArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = RUN_EXAMPLES)]
 struct RunArgs {
-    /// Policies, whether they are due or not [default: all that are due by their triggers]
+    /// Policies to run, due or not [default: all that are due by their triggers]
     #[arg(value_name = "POLICY")]
     names: Vec<String>,
     #[command(flatten)]
     rules: RulesArgs,
-    /// Only list what would be done, as `plan` does
+    /// Only list what would be done, like `plan`
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -153,10 +153,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     }
 }
 
-/// The name of the file of rules in an archive's directory.
+/// Name of the rules file in an archive's directory.
 const RULES: &str = "policies.toml";
 
-/// The rules in a file, or in that of an archive.
+/// Reads the rules from `file`, or from the archive's own rules file.
 pub(crate) fn read(file: Option<&Path>, archive: &Path) -> anyhow::Result<(PathBuf, Rules)> {
     let path = file.map_or_else(|| archive.join(RULES), Path::to_owned);
     let text = match std::fs::read_to_string(&path) {
@@ -193,7 +193,7 @@ fn check(args: CheckArgs, context: &mut Context) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// The policies of these names, or all.
+/// Returns the policies with these names, or all.
 fn named(rules: Rules, names: &[String]) -> Result<Vec<Policy>, NotFound> {
     if let Some(name) = names
         .iter()
@@ -209,7 +209,7 @@ fn named(rules: Rules, names: &[String]) -> Result<Vec<Policy>, NotFound> {
     Ok(rules.policies.into_iter().filter(is_meant).collect())
 }
 
-/// Directories in which no policy acts: the archive keeps its own files in it.
+/// Returns directories in which no policy may act: the archive's own directory.
 pub(crate) fn kept(archive: &Path) -> Vec<Vec<u8>> {
     let archive = archive.canonicalize().unwrap_or_else(|_| archive.to_owned());
     vec![std::os::unix::ffi::OsStrExt::as_bytes(archive.as_os_str()).to_vec()]
@@ -228,7 +228,7 @@ fn plan_all(
     for policy in &policies {
         match policy::plan(&catalogue, policy, &kept(&context.archive), now_ms()) {
             Ok(plan) => show::plan(policy, &plan, limit, context)?,
-            // The others can be planned all the same.
+            // The remaining policies can still be planned.
             Err(error) => {
                 crate::exit::complain(&error.into(), context);
                 outcome = Outcome::Losses;
@@ -261,7 +261,7 @@ fn run_all(args: &RunArgs, context: &mut Context) -> anyhow::Result<Outcome> {
         is_any_due = true;
         let ran = match job {
             Ok(job) => run_one(job, &mut stop, context)?,
-            // The others can be run all the same.
+            // The remaining policies can still be run.
             Err(error) => {
                 crate::exit::complain(&error, context);
                 Outcome::Losses
@@ -277,7 +277,7 @@ fn run_all(args: &RunArgs, context: &mut Context) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-/// Lines shown of files that were not acted upon; all are in the log.
+/// Maximum number of lines printed for files that were not acted on; the log has all.
 const LINES_MAX: usize = 20;
 
 fn run_one(job: Job<'_>, stop: &mut Option<Stop>, context: &mut Context) -> anyhow::Result<Outcome> {
@@ -322,10 +322,10 @@ weft files policy log lists runs; with --run their actions. A file that is in th
 #[derive(Debug, clap::Args)]
 #[command(after_help = UNDO_EXAMPLES)]
 pub(super) struct UndoArgs {
-    /// The run
+    /// Run to undo
     #[arg(value_name = "RUN")]
     run: u64,
-    /// Only this action of it
+    /// Undo only this action of the run
     #[arg(long, value_name = "N")]
     act: Option<u64>,
     #[command(flatten)]
@@ -344,7 +344,7 @@ pub(super) fn undo(args: &UndoArgs, context: &mut Context) -> anyhow::Result<Out
     let undone = if row.action == "release" {
         with_store(place(&args.store)?, Begin::Refused, async |session: &Session| {
             let shelf = shelf::StoreShelf::new(session);
-            // Not on this thread, which may not wait for the runtime whose work it is.
+            // Blocking must happen on another thread: this one drives the runtime.
             let undone = std::thread::scope(|scope| {
                 let worker = scope.spawn(|| policy::undo(&catalogue, args.run, args.act, Some(&shelf)));
                 worker.join()

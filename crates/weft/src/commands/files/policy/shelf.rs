@@ -1,4 +1,4 @@
-//! The replicated store, as policies use it.
+//! The replicated store as policies use it.
 
 use std::fs::{File, Metadata};
 use std::io::Write;
@@ -16,7 +16,8 @@ use tokio::runtime::Handle;
 use crate::commands::store::key;
 use crate::commands::store::session::Session;
 
-/// A store that is open for one command. Its methods wait, so they are called on threads that may wait.
+/// An open store for the duration of one command. Its methods block, so they must be called on
+/// threads that may block.
 pub(crate) struct StoreShelf {
     store: Store,
     topology: Arc<Topology>,
@@ -24,7 +25,7 @@ pub(crate) struct StoreShelf {
 }
 
 impl StoreShelf {
-    /// Must be made on a thread of the runtime.
+    /// Must be called on a thread of the runtime.
     pub(crate) fn new(session: &Session) -> StoreShelf {
         StoreShelf {
             store: session.store(),
@@ -46,10 +47,11 @@ fn key_of(address: &str) -> Result<Key, String> {
     key::object(address).map_err(|error| error.to_string())
 }
 
-/// Bytes read from a file at once.
+/// Bytes read from a file at a time.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// The content of a file. It ends in an error, so that nothing is committed, if the file has changed since it was `before`.
+/// Streams the content of a file. If the file has changed since `before`, the stream ends in an
+/// error, so that nothing is committed.
 fn body(file: File, before: Metadata) -> ByteStream {
     let state = Some((tokio::fs::File::from_std(file), before));
     Box::pin(stream::unfold(state, |state| async move {
@@ -69,7 +71,8 @@ fn body(file: File, before: Metadata) -> ByteStream {
     }))
 }
 
-/// What is another when a file was written to: its length, and when content and attributes last changed.
+/// Returns the metadata that changes on every write: length and times of the last change of content
+/// and attributes.
 fn stamp(file: &Metadata) -> (u64, [i64; 4]) {
     let times = [file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec()];
     (file.len(), times)

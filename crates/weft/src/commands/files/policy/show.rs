@@ -1,4 +1,4 @@
-//! Plans and runs, as they are printed.
+//! Output of plans and runs.
 
 use std::io::Write;
 
@@ -83,7 +83,7 @@ pub(super) fn plan(policy: &Policy, plan: &Plan, limit: usize, context: &mut Con
     Ok(())
 }
 
-/// Prints what became of a file, unless all is well; with `-v` always.
+/// Prints the result of an action on a file if it is not a success; with `-v` always.
 pub(super) fn act(act: &ActRow, lines: &mut usize, most: usize, context: &mut Context) -> anyhow::Result<()> {
     if context.json {
         return Ok(());
@@ -132,7 +132,7 @@ pub(super) fn ran(ran: &Ran, unshown: usize, context: &mut Context) -> anyhow::R
     Ok(())
 }
 
-/// What a run did, in one line.
+/// Summarises a run in one line.
 pub(crate) fn line(ran: &Ran) -> String {
     let row = &ran.row;
     format!(
@@ -145,7 +145,7 @@ pub(crate) fn line(ran: &Ran) -> String {
     )
 }
 
-/// A run, as `--json` has it.
+/// Formats a run for `--json`.
 pub(super) fn json(number: u64, row: &::files::RunRow) -> serde_json::Value {
     serde_json::json!({
         "run": number,
