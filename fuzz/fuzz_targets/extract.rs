@@ -1,4 +1,4 @@
-//! `extract` for cargo-fuzz; the target itself is in `src/targets`.
+//! `extract` for cargo-fuzz; `src/targets` has the target itself.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::targets::extract::run(bytes));

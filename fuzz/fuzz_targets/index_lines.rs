@@ -1,4 +1,4 @@
-//! `index_lines` for cargo-fuzz; the target itself is in `src/targets`.
+//! `index_lines` for cargo-fuzz; `src/targets` has the target itself.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::targets::index_lines::run(bytes));

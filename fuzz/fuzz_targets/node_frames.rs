@@ -1,4 +1,4 @@
-//! `node_frames` for cargo-fuzz; the target itself is in `src/targets`.
+//! `node_frames` for cargo-fuzz; `src/targets` has the target itself.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::targets::node_frames::run(bytes));

@@ -1,4 +1,4 @@
-//! `query` for cargo-fuzz; the target itself is in `src/targets`.
+//! `query` for cargo-fuzz; `src/targets` has the target itself.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::targets::query::run(bytes));

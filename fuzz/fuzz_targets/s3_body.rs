@@ -1,4 +1,4 @@
-//! `s3_body` for cargo-fuzz; the target itself is in `src/targets`.
+//! `s3_body` for cargo-fuzz; `src/targets` has the target itself.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::targets::s3_body::run(bytes));

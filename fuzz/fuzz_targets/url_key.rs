@@ -1,4 +1,4 @@
-//! `url_key` for cargo-fuzz; the target itself is in `src/targets`.
+//! `url_key` for cargo-fuzz; `src/targets` has the target itself.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::targets::url_key::run(bytes));

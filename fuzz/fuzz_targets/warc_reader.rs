@@ -1,4 +1,4 @@
-//! `warc_reader` for cargo-fuzz; the target itself is in `src/targets`.
+//! `warc_reader` for cargo-fuzz; `src/targets` has the target itself.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::targets::warc_reader::run(bytes));

@@ -1,4 +1,4 @@
-//! `warc_repair` for cargo-fuzz; the target itself is in `src/targets`.
+//! `warc_repair` for cargo-fuzz; `src/targets` has the target itself.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::targets::warc_repair::run(bytes));

@@ -1,6 +1,6 @@
-//! The plain driver: changes inputs of a corpus at random and hands them to a target, again and again.
+//! The plain driver: repeatedly mutates inputs of a corpus at random and passes them to a target.
 //!
-//! Invariant: the input of a step is a function of target, corpus, seed and the step's number.
+//! Invariant: the input of a step is a function of target, corpus, seed and step number.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -14,33 +14,34 @@ use crate::mutate::{INPUT_BYTES_MAX, mutate};
 use crate::random::Random;
 use crate::targets::Target;
 
-/// An input that takes longer is a fault like a panic: readers promise time linear in their input. Generous, because
-/// machines are shared.
+/// An input that takes longer is a failure, like a panic: readers promise time linear in their
+/// input. The limit is generous, because machines are shared.
 const STEP_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// How to run a target.
+/// Settings of a run.
 #[derive(Debug, Clone)]
 pub struct Driver {
-    /// Decides all inputs.
+    /// Seed of all inputs.
     pub seed: u64,
-    /// Ends after so long, once the corpus itself was tried.
+    /// Time limit, after the corpus itself has been tried.
     pub time_max: Duration,
-    /// Ends after so many steps.
+    /// Maximum number of steps.
     pub steps_max: u64,
-    /// Inputs to begin from, beside the target's own seeds: files or folders, as libFuzzer keeps them.
+    /// Initial inputs in addition to the target's own seeds: files or folders in libFuzzer's
+    /// layout.
     pub corpus: Vec<PathBuf>,
-    /// Files or folders of real content, of which the target makes inputs.
+    /// Files or folders of real content, which the target converts to inputs.
     pub files: Vec<PathBuf>,
-    /// Where an input that fails is kept.
+    /// Folder for inputs that fail.
     pub artifacts_dir: PathBuf,
 }
 
-/// What a run without failure did.
+/// The result of a run without failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
-    /// Inputs of the corpus.
+    /// Number of inputs in the corpus.
     pub corpus_inputs: usize,
-    /// Changed inputs that were tried.
+    /// Number of mutated inputs tried.
     pub steps: u64,
 }
 
@@ -48,38 +49,38 @@ pub struct Outcome {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
-    /// The target refused an input.
+    /// The target failed on an input.
     #[error("{target}, seed {seed}, step {step}: {message}; the input is kept as {}", artifact.display())]
     Refused {
         /// Name of the target.
         target: &'static str,
         /// Seed of the run.
         seed: u64,
-        /// Number of the step; `None` for an input of the corpus.
+        /// Number of the step, or of the input in the corpus.
         step: String,
-        /// What the target's assertion or panic said.
+        /// Message of the assertion or panic.
         message: String,
         /// File that holds the input.
         artifact: PathBuf,
     },
-    /// The corpus could not be read, or an input not be kept.
+    /// The corpus could not be read, or an input could not be saved.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// The input under way, for the watchdog.
+/// The input being tried, for the watchdog.
 type UnderWay = Arc<Mutex<Option<(Instant, Vec<u8>)>>>;
 
 impl Driver {
-    /// Tries the corpus, then changed inputs until time or steps are over.
+    /// Tries the corpus, then mutated inputs until the limit on time or steps is reached.
     ///
     /// # Errors
-    /// The first input that the target refuses, and files that cannot be read.
+    /// Fails on the first input that the target rejects, and if files cannot be read.
     pub fn run(&self, target: &Target) -> Result<Outcome, Failure> {
         let corpus = self.corpus(target)?;
         let under_way = UnderWay::default();
@@ -100,9 +101,10 @@ impl Driver {
         })
     }
 
-    /// The input of a step.
+    /// Returns the input of a step.
     fn input(&self, target: &Target, corpus: &[Vec<u8>], step: u64) -> Vec<u8> {
-        // Each step has numbers of its own, so that any step can be made again without those before it.
+        // Each step has its own random numbers, so that any step can be repeated without the
+        // previous ones.
         let mut random = Random::new(self.seed.wrapping_add(step.wrapping_mul(0xa076_1d64_78bd_642f)));
         let mut input = corpus
             .get(random.below(corpus.len()))
@@ -130,7 +132,7 @@ impl Driver {
         })
     }
 
-    /// Ends the process when an input takes too long: a thread that does not come back cannot be stopped otherwise.
+    /// Ends the process if an input takes too long: there is no other way to stop a hanging thread.
     fn watch(&self, target: &Target, under_way: &UnderWay) {
         let (name, dir, under_way) = (target.name, self.artifacts_dir.clone(), Arc::downgrade(under_way));
         thread::spawn(move || {
@@ -160,7 +162,7 @@ impl Driver {
     }
 }
 
-/// What is in the files and folders.
+/// Returns the contents of the files and of the files in the folders.
 fn contents(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, Failure> {
     let mut contents = Vec::new();
     for path in paths {
@@ -173,7 +175,7 @@ fn contents(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, Failure> {
     Ok(contents)
 }
 
-/// The files of a folder in the order of their names, or the file itself.
+/// Returns the files in a folder in order of name, or the file itself.
 fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if path.is_file() {
         return Ok(vec![path.to_owned()]);
@@ -193,9 +195,9 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// Writes an input into the folder of artifacts, named by its content, as libFuzzer does.
+/// Saves an input in the folder of artifacts. Its name depends on its content, as in libFuzzer.
 fn keep(dir: &Path, target: &str, input: &[u8]) -> Result<PathBuf, Failure> {
-    // FNV-1a: the name only has to tell inputs apart.
+    // FNV-1a: the name only needs to distinguish inputs.
     let sum = input.iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
         (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });

@@ -7,31 +7,31 @@ use anyhow::{Context as _, ensure};
 use clap::Parser;
 use fuzz::{Driver, TARGETS, Target};
 
-/// Tries changed inputs on everything that reads bytes from outside
+/// Fuzzes all code that reads untrusted bytes, with mutated inputs
 #[derive(Debug, Parser)]
 #[command(after_help = "Examples:
   fuzz                                    every target, ten seconds each
   fuzz warc_reader --seconds 600 --files ../shared/data/edge
   fuzz extract --input fuzz/artifacts/extract/crash-0123456789abcdef")]
 struct Arguments {
-    /// Targets; all if none is named
+    /// Names of targets; all by default
     targets: Vec<String>,
     /// Seconds for each target
     #[arg(long, default_value_t = 10)]
     seconds: u64,
-    /// Decides all inputs; a failure names it
+    /// Seed of all inputs; a failure reports it
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// File or folder of further inputs to begin from; those of `fuzz/corpus` are, where it is there
+    /// File or folder of further initial inputs, in addition to `fuzz/corpus` if it exists
     #[arg(long)]
     corpus: Vec<PathBuf>,
-    /// File or folder of real content to begin from, such as archives for `warc_reader`
+    /// File or folder of real content to start from, such as archives for `warc_reader`
     #[arg(long)]
     files: Vec<PathBuf>,
-    /// Where an input that fails is kept
+    /// Folder for inputs that fail
     #[arg(long, default_value = "fuzz/artifacts")]
     artifacts: PathBuf,
-    /// Try this input alone
+    /// Try only this input
     #[arg(long)]
     input: Option<PathBuf>,
     /// List the targets

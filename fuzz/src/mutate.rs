@@ -1,11 +1,12 @@
-//! Changes of an input that tend to reach code that ordinary inputs do not.
+//! Mutations that tend to reach code that ordinary inputs do not.
 
 use crate::random::Random;
 
-/// Largest input made. Longer ones are cut: what they find is mostly found by shorter ones, sooner.
+/// Maximum length of an input. Longer ones are truncated: shorter ones find most failures, and
+/// faster.
 pub(crate) const INPUT_BYTES_MAX: usize = 64 << 10;
 
-/// Numbers at the edges of what fields hold.
+/// Boundary values of numeric fields.
 const EDGES: &[&[u8]] = &[
     b"0",
     b"-1",
@@ -21,7 +22,8 @@ const EDGES: &[&[u8]] = &[
     b"1e308",
 ];
 
-/// Changes `input` in one to eight places. `others` are inputs to take pieces from, `tokens` the target's words.
+/// Mutates `input` in one to eight places. `others` are inputs to copy pieces from, `tokens` the
+/// target's words.
 pub(crate) fn mutate(input: &mut Vec<u8>, others: &[Vec<u8>], tokens: &[&[u8]], random: &mut Random) {
     for _ in 0..=random.below(8) {
         change(input, others, tokens, random);
@@ -45,7 +47,8 @@ fn change(input: &mut Vec<u8>, others: &[Vec<u8>], tokens: &[&[u8]], random: &mu
             insert(input, at, &piece);
         }
         9 if !others.is_empty() => {
-            // The beginning of one and the end of another: a length that says something else than what follows.
+            // The start of one input and the end of another, so that a length may differ from the
+            // data after it.
             let other = &others[random.below(others.len())];
             input.truncate(at);
             input.extend_from_slice(&other[random.below(other.len() + 1)..]);
@@ -54,7 +57,7 @@ fn change(input: &mut Vec<u8>, others: &[Vec<u8>], tokens: &[&[u8]], random: &mu
     }
 }
 
-/// A stretch of `bytes`, mostly short.
+/// Returns a random range of `bytes`, usually short.
 fn stretch(bytes: &[u8], random: &mut Random) -> std::ops::Range<usize> {
     let start = random.below(bytes.len() + 1);
     let longest = if random.below(4) == 0 { bytes.len() } else { 32 };

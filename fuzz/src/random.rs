@@ -1,6 +1,6 @@
-//! Numbers from a seed.
+//! Random numbers from a seed.
 
-/// Splitmix64 (Steele, Lea and Flood, OOPSLA 2014): the same seed gives the same numbers for ever.
+/// Splitmix64 (Steele, Lea and Flood, OOPSLA 2014): the same seed always gives the same numbers.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -16,7 +16,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `limit`; 0 where `limit` is 0.
+    /// Returns a number below `limit`, or 0 if `limit` is 0.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         match limit {
             0 => 0,

@@ -1,19 +1,19 @@
-//! Every target, some seconds each: its own seeds, the real files at hand, and changes of both.
+//! Every target for some seconds: its own seeds, real files if available, and mutations of both.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fuzz::{Driver, TARGETS, Target};
 
-/// Broken and odd files of other projects, where they are at hand.
+/// Returns the folder of damaged and unusual files from other projects, if it is available.
 fn edge_files() -> Option<PathBuf> {
     let shared = std::env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
     let shared = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data"));
     Some(shared.join("edge")).filter(|edge| edge.is_dir())
 }
 
-/// Tries so many changed inputs, the same ones every time: a test must not fail because the machine is faster today.
-/// `make fuzz` goes on from here.
+/// Tries a fixed number of mutated inputs, always the same ones: a test must not depend on the
+/// speed of the machine. `make fuzz` continues with further ones.
 #[track_caller]
 fn check(target: &Target, steps: u64) {
     let seed =
@@ -25,7 +25,7 @@ fn check(target: &Target, steps: u64) {
             Vec::new()
         }
     };
-    // Inputs that were refused once.
+    // Inputs that failed in the past.
     let own = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("corpus")
         .join(target.name);

@@ -1,4 +1,4 @@
-//! Runs one seed, and catches what goes wrong.
+//! Runs one seed and catches failures.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,21 +6,22 @@ use std::sync::Once;
 
 use crate::{Simulation, Trace};
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What happened.
+    /// Trace of the run.
     pub trace: Trace,
-    /// What is wrong, if something is.
+    /// Description of the failure, if any.
     pub failure: Option<String>,
 }
 
 thread_local! {
-    /// Panics on this thread since the run began. A task's panic does not reach the caller of the runtime.
+    /// Panics on this thread since the run began. A panic of a task does not reach the caller of
+    /// the runtime.
     static PANICS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs one seed. A panic on this thread, in whichever task, is a failure.
+/// Runs one seed. A panic of any task on this thread is a failure.
 pub fn try_seed(simulation: &Simulation, seed: u64) -> Outcome {
     note_panics();
     PANICS.take();
@@ -37,7 +38,8 @@ pub fn try_seed(simulation: &Simulation, seed: u64) -> Outcome {
     Outcome { trace, failure }
 }
 
-/// Keeps the message and the place of each panic for the run that it belongs to; what is caught shows neither.
+/// Records the message and the location of each panic for its run, because a caught panic contains
+/// neither.
 fn note_panics() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,10 +1,11 @@
-//! Runs of the store and of the index in which disks, lines and processes fail, each decided by a seed.
+//! Runs the store and the index with failing disks, networks and processes, determined by a seed.
 //!
-//! A [`Simulation`] runs production code on simulated disks, lines and clocks, beside a model that knows what must
-//! hold. What goes wrong is decided by dice, and the dice by the seed. [`simulations`] lists them; [`try_seed`] runs one
-//! seed of one.
+//! A [`Simulation`] runs production code on simulated disks, networks and clocks, and compares it
+//! with a model. The faults are random, and the seed determines them. [`simulations`] lists all
+//! simulations; [`try_seed`] runs one seed of one.
 //!
-//! Invariant: a run is a function of its seed, so a failure is found again, with the same [`Trace`].
+//! Invariant: a run is a function of its seed, so a failure can be reproduced with the same
+//! [`Trace`].
 
 pub mod driver;
 pub mod index;
@@ -15,20 +16,20 @@ mod trace;
 pub use driver::{Outcome, try_seed};
 pub use trace::Trace;
 
-/// One thing that is simulated.
+/// A simulation.
 #[derive(Debug, Clone, Copy)]
 pub struct Simulation {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What is simulated, in one line.
+    /// One-line description.
     pub about: &'static str,
-    /// Number of seeds that `make test` tries.
+    /// Number of seeds that `make test` runs.
     pub seeds_short: u64,
-    /// Runs one seed and writes down what happens. Returns what is wrong as text, or panics.
+    /// Runs one seed and records the events. Returns a failure as text, or panics.
     pub run: fn(u64, &Trace) -> Result<(), String>,
 }
 
-/// All simulations.
+/// Returns all simulations.
 pub fn simulations() -> impl Iterator<Item = &'static Simulation> {
     store::SIMULATIONS.iter().chain(index::SIMULATIONS)
 }

@@ -8,7 +8,7 @@ use anyhow::ensure;
 use clap::Parser;
 use simulate::{Simulation, simulations, try_seed};
 
-/// Runs the store and the index with faults and crashes, each run decided by a seed
+/// Runs the store and the index with faults and crashes that a seed determines
 #[derive(Debug, Parser)]
 #[command(after_help = "Examples:
   simulate                            every simulation, a hundred seeds each
@@ -16,15 +16,15 @@ use simulate::{Simulation, simulations, try_seed};
   simulate store --seed 1 --seeds 5000
   simulate --forever                  until a run fails")]
 struct Arguments {
-    /// Simulations, or the first words of their names; all if none is named
+    /// Names of simulations, or their first words; all by default
     simulations: Vec<String>,
-    /// The first seed; without --seeds and --forever the only one, and its trace is shown
+    /// First seed; without --seeds and --forever only this seed is run, and its trace is printed
     #[arg(long)]
     seed: Option<u64>,
     /// Number of seeds
     #[arg(long)]
     seeds: Option<u64>,
-    /// Goes on with further seeds until a run fails
+    /// Run further seeds until one fails
     #[arg(long, conflicts_with = "seeds")]
     forever: bool,
     /// List the simulations
@@ -32,11 +32,11 @@ struct Arguments {
     list: bool,
 }
 
-/// Seeds tried between two lines of output.
+/// Number of seeds between two lines of output.
 const ROUND: u64 = 100;
 
 fn main() -> anyhow::Result<ExitCode> {
-    // This may be a process that a simulation has started.
+    // A simulation may have started this process.
     if let Some(code) = simulate::index::serve() {
         return Ok(code);
     }
@@ -71,7 +71,7 @@ fn main() -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Those that are named: `store` is `store` and `store-...`.
+/// Returns the named simulations: `store` selects `store` and `store-...`.
 fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Simulation>> {
     let is_named = |simulation: &Simulation, name: &str| {
         let rest = simulation.name.strip_prefix(name);
@@ -86,7 +86,7 @@ fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Simulation>> {
     Ok(simulations().filter(wanted).collect())
 }
 
-/// Runs some seeds of one simulation; returns whether all are good.
+/// Runs some seeds of one simulation; returns whether all succeeded.
 fn run(simulation: &Simulation, first: u64, seeds: u64, show: bool) -> bool {
     let begun = Instant::now();
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();

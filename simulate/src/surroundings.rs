@@ -1,5 +1,5 @@
-//! What a run lives in: one thread, chance from a seed, clocks that stand still while there is work, a directory in
-//! memory.
+//! The environment of a run: a single thread, seeded randomness, simulated clocks that advance only
+//! when the thread is idle, and a directory in memory.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -8,11 +8,11 @@ use system::Simulated;
 use tempfile::TempDir;
 
 thread_local! {
-    /// What serves the run on this thread.
+    /// The simulation of the run on this thread.
     static HERE: RefCell<Option<Simulated>> = const { RefCell::new(None) };
 }
 
-/// Ends the simulation of this thread when it is dropped, after a panic too.
+/// Ends the simulation of this thread when dropped, also after a panic.
 struct Entered;
 
 impl Drop for Entered {
@@ -21,10 +21,10 @@ impl Drop for Entered {
     }
 }
 
-/// Runs a future on this thread alone. Time goes on only when nothing else is left to do.
+/// Runs a future on this thread only. Time advances only when no task can run.
 ///
 /// # Errors
-/// That of the future.
+/// The error of the future.
 pub fn run<T>(seed: u64, future: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     let simulated = Simulated::enter(seed);
     let _entered = Entered;
@@ -41,7 +41,7 @@ pub fn run<T>(seed: u64, future: impl Future<Output = Result<T, String>>) -> Res
     })
 }
 
-/// The wall clock jumps by so many milliseconds, forwards or backwards.
+/// Moves the wall clock by this many milliseconds, forwards or backwards.
 pub fn jump(by_ms: i64) {
     HERE.with_borrow(|here| {
         if let Some(simulated) = here {
@@ -50,10 +50,11 @@ pub fn jump(by_ms: i64) {
     });
 }
 
-/// A directory of its own for a run: in memory where the machine has that, because runs sync much.
+/// Returns a new directory for a run: in memory if the machine supports that, because runs sync
+/// often.
 ///
 /// # Errors
-/// When it cannot be made.
+/// Fails if the directory cannot be created.
 pub fn directory() -> Result<TempDir, String> {
     let memory = Path::new("/dev/shm");
     let made = match memory.is_dir() {

@@ -1,4 +1,4 @@
-//! What happens in a run, line by line, and how often what happens.
+//! The events of a run, line by line, and their counts.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// The trace of one run. Copies write to the same trace.
+/// The trace of a run. Clones write to the same trace.
 #[derive(Debug, Clone, Default)]
 pub struct Trace {
     state: Arc<Mutex<State>>,
@@ -16,13 +16,13 @@ pub struct Trace {
 struct State {
     lines: Vec<String>,
     counts: BTreeMap<String, u64>,
-    /// Text that is left out of lines: the directory of the run, whose name is new every time.
+    /// Text removed from lines: the directory of the run, whose name is always different.
     hidden: String,
 }
 
 impl Trace {
-    /// Writes a line. It must not depend on anything that the seed does not decide: no clocks, no addresses, no
-    /// order of threads.
+    /// Writes a line. It must depend only on the seed, not on clocks, addresses or the order of
+    /// threads.
     pub fn line(&self, text: impl Display) {
         let mut state = self.state.lock();
         let mut text = text.to_string();
@@ -32,22 +32,22 @@ impl Trace {
         state.lines.push(text);
     }
 
-    /// Leaves this text out of all lines from now on.
+    /// Removes this text from all later lines.
     pub fn hide(&self, text: impl Display) {
         self.state.lock().hidden = text.to_string();
     }
 
-    /// Counts that something happened.
+    /// Counts an event.
     pub fn count(&self, what: &str) {
         *self.state.lock().counts.entry(what.to_owned()).or_default() += 1;
     }
 
-    /// All lines so far.
+    /// Returns all lines so far.
     pub fn lines(&self) -> Vec<String> {
         self.state.lock().lines.clone()
     }
 
-    /// How often what happened.
+    /// Returns the counts of events.
     pub fn counts(&self) -> BTreeMap<String, u64> {
         self.state.lock().counts.clone()
     }

@@ -1,8 +1,8 @@
-//! Every simulation, some seeds each: the same ones every time. `make simulate` goes on from here.
+//! Every simulation with some fixed seeds. `make simulate` continues with further ones.
 
 use simulate::{Simulation, simulations, try_seed};
 
-/// The first seed; `WEFT_TEST_SEED` chooses others.
+/// The first seed; `WEFT_TEST_SEED` overrides it.
 fn first_seed() -> u64 {
     std::env::var("WEFT_TEST_SEED").map_or(1, |seed| seed.parse().expect("WEFT_TEST_SEED is a number"))
 }
@@ -30,7 +30,7 @@ fn store() {
     }
 }
 
-/// The program that simulations of the index start again and again.
+/// The program that simulations of the index start.
 fn set_program() {
     simulate::index::set_program(env!("CARGO_BIN_EXE_simulate").into());
 }
@@ -43,7 +43,7 @@ fn index() {
     }
 }
 
-/// A seed gives the same trace every time, byte for byte.
+/// A seed always gives the same trace, byte for byte.
 #[test]
 fn a_seed_replays_its_run() {
     set_program();

@@ -1,10 +1,11 @@
-//! Objects in blocks, blocks in pieces.
+//! Objects consist of blocks, and blocks of pieces.
 //!
-//! A **block** of 1 MiB is what tiers keep, count and drop. A **piece** of 64 KiB is the least that is fetched of one: so a
-//! reader of little is not made to wait for a whole block, and what is there of a block is told by a bit for each piece.
+//! A **block** of 1 MiB is the unit that tiers store, count and evict. A **piece** of 64 KiB is the
+//! smallest unit of a fetch, so that a small read need not wait for a whole block. A bit mask
+//! records which pieces of a block are present.
 //!
-//! What readers of many objects need first (footers of Parquet, logs of Delta tables) are blocks of a class of their own,
-//! beside the data of the same object, so that scans of data cannot drive them out.
+//! Data that readers of many objects need first (footers of Parquet files, logs of Delta tables) is
+//! stored in blocks of a separate class, so that scans of data cannot evict it.
 
 use std::ops::Range;
 
@@ -17,13 +18,14 @@ use crate::origin::Validator;
 pub(crate) const BLOCK_BYTES: u64 = 1 << 20;
 /// Length of a piece.
 pub(crate) const PIECE_BYTES: u64 = 64 << 10;
-/// Pieces of a block.
+/// Number of pieces in a block.
 pub(crate) const PIECES: usize = (BLOCK_BYTES / PIECE_BYTES) as usize;
 
-/// Pieces at the end of a Parquet file that count as metadata: its footer, for up to several hundred columns and row groups.
+/// Number of pieces at the end of a Parquet file that count as metadata: the footer, for up to
+/// several hundred columns and row groups.
 const FOOTER_PIECES: u64 = 2;
 
-/// One version of one object: a digest of its store, its path and what tells the version, by which blocks are found.
+/// The key of one version of an object: a digest of its store, path, size and validator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ObjectId(pub(crate) u128);
 
@@ -37,7 +39,7 @@ impl ObjectId {
     ) -> ObjectId {
         let mut digest = Xxh3Default::new();
         let mut add = |part: &[u8]| {
-            // Lengths keep "ab" + "c" from being "a" + "bc".
+            // Length prefixes keep "ab" + "c" distinct from "a" + "bc".
             digest.update(&(part.len() as u64).to_le_bytes());
             digest.update(part);
         };
@@ -56,7 +58,7 @@ impl ObjectId {
     }
 }
 
-/// What a block is kept for.
+/// The class of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Class {
     Data,
@@ -71,15 +73,15 @@ pub(crate) struct BlockKey {
     pub(crate) class: Class,
 }
 
-/// Which class each piece of an object has.
+/// Maps the pieces of an object to classes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Classes {
-    /// Pieces from this one on are metadata.
+    /// First metadata piece.
     metadata_from: u64,
 }
 
 impl Classes {
-    /// By the names that Delta Lake and Parquet give their files.
+    /// Derives the classes from the file names that Delta Lake and Parquet use.
     pub(crate) fn of(path: &str, size_bytes: u64) -> Classes {
         let pieces = size_bytes.div_ceil(PIECE_BYTES);
         let name = path.rsplit('/').next().unwrap_or(path);
@@ -101,24 +103,24 @@ impl Classes {
     }
 }
 
-/// The block that a piece of an object is in, and its place there.
+/// Returns the block that holds a piece, and the position of the piece in it.
 pub(crate) fn place(piece: u64) -> (u32, usize) {
     let pieces = PIECES as u64;
     let block = u32::try_from(piece / pieces).unwrap_or(u32::MAX);
     (block, (piece % pieces) as usize)
 }
 
-/// The pieces that hold a range of bytes.
+/// Returns the pieces that cover a range of bytes.
 pub(crate) fn pieces_of(range: &Range<u64>) -> Range<u64> {
     range.start / PIECE_BYTES..range.end.div_ceil(PIECE_BYTES)
 }
 
-/// The bytes of pieces of an object of this size.
+/// Returns the byte range of some pieces of an object of this size.
 pub(crate) fn bytes_of(pieces: &Range<u64>, size_bytes: u64) -> Range<u64> {
     (pieces.start * PIECE_BYTES).min(size_bytes)..(pieces.end * PIECE_BYTES).min(size_bytes)
 }
 
-/// What is there of a block. Cheap to clone: it shares the bytes.
+/// The pieces present in a block. Cheap to clone, because clones share the bytes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pieces([Option<Bytes>; PIECES]);
 
@@ -133,7 +135,7 @@ impl Pieces {
         }
     }
 
-    /// A bit for each piece that is there.
+    /// Returns a mask with a bit set for each piece present.
     pub(crate) fn mask(&self) -> u16 {
         let bits = self.0.iter().enumerate();
         bits.fold(0, |mask, (place, piece)| {
@@ -145,7 +147,7 @@ impl Pieces {
         self.0.iter().flatten().map(|piece| piece.len() as u64).sum()
     }
 
-    /// Takes up what another part of the same block has.
+    /// Adds the pieces of another part of the same block.
     pub(crate) fn add(&mut self, other: &Pieces) {
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
             if mine.is_none() {
@@ -154,7 +156,7 @@ impl Pieces {
         }
     }
 
-    /// Places and bytes of what is there.
+    /// Returns the positions and bytes of the pieces present.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Bytes)> {
         let places = self.0.iter().enumerate();
         places.filter_map(|(place, piece)| Some((place, piece.as_ref()?)))

@@ -1,19 +1,20 @@
-//! A block as a file.
+//! The file format of a block.
 //!
 //! ```text
 //! 0    8  "WEFTBLK1"
-//! 8   16  object (little-endian, as all numbers)
+//! 8   16  object (little-endian, like all numbers)
 //! 24   4  block
 //! 28   4  class: 0 data, 1 metadata
 //! 32   4  length of the block in bytes (less than 1 MiB at the end of an object)
-//! 36   4  mask: bit n is set if piece n is there
-//! 40 128  checksum of each piece (XXH3, 64 bits; seeded with its place, so that a piece elsewhere is not taken for it)
-//! 168  8  checksum of the 168 bytes before
-//! 256     pieces, each in its place; a hole where one is not there
+//! 36   4  mask: bit n is set if piece n is present
+//! 40 128  checksum of each piece (XXH3, 64 bits; seeded with its position to find misplaced ones)
+//! 168  8  checksum of the preceding 168 bytes
+//! 256     pieces, each at its position; absent pieces are holes
 //! ```
 //!
-//! Nothing is synced. Whatever a kill or a crash of the machine leaves is told by checksums: a piece whose bytes did not
-//! arrive is not the one that its header promises. The header comes after the pieces that it names.
+//! Files are not synced. Checksums detect the effects of a kill or a machine crash: a piece whose
+//! bytes did not reach the disk does not match its header. The header is written after the pieces
+//! that it names.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -32,19 +33,19 @@ const HEADER_BYTES: u64 = 256;
 const SUMS_AT: usize = 40;
 const SUM_OF_HEADER_AT: usize = SUMS_AT + 8 * PIECES;
 const HEADER_USED: usize = SUM_OF_HEADER_AT + 8;
-/// What file systems count space in.
+/// Allocation unit of file systems.
 const PAGE_BYTES: u64 = 4096;
 
-/// Why pieces cannot be had from a file.
+/// Why pieces cannot be read from a file.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// There is no such file.
+    /// The file does not exist.
     Gone,
-    /// Its writer was ended before it was done.
+    /// Its writer was killed before it finished.
     Unfinished,
-    /// It is not what was written.
+    /// A checksum does not match.
     Corrupt(String),
-    /// The disk's word.
+    /// I/O error.
     Io(io::Error),
 }
 
@@ -95,13 +96,13 @@ impl Header {
         }
         Ok(Header {
             block_bytes: half(32),
-            // The upper half is zero: the checksum is right.
+            // The upper half is zero: the header checksum was verified.
             mask: half(36) as u16,
             sums,
         })
     }
 
-    /// Length of a piece.
+    /// Returns the length of a piece.
     fn length(&self, place: usize) -> usize {
         let rest = u64::from(self.block_bytes).saturating_sub(place as u64 * PIECE_BYTES);
         rest.min(PIECE_BYTES) as usize
@@ -127,7 +128,8 @@ fn sum(key: &BlockKey, place: usize, bytes: &[u8]) -> u64 {
     xxh3_64_with_seed(bytes, seed)
 }
 
-/// Space that a file with these pieces needs at most, with that of its name.
+/// Returns an upper bound on the disk space of a file with these pieces, including its directory
+/// entry.
 pub(crate) fn space(mask: u16, block_bytes: u32) -> u64 {
     let length = |place: u32| {
         u64::from(block_bytes)
@@ -138,12 +140,13 @@ pub(crate) fn space(mask: u16, block_bytes: u32) -> u64 {
         .filter(|place| mask >> place & 1 == 1)
         .map(length)
         .sum();
-    // Each run of pieces begins and ends within a page; so does the header, in the page of the first piece or alone.
+    // Each run of pieces may start and end inside a page. The header shares a page with the first
+    // piece or has its own.
     let runs = u64::from((mask & !(mask << 1)).count_ones());
     pieces.next_multiple_of(PAGE_BYTES) + (runs + 1) * PAGE_BYTES
 }
 
-/// Adds pieces to the block's file, which is made if it is not there. Returns the mask of what it has then.
+/// Adds pieces to the file of a block, and creates it if necessary. Returns the resulting mask.
 pub(crate) fn write(path: &Path, key: &BlockKey, block_bytes: u32, pieces: &Pieces) -> io::Result<u16> {
     let file = OpenOptions::new()
         .read(true)
@@ -171,7 +174,8 @@ pub(crate) fn write(path: &Path, key: &BlockKey, block_bytes: u32, pieces: &Piec
     Ok(header.mask)
 }
 
-/// Pieces of a block's file: those of `wanted` that are there, and a mask of all that are.
+/// Reads the pieces of a block that are both wanted and present. Also returns the mask of all
+/// pieces present.
 pub(crate) fn read(path: &Path, key: &BlockKey, wanted: u16) -> Result<(Pieces, u16), Fault> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -218,11 +222,11 @@ fn read_run(
     let length: usize = places.clone().map(|place| header.length(place)).sum();
     let mut bytes = Vec::with_capacity(length);
     let start = HEADER_BYTES + places.start as u64 * PIECE_BYTES;
-    // The system would begin with little of each file, and with more only when that was read. If it cannot be told, it is
-    // read as it comes.
+    // Without this hint the system starts with a small read-ahead for each file and increases it
+    // only as the file is read. If the hint fails, the read is only slower.
     let _ = rustix::fs::fadvise(file, start, NonZeroU64::new(length as u64), Advice::WillNeed);
     let mut from = file;
-    // A file of this process alone: its position is nobody else's.
+    // The file was opened here, so no other reader uses its position.
     io::Seek::seek(&mut from, io::SeekFrom::Start(start)).map_err(Fault::Io)?;
     from.take(length as u64)
         .read_to_end(&mut bytes)
@@ -331,7 +335,7 @@ mod tests {
                 file.write_all_at(&[byte[0] ^ 0x10], at).unwrap();
             }
             match read(&path, &key(), 0b111) {
-                // Bytes that nothing stands in.
+                // Unused bytes of the header.
                 Ok((pieces, _)) => prop_assert!(!cut && (HEADER_USED as u64..HEADER_BYTES).contains(&at) && equal(&pieces, &written)),
                 Err(Fault::Corrupt(_) | Fault::Unfinished) => {}
                 Err(other) => prop_assert!(false, "{other:?}"),

@@ -1,8 +1,9 @@
-//! A store, read through the tier: what is there now, and its bytes.
+//! A store read through the tier: current versions and their bytes.
 //!
 //! Invariants:
-//!  - an answer is of a version that was there at some moment not longer ago than the bound, and of no other;
-//!  - where nothing is known of an object, its first bytes come with its description, in one request.
+//!  - A response belongs to one version, which was current at some moment within the bound.
+//!  - If nothing is known about an object, one request returns its description together with its
+//!    first bytes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,10 +25,10 @@ use crate::read::{FIRST_MAX, Reader};
 use crate::rules::Treatment;
 use crate::tier::Reading;
 
-/// Times that a read begins again because another version has come.
+/// How many times a read restarts because the object was replaced.
 const ATTEMPTS_MAX: u32 = 4;
 
-/// A store, read through the tier. Cheap to clone.
+/// A store read through the tier. Cheap to clone.
 #[derive(Clone)]
 pub struct CachedOrigin(Reading);
 
@@ -35,9 +36,9 @@ pub struct CachedOrigin(Reading);
 pub struct Got {
     /// The version.
     pub description: Arc<Description>,
-    /// Which of its bytes follow.
+    /// The range of bytes in `body`.
     pub range: Range<u64>,
-    /// These bytes. An error ends them early: never are they of another version.
+    /// The bytes. An error ends the stream early; it never yields bytes of another version.
     pub body: BoxStream<'static, Result<Bytes, OriginError>>,
 }
 
@@ -46,10 +47,10 @@ impl CachedOrigin {
         CachedOrigin(reading)
     }
 
-    /// The version that is there, or was within the bound of the settings.
+    /// Returns the current version, or one that was current within the bound of the settings.
     ///
     /// # Errors
-    /// What the origin says.
+    /// Errors of the origin.
     pub async fn describe(&self, path: &str) -> Result<Arc<Description>, OriginError> {
         let treatment = self.treatment(path);
         let described = match treatment.is_cached {
@@ -62,10 +63,11 @@ impl CachedOrigin {
         self.counted(described.map(Arc::new))
     }
 
-    /// Bytes of the version that is there, or was within the bound: all, or those `wanted`.
+    /// Reads bytes of the current version, or of one that was current within the bound: all, or the
+    /// range `wanted`.
     ///
     /// # Errors
-    /// What the origin says; [`OriginError::Range`] if nothing of it is in the range.
+    /// Errors of the origin; [`OriginError::Range`] if the range is beyond the end of the object.
     pub async fn get(&self, path: &str, wanted: Option<GetRange>) -> Result<Got, OriginError> {
         add(&self.0.counts().reads, 1);
         let treatment = self.treatment(path);
@@ -79,17 +81,19 @@ impl CachedOrigin {
             attempts += 1;
             let known = self.counted(self.known(path, &treatment, Some(&first)).await)?;
             match self.read(&known.version, wanted.as_ref()).await {
-                // Its bytes cannot be had any more, and none was given: what is there now is as good an answer.
+                // The version is no longer available, and no byte of it was returned yet. Retry
+                // with the current version.
                 Err(OriginError::Changed) if attempts < ATTEMPTS_MAX => self.forget(path),
                 other => return self.counted(other),
             }
         }
     }
 
-    /// Bytes of a version that [`CachedOrigin::describe`] gave.
+    /// Reads bytes of a version that [`CachedOrigin::describe`] returned.
     ///
     /// # Errors
-    /// As [`CachedOrigin::get`]; [`OriginError::Changed`] if they cannot be had any more: then it is forgotten here, too.
+    /// As [`CachedOrigin::get`]; [`OriginError::Changed`] if its bytes are no longer available.
+    /// Then the version is forgotten here too.
     pub async fn get_version(
         &self,
         path: &str,
@@ -114,17 +118,17 @@ impl CachedOrigin {
         self.counted(read)
     }
 
-    /// After a write: the next answer is of what is there then.
+    /// Forgets the version of an object after a write, so that the next read asks the store.
     pub fn forget(&self, path: &str) {
         self.0.tier.known.forget(&self.0.address(path));
     }
 
-    /// The same for all paths that begin so.
+    /// Forgets the versions of all paths with this prefix.
     pub fn forget_below(&self, prefix: &str) {
         self.0.tier.known.forget_below(&self.0.address(prefix));
     }
 
-    /// Writes to the disks what only memory has of a version.
+    /// Writes the blocks of a version that are only in memory to the disks.
     pub(crate) async fn memory_to_disk(&self, path: &str, description: &Description) {
         let Some(first) = self.0.tier.directories.first() else {
             return;
@@ -159,7 +163,7 @@ impl CachedOrigin {
         self.0.tier.rules.read().of(self.0.origin.root(), path)
     }
 
-    /// Past the tier.
+    /// Reads from the origin directly, bypassing the tier.
     async fn passed(
         &self,
         path: &str,
@@ -184,7 +188,7 @@ impl CachedOrigin {
         let size_bytes = version.info.description.size_bytes;
         let range = resolve(wanted, size_bytes)?;
         let mut reader = Reader::new(self.0.clone(), version.clone(), range.clone());
-        // Whether its bytes can be had is known with the first of them.
+        // The first piece shows whether the bytes of the version are available.
         let first = reader.piece().await.transpose()?;
         let (reading, address) = (self.0.clone(), self.0.address(&version.info.path));
         let rest = reader.stream().inspect(move |piece| {
@@ -199,7 +203,8 @@ impl CachedOrigin {
         })
     }
 
-    /// What holds of an object now. Where nothing is known, the bytes `wanted` are asked for with the description.
+    /// Returns the current version of an object. If nothing is known about it, the request also
+    /// asks for the bytes `wanted`.
     async fn known(
         &self,
         path: &str,
@@ -216,7 +221,7 @@ impl CachedOrigin {
             let began = system::now();
             let (asked, is_mine) = self.ask(path, &address, treatment, wanted);
             let answer = asked.await;
-            // An answer to another's question may be of before the bound that holds for this reader.
+            // The answer to another reader's request may be older than this reader's bound permits.
             let serves = |found: &Known| self.holds(found, began) && self.understands(&found.version.info);
             if is_mine || answer.as_ref().map_or(true, serves) {
                 return answer;
@@ -247,12 +252,12 @@ impl CachedOrigin {
                 let answer = this.asked(&path, &address, &treatment, wanted.as_ref()).await;
                 let tier = &this.0.tier;
                 if let Some(before) = tier.known.answered(&address, number, &answer) {
-                    // Nobody can ask for the version before any more.
+                    // No reader can ask for the previous version any more.
                     tier.forget_object(before.version.id);
                 }
                 answer
             };
-            // A task of its own, so that it comes to its end whoever stops waiting.
+            // A separate task, so that it finishes even if all waiters are cancelled.
             Box::pin(async move {
                 let task = tokio::spawn(work);
                 task.await
@@ -261,7 +266,7 @@ impl CachedOrigin {
         })
     }
 
-    /// Asks the store, or what is on the disks of an immutable object.
+    /// Asks the store, or returns the version on disk if the object is immutable.
     async fn asked(
         &self,
         path: &str,
@@ -283,12 +288,12 @@ impl CachedOrigin {
             let version = self.0.version(path, info.description.clone(), treatment);
             return Ok(Known { version, asked });
         }
-        // What is there of an object is worth a question without bytes.
+        // If something of the object is cached, a request without bytes is cheaper.
         let is_new = on_disk.is_none() && tier.known.get(address).is_none();
         if let Some(first) = wanted.filter(|_| is_new).and_then(first_of) {
             match fetch::heard(self.0.origin.get(path, None, Some(first))).await {
                 Ok(answer) => return Ok(self.begun(path, treatment, answer, asked)),
-                // Nothing of it is there; its size says what to answer.
+                // The range is beyond the end; the size in the description decides the response.
                 Err(OriginError::Range { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -301,7 +306,7 @@ impl CachedOrigin {
         })
     }
 
-    /// An answer that came with the description: its bytes are a fetch under way.
+    /// Handles a response that included the description: its body becomes a running fetch.
     fn begun(&self, path: &str, treatment: &Treatment, answer: Answer, asked: std::time::Instant) -> Known {
         let version = self.0.version(path, answer.description.clone(), treatment);
         let size_bytes = version.info.description.size_bytes;
@@ -325,7 +330,8 @@ impl CachedOrigin {
     }
 }
 
-/// The range to ask for before the size is known: whole pieces, and not more than a first answer needs.
+/// Returns the range to request before the size is known: whole pieces, but at most as much as a
+/// first read needs.
 fn first_of(wanted: &GetRange) -> Option<GetRange> {
     let first_bytes = FIRST_MAX * PIECE_BYTES;
     let from = |start: u64, end: u64| {
@@ -338,7 +344,7 @@ fn first_of(wanted: &GetRange) -> Option<GetRange> {
     match wanted {
         GetRange::Bounded(range) => from(range.start, range.end),
         GetRange::Offset(start) => from(*start, start.checked_add(first_bytes)?),
-        // Its first whole piece begins at most a piece later.
+        // The first whole piece starts less than one piece after the start of the suffix.
         GetRange::Suffix(bytes) if *bytes > 0 && *bytes <= first_bytes => {
             Some(GetRange::Suffix(bytes + PIECE_BYTES))
         }
@@ -346,10 +352,10 @@ fn first_of(wanted: &GetRange) -> Option<GetRange> {
     }
 }
 
-/// The bytes of an object of this size that a range means.
+/// Resolves a range for an object of this size.
 ///
 /// # Errors
-/// [`OriginError::Range`] if there are none.
+/// [`OriginError::Range`] if the result is empty.
 pub fn resolve(wanted: Option<&GetRange>, size_bytes: u64) -> Result<Range<u64>, OriginError> {
     let beyond = Err(OriginError::Range { size_bytes });
     match wanted {

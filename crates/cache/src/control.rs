@@ -1,4 +1,4 @@
-//! What people ask of a tier, and tell it.
+//! Statistics and control of a tier.
 
 use std::io;
 use std::sync::Arc;
@@ -14,35 +14,36 @@ use crate::memory::MemoryStats;
 use crate::origin::{Origin, OriginError};
 use crate::tier::Cache;
 
-/// All that a tier knows of itself.
+/// All statistics of a tier.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Stats {
-    /// Seconds for which a store's answer about an object is believed.
+    /// Seconds for which a store's answer about an object is trusted.
     pub revalidate_seconds: u64,
     /// The memory tier.
     pub memory: MemoryStats,
-    /// The disk tier, the fastest directory first.
+    /// The disk tier, fastest directory first.
     pub directories: Vec<DirectoryStats>,
-    /// Who read how much, and from where.
+    /// How much each user has read, and from where.
     pub users: Vec<UserRow>,
-    /// The stores, as they were measured.
+    /// Measured speeds of the stores.
     pub stores: Vec<StoreRow>,
     /// Prefixes pinned by command.
     pub pins: Vec<String>,
 }
 
-/// What one user has read.
+/// The reads of one user.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct UserRow {
-    /// Its name.
+    /// Name of the user.
     pub user: String,
-    /// What it has read.
+    /// Counters of its reads.
     #[serde(flatten)]
     pub stats: UserStats,
 }
 
 impl UserRow {
-    /// Part of the bytes given that did not come from the store for this reader; `None` if there were none.
+    /// Returns the share of bytes that were not fetched from the store for this reader; `None` if
+    /// no bytes were read.
     pub fn hit_rate(&self) -> Option<f64> {
         let UserStats {
             memory_bytes,
@@ -57,32 +58,32 @@ impl UserRow {
     }
 }
 
-/// A store, as it was measured.
+/// The measured speed of a store.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct StoreRow {
-    /// Its address.
+    /// Address of the store.
     pub root: String,
-    /// Microseconds for a MiB; `None` until enough was measured.
+    /// Microseconds per MiB; `None` until there are enough measurements.
     pub us_per_mib: Option<u64>,
 }
 
-/// An object of which something is kept.
+/// An object with cached blocks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KeptObject {
     /// Its address.
     pub address: String,
     /// Its size.
     pub size_bytes: u64,
-    /// Bytes of it in memory.
+    /// Its bytes in memory.
     pub memory_bytes: u64,
-    /// Bytes of it on disks, about.
+    /// Its approximate bytes on disks.
     pub disk_bytes: u64,
-    /// Whether it stays.
+    /// Whether it is pinned.
     pub is_pinned: bool,
 }
 
 impl Cache {
-    /// What the tier knows of itself.
+    /// Returns the statistics of the tier.
     pub fn stats(&self) -> Stats {
         let tier = &self.0;
         let user = |user: User| UserRow {
@@ -107,8 +108,8 @@ impl Cache {
         }
     }
 
-    /// Objects whose address begins with `prefix` of which something is kept, sorted by address. Versions of one object are
-    /// told together.
+    /// Returns the cached objects whose address starts with `prefix`, sorted by address. Versions
+    /// of one object are combined.
     pub fn objects(&self, prefix: &str) -> Vec<KeptObject> {
         let tier = &self.0;
         let mut all: FxHashMap<String, KeptObject> = FxHashMap::default();
@@ -145,11 +146,11 @@ impl Cache {
         all
     }
 
-    /// Drops what is kept of objects whose address begins with `prefix`; other processes on the same directories follow within
-    /// seconds. Returns how many blocks of disks that were.
+    /// Drops the cached blocks of objects whose address starts with `prefix`. Other processes on
+    /// the same directories follow within seconds. Returns the number of blocks dropped from disks.
     ///
     /// # Errors
-    /// The others could not be told.
+    /// Fails if the other processes could not be notified.
     pub fn drop_below(&self, prefix: &str) -> io::Result<u64> {
         let blocks = self.0.drop_below(prefix);
         for directory in &self.0.directories {
@@ -158,11 +159,12 @@ impl Cache {
         Ok(blocks)
     }
 
-    /// Keeps what is or comes below `prefix` from being dropped, or no longer. It holds for other and later processes on the
-    /// same directories, too. Says whether that changes anything.
+    /// Pins a prefix, so that its present and future blocks are not evicted, or unpins it. This
+    /// also applies to other and later processes on the same directories. Returns whether anything
+    /// changed.
     ///
     /// # Errors
-    /// The prefix could not be written down; it holds until this process ends.
+    /// Fails if the pin could not be stored; it then holds until this process ends.
     pub fn set_pin(&self, prefix: &str, is_pinned: bool) -> io::Result<bool> {
         let rules = {
             let mut rules = self.0.rules.write();
@@ -178,16 +180,16 @@ impl Cache {
         Ok(true)
     }
 
-    /// What more or less space would bring.
+    /// Estimates the effect of more or less space.
     pub fn advice(&self) -> Vec<Advice> {
         self.0.ghosts.advice()
     }
 
-    /// Reads an object from its store into the disks, as far as it is not there. `progress` is called with the bytes of each
-    /// piece. Returns the object's size.
+    /// Reads an object from its store into the disks, except for the parts already there. Calls
+    /// `progress` with the number of bytes of each part. Returns the size of the object.
     ///
     /// # Errors
-    /// What the origin says.
+    /// Errors of the origin.
     pub async fn warm(
         &self,
         origin: Arc<dyn Origin>,

@@ -1,19 +1,19 @@
-//! What is counted. Only people read it; no decision depends on it.
+//! Counters for monitoring. No decision depends on them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Who reads through the tier.
+/// The users of a tier, for statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum User {
-    /// Inputs that are loaded, from front to back.
+    /// Loads of inputs, which read each object once from start to end.
     Inputs,
     /// Single records: previews, the sandbox, `weft record`.
     Records,
-    /// Tables that SQL reads.
+    /// Tables read by SQL.
     Sql,
     /// Clients of the S3 gateway.
     Gateway,
@@ -22,10 +22,10 @@ pub enum User {
 }
 
 impl User {
-    /// All of them, in the order of their numbers.
+    /// All users, in the order of their numbers.
     pub const ALL: [User; 5] = [User::Inputs, User::Records, User::Sql, User::Gateway, User::Warm];
 
-    /// As metrics and commands name it.
+    /// Returns its name in metrics and commands.
     pub fn name(self) -> &'static str {
         match self {
             User::Inputs => "inputs",
@@ -61,59 +61,60 @@ macro_rules! counters {
 }
 
 counters! {
-    /// What one user has read.
+    /// Counters of the reads of one user.
     UserCounts, UserStats {
         /// Reads of a range of an object.
         reads,
-        /// Bytes that came from memory.
+        /// Bytes from memory.
         memory_bytes,
-        /// Bytes that came from a disk.
+        /// Bytes from a disk.
         disk_bytes,
-        /// Bytes that were fetched from the store for this user.
+        /// Bytes fetched from the store for this user.
         fetched_bytes,
-        /// Bytes that somebody else was fetching already.
+        /// Bytes from a fetch that another reader had started.
         joined_bytes,
-        /// Bytes of objects that the rules leave alone, passed on from the store.
+        /// Bytes of objects excluded by the rules, passed through from the store.
         passed_bytes,
         /// Requests to the store for bytes.
         fetches,
-        /// Requests to the store whether an object is still the same.
+        /// Requests to the store that check whether an object has changed.
         checks,
         /// Microseconds spent waiting for disks and stores.
         wait_us,
-        /// Reads that failed, with the store's error.
+        /// Reads that failed with an error of the store.
         errors,
     }
 }
 
 counters! {
-    /// What a directory has done since the process began.
+    /// Counters of a directory since the process started.
     DirectoryCounts, DirectoryEvents {
-        /// Blocks, or parts of them, that were written.
+        /// Blocks, or parts of them, written.
         stored_blocks,
-        /// Their bytes.
+        /// Bytes of these blocks.
         stored_bytes,
-        /// Blocks dropped because others needed the space.
+        /// Blocks evicted to make room.
         evicted_blocks,
-        /// Blocks that moved to the next directory instead.
+        /// Evicted blocks that moved to the next directory.
         demoted_blocks,
-        /// Blocks removed because their time was over.
+        /// Blocks removed because they expired.
         expired_blocks,
-        /// Blocks not kept because the disk is slower than the store, or did not answer.
+        /// Blocks not stored because the disk is slower than the store or does not answer.
         bypassed_blocks,
-        /// Blocks not kept because everything that could leave is pinned, or because a quota is too small.
+        /// Blocks not stored because everything that could be evicted is pinned or because a quota
+        /// is too small.
         refused_blocks,
-        /// Blocks of one pass over everything that were not kept, because others would have had to leave.
+        /// Blocks of a full scan that were not stored because other blocks would have been evicted.
         scan_blocks,
-        /// Blocks that were not what was written: dropped, and fetched again.
+        /// Damaged blocks: dropped, and fetched again.
         corrupt_blocks,
-        /// Blocks that a kill left unfinished.
+        /// Blocks left unfinished by a kill.
         unfinished_blocks,
-        /// Errors of the disk.
+        /// I/O errors of the disk.
         io_errors,
-        /// Writes for which there was no space.
+        /// Writes that failed because the disk was full.
         no_space,
-        /// Reads that took so long that the store was asked.
+        /// Reads that timed out, so that the store was asked.
         slow_reads,
     }
 }

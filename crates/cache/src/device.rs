@@ -1,29 +1,31 @@
-//! How fast stores and disks are, as measured, and when a disk is left alone.
+//! Measured speeds of stores and disks, and suspension of slow or failing disks.
 
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// Part of a new measurement in the running mean.
+/// Weight of a new measurement in the running mean.
 const NEW_PART: f64 = 0.1;
-/// Measurements before a mean is trusted.
+/// Number of measurements before a mean is trusted.
 const TRUSTED_FROM: u32 = 16;
-/// Failures or silences in a row after which a disk is left alone.
+/// Consecutive failures or timeouts after which a disk is suspended.
 const FAULTS_MAX: u32 = 3;
-/// For how long it is left alone; then it is tried again.
+/// Duration of a suspension. The disk is then tried again.
 const OFF: Duration = Duration::from_secs(30);
-/// Bounds of how long a read of a disk is waited for.
+/// Bounds of the timeout of a disk read.
 const PATIENCE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
-/// How much longer than the store a disk may take before the store is asked.
+/// Timeout of a disk read, as a multiple of the store's time for the same bytes.
 const PATIENCE_FACTOR: f64 = 4.0;
 
-/// What is shorter says more of the time that a request takes than of bytes: scaled to a MiB, a read of 64 KiB that waited for
-/// a processor looks like a slow disk.
+/// Shorter transfers are not measured: they show the latency of a request rather than its
+/// throughput. Scaled to a MiB, a read of 64 KiB that waited for a processor looks like a slow
+/// disk.
 const MEASURED_BYTES_MIN: u64 = 512 << 10;
-/// How much slower a disk must be: this machine does other things, which the measurements feel.
+/// How much slower than the store a disk must be before it is suspended. The margin allows for
+/// other load on this machine.
 const SLOWER_FACTOR: f64 = 1.5;
 
-/// A running mean of the time that a MiB takes.
+/// A running mean of the time per MiB.
 #[derive(Debug, Default)]
 pub(crate) struct Gauge(Mutex<Mean>);
 
@@ -41,24 +43,25 @@ impl Gauge {
         let us = took.as_secs_f64() * 1e6 * ((1 << 20) as f64 / bytes as f64);
         let mut mean = self.0.lock();
         mean.count = mean.count.saturating_add(1);
-        // A plain mean at first, so that the first measurement, which has a connection to make, does not weigh most.
+        // A plain mean at first, so that the first measurement, which includes connecting, does not
+        // dominate.
         let part = NEW_PART.max(1.0 / f64::from(mean.count));
         mean.us_per_mib += (us - mean.us_per_mib) * part;
     }
 
-    /// Microseconds for a MiB; `None` until enough was measured.
+    /// Returns microseconds per MiB; `None` until there are enough measurements.
     pub(crate) fn us_per_mib(&self) -> Option<f64> {
         let mean = *self.0.lock();
         (mean.count >= TRUSTED_FROM).then_some(mean.us_per_mib)
     }
 
-    /// Forgets what was measured.
+    /// Discards all measurements.
     fn reset(&self) {
         *self.0.lock() = Mean::default();
     }
 }
 
-/// A disk, as it behaves.
+/// The health of a disk.
 #[derive(Debug, Default)]
 pub(crate) struct Device {
     pub(crate) reads: Gauge,
@@ -73,13 +76,13 @@ struct State {
 }
 
 impl Device {
-    /// Why it is left alone now; `None` if it is used.
+    /// Returns why the disk is suspended; `None` if it is in use.
     pub(crate) fn off(&self) -> Option<&'static str> {
         let mut state = self.state.lock();
         match state.off_until {
             Some((until, why)) if system::now() < until => Some(why),
             Some(_) => {
-                // Tried again: one more fault ends it at once.
+                // Tried again. One more fault suspends it at once.
                 state.off_until = None;
                 None
             }
@@ -91,7 +94,7 @@ impl Device {
         self.state.lock().faults_in_row = 0;
     }
 
-    /// Notes a failure or a silence.
+    /// Records a failure or a timeout.
     pub(crate) fn failed(&self, why: &'static str) {
         let mut state = self.state.lock();
         state.faults_in_row = state.faults_in_row.saturating_add(1);
@@ -105,12 +108,12 @@ impl Device {
         }
     }
 
-    /// Leaves it alone if reading it takes longer than fetching the same from the store.
+    /// Suspends the disk if reading it is slower than fetching from the store.
     pub(crate) fn compare(&self, store: &Gauge) {
         if let (Some(own), Some(other)) = (self.reads.us_per_mib(), store.us_per_mib())
             && own > other * SLOWER_FACTOR
         {
-            // Measured anew when it is tried again.
+            // Measured again after the suspension.
             self.reads.reset();
             let why = "slower than the store";
             tracing::warn!(
@@ -123,7 +126,7 @@ impl Device {
         }
     }
 
-    /// Whether what waits to be written would wait longer than the store takes to give it again.
+    /// Returns whether writing blocks takes longer than fetching them again from the store.
     pub(crate) fn writes_slower_than(&self, store: &Gauge) -> bool {
         match (self.writes.us_per_mib(), store.us_per_mib()) {
             (Some(own), Some(other)) => own > other * SLOWER_FACTOR,
@@ -131,7 +134,7 @@ impl Device {
         }
     }
 
-    /// How long a read of so many bytes is waited for before the store is asked.
+    /// Returns how long to wait for a disk read of `bytes` before asking the store.
     pub(crate) fn patience(&self, store: &Gauge, bytes: u64) -> Duration {
         let Some(us) = store.us_per_mib() else {
             return PATIENCE.1;
@@ -154,7 +157,7 @@ mod tests {
             assert_eq!(device.off(), None, "round {round}");
             device.reads.note(mib, Duration::from_millis(31));
             store.note(mib / 2, Duration::from_millis(10));
-            // Too little to be compared.
+            // Too short to be measured.
             device.reads.note(mib / 16, Duration::from_millis(1));
         }
         device.compare(&store);

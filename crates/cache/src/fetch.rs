@@ -1,4 +1,4 @@
-//! One fetch of a run of pieces, from the store into the tiers.
+//! A fetch of a run of pieces from the store into the tiers.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,22 +16,23 @@ use crate::known::Version;
 use crate::origin::{Answer, OriginError};
 use crate::tier::Reading;
 
-/// Failures in a row, without a byte between them, after which a fetch fails.
+/// Consecutive failures without a byte in between after which a fetch fails.
 const FAILURES_MAX: u32 = 3;
-/// Wait after the first failure; doubled after each further one.
+/// Delay after the first failure; it doubles with each further one.
 const WAIT_FIRST: Duration = Duration::from_millis(100);
 
-/// A store that says nothing for so long has failed: nobody who waits for the same bytes should wait for ever.
+/// A store that sends nothing for this long has failed. Others that wait for the same bytes must
+/// not wait forever.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
-/// Waits for a store, but not for ever.
+/// Waits for a store, with a timeout.
 pub(crate) async fn heard<T>(answer: impl Future<Output = Result<T, OriginError>>) -> Result<T, OriginError> {
     let heard = tokio::time::timeout(SILENCE_MAX, answer).await;
     heard.unwrap_or_else(|_| Err(OriginError::Passing(Arc::new(Silent))))
 }
 
-/// Runs a fetch to its end, whoever still waits for it. `begun` is an answer that is there already, and when it was
-/// asked for.
+/// Runs a fetch to its end, even if all waiters are gone. `begun` is a response that has already
+/// arrived, and the time of its request.
 pub(crate) async fn run(
     reading: Reading,
     version: Arc<Version>,
@@ -40,9 +41,9 @@ pub(crate) async fn run(
 ) {
     let tier = &reading.tier;
     let queued = system::now();
-    // Only closed when the tier is dropped, which a fetch keeps from happening.
+    // Closed only when the tier is dropped, which a running fetch prevents.
     let _turn = tier.fetches.acquire().await;
-    // Waiting for a turn says nothing of the store.
+    // The time in the queue is not the store's.
     let began = begun.as_ref().map_or(queued, |(_, asked)| *asked) + system::since(queued);
     let begun = begun.map(|(answer, _)| answer);
     let bytes = bytes_of(&flight.pieces, version.info.description.size_bytes);
@@ -55,13 +56,14 @@ pub(crate) async fn run(
         reading.gauge.note(bytes.end - bytes.start, took);
     }
     let blocks = blocks(&version, &flight, arrived);
-    // What is read once from front to back is of no use to memory.
+    // Memory does not cache inputs, which are read once from start to end.
     if !reading.is_scan() {
         for (key, pieces) in &blocks {
             tier.memory.add(*key, &version.info, pieces);
         }
     }
-    // Readers go on; the flight stays where others find it until the disk has it, or has it waiting.
+    // Readers continue. Other readers still find the flight until the disk has its blocks or has
+    // them queued.
     flight.end(ended);
     if let Some(first) = tier.directories.first() {
         for (key, pieces) in blocks {
@@ -72,7 +74,7 @@ pub(crate) async fn run(
     tier.flights.landed(version.id, &flight);
 }
 
-/// The pieces by their blocks.
+/// Groups the pieces by block.
 fn blocks(version: &Version, flight: &Flight, arrived: Vec<Bytes>) -> Vec<(BlockKey, Pieces)> {
     let mut blocks: FxHashMap<BlockKey, Pieces> = FxHashMap::default();
     for (piece, bytes) in flight.pieces.clone().zip(arrived) {
@@ -84,7 +86,7 @@ fn blocks(version: &Version, flight: &Flight, arrived: Vec<Bytes>) -> Vec<(Block
     blocks
 }
 
-/// Fills a flight, from the byte reached after each failure.
+/// Fills a flight. After a failure it resumes at the next missing byte.
 async fn filled(
     reading: &Reading,
     version: &Version,
@@ -117,7 +119,7 @@ async fn filled(
                 tokio::time::sleep(WAIT_FIRST * 2_u32.pow(failures)).await;
                 failures += 1;
             }
-            // The object was long enough when it was described.
+            // The description promised a longer object.
             OriginError::Range { .. } => return Err(OriginError::Changed),
             other => return Err(other),
         }
@@ -125,13 +127,13 @@ async fn filled(
     Ok(())
 }
 
-/// Cuts what arrives into pieces.
+/// Splits the received bytes into pieces.
 struct Filling<'a> {
     flight: &'a Flight,
     at: u64,
     end: u64,
-    /// What has come of the next piece, with room for the rest of its block: pieces that leave memory together are one
-    /// allocation, because an allocator may take a page more for each.
+    /// Received bytes of the next piece, with capacity for the rest of its block. Pieces that are
+    /// evicted together share one allocation, because an allocator may use an extra page for each.
     piece: BytesMut,
 }
 
@@ -145,7 +147,7 @@ impl Filling<'_> {
         }
     }
 
-    /// Takes an answer up to its end.
+    /// Reads a response to its end.
     async fn drain(&mut self, answer: Answer, version: &Version) -> Result<(), OriginError> {
         let Answer {
             description,
@@ -155,7 +157,7 @@ impl Filling<'_> {
         if !description.is_same_version(&version.info.description) {
             return Err(OriginError::Changed);
         }
-        // An answer that was asked for before the object's size was known may begin before the first whole piece.
+        // A response requested before the size was known may start before the first whole piece.
         let mut skip = self
             .at
             .checked_sub(range.start)
@@ -201,17 +203,17 @@ fn elsewhere(at: u64, range: &std::ops::Range<u64>) -> OriginError {
     }))
 }
 
-/// No answer.
+/// No response.
 #[derive(Debug, thiserror::Error)]
 #[error("nothing came for {} s", SILENCE_MAX.as_secs())]
 struct Silent;
 
-/// An answer that ended before its end.
+/// A truncated response.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer ended early")]
 struct Short;
 
-/// An answer of other bytes than those that were asked for.
+/// A response for another range than requested.
 #[derive(Debug, thiserror::Error)]
 #[error("asked for bytes from {asked}, got them from {start}")]
 struct Elsewhere {

@@ -1,4 +1,4 @@
-//! Bytes on their way: each piece is fetched once, whoever waits for it.
+//! Fetches in progress: each piece is fetched once for all its readers.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::origin::OriginError;
 pub(crate) struct Flight {
     pub(crate) pieces: Range<u64>,
     arrived: Mutex<Vec<Bytes>>,
-    /// How many have arrived, and how it ended.
+    /// Number of pieces received, and the result.
     progress: watch::Sender<Progress>,
 }
 
@@ -34,13 +34,13 @@ impl Flight {
         }
     }
 
-    /// The next piece is there.
+    /// Adds the next piece.
     pub(crate) fn arrive(&self, piece: Bytes) {
         self.arrived.lock().push(piece);
         self.progress.send_modify(|progress| progress.arrived += 1);
     }
 
-    /// Nothing more comes.
+    /// Ends the flight.
     pub(crate) fn end(&self, how: Result<(), OriginError>) {
         self.progress.send_modify(|progress| {
             progress.ended.get_or_insert(how);
@@ -50,7 +50,7 @@ impl Flight {
     /// Waits for a piece.
     ///
     /// # Errors
-    /// Why it does not come.
+    /// Why the piece does not arrive.
     pub(crate) async fn piece(&self, piece: u64) -> Result<Bytes, OriginError> {
         let index = usize::try_from(piece.saturating_sub(self.pieces.start)).unwrap_or(usize::MAX);
         let mut progress = self.progress.subscribe();
@@ -67,32 +67,33 @@ impl Flight {
         }
     }
 
-    /// What has arrived.
+    /// Returns the pieces received.
     pub(crate) fn arrived(&self) -> Vec<Bytes> {
         self.arrived.lock().clone()
     }
 }
 
-/// A fetch that ended without an answer, as when the program ends.
+/// A fetch that ended without a result, for example when the process ends.
 #[derive(Debug, thiserror::Error)]
 #[error("the fetch was abandoned")]
 struct Abandoned;
 
-/// All that is on its way.
+/// All fetches in progress.
 #[derive(Default)]
 pub(crate) struct Flights(Mutex<FxHashMap<ObjectId, Vec<Arc<Flight>>>>);
 
-/// Who brings a piece.
+/// The fetch that provides a piece.
 pub(crate) enum Bringer {
-    /// A fetch that is under way.
+    /// A running fetch.
     Joined(Arc<Flight>),
-    /// A fetch that whoever asked has to begin.
+    /// A new fetch, which the caller must start.
     New(Arc<Flight>),
 }
 
 impl Flights {
-    /// Who brings each run of pieces: fetches under way, and new ones of at most `run_max` pieces. `arrived` says of a
-    /// piece that no fetch is bringing whether it came in the meantime; such pieces are in no run.
+    /// Assigns each run of pieces to a fetch: a running one, or a new one of at most `run_max`
+    /// pieces. For a piece that no fetch provides, `arrived` returns whether it has reached a tier
+    /// meanwhile; such pieces are in no run.
     pub(crate) fn bring(
         &self,
         object: ObjectId,
@@ -105,7 +106,8 @@ impl Flights {
         let mut runs: Vec<(Range<u64>, Option<Arc<Flight>>)> = Vec::new();
         for piece in wanted {
             let flight = of.iter().find(|flight| flight.pieces.contains(&piece)).cloned();
-            // Looked at while no fetch can end: what is not on its way was never begun, or is in a tier.
+            // Under the lock no fetch can end: a piece that is not in flight was never requested,
+            // or is in a tier.
             if flight.is_none() && arrived(piece) {
                 continue;
             }
@@ -141,7 +143,7 @@ impl Flights {
         bringers
     }
 
-    /// Registers a fetch that has begun, unless one of the same pieces is under way.
+    /// Registers a running fetch, unless another one overlaps it.
     pub(crate) fn register(&self, object: ObjectId, flight: &Arc<Flight>) -> bool {
         let mut all = self.0.lock();
         let of = all.entry(object).or_default();
@@ -155,12 +157,12 @@ impl Flights {
         true
     }
 
-    /// Whether nothing is on its way, to the disks neither.
+    /// Returns whether no fetch is in progress, including writes to disks.
     pub(crate) fn are_all_landed(&self) -> bool {
         self.0.lock().is_empty()
     }
 
-    /// A fetch has ended, and what it brought is in a tier, if anything is kept of it.
+    /// Removes a fetch that has ended. Its pieces are in a tier, unless they are not cached.
     pub(crate) fn landed(&self, object: ObjectId, flight: &Arc<Flight>) {
         let mut all = self.0.lock();
         if let Some(of) = all.get_mut(&object) {

@@ -1,8 +1,9 @@
-//! What more or less space would bring: rings that keep names alone.
+//! Estimates of the hit rate for other cache sizes: rings that hold only keys.
 //!
-//! Of a large cache one block in [`SAMPLED`] is followed, chosen by its name, in rings of a quarter, half, one, two and four times the space:
-//! a sample by name keeps the shape of reuse, so that its hit rate is that of all (Waldspurger, Park, Garthwaite, Ahmad:
-//! Efficient MRC construction with SHARDS, FAST 2015).
+//! In a large cache one block in [`SAMPLED`], selected by its key, is tracked in rings of 1/4, 1/2,
+//! 1, 2 and 4 times the space. A sample by key preserves reuse distances, so its hit rate is that
+//! of the whole (Waldspurger, Park, Garthwaite, Ahmad: Efficient MRC construction with SHARDS, FAST
+//! 2015).
 
 use std::collections::BTreeMap;
 
@@ -13,22 +14,22 @@ use serde::{Deserialize, Serialize};
 use crate::block::{BLOCK_BYTES, BlockKey};
 use crate::ring::Ring;
 
-/// One block in so many is followed where there is space for many.
+/// Sampling rate for large caches.
 const SAMPLED: u64 = 8;
-/// Blocks of space from which on a sample is enough.
+/// Space, in blocks, from which a sample is sufficient.
 const SAMPLE_FROM_BLOCKS: u64 = 8192;
-/// Least space of the smallest ring, in blocks: with fewer, chance decides.
+/// Minimum size of the smallest ring in blocks: below this, chance decides.
 const BLOCKS_MIN: u64 = 8;
-/// Groups that are told apart; what comes after them is counted together.
+/// Maximum number of groups; reads of further ones are combined.
 const GROUPS_MAX: usize = 1000;
 const OTHERS: &str = "(others)";
 
-/// Parts of the space that there is: quarter, half, as it is, twice, four times.
+/// Sizes of the rings as multiples of the present space.
 pub const SPACES: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
 
-/// What would be where with other spaces.
+/// Simulated caches of other sizes.
 pub(crate) struct Ghosts {
-    /// One block in so many is followed.
+    /// The sampling rate.
     sampled: u64,
     state: Mutex<State>,
 }
@@ -44,14 +45,15 @@ struct Group {
     hits: [u64; SPACES.len()],
 }
 
-/// What a prefix would have with other spaces.
+/// Estimated hit rates of a prefix for other cache sizes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Advice {
-    /// The prefix of a rule, or the first folder of addresses.
+    /// The prefix of a rule, or the first folder of the address.
     pub prefix: String,
-    /// Reads of blocks, about.
+    /// Approximate number of block reads.
     pub reads: u64,
-    /// Part of them that would be in the cache with a quarter, half, once, twice and four times its space.
+    /// Share of these reads that would hit the cache with 1/4, 1/2, 1, 2 and 4 times the present
+    /// space.
     pub hit_rates: [f64; SPACES.len()],
 }
 
@@ -76,9 +78,9 @@ impl Ghosts {
         }
     }
 
-    /// Notes a read of a block.
+    /// Records a read of a block.
     pub(crate) fn read(&self, key: &BlockKey, group: &str) {
-        // Bits of the object's digest, mixed with the block's number.
+        // Bits of the object's digest, mixed with the number of the block.
         let mixed = (key.object.0 as u64)
             .wrapping_add(u64::from(key.block))
             .wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -106,7 +108,7 @@ impl Ghosts {
         }
     }
 
-    /// What each prefix would have, sorted by prefix.
+    /// Returns the estimates for each prefix, sorted by prefix.
     pub(crate) fn advice(&self) -> Vec<Advice> {
         let state = self.state.lock();
         let sorted: BTreeMap<&String, &Group> = state.groups.iter().collect();

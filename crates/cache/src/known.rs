@@ -1,9 +1,9 @@
-//! What is known of objects, and since when.
+//! Known versions of objects, and their age.
 //!
 //! Invariants:
-//!  - an answer of the store counts from the moment at which it was asked, not from that of the answer;
-//!  - a question that was asked before an object was forgotten says nothing of it afterwards;
-//!  - of those who ask about one object at a time, one asks the store.
+//!  - The age of an answer counts from the request to the store, not from the response.
+//!  - The answer to a request sent before an object was forgotten is not used afterwards.
+//!  - Concurrent requests about one object are merged into one.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,10 +18,10 @@ use crate::layout::ObjectInfo;
 use crate::origin::OriginError;
 use crate::rules::Treatment;
 
-/// Objects of which something is known at a time; about 1 KiB each.
+/// Maximum number of known objects; about 1 KiB each.
 const OBJECTS_MAX: usize = 65_536;
 
-/// A version of an object, with all that follows from its name.
+/// A version of an object, with everything derived from its name.
 #[derive(Debug)]
 pub(crate) struct Version {
     pub(crate) id: ObjectId,
@@ -40,7 +40,7 @@ impl Version {
         }
     }
 
-    /// One of its blocks.
+    /// Returns the key of one of its blocks.
     pub(crate) fn key(&self, block: u32, class: Class) -> BlockKey {
         BlockKey {
             object: self.id,
@@ -49,24 +49,24 @@ impl Version {
         }
     }
 
-    /// The block that a piece is in, and its place there.
+    /// Returns the block that holds a piece, and the position of the piece in it.
     pub(crate) fn place(&self, piece: u64) -> (BlockKey, usize) {
         let (block, at) = place(piece);
         (self.key(block, self.classes.of_piece(piece)), at)
     }
 }
 
-/// A version, and when it was the one that is there.
+/// A version, and the time of the request for which it was current.
 #[derive(Debug, Clone)]
 pub(crate) struct Known {
     pub(crate) version: Arc<Version>,
     pub(crate) asked: Instant,
 }
 
-/// The answer that many wait for.
+/// A shared answer.
 pub(crate) type Asked = Shared<BoxFuture<'static, Result<Known, OriginError>>>;
 
-/// By address.
+/// Known versions by address.
 pub(crate) struct AllKnown {
     known: Bounded<String, Known>,
     asking: Mutex<Asking>,
@@ -86,19 +86,20 @@ impl AllKnown {
         }
     }
 
-    /// What is known, however old.
+    /// Returns the known version, however old.
     pub(crate) fn get(&self, address: &str) -> Option<Known> {
         self.known.get(address)
     }
 
-    /// What is known and still holds.
+    /// Returns the known version if it is still valid.
     pub(crate) fn fresh(&self, address: &str, bound: Duration) -> Option<Known> {
         let known = self.known.get(address)?;
         let holds = known.version.treatment.is_immutable || system::since(known.asked) < bound;
         holds.then_some(known)
     }
 
-    /// The question that is under way, or a new one: `ask` makes it, and is given its number for [`AllKnown::answered`].
+    /// Returns the pending request and false, or a new request and true. `ask` creates the request
+    /// and receives its number for [`AllKnown::answered`].
     pub(crate) fn ask(
         &self,
         address: &str,
@@ -117,7 +118,8 @@ impl AllKnown {
         (asked, true)
     }
 
-    /// A question has its answer. Returns what was known before, if the answer counts and is of another version.
+    /// Handles the answer to a request. Returns the previously known version if the answer is used
+    /// and names another version.
     pub(crate) fn answered(
         &self,
         address: &str,
@@ -137,14 +139,14 @@ impl AllKnown {
         match answer {
             Ok(known) => self.known.insert(address.to_owned(), known.clone()),
             Err(OriginError::Missing(_) | OriginError::Changed) => drop(self.known.remove(address)),
-            // Nothing was learned.
+            // The answer gives no information.
             Err(_) => return None,
         }
         let now = answer.as_ref().ok().map(|known| known.version.id);
         before.filter(|before| Some(before.version.id) != now)
     }
 
-    /// Nothing is known of it any more, and what is asked now does not count.
+    /// Forgets an object and ignores the answers to pending requests about it.
     pub(crate) fn forget(&self, address: &str) {
         let mut asking = self.asking.lock();
         asking.under_way.remove(address);

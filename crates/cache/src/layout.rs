@@ -1,19 +1,19 @@
-//! How a directory of the disk tier is laid out.
+//! Layout of a directory of the disk tier.
 //!
 //! ```text
-//! CACHE                        says what this is; its absence in a directory with other files stops us
-//! lock                         held by the process that decides what leaves, the owner; others are guests
-//! pins                         prefixes pinned by command, one a line
-//! drops                        prefixes dropped by command, one a line; every process follows it
-//! changes                      blocks that guests have written, one a line, for the owner to take over
-//! stats.weft.json              what a program has counted, written now and then
-//! objects/ab/<30 digits>/about the object: a line of JSON, then what else its origin says of it
-//! objects/ab/<30 digits>/12    its block 12; 12m if that is kept as metadata
+//! CACHE                        marks a cache; without it, a directory with other files is refused
+//! lock                         held by the owner, which evicts blocks; other processes are guests
+//! pins                         prefixes pinned by command, one per line
+//! drops                        prefixes dropped by command, one per line; every process follows it
+//! changes                      blocks written by guests, one per line, to be added by the owner
+//! stats.weft.json              counters of a program, written from time to time
+//! objects/ab/<30 digits>/about the object: a line of JSON, then further data of its origin
+//! objects/ab/<30 digits>/12    its block 12; 12m if that is metadata
 //! ```
 //!
 //! Invariants:
-//!  - nothing outside of `objects`, and nothing in it that has another name, is ever removed;
-//!  - what is removed is only ever kept elsewhere: a directory can be deleted at any time.
+//!  - Nothing outside `objects`, and nothing in it with another kind of name, is ever removed.
+//!  - Everything here is a copy: the directory can be deleted at any time.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -39,7 +39,7 @@ const CHANGES_TAKEN: &str = "changes.taken";
 const OBJECTS: &str = "objects";
 const ABOUT: &str = "about";
 
-/// A version of an object, by name.
+/// A version of an object, with its names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ObjectInfo {
     pub(crate) endpoint: String,
@@ -74,35 +74,35 @@ struct About {
     tag: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     modified_ms: Option<i64>,
-    /// Length of what follows the line.
+    /// Length of the data after the line.
     beside_bytes: usize,
 }
 
 /// Why a directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// It has files that are not a cache's.
+    /// It has files that do not belong to a cache.
     #[error("{} is not empty and is no cache of ours: name another directory, so that nothing in it can be lost", .0.display())]
     NotOurs(PathBuf),
-    /// The system's word.
+    /// I/O error.
     #[error("the cache's directory {}: {source}", path.display())]
     Io {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// A directory that is open.
+/// An open directory.
 #[derive(Debug)]
 pub(crate) struct Layout {
     root: PathBuf,
-    /// `None`: another process writes here, and this one only reads.
+    /// `None` if another process owns the directory.
     lock: Option<File>,
 }
 
-/// A block that was found.
+/// A block found on disk.
 pub(crate) struct Found {
     pub(crate) key: BlockKey,
     pub(crate) info: Arc<ObjectInfo>,
@@ -111,7 +111,7 @@ pub(crate) struct Found {
 }
 
 impl Layout {
-    /// Opens or makes a directory.
+    /// Opens or creates a directory.
     ///
     /// # Errors
     /// [`OpenError`].
@@ -120,7 +120,7 @@ impl Layout {
             path: root.to_owned(),
             source,
         };
-        // What is kept may be for few to see.
+        // Cached objects may be confidential.
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -161,7 +161,7 @@ impl Layout {
         &self.root
     }
 
-    /// Whether another process writes here.
+    /// Returns whether another process owns the directory.
     pub(crate) fn is_guest(&self) -> bool {
         self.lock.is_none()
     }
@@ -180,7 +180,7 @@ impl Layout {
         self.object(key.object).join(format!("{}{class}", key.block))
     }
 
-    /// Makes the folder of an object, with what says which it is.
+    /// Creates the folder of an object with its description file.
     pub(crate) fn make_object(&self, info: &ObjectInfo) -> io::Result<()> {
         let folder = self.object(info.id());
         let about = folder.join(ABOUT);
@@ -211,11 +211,12 @@ impl Layout {
         let mut text = serde_json::to_vec(&line).map_err(io::Error::other)?;
         text.push(b'\n');
         text.extend_from_slice(beside);
-        // Not in one step: what is cut is not taken for whole when it is read.
+        // Not atomic: a truncated file is detected when it is read.
         File::create(about)?.write_all(&text)
     }
 
-    /// Removes a block's file, and its object's folder if nothing else is in it. What is not there is no error.
+    /// Removes the file of a block and, if asked, the folder of its object if it is empty. Missing
+    /// files are ignored.
     pub(crate) fn remove(&self, key: &BlockKey, with_object: bool) -> io::Result<()> {
         let gone = |result: io::Result<()>| match result {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -225,13 +226,13 @@ impl Layout {
         if with_object {
             let folder = self.object(key.object);
             gone(fs::remove_file(folder.join(ABOUT)))?;
-            // It stays if there is something else in it.
+            // Fails if it still has other files.
             let _ = fs::remove_dir(folder);
         }
         Ok(())
     }
 
-    /// Everything that is here, the oldest first. Objects that cannot be told are removed.
+    /// Returns all blocks, oldest first. Removes objects without a valid description.
     pub(crate) fn scan(&self) -> io::Result<Vec<Found>> {
         let mut found = Vec::new();
         for first in fs::read_dir(self.root.join(OBJECTS))?.flatten() {
@@ -264,7 +265,7 @@ impl Layout {
                 continue;
             };
             let Some(info) = &info else {
-                // Written at this moment, for all that a guest knows.
+                // To a guest this may be an object that is just being written.
                 if !self.is_guest() {
                     fs::remove_file(entry.path())?;
                 }
@@ -284,14 +285,14 @@ impl Layout {
             });
         }
         if found.len() == before && !self.is_guest() {
-            // Its last block left, or its first never came.
+            // The last block was removed, or the first was never written.
             let _ = fs::remove_file(folder.join(ABOUT));
             let _ = fs::remove_dir(folder);
         }
         Ok(())
     }
 
-    /// Prefixes pinned by command.
+    /// Returns the prefixes pinned by command.
     pub(crate) fn pins(&self) -> Vec<String> {
         let text = fs::read_to_string(self.root.join(PINS)).unwrap_or_default();
         text.lines()
@@ -300,21 +301,21 @@ impl Layout {
             .collect()
     }
 
-    /// Keeps the prefixes pinned by command.
+    /// Stores the prefixes pinned by command.
     pub(crate) fn keep_pins(&self, pins: &[String]) -> io::Result<()> {
         let mut text = pins.join("\n");
         text.push('\n');
         self.replace(PINS, text.as_bytes())
     }
 
-    /// Writes a file in one step.
+    /// Replaces a file atomically.
     pub(crate) fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let beside = self.root.join(format!("{name}.{}", std::process::id()));
         fs::write(&beside, bytes)?;
         fs::rename(beside, self.root.join(name))
     }
 
-    /// What programs have written down of themselves.
+    /// Returns the statistics that programs have written.
     pub(crate) fn stats_files(&self) -> Vec<Vec<u8>> {
         let is_stats = |entry: &fs::DirEntry| {
             let name = entry.file_name();
@@ -328,15 +329,15 @@ impl Layout {
             .collect()
     }
 
-    /// Tells all processes that what begins with this prefix is dropped.
+    /// Notifies all processes that a prefix is dropped.
     pub(crate) fn tell_drop(&self, prefix: &str) -> io::Result<()> {
         self.append(DROPS, prefix)
     }
 
-    /// Prefixes dropped since the position `from`, and the position behind them.
+    /// Returns the prefixes dropped since position `from`, and the next position.
     pub(crate) fn drops(&self, from: u64) -> (Vec<String>, u64) {
         let bytes = fs::read(self.root.join(DROPS)).unwrap_or_default();
-        // Shorter than it was: an owner has begun it anew.
+        // If the file is shorter, an owner has truncated it.
         let from = usize::try_from(from)
             .ok()
             .filter(|from| *from <= bytes.len())
@@ -349,7 +350,7 @@ impl Layout {
         (lines.lines().map(str::to_owned).collect(), whole.max(from) as u64)
     }
 
-    /// Tells the owner of a block that this guest has written.
+    /// Reports a block written by this guest to the owner.
     pub(crate) fn tell_change(&self, key: &BlockKey) -> io::Result<()> {
         let class = match key.class {
             Class::Data => "",
@@ -358,12 +359,12 @@ impl Layout {
         self.append(CHANGES, &format!("{:032x} {}{class}", key.object.0, key.block))
     }
 
-    /// Whether the owner has taken over everything that guests have written.
+    /// Returns whether the owner has added all blocks written by guests.
     pub(crate) fn has_no_changes(&self) -> bool {
         !self.root.join(CHANGES).exists()
     }
 
-    /// Takes what guests have written.
+    /// Removes and returns the list of blocks written by guests.
     pub(crate) fn take_changes(&self) -> Vec<Found> {
         let taken = self.root.join(CHANGES_TAKEN);
         if fs::rename(self.root.join(CHANGES), &taken).is_err() {
@@ -393,7 +394,8 @@ impl Layout {
         found
     }
 
-    /// Begins the lists of drops and changes anew: everything that they tell of is seen by whoever looks.
+    /// Clears the lists of drops and changes. A process that scans the directory sees their effects
+    /// anyway.
     pub(crate) fn begin_lists(&self) {
         for list in [DROPS, CHANGES, CHANGES_TAKEN] {
             let _ = fs::remove_file(self.root.join(list));
@@ -405,18 +407,19 @@ impl Layout {
             .create(true)
             .append(true)
             .open(self.root.join(list))?;
-        // One write, so that lines of several processes do not mix.
+        // A single write, so that lines of several processes do not mix.
         file.write_all(format!("{line}\n").as_bytes())
     }
 
-    /// Bytes that are free on the disk for us.
+    /// Returns the free bytes on the disk for unprivileged users.
     pub(crate) fn free_bytes(&self) -> io::Result<u64> {
         let state = rustix::fs::statvfs(&self.root)?;
         Ok(state.f_bavail.saturating_mul(state.f_frsize))
     }
 }
 
-/// Whether a file of this name in a directory may be left of a cache whose mark was removed, or be made at this moment.
+/// Returns whether a file of this name may be left from a cache whose mark was removed, or from one
+/// being created.
 fn is_ours(name: &OsStr) -> bool {
     let names = [
         MARK,

@@ -1,13 +1,16 @@
-//! A cache tier of memory and disk under reads of objects that lie far away.
+//! A cache of memory and disk for reads of remote objects.
 //!
-//! [`Cache`] is a tier; [`Cache::over`] reads an [`Origin`] through it, [`CachedStore`] any [`object_store::ObjectStore`].
+//! [`Cache`] is a tier; [`Cache::over`] reads an [`Origin`] through it, [`CachedStore`] any
+//! [`object_store::ObjectStore`].
 //!
 //! Invariants:
-//!  - **one version**: bytes of one answer are of one version of an object, told by store, path and validator;
-//!  - **no older than the bound** of [`Settings::revalidate_seconds`], counted from when the store was asked;
-//!  - **each byte is fetched once**, whoever waits for it, as long as a tier has it;
-//!  - **a fault of a disk is no fault of a read**: it is counted, and the store is asked;
-//!  - memory and directories stay within their settings.
+//!  - **One version**: all bytes of a response belong to one version of an object, identified by
+//!    store, path and validator.
+//!  - **Bounded age**: a version is at most [`Settings::revalidate_seconds`] old, counted from the
+//!    request to the store.
+//!  - **One fetch per byte**, however many readers wait for it, as long as a tier has it.
+//!  - **A disk failure does not fail a read**: it is counted, and the store is asked.
+//!  - Memory and directories stay within their settings.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,4 +1,4 @@
-//! The memory tier: blocks by their names, in the order of the ring.
+//! The memory tier: blocks by key, evicted in the order of the ring.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use crate::block::{BlockKey, Class, ObjectId, Pieces};
 use crate::layout::ObjectInfo;
 use crate::ring::Ring;
 
-/// Shares of memory.
+/// Shares of the ring.
 const DATA: u16 = 0;
 const METADATA: u16 = 1;
 
-/// What a block costs beside its bytes: its names in maps and queues.
+/// Memory overhead of a block: its keys in maps and queues.
 const ENTRY_BYTES: u64 = 700;
 
 /// Blocks in memory.
@@ -32,21 +32,21 @@ struct Object {
     blocks: u32,
 }
 
-/// What memory has.
+/// Contents of the memory tier.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MemoryStats {
-    /// Bytes it may use.
+    /// Capacity in bytes.
     pub capacity_bytes: u64,
-    /// Bytes it uses.
+    /// Bytes used.
     pub used_bytes: u64,
-    /// Blocks that are there.
+    /// Number of blocks.
     pub blocks: u64,
-    /// Blocks that left because others needed the space.
+    /// Number of blocks evicted to make room.
     pub evicted_blocks: u64,
 }
 
 impl Memory {
-    /// Of these bytes in all, some of them for metadata alone.
+    /// Creates a tier of `capacity` bytes, of which `metadata` bytes are reserved for metadata.
     pub(crate) fn new(capacity: u64, metadata: u64) -> Memory {
         let limits = [capacity.saturating_sub(metadata), metadata];
         Memory(Mutex::new(State {
@@ -57,7 +57,7 @@ impl Memory {
         }))
     }
 
-    /// What is there of a block; noted as a read.
+    /// Returns the pieces of a block, and counts as a read.
     pub(crate) fn get(&self, key: &BlockKey) -> Option<Pieces> {
         let mut state = self.0.lock();
         let pieces = state.blocks.get(key)?.clone();
@@ -65,7 +65,7 @@ impl Memory {
         Some(pieces)
     }
 
-    /// Takes up pieces of a block.
+    /// Adds pieces of a block.
     pub(crate) fn add(&self, key: BlockKey, info: &Arc<ObjectInfo>, pieces: &Pieces) {
         let mut state = self.0.lock();
         let mut all = state.blocks.get(&key).cloned().unwrap_or_default();
@@ -90,7 +90,7 @@ impl Memory {
         state.evicted += dropped.len() as u64;
     }
 
-    /// Drops blocks of the objects that `which` names.
+    /// Drops the blocks of the objects that `which` selects.
     pub(crate) fn forget(&self, which: impl Fn(ObjectId, &ObjectInfo) -> bool) {
         let mut state = self.0.lock();
         let State { blocks, objects, .. } = &*state;
@@ -106,7 +106,7 @@ impl Memory {
         }
     }
 
-    /// Objects of which something is here, and how many bytes.
+    /// Returns the objects with blocks in memory, and their bytes.
     pub(crate) fn objects(&self) -> Vec<(Arc<ObjectInfo>, u64)> {
         let state = self.0.lock();
         let mut bytes: FxHashMap<ObjectId, u64> = FxHashMap::default();

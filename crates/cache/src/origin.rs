@@ -1,4 +1,4 @@
-//! What the tier reads from: objects with versions, somewhere else.
+//! The interface to remote stores: objects with versions.
 
 use std::error::Error;
 use std::ops::Range;
@@ -9,39 +9,42 @@ use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use object_store::GetRange;
 
-/// A store whose objects are kept here. `path` is the name of an object in it.
+/// A store whose objects are cached. `path` is the name of an object in it.
 ///
-/// The tier asks for the bytes of one version only ([`Origin::get`] with `expected`), and compares the description of
-/// each answer with that: a store that ignores conditions cannot make it mix two versions.
+/// The tier requests bytes of a single version ([`Origin::get`] with `expected`) and compares the
+/// description of each response with it. So a store that ignores conditions cannot cause two
+/// versions to be mixed.
 #[async_trait]
 pub trait Origin: Send + Sync + 'static {
-    /// The address of the store, such as `s3://bucket`. With a path, after a slash, it is the address of an object,
-    /// by which rules know it. Two stores with one root are one store to the tier.
+    /// Returns the address of the store, such as `s3://bucket`. With a slash and a path it is the
+    /// address of an object, which rules refer to. Two stores with the same root are the same store
+    /// to the tier.
     fn root(&self) -> &str;
 
-    /// Which store that is, where one root may mean several: the endpoint of an S3 store that is not Amazon's.
+    /// Distinguishes stores with the same root: the endpoint of an S3 store other than Amazon's.
     fn endpoint(&self) -> &str {
         ""
     }
 
-    /// Whether what a description has beside was written by an origin of this kind: several read one store, and what one
-    /// of them knows is only of use to those that can read it.
+    /// Returns whether the additional data of a description was written by an origin of this kind.
+    /// Several kinds may read one store, and each can use only its own data.
     fn understands(&self, _beside: &[u8]) -> bool {
         true
     }
 
-    /// Describes the version that is there now.
+    /// Describes the current version.
     ///
     /// # Errors
-    /// [`OriginError::Missing`] if nothing is there.
+    /// [`OriginError::Missing`] if the object does not exist.
     async fn describe(&self, path: &str) -> Result<Description, OriginError>;
 
-    /// Bytes of a version: the one `expected`, or the one that is there now. The range of the answer may be cut at the
-    /// object's end, and begins where it was asked to.
+    /// Reads bytes of the version `expected`, or of the current one. The range of the response
+    /// starts as requested and may be truncated at the end of the object.
     ///
     /// # Errors
-    /// [`OriginError::Changed`] if another version than `expected` is there, [`OriginError::Range`] if nothing of the
-    /// object is in the range, [`OriginError::Missing`] if nothing is there.
+    /// [`OriginError::Changed`] if the current version is not `expected`, [`OriginError::Range`] if
+    /// the range is beyond the end of the object, [`OriginError::Missing`] if the object does not
+    /// exist.
     async fn get(
         &self,
         path: &str,
@@ -55,61 +58,61 @@ pub trait Origin: Send + Sync + 'static {
 pub struct Description {
     /// Its length.
     pub size_bytes: u64,
-    /// What tells it from other versions.
+    /// Distinguishes it from other versions.
     pub validator: Validator,
-    /// Whatever else the origin says of this version, such as its headers. The tier keeps it in memory and gives it
-    /// back as it is.
+    /// Additional data of the origin about this version, such as headers. The tier stores it and
+    /// returns it unchanged.
     pub beside: Bytes,
 }
 
 impl Description {
-    /// Whether two descriptions are of the same version.
+    /// Returns whether two descriptions belong to the same version.
     pub fn is_same_version(&self, other: &Description) -> bool {
         self.size_bytes == other.size_bytes && self.validator == other.validator
     }
 }
 
-/// What tells a version of an object from others.
+/// Distinguishes a version of an object from others.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Validator {
     /// A strong entity tag, as the store writes it.
     Tag(String),
-    /// The time of the last change, in milliseconds since 1970, of stores that have no strong tags.
+    /// The time of the last change, in milliseconds since 1970, for stores without strong tags.
     Modified(i64),
 }
 
-/// An answer of an origin.
+/// A response of an origin.
 pub struct Answer {
-    /// The version whose bytes follow.
+    /// The version that the bytes belong to.
     pub description: Description,
-    /// The bytes that follow.
+    /// The range of bytes in `body`.
     pub range: Range<u64>,
-    /// These bytes, in pieces of any length.
+    /// The bytes, in chunks of any length.
     pub body: BoxStream<'static, Result<Bytes, OriginError>>,
 }
 
-/// What an origin says instead of an answer. It goes to each reader that waits for it.
+/// An error of an origin. Each reader that waits for the response receives it.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum OriginError {
-    /// Nothing is there.
+    /// The object does not exist.
     #[error("nothing is there: {0}")]
     Missing(Cause),
-    /// Another version is there than the one that was asked for.
+    /// The current version is not the expected one.
     #[error("another version has replaced it")]
     Changed,
-    /// The range is beyond the object's end.
+    /// The range is beyond the end of the object.
     #[error("the range is beyond its {size_bytes} bytes")]
     Range {
-        /// The object's length.
+        /// Length of the object.
         size_bytes: u64,
     },
-    /// It may pass: the tier goes on from the byte reached a few times.
+    /// A temporary error: the tier resumes at the next missing byte, a few times.
     #[error("{0}")]
     Passing(Cause),
-    /// It stays.
+    /// A permanent error.
     #[error("{0}")]
     Lasting(Cause),
 }
 
-/// The error of an origin itself, to be found again with `downcast_ref`.
+/// The underlying error of an origin, accessible with `downcast_ref`.
 pub type Cause = Arc<dyn Error + Send + Sync>;

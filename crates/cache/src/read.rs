@@ -1,4 +1,4 @@
-//! Reading a range of a version: from memory, from disks, from fetches under way, from new ones.
+//! Reads of a range of a version from memory, disks, running fetches and new ones.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -18,11 +18,12 @@ use crate::known::Version;
 use crate::origin::OriginError;
 use crate::tier::Reading;
 
-/// Most pieces of one request to a store: 4 MiB, which a link of 100 MB/s brings in four times the way there and back.
+/// Maximum number of pieces per request to a store: 4 MiB, which a link of 100 MB/s transfers in
+/// four round trips.
 pub(crate) const RUN_MAX: u64 = 64;
-/// Pieces that are asked for before the first has arrived.
+/// Number of pieces requested before the first has arrived.
 pub(crate) const FIRST_MAX: u64 = PIECES as u64;
-/// Most pieces that are on their way for one reader.
+/// Maximum number of pieces in flight for one reader.
 const AHEAD_MAX: u64 = 3 * RUN_MAX;
 
 /// A reader of a range.
@@ -30,18 +31,18 @@ pub(crate) struct Reader {
     reading: Reading,
     version: Arc<Version>,
     range: Range<u64>,
-    /// Planned, in order.
+    /// Planned parts, in order.
     parts: VecDeque<Part>,
     /// The next piece to plan.
     planned: u64,
-    /// The next piece to give.
+    /// The next piece to return.
     next: u64,
     first: u64,
-    /// The block last noted for advice.
+    /// The last block recorded for the estimates of hit rates.
     noted: Option<BlockKey>,
 }
 
-/// Some pieces that follow each other, from one source.
+/// Consecutive pieces from one source.
 struct Part {
     pieces: Range<u64>,
     source: Source,
@@ -53,7 +54,7 @@ enum Source {
     Flight { flight: Arc<Flight>, is_joined: bool },
 }
 
-/// A read of a block, and what it brought.
+/// A read of a block, and its result.
 enum Disk {
     Reading(JoinHandle<Option<Pieces>>),
     Read(Box<Pieces>),
@@ -74,7 +75,7 @@ impl Reader {
         }
     }
 
-    /// All that follows.
+    /// Returns the remaining bytes as a stream.
     pub(crate) fn stream(self) -> BoxStream<'static, Result<Bytes, OriginError>> {
         let read = |reader: Option<Reader>| async move {
             let mut reader = reader?;
@@ -86,13 +87,13 @@ impl Reader {
         stream::unfold(Some(self), read).fuse().boxed()
     }
 
-    /// The next bytes; `None` at the end.
+    /// Returns the next bytes; `None` at the end.
     pub(crate) async fn piece(&mut self) -> Option<Result<Bytes, OriginError>> {
         let end = pieces_of(&self.range).end;
         if self.next >= end || self.range.is_empty() {
             return None;
         }
-        // Who has read much goes on reading: what is on its way grows with what was given.
+        // The read-ahead grows with the number of pieces already returned.
         let ahead = (2 * (self.next - self.first)).clamp(FIRST_MAX, AHEAD_MAX);
         while self.planned < end && self.planned < self.next + ahead {
             let window = self.planned..end.min(self.planned + RUN_MAX).min(self.next + ahead);
@@ -111,12 +112,12 @@ impl Reader {
         Some(Ok(bytes.slice(from.min(to)..to)))
     }
 
-    /// The bytes of a piece that was planned.
+    /// Returns the bytes of a planned piece.
     async fn given(&mut self, piece: u64) -> Result<Bytes, OriginError> {
         let counts = self.reading.counts_of();
         loop {
             let Some(part) = self.parts.front_mut() else {
-                // Everything up to `planned` is in a part: this is a piece that no part has.
+                // Every piece before `planned` should be in a part; this one is in none.
                 self.plan(piece..piece + 1, false);
                 continue;
             };
@@ -149,7 +150,7 @@ impl Reader {
                         add(&counts.disk_bytes, bytes.len() as u64);
                         return Ok(bytes.clone());
                     }
-                    // Not what was thought, or not right: fetched.
+                    // Missing or damaged on disk: fetch them.
                     let missing = pieces_missing(pieces, piece, part.pieces.end);
                     part.pieces.start = missing.end;
                     self.plan(missing, false);
@@ -158,7 +159,7 @@ impl Reader {
         }
     }
 
-    /// Finds a source for each piece; parts are put where they belong.
+    /// Finds a source for each piece and queues the parts in order.
     fn plan(&mut self, window: Range<u64>, with_disk: bool) {
         let mut parts: Vec<Part> = Vec::new();
         let mut wanted: Vec<u64> = Vec::new();
@@ -171,7 +172,7 @@ impl Reader {
             while end < window.end.min(in_block) && self.version.classes.of_piece(end) == class {
                 end += 1;
             }
-            // Once for each pass of a reader over a block, in however many parts it is planned.
+            // Counted once per pass of a reader over a block, however many parts it is planned in.
             if with_disk && self.noted.replace(key) != Some(key) {
                 self.reading.tier.ghosts.read(&key, &self.version.treatment.group);
             }
@@ -180,7 +181,7 @@ impl Reader {
         }
         self.plan_fetches(wanted, &mut parts);
         parts.sort_by_key(|part| part.pieces.start);
-        // What is planned anew for one piece comes before the rest.
+        // A part planned again for one piece goes before the rest.
         match self.parts.front().is_some_and(|front| {
             parts
                 .first()
@@ -222,7 +223,8 @@ impl Reader {
                 if on_disk == 0 {
                     continue;
                 }
-                // Runs, because a part is of pieces that follow each other; each is read by itself.
+                // Split into runs, because a part has consecutive pieces. Each run is a separate
+                // read.
                 let mut from = pieces.start;
                 while from < pieces.end {
                     let mut to = from;
@@ -302,7 +304,7 @@ impl Reader {
     }
 }
 
-/// The pieces from `piece` on that a read did not bring, up to the next that it did.
+/// Returns the pieces from `piece` on that a read did not return, up to the next one that it did.
 fn pieces_missing(read: &Pieces, piece: u64, end: u64) -> Range<u64> {
     let next = (piece + 1..end).find(|next| read.get(place(*next).1).is_some());
     piece..next.unwrap_or(end)

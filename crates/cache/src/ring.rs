@@ -1,34 +1,37 @@
-//! Which block is dropped next: S3-FIFO, with weights, pins and shares.
+//! The eviction order: S3-FIFO, with weights, pins and shares.
 //!
-//! A block enters a small queue, of a tenth of the space; one that was read again before it reached the end of that moves
-//! to the main queue, and the others are dropped and remembered for a while by their names alone (the ghost): one that comes
-//! back so soon enters the main queue. At the end of the main queue a block that was read is sent round again, once for each
-//! read, at most three times. So one pass over everything goes through a tenth of the space
-//! (Yang, Zhang, Qiu, Yue, Vigfusson: FIFO queues are all you need for cache eviction, SOSP 2023).
+//! A new block enters a small queue of one tenth of the space. At the end of this queue, a block
+//! that was read again moves to the main queue. The others are evicted, and their keys are
+//! remembered for a while (the ghost queue); a block that returns soon enters the main queue. At
+//! the end of the main queue a block goes round again, once per read, at most three times. So a
+//! full scan passes through only a tenth of the space (Yang, Zhang, Qiu, Yue, Vigfusson: FIFO
+//! queues are all you need for cache eviction, SOSP 2023).
 //!
-//! Blocks of one **share** are held to a limit of its own: the metadata, and prefixes that settings give a quota.
+//! The blocks of a **share** have a separate limit: metadata, and each prefix with a quota.
 
 use std::collections::VecDeque;
 use std::hash::Hash;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The small queue's part of the space.
+/// The small queue has this fraction of the space (1/10).
 const SMALL_PART: u64 = 10;
-/// Reads that are remembered of a block.
+/// Maximum number of reads counted per block.
 const READS_MAX: u8 = 3;
 
 /// A share of the space.
 pub(crate) type ShareId = u16;
 
-/// Order of what is kept, and how much of it there is. It knows names and weights, and not what is kept.
+/// The order and the total weight of cached items. It knows their keys and weights, not their
+/// contents.
 pub(crate) struct Ring<K> {
     entries: FxHashMap<K, Entry>,
     shares: Vec<Share<K>>,
     capacity: u64,
     used: u64,
     pinned: u64,
-    /// Told apart by when they came, so that a queue knows an entry that was removed and came again from its old place.
+    /// Numbers the insertions, so that a queue can tell an item that was removed and added again
+    /// from its old position.
     next_turn: u64,
 }
 
@@ -50,13 +53,13 @@ struct Share<K> {
     ghost: Ghost<K>,
 }
 
-/// A queue of names. Those that have left by another way are passed over when they reach its end.
+/// A queue of keys. Keys of items removed in another way are skipped at its end.
 struct Queue<K> {
     names: VecDeque<(K, u64)>,
     weight: u64,
 }
 
-/// Names of what was dropped lately.
+/// Keys of recently evicted items.
 struct Ghost<K> {
     order: VecDeque<K>,
     names: FxHashSet<K>,
@@ -84,13 +87,14 @@ impl<K: Copy + Eq + Hash> Ghost<K> {
     }
 
     fn take(&mut self, name: &K) -> bool {
-        // Its place in the order is left; it drops out there.
+        // The key stays in `order`, where it is skipped.
         self.names.remove(name)
     }
 }
 
 impl<K: Copy + Eq + Hash> Ring<K> {
-    /// A ring of this capacity, with a share for each limit; share 0 is whatever has no other.
+    /// Creates a ring with this capacity and a share for each limit. Share 0 is for items without
+    /// another share.
     pub(crate) fn new(capacity: u64, limits: &[u64]) -> Ring<K> {
         let share = |limit: &u64| Share {
             limit: (*limit).min(capacity),
@@ -112,12 +116,12 @@ impl<K: Copy + Eq + Hash> Ring<K> {
         }
     }
 
-    /// Weight of all that is kept.
+    /// Returns the total weight.
     pub(crate) fn used(&self) -> u64 {
         self.used
     }
 
-    /// Weight of what is pinned.
+    /// Returns the weight of pinned items.
     pub(crate) fn pinned(&self) -> u64 {
         self.pinned
     }
@@ -134,19 +138,19 @@ impl<K: Copy + Eq + Hash> Ring<K> {
         self.entries.contains_key(name)
     }
 
-    /// Changes the capacity; what is too much leaves with the next insertion or [`Ring::shrink`].
+    /// Changes the capacity. Excess items are evicted by the next insertion or [`Ring::shrink`].
     pub(crate) fn set_capacity(&mut self, capacity: u64) {
         self.capacity = capacity;
     }
 
-    /// Notes a read.
+    /// Records a read.
     pub(crate) fn touch(&mut self, name: &K) {
         if let Some(entry) = self.entries.get_mut(name) {
             entry.reads = (entry.reads + 1).min(READS_MAX);
         }
     }
 
-    /// Whether something of this weight fits without dropping anything.
+    /// Returns whether an item of this weight fits without an eviction.
     pub(crate) fn has_room(&self, share: ShareId, weight: u64) -> bool {
         let limit = self
             .shares
@@ -155,9 +159,10 @@ impl<K: Copy + Eq + Hash> Ring<K> {
         weight <= limit && self.used.saturating_add(weight) <= self.capacity
     }
 
-    /// Takes something in, or gives it another weight, and says what has to be dropped for it: that may be the thing itself,
-    /// if it was there and has become too heavy. `None` if there is no room for a new thing, because it weighs more than its
-    /// share or all the rest of that is pinned; then nothing was changed.
+    /// Inserts an item or changes its weight. Returns the items to evict, which may include the
+    /// item itself if it was present and became too heavy. Returns `None` and changes nothing if
+    /// there is no room for a new item, because it exceeds its share or the rest of the share is
+    /// pinned.
     pub(crate) fn insert(&mut self, name: K, weight: u64, share: ShareId, is_pinned: bool) -> Option<Vec<K>> {
         let before = self.take_out(&name);
         let (share, is_pinned) = before.map_or((share, is_pinned), |before| (before.share, before.is_pinned));
@@ -173,7 +178,7 @@ impl<K: Copy + Eq + Hash> Ring<K> {
             (true, None) => self.enter(name, weight, share, is_pinned),
             (false, Some(_)) => dropped.push(name),
             (false, None) if dropped.is_empty() => return None,
-            // What was dropped is gone, and there is still no room.
+            // Items were evicted, and there is still no room.
             (false, None) => dropped.push(name),
         }
         Some(dropped)
@@ -200,8 +205,9 @@ impl<K: Copy + Eq + Hash> Ring<K> {
         }
     }
 
-    /// Puts back what was kept before this ring was made: into the main queue, in the order of calls. What is pinned is so as
-    /// far as all of it fits: it may weigh more than it did, or the capacity may be less.
+    /// Restores an item from before this ring was created. Items enter the main queue in the order
+    /// of calls. A pin is kept only if all pinned items fit: weights may have grown, or the
+    /// capacity may have shrunk.
     pub(crate) fn restore(&mut self, name: K, weight: u64, share: ShareId, is_pinned: bool) {
         let fits = self.pinned.saturating_add(weight) <= self.capacity;
         if !self.entries.contains_key(&name) {
@@ -209,7 +215,7 @@ impl<K: Copy + Eq + Hash> Ring<K> {
         }
     }
 
-    /// Drops until what is kept fits.
+    /// Evicts items until the rest fits.
     pub(crate) fn shrink(&mut self) -> Vec<K> {
         let mut dropped = Vec::new();
         for share in 0..self.shares.len() {
@@ -236,12 +242,12 @@ impl<K: Copy + Eq + Hash> Ring<K> {
         dropped
     }
 
-    /// Takes something out without remembering it.
+    /// Removes an item without remembering its key.
     pub(crate) fn remove(&mut self, name: &K) -> bool {
         self.take_out(name).is_some()
     }
 
-    /// Keeps something from being dropped, or no longer. What was pinned and is no longer goes to the main queue.
+    /// Pins or unpins an item. An unpinned item enters the main queue.
     pub(crate) fn set_pinned(&mut self, name: &K, is_pinned: bool) {
         let Some(entry) = self.entries.get(name).copied() else {
             return;
@@ -303,7 +309,7 @@ impl<K: Copy + Eq + Hash> Ring<K> {
                     &mut of.main
                 };
                 queue.weight -= entry.weight;
-                // Names that have left this way would make a queue long in which nothing reaches the end.
+                // Keys of removed items would otherwise fill a queue whose end is never reached.
                 if queue.names.len() > 64 && queue.names.len() > 2 * self.entries.len() {
                     let entries = &self.entries;
                     queue
@@ -315,7 +321,7 @@ impl<K: Copy + Eq + Hash> Ring<K> {
         Some(entry)
     }
 
-    /// The share to drop from when all of them together have too much: the one that has most.
+    /// Returns the share to evict from if the total is too large: the one with the most weight.
     fn fullest(&self, preferred: ShareId) -> ShareId {
         let queued = |share: &Share<K>| share.small.weight + share.main.weight;
         let most = self
@@ -329,9 +335,10 @@ impl<K: Copy + Eq + Hash> Ring<K> {
         }
     }
 
-    /// Drops the next one of a share.
+    /// Evicts the next item of a share.
     fn drop_one(&mut self, share: ShareId) -> Option<K> {
-        // Each step either drops, or takes a read from an entry or a name from a queue: it ends.
+        // Terminates: each step evicts an item, decrements a read count, or removes a key from a
+        // queue.
         loop {
             let of = self.shares.get_mut(usize::from(share))?;
             let small_max = of.limit.min(self.capacity) / SMALL_PART;
@@ -365,7 +372,7 @@ impl<K: Copy + Eq + Hash> Ring<K> {
         }
     }
 
-    /// What must hold: for tests.
+    /// Checks the invariants, for tests.
     #[cfg(test)]
     pub(crate) fn assert_whole(&self) {
         let sum = |of: &dyn Fn(&Entry) -> bool| -> u64 {

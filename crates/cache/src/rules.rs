@@ -1,25 +1,25 @@
-//! What holds for an object, by its address.
+//! Rules for objects, by address.
 
 use crate::ring::ShareId;
 use crate::settings::{Rule, Settings};
 
-/// Share of data that has no quota of its own.
+/// Share of data without its own quota.
 pub(crate) const SHARE_OF_DATA: ShareId = 0;
 /// Share of metadata.
 pub(crate) const SHARE_OF_METADATA: ShareId = 1;
-/// Part of a directory that metadata may use.
+/// Metadata may use this fraction of a directory (1/16).
 const METADATA_PART: u64 = 16;
 
-/// The rules of settings, and pins that were set while it runs.
+/// The rules from the settings, and pins set at run time.
 #[derive(Debug, Clone)]
 pub(crate) struct Rules {
-    /// The longest prefix first.
+    /// Longest prefix first.
     rules: Vec<(Rule, Option<ShareId>)>,
     pins: Vec<String>,
     only_listed: bool,
 }
 
-/// What holds for an object.
+/// How an object is cached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Treatment {
     pub(crate) is_cached: bool,
@@ -28,12 +28,12 @@ pub(crate) struct Treatment {
     pub(crate) ttl_ms: Option<u64>,
     /// Share of its data.
     pub(crate) share: ShareId,
-    /// What it is counted under: the prefix of its rule, or its first folder.
+    /// Group for statistics: the prefix of its rule, or its first folder.
     pub(crate) group: String,
 }
 
 impl Treatment {
-    /// Of a block that moves on to a slower directory.
+    /// Returns the treatment of a block that moves to a slower directory.
     pub(crate) fn of_a_leaver() -> Treatment {
         Treatment {
             is_cached: true,
@@ -68,7 +68,7 @@ impl Rules {
         }
     }
 
-    /// The limits of all shares of a directory or of memory.
+    /// Returns the limits of all shares of a directory or of memory.
     pub(crate) fn limits(settings: &Settings, capacity: u64, metadata: Option<u64>) -> Vec<u64> {
         let metadata = metadata.unwrap_or(capacity / METADATA_PART);
         let mut limits = vec![capacity.saturating_sub(metadata), metadata];
@@ -86,14 +86,14 @@ impl Rules {
         &self.pins
     }
 
-    /// Pins these prefixes and no others. Says whether that changes anything.
+    /// Replaces the pinned prefixes. Returns whether anything changed.
     pub(crate) fn set_pins(&mut self, pins: Vec<String>) -> bool {
         let is_other = self.pins != pins;
         self.pins = pins;
         is_other
     }
 
-    /// Pins a prefix, or no longer. Says whether that changes anything.
+    /// Pins or unpins a prefix. Returns whether anything changed.
     pub(crate) fn set_pin(&mut self, prefix: &str, is_pinned: bool) -> bool {
         let before = self.pins.len();
         self.pins.retain(|pin| pin != prefix);
@@ -138,8 +138,9 @@ fn first_folder(root: &str, path: &str) -> String {
     }
 }
 
-/// Whether a name is one that writers of Delta tables give to data files, with a UUID in it: no two files have it, so that
-/// none replaces another (Delta Lake protocol, "Data Files": files are never changed, and their names are unique).
+/// Returns whether a file has the name of a data file of a Delta table. Such names include a UUID
+/// and are unique, so no file replaces another (Delta Lake protocol, "Data Files": files are never
+/// changed, and their names are unique).
 fn is_data_of_delta(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_data = name.ends_with(".parquet")

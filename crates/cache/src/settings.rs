@@ -1,6 +1,6 @@
-//! What a tier may use, and what it may keep.
+//! Settings of a tier: space and rules.
 //!
-//! Settings are a TOML file (`cache.toml` in an archive), so that server and commands agree.
+//! They are read from a TOML file (`cache.toml` in an archive), so that server and commands agree.
 
 use std::path::{Path, PathBuf};
 
@@ -8,26 +8,27 @@ use serde::Deserialize;
 
 use crate::size::Size;
 
-/// The name of the settings file in an archive.
+/// Name of the settings file in an archive.
 pub const SETTINGS_FILE: &str = "cache.toml";
 
-/// What the tier may use, and which rules hold.
+/// The space of a tier, and its rules.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Bytes of blocks in memory, those on their way to a directory included.
+    /// Bytes of blocks in memory, including those queued for writing to a directory.
     pub memory_size_bytes: Size,
-    /// Of these, what is kept for metadata (footers of Parquet, logs of Delta tables): scans of data take nothing of it.
+    /// Bytes of memory reserved for metadata (footers of Parquet files, logs of Delta tables),
+    /// which scans of data cannot use.
     pub metadata_size_bytes: Size,
-    /// Seconds for which an answer of the store about an object is believed. After that it is asked again before its bytes
-    /// are given to anybody; immutable objects are not.
+    /// Seconds for which a store's answer about an object is trusted. After that the store is asked
+    /// again before cached bytes are returned, except for immutable objects.
     pub revalidate_seconds: u64,
-    /// Whether only what a rule names is kept.
+    /// Whether to cache only objects matched by a rule.
     pub only_listed: bool,
-    /// Directories on disks, the fastest first: what has to leave one goes to the next.
+    /// Directories on disks, fastest first: blocks evicted from one move to the next.
     #[serde(rename = "directory")]
     pub directories: Vec<Directory>,
-    /// Rules; of those whose prefix an address begins with, the longest holds.
+    /// Rules by address prefix; the longest matching prefix wins.
     #[serde(rename = "rule")]
     pub rules: Vec<Rule>,
 }
@@ -36,31 +37,31 @@ pub struct Settings {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Directory {
-    /// Where it is. A relative path is one beside the settings file.
+    /// Path of the directory. A relative path is relative to the settings file.
     pub path: PathBuf,
-    /// Bytes it may use on its disk.
+    /// Maximum bytes on its disk.
     #[serde(default = "quota_default")]
     pub quota_bytes: Size,
-    /// Bytes that stay free on the disk, whatever the quota says.
+    /// Bytes to leave free on the disk, regardless of the quota.
     #[serde(default = "floor_default")]
     pub free_space_min_bytes: Size,
 }
 
-/// What holds for a prefix of addresses.
+/// A rule for a prefix of addresses.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rule {
-    /// Beginning of addresses, such as `s3://bucket/warehouse/links/`.
+    /// Prefix of addresses, such as `s3://bucket/warehouse/links/`.
     pub prefix: String,
-    /// `false`: never kept.
+    /// `false` disables caching.
     pub cache: Option<bool>,
-    /// Kept until it is unpinned, as long as it fits.
+    /// Whether to keep objects until they are unpinned, as long as they fit.
     pub pin: bool,
-    /// Bytes that all of it together may use on each directory.
+    /// Maximum total bytes of these objects in each directory.
     pub quota_bytes: Option<Size>,
     /// Seconds after which a block is fetched again.
     pub ttl_seconds: Option<u64>,
-    /// Objects of these names are never replaced by others: the store is not asked again.
+    /// Whether objects are never replaced, so that the store is not asked again.
     pub immutable: bool,
 }
 
@@ -73,7 +74,7 @@ fn floor_default() -> Size {
 }
 
 impl Default for Settings {
-    /// Memory that a laptop does not miss, and no disk.
+    /// Little memory, and no disk.
     fn default() -> Settings {
         Settings {
             memory_size_bytes: Size(64 << 20),
@@ -87,7 +88,7 @@ impl Default for Settings {
 }
 
 impl Directory {
-    /// A directory with the usual quota and floor.
+    /// Returns a directory with the default quota and minimum free space.
     pub fn at(path: PathBuf) -> Directory {
         Directory {
             path,
@@ -105,24 +106,24 @@ pub enum SettingsError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// It is not what settings are.
+    /// The file is not valid.
     #[error("the cache's settings {}: {why}", path.display())]
     Wrong {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// Description and position of the error.
         why: String,
     },
 }
 
 impl Settings {
-    /// Reads a file; the defaults if there is none.
+    /// Reads a settings file; returns the defaults if it does not exist.
     ///
     /// # Errors
-    /// [`SettingsError`], with the line at fault.
+    /// [`SettingsError`], with the line of the error.
     pub fn read(path: &Path) -> Result<Settings, SettingsError> {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
@@ -145,7 +146,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// What cannot be meant.
+    /// Rejects contradictory settings.
     fn check(&self) -> Result<(), String> {
         if self.metadata_size_bytes > self.memory_size_bytes {
             return Err(format!(

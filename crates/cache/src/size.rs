@@ -1,8 +1,8 @@
-//! Numbers of bytes in settings: plain, or with a unit.
+//! Byte counts in settings, plain or with a unit.
 
 use serde::{Deserialize, Deserializer};
 
-/// A number of bytes. In settings a number, or a text such as `"10 GiB"` or `"500 MB"`.
+/// A number of bytes. In settings it is a number or a text such as `"10 GiB"` or `"500 MB"`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Size(pub u64);
 

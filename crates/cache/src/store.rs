@@ -25,12 +25,12 @@ use crate::tier::Cache;
 /// Name of the tier in errors.
 const NAME: &str = "cache";
 
-/// Ranges of one object that lie this near are read together: a link of 100 MB/s brings as much in a quarter of the time
-/// that a request takes there and back.
+/// Ranges of one object at most this far apart are read together. A link of 100 MB/s transfers
+/// these bytes in a quarter of a round trip.
 const NEAR_BYTES: u64 = 256 << 10;
 
-/// A store whose reads go through a tier, and whose writes and lists go past it. What is written here is seen here at once;
-/// what others write, within the bound of the settings.
+/// A store whose reads go through a tier; writes and listings bypass it. Writes through this value
+/// are visible to its readers at once, other writes within the bound of the settings.
 #[derive(Clone)]
 pub struct CachedStore {
     reads: CachedOrigin,
@@ -38,7 +38,7 @@ pub struct CachedStore {
 }
 
 impl CachedStore {
-    /// A store, read through the tier by a user.
+    /// Creates a store that a user reads through the tier.
     pub fn new(cache: &Cache, origin: StoreOrigin, user: User) -> CachedStore {
         let store = origin.store.clone();
         CachedStore {
@@ -62,12 +62,12 @@ pub struct StoreOrigin {
     pub endpoint: String,
 }
 
-/// What a description keeps beside size and validator.
+/// Additional data of a description.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Beside {
     modified_ms: i64,
-    /// As the store writes it, weak ones included.
+    /// The tag as the store writes it, including weak ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tag: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,7 +76,7 @@ struct Beside {
     attributes: Vec<(String, String)>,
 }
 
-/// Names of attributes in [`Beside`]; those of users' metadata begin with `meta:`.
+/// Names of attributes in [`Beside`]. Those of user metadata start with `meta:`.
 const ATTRIBUTES: [(&str, Attribute); 6] = [
     ("cache-control", Attribute::CacheControl),
     ("content-disposition", Attribute::ContentDisposition),
@@ -105,12 +105,12 @@ fn description(meta: &ObjectMeta, attributes: &Attributes) -> Description {
             .filter_map(|(attribute, value)| Some((name(attribute)?, value.to_string())))
             .collect(),
     };
-    // A weak tag promises equal meaning, not equal bytes.
+    // A weak tag promises equivalent content, not equal bytes.
     let strong = meta.e_tag.clone().filter(|tag| !tag.starts_with("W/"));
     Description {
         size_bytes: meta.size,
         validator: strong.map_or(Validator::Modified(modified_ms), Validator::Tag),
-        // Strings and numbers always have a form in JSON.
+        // Strings and numbers always serialize.
         beside: serde_json::to_vec(&beside).unwrap_or_default().into(),
     }
 }
@@ -141,7 +141,7 @@ fn meta(path: &Path, description: &Description) -> (ObjectMeta, Attributes) {
     (meta, attributes)
 }
 
-/// An error as readers of origins take it.
+/// Converts an error for readers of origins.
 fn failed(error: Error) -> OriginError {
     match error {
         Error::NotFound { .. } => OriginError::Missing(Arc::new(error)),
@@ -150,7 +150,7 @@ fn failed(error: Error) -> OriginError {
     }
 }
 
-/// An error as users of stores take it.
+/// Converts an error for users of stores.
 fn told(path: &str, error: OriginError) -> Error {
     #[derive(Debug, thiserror::Error)]
     #[error(transparent)]
@@ -165,7 +165,7 @@ fn told(path: &str, error: OriginError) -> Error {
             path,
             source: Box::new(OriginError::Changed),
         },
-        // Others know errors by their kind.
+        // Callers distinguish errors by their kind.
         OriginError::Passing(cause) | OriginError::Lasting(cause) => match cause.downcast_ref::<Error>() {
             Some(Error::PermissionDenied { .. }) => Error::PermissionDenied {
                 path,
@@ -232,7 +232,7 @@ impl Origin for StoreOrigin {
         }
         let answer = match self.store.get_opts(&path, options).await {
             Ok(answer) => answer,
-            // Stores have no error of their own for a range that is beyond the end.
+            // Stores have no separate error for a range beyond the end.
             Err(error @ Error::Generic { .. }) if wanted.is_some() => {
                 return Err(self.beyond(&path, wanted, error).await);
             }
@@ -253,7 +253,7 @@ impl Origin for StoreOrigin {
 }
 
 impl StoreOrigin {
-    /// Whether a request failed because of its range.
+    /// Determines whether a request failed because of its range.
     async fn beyond(&self, path: &Path, wanted: Option<GetRange>, error: Error) -> OriginError {
         let Ok(described) = self.describe(path.as_ref()).await else {
             return failed(error);
@@ -307,7 +307,7 @@ impl ObjectStore for CachedStore {
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
-        // Older versions are asked for seldom, and not by those who come back.
+        // Older versions are rarely read, and rarely twice.
         if options.version.is_some() {
             return self.store.get_opts(location, options).await;
         }
@@ -391,7 +391,7 @@ impl ObjectStore for CachedStore {
     }
 }
 
-/// An upload; what it makes is seen when it is complete.
+/// A multipart upload. Its object becomes visible on completion.
 struct Upload {
     upload: Box<dyn MultipartUpload>,
     store: CachedStore,

@@ -1,4 +1,4 @@
-//! The tier: memory over disks under reads of stores.
+//! The tier: memory over disks for reads of stores.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,11 +23,11 @@ use crate::rules::{Rules, Treatment};
 use crate::settings::Settings;
 use crate::upkeep::Upkeep;
 
-/// Between looks whether everything has landed, for who waits for the end.
+/// Poll interval while waiting for all fetches to finish.
 const LANDING_LOOK: Duration = Duration::from_millis(5);
-/// Fetches from all stores at a time.
+/// Maximum number of concurrent fetches from all stores.
 const FETCHES_MAX: usize = 64;
-/// Part of memory that waits to be written to disks, and its bounds.
+/// The write queue may use this fraction of memory (1/8), up to the maximum.
 const WAITING_PART: u64 = 8;
 const WAITING_MAX: u64 = 64 << 20;
 
@@ -49,7 +49,7 @@ pub(crate) struct Tier {
     pub(crate) upkeep: Upkeep,
 }
 
-/// What a read needs to know.
+/// The context of a read.
 #[derive(Clone)]
 pub(crate) struct Reading {
     pub(crate) tier: Arc<Tier>,
@@ -59,8 +59,9 @@ pub(crate) struct Reading {
 }
 
 impl Cache {
-    /// Opens a tier with its directories, for a program of this name (none for one that reads nothing, whose counts say nothing). A directory that cannot be used is left out, with a
-    /// warning: the cache is never why something does not start.
+    /// Opens a tier with its directories. `program` is the name for statistics; it is empty for a
+    /// program that reads nothing and so has no useful counters. A directory that cannot be used is
+    /// skipped with a warning, so that the cache never prevents a program from starting.
     ///
     /// # Errors
     /// [`OpenError::NotOurs`] if a directory has other files in it.
@@ -73,7 +74,7 @@ impl Cache {
             false => 0,
         };
         let mut directories: Vec<Arc<DirectoryTier>> = Vec::new();
-        // The last first: each knows the next.
+        // Last directory first, because each refers to the next.
         for directory in settings.directories.iter().rev() {
             let share = waiting / settings.directories.len() as u64;
             let (quota, free_min) = (directory.quota_bytes.0, directory.free_space_min_bytes.0);
@@ -115,8 +116,8 @@ impl Cache {
         Ok(cache)
     }
 
-    /// Opens a tier with the settings of a file, for a program that reads through it if it can: what is wrong is a warning, and
-    /// then there is none. With `in_memory_alone` nothing is written to disks.
+    /// Opens a tier with the settings from a file. On an error, logs a warning and returns `None`.
+    /// With `in_memory_alone` nothing is written to disks.
     pub fn open_if_possible(file: &Path, program: &'static str, in_memory_alone: bool) -> Option<Cache> {
         let opened = Settings::read(file)
             .map_err(|error| error.to_string())
@@ -131,7 +132,7 @@ impl Cache {
             .ok()
     }
 
-    /// A store, read through this tier by a user.
+    /// Returns a store that a user reads through this tier.
     pub fn over(&self, origin: Arc<dyn Origin>, user: User) -> CachedOrigin {
         let gauge = self
             .0
@@ -148,10 +149,11 @@ impl Cache {
         })
     }
 
-    /// Waits until what was fetched is on the disks, at most for `time_max`. Says whether it is.
+    /// Waits until all fetched blocks are on the disks, for at most `time_max`. Returns whether
+    /// they are.
     pub async fn settled(&self, time_max: Duration) -> bool {
         let began = system::now();
-        // Readers have their bytes before the disk is given them.
+        // Readers receive their bytes before the blocks are queued for the disk.
         while !self.0.flights.are_all_landed() && system::since(began) < time_max {
             tokio::time::sleep(LANDING_LOOK).await;
         }
@@ -169,7 +171,7 @@ impl Tier {
         &self.users[user as usize]
     }
 
-    /// Store addresses and what a MiB of each takes.
+    /// Returns the addresses of the stores and their time per MiB.
     pub(crate) fn gauges(&self) -> Vec<(String, Option<f64>)> {
         let gauges = self.gauges.lock();
         let mut all: Vec<_> = gauges
@@ -180,7 +182,8 @@ impl Tier {
         all
     }
 
-    /// Drops what is kept of objects, in all tiers. Returns how many blocks of disks that were.
+    /// Drops the cached blocks of objects in all tiers. Returns the number of blocks dropped from
+    /// disks.
     pub(crate) fn forget_objects(&self, which: impl Fn(ObjectId, &ObjectInfo) -> bool + Copy) -> u64 {
         self.memory.forget(which);
         let mut blocks = 0;
@@ -192,7 +195,7 @@ impl Tier {
         blocks
     }
 
-    /// Drops what is kept of objects whose address begins so.
+    /// Drops the cached blocks of objects whose address has this prefix.
     pub(crate) fn drop_below(&self, prefix: &str) -> u64 {
         self.known.forget_below(prefix);
         self.forget_objects(|_, info| info.address().starts_with(prefix))
@@ -208,12 +211,12 @@ impl Reading {
         self.tier.counts(self.user)
     }
 
-    /// The same, for as long as somebody holds it.
+    /// Returns the counters with a reference to the tier, for use in streams.
     pub(crate) fn counts_of(&self) -> CountsOf {
         CountsOf(self.tier.clone(), self.user)
     }
 
-    /// What is done for blocks to be kept that are fetched here.
+    /// Returns the effort to store the blocks fetched by this user.
     pub(crate) fn effort(&self) -> Effort {
         match self.user {
             User::Inputs => Effort::IfThereIsRoom,
@@ -222,7 +225,7 @@ impl Reading {
         }
     }
 
-    /// Whether everything is read once, from front to back.
+    /// Returns whether objects are read once, from start to end.
     pub(crate) fn is_scan(&self) -> bool {
         self.user == User::Inputs
     }

@@ -1,4 +1,5 @@
-//! What is done once a second: following other processes on the same directories, and writing down what was counted.
+//! Periodic work, once per second: follows other processes on the same directories and writes
+//! statistics.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,15 +11,15 @@ use crate::control::Stats;
 use crate::ghost::Advice;
 use crate::tier::{Cache, Tier};
 
-/// Between looks at what other processes did.
+/// Interval of the work.
 const EVERY: Duration = Duration::from_secs(1);
-/// Between what is written down.
+/// Interval of writing statistics.
 const WRITE_EVERY: Duration = Duration::from_secs(10);
-/// A guest looks through a directory for at most this part of its time, and not more often than this.
+/// A guest scans a directory for at most 1/30 of the time, and at most once per `LOOK_EVERY`.
 const LOOK_PART: u32 = 30;
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
-/// What upkeep remembers.
+/// State of the periodic work.
 pub(crate) struct Upkeep {
     program: &'static str,
     state: Mutex<State>,
@@ -26,22 +27,22 @@ pub(crate) struct Upkeep {
 
 #[derive(Default)]
 struct State {
-    /// How far each directory's list of drops was followed.
+    /// Position reached in the list of drops of each directory.
     drops: Vec<u64>,
     written: Option<Instant>,
     look_next: Option<Instant>,
 }
 
-/// What a program has counted, as it is in a directory.
+/// Statistics of a program, as stored in a directory.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Written {
-    /// The program.
+    /// Name of the program.
     pub program: String,
-    /// When that was, in milliseconds since 1970.
+    /// When they were written, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What it knew of itself.
+    /// Statistics of its tier.
     pub stats: Stats,
-    /// What more or less space would have brought.
+    /// Estimates for other cache sizes.
     pub advice: Vec<Advice>,
 }
 
@@ -55,12 +56,12 @@ impl Upkeep {
 }
 
 impl Cache {
-    /// Starts the thread that does it, until the tier is dropped.
+    /// Starts the thread for periodic work. It ends when the tier is dropped.
     pub(crate) fn keep_up(&self) {
         if self.0.directories.is_empty() {
             return;
         }
-        // What was dropped before is not there.
+        // Earlier drops need no action: the index was read after them.
         self.0.follow_drops(true);
         let tier = Arc::downgrade(&self.0);
         let thread = std::thread::Builder::new().name("cache".into());
@@ -76,8 +77,8 @@ impl Cache {
         }
     }
 
-    /// Does now what is done once a second: takes over what other processes on the same directories wrote, pinned and
-    /// dropped.
+    /// Runs the periodic work now: follows the writes, pins and drops of other processes on the
+    /// same directories.
     pub fn upkeep(&self) {
         let tier = &self.0;
         let Some(first) = tier.directories.first() else {
@@ -112,7 +113,7 @@ impl Cache {
         }
     }
 
-    /// What programs on the same directories have counted, as they wrote it down last.
+    /// Returns the last statistics written by programs on the same directories.
     pub fn written(&self) -> Vec<Written> {
         let Some(first) = self.0.directories.first() else {
             return Vec::new();
@@ -128,12 +129,12 @@ impl Cache {
         all
     }
 
-    /// Writes down what was counted, for `weft cache`.
+    /// Writes statistics, for `weft cache`.
     pub(crate) fn write_stats(&self) {
         let Some(first) = self.0.directories.first() else {
             return;
         };
-        // Who reads nothing has nothing to say.
+        // A program that reads nothing has no statistics.
         if self.0.upkeep.program.is_empty() {
             return;
         }
@@ -153,7 +154,7 @@ impl Cache {
 }
 
 impl Tier {
-    /// Follows what was dropped by others; or passes over it, where everything is new.
+    /// Follows the drops of other processes, or skips them at the start.
     fn follow_drops(&self, pass_over: bool) {
         for (index, directory) in self.directories.iter().enumerate() {
             let mut state = self.upkeep.state.lock();

@@ -1,14 +1,17 @@
-//! Questions to a file system that may not answer: each is asked on a thread of its own, and waited for for a limited time.
+//! Calls to a file system that may hang: each runs on a separate thread, and the caller waits for a
+//! limited time.
 //!
-//! A thread that gets no answer cannot be ended from outside. It stays until there is an answer, or the process ends.
+//! A thread blocked in such a call cannot be cancelled. It stays until the call returns or the
+//! process ends.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// How long the first look at a directory may take, where nobody says otherwise: servers that are only slow answer in it.
+/// Default time limit for the first look at a directory. Slow servers answer within it.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
-/// One question at a time: as long as it has no answer it is not asked again, so that no more than one thread waits.
+/// A call that runs at most once at a time. While an earlier call is pending no new one starts, so
+/// that at most one thread is blocked.
 pub(crate) struct Asked<T> {
     open: Option<Receiver<T>>,
 }
@@ -20,8 +23,9 @@ impl<T> Default for Asked<T> {
 }
 
 impl<T: Send + 'static> Asked<T> {
-    /// Asks, and waits so long at most. `None` without an answer; then the next call takes that of this question, if it is there
-    /// by then, and does not wait.
+    /// Runs `question` on a separate thread and waits for at most `limit`. Returns `None` on
+    /// timeout. The next call then polls the pending answer without waiting and does not run its
+    /// own question.
     pub(crate) fn ask(
         &mut self,
         limit: Duration,
@@ -32,7 +36,7 @@ impl<T: Send + 'static> Asked<T> {
             None => {
                 let (sender, answer) = channel();
                 let ask = move || {
-                    // Nobody may wait any more.
+                    // The receiver may have given up.
                     let _ = sender.send(question());
                 };
                 let thread = std::thread::Builder::new().name("answer".into());
@@ -53,7 +57,7 @@ impl<T: Send + 'static> Asked<T> {
     }
 }
 
-/// Asks once. `None` without an answer in that time.
+/// Runs `question` once; returns `None` if it does not return within `limit`.
 pub(crate) fn within<T: Send + 'static>(
     limit: Duration,
     question: impl FnOnce() -> T + Send + 'static,
@@ -75,7 +79,7 @@ mod tests {
             asked.ask(Duration::from_millis(10), move || answer.recv().unwrap()),
             None
         );
-        // Without waiting, and without a second thread.
+        // This neither waits nor starts a second thread.
         assert_eq!(asked.ask(long, || panic!("it was asked")), None);
         sender.send(2).unwrap();
         let end = std::time::Instant::now() + long;

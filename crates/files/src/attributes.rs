@@ -1,19 +1,20 @@
-//! What is known of a file: which one it is, and what `statx` says of it.
+//! The identity of a file and its attributes from `statx`.
 
 use crate::format::Format;
 use crate::objects::BUCKETS_BEGIN;
 use crate::varint::{Corrupt, Reader, put, put_signed};
 
-/// Which file, whatever it is called: its file system (as numbered by the catalogue), inode, and when that inode was born,
-/// because file systems use the numbers of deleted files again. File systems that keep no birth time give 0: there a
-/// recycled number cannot be told from a changed file.
+/// The identity of a file, independent of its names: its file system (as numbered by the
+/// catalogue), its inode, and the birth time of the inode, because file systems reuse inode
+/// numbers. The birth time is 0 on file systems without one: there a reused inode looks like a
+/// changed file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FileId {
-    /// Number of the file system in this catalogue, or of the bucket: those have numbers of their own.
+    /// Number of the file system or bucket in this catalogue. The two have separate ranges.
     pub volume: u32,
-    /// Inode; of an object, a half of a hash of its key.
+    /// Inode; for an object, one half of the hash of its key.
     pub inode: u64,
-    /// Nanoseconds since 1970, or 0; of an object, the other half.
+    /// Birth time in nanoseconds since 1970, or 0; for an object, the other half of the hash.
     pub born_ns: i64,
 }
 
@@ -46,7 +47,7 @@ impl FileId {
     }
 }
 
-/// What sort of thing a name stands for.
+/// The type of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -65,12 +66,12 @@ pub enum Kind {
     Block,
     /// A character device.
     Character,
-    /// The file system did not say.
+    /// The file system did not report a type.
     Unknown,
 }
 
 impl Kind {
-    /// Every kind; the place is its number in rows.
+    /// All kinds; the position of each is its number in rows.
     pub const ALL: [Kind; 8] = [
         Kind::File,
         Kind::Directory,
@@ -82,7 +83,7 @@ impl Kind {
         Kind::Unknown,
     ];
 
-    /// Its name, in words.
+    /// Returns the name of the kind.
     pub fn name(self) -> &'static str {
         match self {
             Kind::File => "file",
@@ -96,7 +97,7 @@ impl Kind {
         }
     }
 
-    /// The letter that `find -type` and `ls -l` use.
+    /// Returns the letter that `find -type` and `ls -l` use.
     pub fn letter(self) -> char {
         match self {
             Kind::File => 'f',
@@ -115,46 +116,49 @@ impl Kind {
     }
 }
 
-/// What the catalogue keeps of a file.
+/// The attributes of a file as the catalogue stores them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Attributes {
-    /// Which file.
+    /// Identity of the file.
     pub id: FileId,
-    /// What sort of thing.
+    /// Type of the file.
     pub kind: Kind,
     /// Permission bits, 12 of them.
     pub mode: u16,
-    /// User number of the owner.
+    /// User id of the owner.
     pub uid: u32,
-    /// Number of the group.
+    /// Group id.
     pub gid: u32,
-    /// How many names it has.
+    /// Number of hard links.
     pub links: u32,
-    /// Length; of a symbolic link, of its target.
+    /// Length in bytes; for a symbolic link, the length of its target.
     pub size_bytes: u64,
-    /// What it takes on its disk, in blocks of 512 bytes.
+    /// Allocated size on disk, in blocks of 512 bytes.
     pub blocks: u64,
-    /// When its content last changed, in nanoseconds since 1970.
+    /// Time of the last content change, in nanoseconds since 1970.
     pub modified_ns: i64,
-    /// When its attributes last changed.
+    /// Time of the last attribute change, in nanoseconds since 1970.
     pub changed_ns: i64,
-    /// When it was last read, in seconds since 1970; 0 for directories, which every scan reads.
+    /// Time of the last read, in seconds since 1970; 0 for directories and links, because every
+    /// scan reads them.
     pub accessed_s: i64,
-    /// What its name says it is, or its first bytes if they were looked at.
+    /// Format by name, or by the first bytes if these were read.
     pub format: Format,
-    /// Whether the first bytes of a file were looked at; what they said holds while it has the same length and time.
+    /// Whether the first bytes were read. The format found there is valid until the length or the
+    /// modification time changes.
     pub is_looked_into: bool,
-    /// Where a symbolic link points, as bytes.
+    /// Target of a symbolic link, as bytes.
     pub target: Option<Box<[u8]>>,
 }
 
 impl Attributes {
-    /// Whether it may have other names, so that it must be counted once among them.
+    /// Returns whether the file may have several names and so must be counted once across them.
     pub(crate) fn is_linked(&self) -> bool {
         self.links > 1 && self.kind != Kind::Directory
     }
 
-    /// Takes over what is known of the content of the same file, if it has not changed since. Returns whether it did.
+    /// Copies the format found in the content of the same file if the file has not changed since.
+    /// Returns whether it did.
     pub(crate) fn keep_content(&mut self, known: &Attributes) -> bool {
         let is_same = known.is_looked_into
             && self.kind == Kind::File
@@ -167,7 +171,7 @@ impl Attributes {
         is_same
     }
 
-    /// What a look at the file says, without what was found out of its content or its name.
+    /// Returns the attributes from `statx` alone, without the format that name or content gave.
     pub(crate) fn without_format(&self) -> Attributes {
         Attributes {
             format: Format::default(),
@@ -176,27 +180,29 @@ impl Attributes {
         }
     }
 
-    /// When the file was born, in nanoseconds since 1970, where the file system knows.
+    /// Returns the birth time in nanoseconds since 1970, if the file system records one.
     pub fn born_ns(&self) -> Option<i64> {
         (self.id.born_ns != 0 && !self.is_object()).then_some(self.id.born_ns)
     }
 
-    /// Whether it is an object of a store, or a directory of such: these have no owner, permissions and time of reading.
+    /// Returns whether this is an object of a store or a directory of objects. These have no owner,
+    /// permissions or access time.
     pub fn is_object(&self) -> bool {
         self.id.volume >= BUCKETS_BEGIN
     }
 }
 
-/// A name in a directory, and the file that it stands for.
+/// A name in a directory, with the attributes of the file it names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Entry {
-    /// The name, as bytes: file systems do not promise text.
+    /// The name, as bytes: it need not be UTF-8.
     pub name: Box<[u8]>,
     /// The file.
     pub attributes: Attributes,
 }
 
-// Which attributes are those of the entry before, and what else there is, in the first byte of an entry.
+// Flags in the first byte of an entry: which attributes equal those of the previous entry, and
+// which optional fields follow.
 const SAME_KIND_AND_MODE: u8 = 1;
 const SAME_OWNERS: u8 = 2;
 const ONE_LINK: u8 = 4;
@@ -209,7 +215,8 @@ const LOOKED_INTO: u8 = 128;
 const NS_A_SECOND: i64 = 1_000_000_000;
 
 impl Attributes {
-    /// Appends them, as differences to those of the entry before: neighbours in a directory are alike.
+    /// Appends the attributes as differences from those of the previous entry. Neighbours in a
+    /// directory are similar.
     pub(crate) fn write(&self, before: &Attributes, out: &mut Vec<u8>) {
         let mut flags = 0;
         let mut set = |flag: u8, is_set: bool| {
@@ -245,7 +252,7 @@ impl Attributes {
         }
         put_signed(out, self.id.inode.wrapping_sub(before.id.inode) as i64);
         put(out, self.size_bytes);
-        // Mostly what the size needs in blocks of 4 KiB.
+        // Usually equals the number of 4 KiB blocks that the size needs.
         put_signed(
             out,
             self.blocks.wrapping_sub(expected_blocks(self.size_bytes)) as i64,
@@ -263,7 +270,7 @@ impl Attributes {
         }
     }
 
-    /// Reads what [`Attributes::write`] wrote after the same entry.
+    /// Reads the output of [`Attributes::write`]; `before` must be the same previous entry.
     pub(crate) fn read(before: &Attributes, reader: &mut Reader<'_>) -> Result<Attributes, Corrupt> {
         let flags = reader.byte()?;
         let (mut kind, mut mode, mut format) = (before.kind, before.mode, before.format);

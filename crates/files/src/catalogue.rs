@@ -1,4 +1,4 @@
-//! The catalogue: its tables, opened by one process, and how they are read.
+//! The catalogue: opens its tables for one process, and reads them.
 
 use std::fs::File;
 use std::ops::Range;
@@ -19,23 +19,24 @@ use crate::usage::Usage;
 use crate::varint::{Corrupt, Reader, put};
 use crate::watch::Watch;
 
-/// Format of the tables that this program reads and writes.
+/// Format version of the tables.
 const FORMAT: u64 = 1;
 
-/// A catalogue of files, open in this process.
+/// A catalogue of files, opened by this process.
 pub struct Catalogue {
     pub(crate) dir: PathBuf,
     pub(crate) tables: Tables,
-    /// Numbers of file systems, by what the system calls them.
+    /// Numbers of file systems, keyed by the name that the system gives them.
     volumes: Mutex<Vec<(String, u32)>>,
-    /// The folder that the tables are in instead, and the lock that keeps writers out, where it is only read. Dropped last.
+    /// Set if the catalogue is opened read-only: the overlay folder that holds the opened tables,
+    /// and the lock that excludes writers. Dropped last.
     read_only: Option<(Overlay, File)>,
 }
 
 /// Settings of an open catalogue.
 #[derive(Debug, Clone)]
 pub struct CatalogueSettings {
-    /// Memory for rows that were read.
+    /// Size of the block cache.
     pub cache_size_bytes: u64,
 }
 
@@ -52,10 +53,11 @@ const EPOCH_ROW: &str = "epoch";
 const VOLUME_ROWS: &str = "volume ";
 
 impl Catalogue {
-    /// Opens the catalogue in a directory, or makes one.
+    /// Opens the catalogue in a directory; creates it if it is missing.
     ///
     /// # Errors
-    /// [`CatalogueError::InUse`] while another process has it open; the engine's and the system's.
+    /// [`CatalogueError::InUse`] while another process has it open; errors of the engine and the
+    /// system.
     pub fn create(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
         if !Catalogue::is_in(dir) {
             make(dir, settings)?;
@@ -63,10 +65,10 @@ impl Catalogue {
         Catalogue::at(dir, settings)
     }
 
-    /// Opens the catalogue in a directory. Where that may not be written, it is opened to be read alone.
+    /// Opens the catalogue in a directory; read-only if the directory is not writable.
     ///
     /// # Errors
-    /// [`CatalogueError::Missing`] if there is none; else as [`Catalogue::create`].
+    /// [`CatalogueError::Missing`] if there is no catalogue; otherwise as [`Catalogue::create`].
     pub fn open(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
         use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
         if !Catalogue::is_in(dir) {
@@ -82,10 +84,11 @@ impl Catalogue {
         }
     }
 
-    /// Opens the catalogue in a directory, of which no byte is changed: what would change it is refused.
+    /// Opens the catalogue in a directory read-only. No byte there changes, and every write fails.
     ///
     /// # Errors
-    /// As [`Catalogue::open`]; if a file of it may not be read, or the folder for temporary files not be written.
+    /// As [`Catalogue::open`]; also fails if a file in it is not readable or the folder for
+    /// temporary files is not writable.
     pub fn open_to_read(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
         if !Catalogue::is_in(dir) {
             return Err(CatalogueError::Missing { dir: dir.to_owned() });
@@ -105,7 +108,7 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    /// Refuses to write where the catalogue is only read.
+    /// Fails if the catalogue is open read-only.
     pub(crate) fn check_writable(&self) -> Result<(), CatalogueError> {
         match self.read_only {
             None => Ok(()),
@@ -115,7 +118,7 @@ impl Catalogue {
         }
     }
 
-    /// Whether there is a catalogue in a directory, which somebody may have open.
+    /// Returns whether a directory holds a catalogue. Another process may have it open.
     pub fn is_in(dir: &Path) -> bool {
         // The engine writes this file last.
         dir.join("version").is_file()
@@ -124,7 +127,7 @@ impl Catalogue {
     fn at(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
         let tables = Tables::open(dir, settings.cache_size_bytes).map_err(|error| match error {
             fjall::Error::Locked => CatalogueError::InUse { dir: dir.to_owned() },
-            // The engine opens its files for writing, also to read them.
+            // The engine opens its files for writing even if it only reads them.
             fjall::Error::Io(source) => CatalogueError::io(
                 "open, for reading and writing, the catalogue of files in",
                 dir,
@@ -159,10 +162,10 @@ impl Catalogue {
         })
     }
 
-    /// Number of the last change that is on disk.
+    /// Returns the number of the last durable epoch.
     ///
     /// # Errors
-    /// A row could not be read (so for all reads below).
+    /// Fails if a row cannot be read. The same holds for all reads below.
     pub fn epoch(&self) -> Result<u64, CatalogueError> {
         let row = self.tables.space(Table::Meta).get(EPOCH_ROW)?;
         Ok(row.map(|row| number(&row)).transpose()?.unwrap_or(0))
@@ -172,14 +175,14 @@ impl Catalogue {
         (EPOCH_ROW, bytes_of(epoch))
     }
 
-    /// A time that table `meta` keeps, in milliseconds since 1970; 0 if it has none.
+    /// Returns a time from table `meta`, in milliseconds since 1970, or 0 if it is not set.
     pub(crate) fn time_in_meta(&self, name: &str) -> Result<i64, CatalogueError> {
         let row = self.tables.space(Table::Meta).get(name)?;
         let ms = row.map(|row| number(&row)).transpose()?.unwrap_or(0);
         Ok(i64::try_from(ms).unwrap_or(i64::MAX))
     }
 
-    /// It is on the disk with the next commit at the latest.
+    /// Stores a time in table `meta`. It becomes durable with the next commit, or earlier.
     pub(crate) fn set_time_in_meta(&self, name: &str, ms: i64) -> Result<(), CatalogueError> {
         self.check_writable()?;
         let row = bytes_of(u64::try_from(ms).unwrap_or(0));
@@ -187,12 +190,13 @@ impl Catalogue {
         Ok(())
     }
 
-    /// The number of the file system of this name; a new one gets the next, at once.
+    /// Returns the number of the file system with this name. A new name gets the next free number
+    /// at once.
     pub(crate) fn volume(&self, name: &str) -> Result<u32, CatalogueError> {
         self.numbered(name, 0..BUCKETS_BEGIN)
     }
 
-    /// The same for a bucket of a store.
+    /// Returns the number of a bucket in the same way.
     pub(crate) fn bucket(&self, name: &str) -> Result<u32, CatalogueError> {
         self.numbered(name, BUCKETS_BEGIN..u32::MAX)
     }
@@ -216,7 +220,7 @@ impl Catalogue {
         Ok(number)
     }
 
-    /// The number of the file system of this name, if a scan has met it.
+    /// Returns the number of the file system with this name, if a scan has seen it.
     pub(crate) fn known_volume(&self, name: &str) -> Option<u32> {
         let volumes = self.volumes.lock();
         volumes
@@ -225,7 +229,8 @@ impl Catalogue {
             .map(|volume| volume.1)
     }
 
-    /// Lets a file system have the number that it had under another name: names of some change when a machine starts.
+    /// Assigns the number that a file system had under another name to this name: some names change
+    /// at reboot.
     pub(crate) fn rename_volume(&self, name: &str, number: u32) -> Result<(), CatalogueError> {
         let mut volumes = self.volumes.lock();
         let key = format!("{VOLUME_ROWS}{name}");
@@ -250,7 +255,7 @@ impl Catalogue {
             .unwrap_or_default())
     }
 
-    /// Sums without their days, and the first day.
+    /// Returns the sums without the per-day histogram, and the first day of the histogram.
     pub(crate) fn tree_head(&self, id: FileId) -> Result<(Usage, Option<u16>), CatalogueError> {
         let row = self.tables.space(Table::Trees).get(id.to_bytes())?;
         Ok(row
@@ -264,7 +269,7 @@ impl Catalogue {
         Ok(row.map(|row| LinkedRow::of_bytes(&row)).transpose()?)
     }
 
-    /// Whether a name is the first of those of a file that has several.
+    /// Returns whether a name is the first among those of a file with several names.
     pub(crate) fn is_first_name(
         &self,
         file: FileId,
@@ -278,7 +283,7 @@ impl Catalogue {
             .is_some_and(|first| first.dir == dir && *first.name == *name))
     }
 
-    /// Sums by owner, group, kind and format.
+    /// Returns the sums by owner, group, kind and format.
     pub fn groups(&self) -> Result<Vec<(Group, Usage)>, CatalogueError> {
         let rows = self.tables.space(Table::Groups).iter().map(|row| {
             let (key, value) = row.into_inner()?;
@@ -300,7 +305,7 @@ impl Catalogue {
         rows.collect()
     }
 
-    /// Every scan, with its number, the first one first.
+    /// Returns all scans with their numbers, oldest first.
     pub fn scans(&self) -> Result<Vec<(u64, ScanRow)>, CatalogueError> {
         let rows = self.tables.space(Table::Scans).iter().map(|row| {
             let (key, value) = row.into_inner()?;
@@ -330,8 +335,8 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Calls `each` with the entries of a directory from a name on, in order of name, until it gives false. Packs before that name
-    /// are not read.
+    /// Calls `each` with the entries of a directory in order of name, starting at `name`, until it
+    /// returns false. Packs before that name are not read.
     pub(crate) fn each_entry_from<E: From<CatalogueError>>(
         &self,
         dir: FileId,
@@ -360,7 +365,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// One entry of a directory.
+    /// Returns one entry of a directory.
     pub(crate) fn entry(&self, dir: FileId, name: &[u8]) -> Result<Option<Entry>, CatalogueError> {
         let keys = pack::key(dir, b"")..=pack::key(dir, name);
         let Some(row) = self.tables.space(Table::Packs).range(keys).next_back() else {
@@ -379,7 +384,8 @@ impl Catalogue {
         Ok(None)
     }
 
-    /// The path of a directory: of its root, and the names that lead to it. `None` if it is in no tree that is known.
+    /// Returns the path of a directory: the path of its root, followed by the names that lead to
+    /// it. `None` if the directory is in no catalogued tree.
     pub(crate) fn path_of(&self, id: FileId) -> Result<Option<Vec<u8>>, CatalogueError> {
         let mut names: Vec<Box<[u8]>> = Vec::new();
         let mut at = id;
@@ -403,8 +409,8 @@ impl Catalogue {
     }
 }
 
-/// How long a question waits for the catalogue in `dir`: a server that shows its pages has it open for a moment at a time. A
-/// watch does, too, but for a while if it scans.
+/// Returns how long a query waits for the catalogue in `dir`. A server holds it for a moment per
+/// page, and so does a watch, except during a scan, which takes longer.
 pub fn wait_max(dir: &Path) -> Duration {
     match Watch::is_running(dir) {
         true => Duration::from_secs(5),
@@ -412,11 +418,11 @@ pub fn wait_max(dir: &Path) -> Duration {
     }
 }
 
-/// Opens a catalogue as `open` does it, and tries again for a time while another process has it open: those that only ask
-/// have it for some milliseconds.
+/// Calls `open`, and retries for up to `wait_max` while another process has the catalogue open.
+/// Processes that only query hold it for milliseconds.
 ///
 /// # Errors
-/// Those of `open`; [`CatalogueError::InUse`] when the time is over.
+/// Errors of `open`; [`CatalogueError::InUse`] after `wait_max`.
 pub fn when_free<T>(
     wait_max: Duration,
     open: impl Fn() -> Result<T, CatalogueError>,
@@ -432,15 +438,16 @@ pub fn when_free<T>(
     }
 }
 
-/// Makes an empty catalogue aside, and gives it its name when it is whole: the engine does not open what a full disk or a kill
-/// has left half made.
+/// Creates an empty catalogue under a temporary name, and renames it when it is complete. The
+/// engine cannot open a database left half created by a full disk or a kill.
 fn make(dir: &Path, settings: &CatalogueSettings) -> Result<(), CatalogueError> {
     let failed = |error| CatalogueError::io("create", dir, error);
     let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
     std::fs::create_dir_all(parent).map_err(failed)?;
     let parent = File::open(parent).map_err(failed)?;
-    // One at a time; the lock ends with the process, however that ends.
+    // Serializes creators. The system releases the lock when the process ends, even if it is
+    // killed.
     parent.lock().map_err(failed)?;
     if Catalogue::is_in(dir) {
         return Ok(());
@@ -455,7 +462,7 @@ fn make(dir: &Path, settings: &CatalogueSettings) -> Result<(), CatalogueError> 
     tables.space(Table::Meta).insert(FORMAT_ROW, bytes_of(FORMAT))?;
     tables.db().persist(PersistMode::SyncAll)?;
     drop(tables);
-    // Also replaces an empty directory.
+    // The rename also replaces an empty directory.
     std::fs::rename(&making, dir).map_err(failed)?;
     parent.sync_all().map_err(failed)
 }

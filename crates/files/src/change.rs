@@ -1,11 +1,14 @@
-//! One epoch: changes of every table that become visible, and durable, together.
+//! One epoch: changes to any table that become visible, and then durable, together.
 //!
 //! Invariants, which [`crate::Catalogue::check`] recomputes:
-//!  - the sums of a directory are those of the entries in it and of the sums of the directories that have their place in it;
-//!    a directory brings its sums along when it gets a place, so its entries may be seen before its parent's;
-//!  - a directory has its place only in one that has an entry of it, and without a place it is an orphan;
-//!  - the sums by group are those of all entries of all packs and roots;
-//!  - a file with several names counts in both once, with its first name by directory and name.
+//!  - The sums of a directory cover its entries and the sums of the directories attached to it. A
+//!    directory is attached together with its sums, so its entries may be committed before its
+//!    parent's.
+//!  - A directory is attached only to one that has an entry for it. A directory that is not
+//!    attached is an orphan.
+//!  - The sums by group cover the entries of all packs and all roots.
+//!  - A file with several names counts once in both sums, under its first name by directory and
+//!    name.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry as Place;
@@ -24,7 +27,7 @@ use crate::tables::Table;
 use crate::usage::Usage;
 use crate::watch::WatchRow;
 
-/// Points at which a test ends the process.
+/// Points at which tests kill the process.
 pub const CRASH_POINTS: [&str; 4] = [
     "files.before_commit",
     "files.before_sync",
@@ -32,15 +35,16 @@ pub const CRASH_POINTS: [&str; 4] = [
     "files.after_note",
 ];
 
-/// What the keys of files begin with whose digests go unless the files are still catalogued: no directory's key does, because
-/// file systems are numbered from 0, and these are behind all of them.
+/// Key prefix in table `orphans` for files of a forgotten tree. The digest of such a file is
+/// removed unless the file is still catalogued. No key of a directory has this prefix, because file
+/// systems are numbered from 0, far below it.
 pub(crate) const DIGEST_MARKS: [u8; 4] = [0xff; 4];
 
 fn digest_mark(id: FileId) -> Vec<u8> {
     [&DIGEST_MARKS[..], &id.to_bytes()].concat()
 }
 
-/// The directories of a pack, by name.
+/// The directories in a pack, by name.
 #[derive(Default)]
 pub(crate) struct DirsOfPack {
     parent: FileId,
@@ -66,17 +70,17 @@ impl DirsOfPack {
     }
 }
 
-/// Changes that are not visible yet. Dropped without [`Change::commit`], nothing has happened.
+/// Changes that are not visible yet. Dropping it without [`Change::commit`] discards them.
 pub(crate) struct Change {
     catalogue: Arc<Catalogue>,
-    /// Rows to write, or to remove; of several for one key the last holds.
+    /// Rows to write or remove; the last one for a key wins.
     writes: Vec<(Table, fjall::UserKey, Option<Vec<u8>>)>,
-    /// Packs to write, or to remove.
+    /// Packs to write or remove.
     packs: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     dirs: FxHashMap<FileId, Option<DirRow>>,
     trees: FxHashMap<FileId, Usage>,
     linked: FxHashMap<FileId, LinkedRow>,
-    /// Differences, in contrast to the rows above.
+    /// Differences, unlike the rows above.
     groups: FxHashMap<Group, Usage>,
     changes_rows: u32,
     epoch: u64,
@@ -106,7 +110,8 @@ impl Change {
         self.writes.push((table, key.into(), None));
     }
 
-    /// All rows as one batch, each key once: within a batch the engine knows no before and after.
+    /// Returns all rows as one batch with each key once: within a batch the engine does not order
+    /// writes to the same key.
     fn batch(&mut self) -> OwnedWriteBatch {
         let mut batch = self
             .catalogue
@@ -114,7 +119,7 @@ impl Change {
             .db()
             .batch()
             .durability(Some(PersistMode::Buffer));
-        // Stable, so that of one key the last is behind the others.
+        // A stable sort keeps the last write for a key behind the others.
         self.writes
             .sort_by(|a, b| (a.0 as usize, &a.1).cmp(&(b.0 as usize, &b.1)));
         let mut writes = self.writes.drain(..).peekable();
@@ -131,12 +136,13 @@ impl Change {
         batch
     }
 
-    /// Writes a pack, or removes it.
+    /// Writes a pack, or removes it if `pack` is `None`.
     pub(crate) fn pack(&mut self, key: Vec<u8>, pack: Option<Vec<u8>>) {
         self.packs.insert(key, pack);
     }
 
-    /// The directory that has a name in another one, as this change leaves it. `last` keeps what was read for the next question.
+    /// Returns the directory with this name in `parent`, with the changes applied. `last` caches
+    /// the pack for the next call.
     pub(crate) fn directory_at(
         &self,
         parent: FileId,
@@ -155,7 +161,7 @@ impl Change {
         Ok(last.find(name))
     }
 
-    /// The pack that has a name, if any has it.
+    /// Returns the pack whose range covers a name, if any.
     fn pack_at(&self, dir: FileId, name: &[u8]) -> Result<Option<Vec<u8>>, CatalogueError> {
         let keys = pack::key(dir, b"")..=pack::key(dir, name);
         let mut ours = self.packs.range(keys.clone()).rev();
@@ -165,7 +171,7 @@ impl Change {
             if ours.is_some_and(|(ours, _)| **ours >= *key) {
                 break;
             }
-            // One that this change removes or replaces does not count.
+            // Packs that this change removes or replaces are skipped.
             if !self.packs.contains_key(&*key) {
                 return Ok(Some(pack.to_vec()));
             }
@@ -173,7 +179,7 @@ impl Change {
         Ok(ours.and_then(|(_, pack)| pack.clone()))
     }
 
-    /// The row of a directory as this change leaves it.
+    /// Returns the row of a directory with the changes applied.
     pub(crate) fn dir(&mut self, id: FileId) -> Result<&mut Option<DirRow>, CatalogueError> {
         Ok(match self.dirs.entry(id) {
             Place::Occupied(row) => row.into_mut(),
@@ -188,7 +194,7 @@ impl Change {
         })
     }
 
-    /// Adds to the sums of a directory and of all that it is in.
+    /// Adds to the sums of a directory and all its ancestors.
     pub(crate) fn count_in(&mut self, dir: FileId, usage: &Usage, sign: i64) -> Result<(), CatalogueError> {
         if usage.changes_nothing() {
             return Ok(());
@@ -210,14 +216,14 @@ impl Change {
         self.groups.entry(group).or_default().add(usage, sign);
     }
 
-    /// Adds a single file to the sums by group.
+    /// Adds one file to the sums by group.
     pub(crate) fn count_file(&mut self, file: &Attributes, sign: i64) {
         let mut usage = Usage::default();
         usage.count(file, sign);
         self.count_group(Group::of(file), &usage, 1);
     }
 
-    /// Whether a directory has its place in another one, under this name.
+    /// Returns whether a directory is attached to `parent` under this name.
     pub(crate) fn has_place(
         &mut self,
         id: FileId,
@@ -228,7 +234,7 @@ impl Change {
         Ok(row.is_some_and(|row| row.parent == Some(parent) && *row.name == *name))
     }
 
-    /// Gives a directory a row; if it has no place, it is an orphan until it gets one.
+    /// Creates the row of a directory. It stays an orphan until it is attached.
     pub(crate) fn without_place(
         &mut self,
         id: FileId,
@@ -240,7 +246,8 @@ impl Change {
         Ok(())
     }
 
-    /// Gives a directory its place, and its row; the root of a tree is its own parent, and its name the tree's path.
+    /// Attaches a directory to its parent and creates its row. The root of a tree is its own
+    /// parent, and its name is the path of the tree.
     pub(crate) fn attach(
         &mut self,
         id: FileId,
@@ -261,7 +268,7 @@ impl Change {
         Ok(self.dir(id)?.get_or_insert_default())
     }
 
-    /// Takes a directory out of its place, if it has one. What is below it stays.
+    /// Detaches a directory from its parent, if it is attached. Everything below it stays.
     fn detach(&mut self, id: FileId) -> Result<(), CatalogueError> {
         let Some(row) = self.dir(id)? else { return Ok(()) };
         if let Some(parent) = row.parent.take()
@@ -273,7 +280,8 @@ impl Change {
         Ok(())
     }
 
-    /// A directory is no longer in the place where it was. Unless it has another by the end of the scan, it is gone.
+    /// Marks a directory as missing from its former place. Unless it is attached elsewhere by the
+    /// end of the scan, it is removed.
     pub(crate) fn lost(
         &mut self,
         id: FileId,
@@ -288,7 +296,7 @@ impl Change {
         Ok(())
     }
 
-    /// A directory is to be taken away, or need not be any more.
+    /// Marks a directory for removal, or clears the mark if `orphan` is `None`.
     fn orphan(&mut self, id: FileId, orphan: Option<&OrphanRow>) {
         match orphan {
             Some(orphan) => self.insert(Table::Orphans, id.to_bytes(), orphan.to_bytes()),
@@ -296,12 +304,13 @@ impl Change {
         }
     }
 
-    /// Marks a file of a forgotten tree of which a digest is known; it was in the directory of this path.
+    /// Marks a file of a forgotten tree that has a known digest. `dir` is the path of its
+    /// directory.
     pub(crate) fn mark_digest(&mut self, id: FileId, dir: &[u8]) {
         self.insert(Table::Orphans, digest_mark(id), dir.to_vec());
     }
 
-    /// Takes the mark from a file, and forgets its digest if that is to go.
+    /// Clears the mark of a file, and removes its digest if `goes` is set.
     pub(crate) fn settle_digest(&mut self, id: FileId, goes: bool) {
         self.remove(Table::Orphans, digest_mark(id));
         if goes {
@@ -309,7 +318,7 @@ impl Change {
         }
     }
 
-    /// Forgets a directory that has no place; its entries are taken away by who calls.
+    /// Removes a directory that is not attached. The caller removes its entries.
     pub(crate) fn forget_dir(&mut self, id: FileId) -> Result<(), CatalogueError> {
         if let Some(row) = self.dir(id)?.take()
             && row.faults > 0
@@ -333,7 +342,7 @@ impl Change {
         })
     }
 
-    /// The names of a file that has several, as this change leaves them.
+    /// Returns the names of a file with several names, with the changes applied.
     pub(crate) fn names_of_linked(&mut self, id: FileId) -> Result<&[LinkedName], CatalogueError> {
         Ok(&self.linked(id)?.names)
     }
@@ -346,7 +355,8 @@ impl Change {
         self.count_in(name.dir, &usage, 1)
     }
 
-    /// A name of a file that has several: with these attributes, or none any more.
+    /// Sets the attributes of one name of a file with several names, or removes the name if
+    /// `attributes` is `None`.
     pub(crate) fn linked_name(
         &mut self,
         id: FileId,
@@ -382,14 +392,15 @@ impl Change {
         Ok(())
     }
 
-    /// Notes what could not be read: a name of a directory, or with the empty name the directory itself.
+    /// Records a read error for a name in a directory, or, with the empty name, for the directory
+    /// itself.
     pub(crate) fn fault(&mut self, dir: FileId, name: &[u8], fault: &FaultRow) -> Result<(), CatalogueError> {
         self.insert(Table::Faults, pack::key(dir, name), fault.to_bytes());
         self.dir(dir)?.get_or_insert_default().faults += 1;
         Ok(())
     }
 
-    /// Forgets the faults of a directory.
+    /// Removes the read errors of a directory.
     pub(crate) fn clear_faults(&mut self, dir: FileId) -> Result<(), CatalogueError> {
         let catalogue = self.catalogue.clone();
         for row in catalogue.tables.space(Table::Faults).prefix(dir.to_bytes()) {
@@ -402,7 +413,7 @@ impl Change {
         Ok(())
     }
 
-    /// Keeps what changed, for those who ask what did since.
+    /// Records changed names, for queries about changes since a time.
     pub(crate) fn changes(&mut self, changes: &ChangesRow) {
         let mut key = self.epoch.to_be_bytes().to_vec();
         key.extend_from_slice(&self.changes_rows.to_be_bytes());
@@ -437,7 +448,7 @@ impl Change {
         self.remove(Table::Changes, key);
     }
 
-    /// Makes it visible, and then durable.
+    /// Makes the changes visible, and then durable.
     pub(crate) fn commit(mut self) -> Result<(), CatalogueError> {
         let catalogue = self.catalogue.clone();
         catalogue.check_writable()?;
@@ -492,7 +503,8 @@ impl Change {
         }
         let (key, value) = Catalogue::epoch_row(self.epoch);
         self.insert(Table::Meta, key, value);
-        // One batch is whole or absent whenever the process ends; a lost epoch is found again by the scan that is resumed.
+        // A batch is atomic across crashes. If an epoch is lost, the resumed scan finds its changes
+        // again.
         system::failpoint::pass(&CRASH_POINTS, "files.before_commit");
         self.batch().commit()?;
         system::failpoint::pass(&CRASH_POINTS, "files.before_sync");

@@ -1,59 +1,60 @@
-//! Rows of what scans found changed, as bytes. `docs/files.md` describes them.
+//! Rows of the changes that scans found, and their encoding. `docs/files.md` describes them.
 
 use crate::attributes::{Attributes, Entry, FileId, Kind};
 use crate::varint::{Corrupt, Reader, put, put_bytes, put_signed};
 
-/// What became of a name.
+/// How a name changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum What {
-    /// It is new.
+    /// The name is new.
     Added,
-    /// It is gone.
+    /// The name is gone.
     Removed,
-    /// Its file has other attributes, or it stands for another file.
+    /// The attributes changed, or the name now refers to another file.
     Changed,
-    /// A file or directory has it that had another one before ([`crate::with_renames`]).
+    /// The file or directory had another name before ([`crate::with_renames`]).
     Renamed,
 }
 
-/// Names of one directory that a scan found otherwise than the catalogue had them.
+/// Changed names of one directory, as one scan found them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ChangesRow {
     pub(crate) at_ms: i64,
     /// Path of the directory.
     pub(crate) dir: Vec<u8>,
     pub(crate) names: Vec<NameChange>,
-    /// The scan that found them; 0 if a watch did, or in rows of old.
+    /// The scan that found them; 0 if a watch did, or if the row is in the old format.
     pub(crate) scan: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NameChange {
-    /// Never [`What::Renamed`], which is found when changes are read.
+    /// Never [`What::Renamed`]: renames are detected when changes are read.
     pub(crate) what: What,
     pub(crate) name: Box<[u8]>,
     pub(crate) kind: Kind,
     pub(crate) inode: u64,
-    /// Before and after; 0 where it was not or is no more.
+    /// Size before and after; 0 where the name did not exist.
     pub(crate) size_bytes: (u64, u64),
-    /// Which file; not known in rows of old.
+    /// Identity of the file; `None` in rows of the old format.
     pub(crate) file: Option<WhichFile>,
 }
 
-/// Which file a name stands for, or stood for.
+/// The file that a name refers to, or referred to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WhichFile {
-    /// The file now, or the last one.
+    /// The current file, or the last one.
     pub(crate) id: FileId,
-    /// The file before, if that was another one.
+    /// The previous file, if it was a different one.
     pub(crate) before: Option<FileId>,
     /// Whether one of them has, or had, other names.
     pub(crate) has_other_names: bool,
 }
 
 impl NameChange {
-    /// A name before and now, at least one of which there is.
+    /// Creates the change of a name from its entries before and now, at least one of which must be
+    /// present.
     pub(crate) fn new(what: What, name: &[u8], before: Option<&Entry>, now: Option<&Entry>) -> NameChange {
         let size = |entry: Option<&Entry>| entry.map_or(0, |entry| entry.attributes.size_bytes);
         let file = now.or(before).map(|entry| &entry.attributes);
@@ -140,7 +141,8 @@ impl NameChange {
     }
 }
 
-// The first byte of a name: what became of it, and what follows its sizes. Rows of old have nothing there.
+// Flags in the first byte of a name: the change, and the fields that follow the sizes. The old
+// format has only the change.
 const WHAT: u8 = 3;
 const HAS_FILE: u8 = 4;
 const HAD_ANOTHER: u8 = 8;
@@ -166,7 +168,7 @@ impl ChangesRow {
         for _ in 0..count {
             names.push(NameChange::read(reader)?);
         }
-        // Rows of old end here.
+        // Rows of the old format end here.
         let scan = if reader.is_at_end() { 0 } else { reader.number()? };
         Ok(ChangesRow {
             at_ms,
@@ -183,7 +185,8 @@ mod tests {
 
     use super::*;
 
-    /// A row as programs wrote it that kept the inode alone: two names of `/data`, one new and one changed.
+    /// A row in the old format, which kept only the inode: two names in `/data`, one new and one
+    /// changed.
     const OF_OLD: &[u8] =
         b"\xd0\x0f\x05/data\x02\x00\x00\x03new\xac\x02\x00\x05\x02\x01\x05inner\x07\x80\x20\x80\x40";
 
@@ -244,7 +247,8 @@ mod tests {
             let row = ChangesRow { at_ms, dir, names, scan };
             let bytes = row.to_bytes();
             prop_assert_eq!(ChangesRow::of_bytes(&bytes), Ok(row));
-            // Cut anywhere it is no row, or one of old without its last number; never a panic.
+            // A truncated row is corrupt or, without its last number, a row of the old format. It
+            // never panics.
             let _ = ChangesRow::of_bytes(&bytes[..cut.index(bytes.len())]);
         }
 

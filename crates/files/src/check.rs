@@ -1,4 +1,4 @@
-//! Recomputes all sums from the entries, and compares.
+//! Recomputes all sums from the entries and compares them with the tables.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use crate::rows::{DirRow, Group, LinkedName, LinkedRow, dir_of_key};
 use crate::tables::Table;
 use crate::usage::Usage;
 
-/// Differences that are listed at most.
+/// Maximum number of differences listed.
 const DIFFERENCES: usize = 20;
 
-/// What follows from the entries alone.
+/// Everything that follows from the entries alone.
 #[derive(Default)]
 struct Recomputed {
     groups: FxHashMap<Group, Usage>,
     trees: FxHashMap<FileId, Usage>,
     linked: FxHashMap<FileId, LinkedRow>,
     entries: FxHashMap<FileId, u64>,
-    /// Entries of directories: where, and which.
+    /// Names of directories, by (parent, directory).
     dirs: FxHashMap<(FileId, FileId), Vec<Box<[u8]>>>,
 }
 
@@ -34,11 +34,12 @@ impl Recomputed {
 }
 
 impl Catalogue {
-    /// Recomputes every sum from the entries, and returns what is otherwise in the tables, in words: nothing, if all is
-    /// well. Takes memory for each directory; nobody may write meanwhile.
+    /// Recomputes every sum from the entries and returns a description of each difference from the
+    /// tables; an empty list if all are right. Uses memory for each directory. No other thread may
+    /// write meanwhile.
     ///
     /// # Errors
-    /// A row could not be read.
+    /// Fails if a row cannot be read.
     pub fn check(&self) -> Result<Vec<String>, CatalogueError> {
         let mut differences = Vec::new();
         let mut is = Recomputed::default();
@@ -124,7 +125,7 @@ impl Catalogue {
                 differences.push(format!("{id:?}: nothing leads to it as {name:?}"));
             }
         }
-        // Each directory's own entries go to all that it is in.
+        // The entries of each directory count for all its ancestors.
         let own: Vec<(FileId, Usage)> = is.trees.iter().map(|(id, usage)| (*id, usage.clone())).collect();
         for (id, usage) in own {
             let mut at = id;

@@ -1,4 +1,5 @@
-//! What a directory holds now beside what the catalogue has of it, both in order of name.
+//! Comparison of the current entries of a directory with those in the catalogue, both in order of
+//! name.
 
 use crate::attributes::{Attributes, Entry, FileId, Kind};
 use crate::changes::{NameChange, What};
@@ -8,23 +9,23 @@ use crate::pack::{self, ENTRIES, ENTRIES_MAX};
 use crate::rows::{Group, ScanCounts};
 use crate::usage::Usage;
 
-/// Differences of one directory, or of a part of a large one.
+/// Differences in one directory, or in a part of a large one.
 #[derive(Debug, Default)]
 pub(crate) struct Difference {
-    /// Packs to write, or to remove.
+    /// Packs to write or remove.
     pub(crate) packs: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     /// Differences of sums, without files that have several names.
     pub(crate) groups: Vec<(Group, Usage)>,
-    /// Names of files that have several, with what they are now.
+    /// Names of files with several names, and their current attributes.
     pub(crate) linked: Vec<(FileId, Box<[u8]>, Option<Attributes>)>,
-    /// Directories that are no longer here under this name.
+    /// Directories no longer found here under this name.
     pub(crate) lost: Vec<(FileId, Box<[u8]>)>,
     pub(crate) changes: Vec<NameChange>,
     pub(crate) counts: ScanCounts,
 }
 
 impl Difference {
-    /// Bytes that it will write, about.
+    /// Returns the approximate number of bytes to write.
     pub(crate) fn bytes(&self) -> usize {
         let packs: usize = self
             .packs
@@ -36,7 +37,7 @@ impl Difference {
 
     fn count(&mut self, file: &Attributes, sign: i64) {
         let group = Group::of(file);
-        // Few groups meet in one directory.
+        // Linear search: a directory has few groups.
         let at = self
             .groups
             .iter()
@@ -48,7 +49,7 @@ impl Difference {
         self.groups[at].1.count(file, sign);
     }
 
-    /// A name before and now.
+    /// Compares the entries of a name before and now, and records the difference.
     pub(crate) fn name(&mut self, before: Option<&Entry>, now: Option<&Entry>, keeps_changes: bool) {
         let Some(name) = now.or(before).map(|entry| &entry.name) else {
             return;
@@ -59,7 +60,7 @@ impl Difference {
             (Some(before), Some(now)) if before.attributes != now.attributes => What::Changed,
             _ => return,
         };
-        // A look into a file that is as it was is no change of it.
+        // A format found by reading an unchanged file is not a change.
         let is_change = match (before, now) {
             (Some(before), Some(now)) => {
                 before.attributes.without_format() != now.attributes.without_format()
@@ -75,7 +76,7 @@ impl Difference {
         if let Some(before) = before {
             let file = &before.attributes;
             match linked(Some(before)) {
-                // The same file with the same name gets its new attributes below.
+                // If the name still refers to the same file, its attributes are updated below.
                 true if linked(now) && now.is_some_and(|now| now.attributes.id == file.id) => {}
                 true => self.linked.push((file.id, name.clone(), None)),
                 false => self.count(file, -1),
@@ -93,7 +94,7 @@ impl Difference {
                 false => self.count(&now.attributes, 1),
             }
         }
-        // Whoever reads a file changes when it was last read: no news.
+        // Reading a file only changes its access time; this is not reported.
         let is_news = match (before, now) {
             (Some(before), Some(now)) => {
                 let accessed_s = before.attributes.accessed_s;
@@ -110,38 +111,41 @@ impl Difference {
     }
 }
 
-/// The packs that a directory has, in order of key.
+/// The catalogued packs of a directory, in order of key.
 pub(crate) type OldPacks<'a> = &'a mut dyn Iterator<Item = Result<(Vec<u8>, Vec<u8>), CatalogueError>>;
 
-/// The entries that it holds now, in order of name.
+/// The current entries of a directory, in order of name.
 pub(crate) type NewEntries<'a> = &'a mut dyn Iterator<Item = Result<Entry, CatalogueError>>;
 
-/// Looks into files, where that is wanted.
+/// Reads the first bytes of files, if a scan asks for it.
 pub(crate) trait LookInto {
-    /// Whether the first bytes of a file are to be looked at.
+    /// Returns whether the first bytes of a file must be read.
     fn wants(&self, file: &Attributes) -> bool;
 
-    /// What they say it is, with its name; `None` where the file cannot be read, or is another one by now.
+    /// Returns the format by content and name; `None` if the file cannot be read or has been
+    /// replaced.
     fn look(&mut self, entry: &Entry) -> Option<Format>;
 }
 
-/// Which directory is compared, and how.
+/// The directory to compare, and options.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Compare {
     pub(crate) dir: FileId,
-    /// Names that the catalogue alone has are gone: all that there are were read.
+    /// Whether all names were read, so that names found only in the catalogue are gone.
     pub(crate) is_whole: bool,
     pub(crate) keeps_changes: bool,
 }
 
-/// Entries that are compared at a time: a directory may hold millions of new ones between two packs.
+/// Maximum number of entries compared at a time: there may be millions of new entries between two
+/// packs.
 const SLICE: usize = 8 * ENTRIES_MAX;
 
-/// Bytes of a difference at which it is handed on.
+/// Size at which a difference is passed on.
 const DIFFERENCE_BYTES: usize = 1 << 20;
 
 impl Compare {
-    /// Compares; hands on differences, at least one, in parts of bounded size. Returns how many entries the directory has.
+    /// Compares the directory and passes at least one difference to `sink`, in parts of bounded
+    /// size. Returns the number of entries in the directory.
     pub(crate) fn run<E: From<CatalogueError>>(
         self,
         content: &mut dyn LookInto,
@@ -153,7 +157,7 @@ impl Compare {
         let mut old = old.peekable();
         let mut part = Difference::default();
         let mut kept = 0;
-        // Names before the first pack belong to one with the empty name.
+        // Names before the first pack belong to a pack with the empty name.
         let first = match old.peek() {
             Some(Ok((key, _))) if pack::first_name(key).is_empty() => None,
             _ => Some((pack::key(self.dir, b""), None)),
@@ -178,7 +182,7 @@ impl Compare {
         Ok(kept)
     }
 
-    /// Compares one pack with the entries whose names come before `end`, some thousands at a time.
+    /// Compares one pack with the entries whose names come before `end`, a few thousand at a time.
     fn pack<E: From<CatalogueError>>(
         self,
         content: &mut dyn LookInto,
@@ -202,7 +206,7 @@ impl Compare {
                 now.push(entry?);
             }
             part.counts.entries += now.len() as u64;
-            // Where the rest of this pack begins.
+            // First name of the rest of this pack.
             let rest = match new.peek() {
                 Some(Ok(entry)) if now.len() == SLICE && end.is_none_or(|end| *entry.name < *end) => {
                     Some(entry.name.clone())
@@ -229,7 +233,7 @@ impl Compare {
             if let Some(rest) = &rest {
                 old = Some(these.split_off(these.partition_point(|entry| entry.name < *rest)));
             }
-            // Unchanged but for what was found in files, which no walk sees.
+            // Unchanged, except for formats found by content, which the walk does not provide.
             if know_content(&these, &mut now, content) && is_as_before(&now) {
                 return Ok(now.len() as u64);
             }
@@ -261,7 +265,8 @@ impl Compare {
         }
     }
 
-    /// Notes what differs, and returns the entries that there are: with those of before, if not all were read.
+    /// Records the differences and returns the resulting entries. If not all names were read, these
+    /// include the old entries that were not seen.
     fn merge(self, before: Vec<Entry>, now: Vec<Entry>, part: &mut Difference) -> Vec<Entry> {
         let mut all = Vec::with_capacity(now.len());
         let mut before = before.into_iter().peekable();
@@ -284,8 +289,8 @@ impl Compare {
     }
 }
 
-/// Gives entries the formats that files have by their content: as it is known of those that are as they were, and by a look
-/// into others. Both are in order of name. Returns whether any was wanted or known.
+/// Sets the formats found by content: copies those of unchanged files and reads other files. Both
+/// slices are in order of name. Returns whether any format was copied or wanted.
 fn know_content(before: &[Entry], now: &mut [Entry], content: &mut dyn LookInto) -> bool {
     let mut before = before.iter().peekable();
     let mut is_any = false;
@@ -333,7 +338,7 @@ mod tests {
         model.iter().map(entry).collect()
     }
 
-    /// Looks into files whose length is odd, if it does at all.
+    /// Reads files of odd length, if enabled.
     struct Looks {
         is_on: bool,
         count: u64,
@@ -359,7 +364,7 @@ mod tests {
         (usage, counts)
     }
 
-    /// Applies a comparison to packs, and returns its counts, and how many packs it wrote.
+    /// Applies a comparison to the packs. Returns its counts and the number of packs it wrote.
     fn check_looking(
         packs: &mut BTreeMap<Vec<u8>, Vec<u8>>,
         model: &Model,
@@ -441,7 +446,7 @@ mod tests {
                 usage.add(&check(&mut packs, &model, true).0, 1);
                 prop_assert_eq!(usage.entries as usize, model.len());
                 prop_assert_eq!(usage.size_bytes as u64, model.values().sum::<u64>());
-                // Nothing has changed.
+                // A second run finds no change.
                 let before = packs.clone();
                 let (nothing, counts) = check(&mut packs, &model, true);
                 prop_assert!(nothing.is_empty());
@@ -450,15 +455,15 @@ mod tests {
             }
         }
 
-        /// What is found in files is kept while they are as they were, whether later scans look into files or not, and packs of
-        /// unchanged directories are not written.
+        /// Formats found by content are kept while files are unchanged, even if later scans do not
+        /// read content. Packs of unchanged directories are not written.
         #[test]
         fn what_was_found_in_files_is_kept(
             steps in prop::collection::vec((0u32..3000, 1u32..2000, 0u64..4, any::<bool>()), 1..6),
         ) {
             let mut packs = BTreeMap::new();
             let mut model = Model::new();
-            // Names of files that were looked into as they are.
+            // Files whose content was read, with their sizes.
             let mut known = Model::new();
             for (start, count, size, is_on) in steps {
                 for n in start..start + count {

@@ -1,77 +1,78 @@
-//! What can go wrong with the catalogue.
+//! Errors of the catalogue.
 
 use std::path::PathBuf;
 
 use crate::varint::Corrupt;
 
-/// Why the catalogue could not be opened, read or written.
+/// Why the catalogue cannot be opened, read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
     /// Another process has it open.
     #[error("the catalogue of files in {} is in use by another process: wait until it has ended", dir.display())]
     InUse {
-        /// Where it is.
+        /// Directory of the catalogue.
         dir: PathBuf,
     },
-    /// There is none.
+    /// There is no catalogue.
     #[error("there is no catalogue of files in {}: `weft files scan DIR` makes one", dir.display())]
     Missing {
-        /// Where it was looked for.
+        /// The directory that was searched.
         dir: PathBuf,
     },
-    /// It was made by a program of another format.
+    /// It has another format version.
     #[error(
         "the catalogue of files in {} has format {found}, and this program reads format {expected}: remove it, and scan anew",
         dir.display()
     )]
     Format {
-        /// Where it is.
+        /// Directory of the catalogue.
         dir: PathBuf,
-        /// Its format.
+        /// Format version of the catalogue.
         found: u64,
-        /// The format of this program.
+        /// Format version that this program supports.
         expected: u64,
     },
-    /// It was opened by somebody who may only read it.
+    /// It was opened read-only.
     #[error("the catalogue of files in {} is open to be read alone: only who may write there can change it", dir.display())]
     ReadOnly {
-        /// Where it is.
+        /// Directory of the catalogue.
         dir: PathBuf,
     },
-    /// A file system has not answered.
+    /// A file system did not answer in time.
     #[error(
         "{} has not answered for {seconds} s: what is mounted there is gone, or is slow (some commands wait as long as --answer-within says)",
         path.display()
     )]
     NoAnswer {
-        /// What it was asked about.
+        /// Path that was accessed.
         path: PathBuf,
-        /// How long was waited.
+        /// How long the caller waited.
         seconds: u64,
     },
-    /// The engine failed.
-    // No source: whoever shows the causes of an error would show the engine's own text behind ours.
+    /// The database engine failed.
+    // Not a `#[source]`: printing the chain of causes would repeat the engine's message.
     #[error("the catalogue of files: {}", said(.0))]
     Engine(fjall::Error),
-    /// A row is not as this program writes it.
+    /// A row is not in the expected format.
     #[error("the catalogue of files is damaged: {0}: remove it, and scan anew")]
     Corrupt(#[from] Corrupt),
-    /// The state contradicts itself.
+    /// An invariant is violated.
     #[error(transparent)]
     Broken(#[from] system::Broken),
-    /// The system refused.
+    /// A system call failed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The attempted operation.
         action: &'static str,
-        /// On which path.
+        /// Path of the operation.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
 }
 
-/// What the engine says; of the system's errors below it, what the system says and what to do.
+/// Returns the message of the engine. If the cause is a system error, returns that message with
+/// advice.
 fn said(error: &fjall::Error) -> String {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(at) = cause {
@@ -84,7 +85,7 @@ fn said(error: &fjall::Error) -> String {
     match error {
         fjall::Error::Locked => words.to_string(),
         fjall::Error::Poisoned => format!("{words}: run the command again"),
-        // Nothing in it cannot be read in again, but the log of policies.
+        // A scan restores everything in it except the log of policies.
         _ => format!(
             "{words}: restore a copy of it, or remove it and scan anew (the log of policies goes with it)"
         ),
@@ -131,7 +132,7 @@ impl CatalogueError {
     }
 }
 
-/// Why a scan did not end.
+/// Why a scan failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ScanError {
     /// The catalogue failed.
@@ -142,16 +143,17 @@ pub enum ScanError {
     Root {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// It is no directory.
+    /// The path is not a directory.
     #[error("{} is not a directory", path.display())]
     NotADirectory {
         /// The path.
         path: PathBuf,
     },
-    /// A tree that is watched has another directory in its place: what was mounted there is not any more, perhaps.
+    /// A watched tree has another directory at its path, for example because its file system is no
+    /// longer mounted.
     #[error(
         "{} is not the directory that was catalogued: mount it again, or let `weft files scan` read in what is there now",
         path.display()
@@ -160,13 +162,13 @@ pub enum ScanError {
         /// The path.
         path: PathBuf,
     },
-    /// It is in no tree that is catalogued.
+    /// The path is in no catalogued tree.
     #[error("{} is not catalogued: `weft files scan` reads it in", path.display())]
     Unknown {
         /// The path.
         path: PathBuf,
     },
-    /// It is a part of a tree, and no tree itself.
+    /// The path is inside a catalogued tree, and is not a tree itself.
     #[error("{} is a part of {}, which is catalogued whole: forget that", path.display(), root.display())]
     Within {
         /// The path.
@@ -179,12 +181,12 @@ pub enum ScanError {
     Listing {
         /// The address.
         path: PathBuf,
-        /// How far the listing had come, and what follows from that; empty at its beginning.
+        /// How far the listing came, with its consequence; empty at the start.
         after: String,
-        /// What the store said.
+        /// Error of the store.
         source: std::io::Error,
     },
-    /// A store lists its objects otherwise than in bytewise order of key.
+    /// The store does not list objects in bytewise order of key.
     #[error(
         "the store lists {key:?} after {before:?} in {}: only a store that lists keys below the prefix in bytewise order can be scanned",
         path.display()
@@ -194,16 +196,16 @@ pub enum ScanError {
         path: PathBuf,
         /// The key.
         key: String,
-        /// The one before it.
+        /// The previous key.
         before: String,
     },
-    /// There is nothing below an address that is not catalogued.
+    /// There is no object below an address that is not catalogued.
     #[error("there is no object below {}/, and nothing of it is catalogued: is the address right?", path.display())]
     NoObjects {
         /// The address.
         path: PathBuf,
     },
-    /// The tree is of another store than is asked now.
+    /// The tree was catalogued from another store.
     #[error(
         "{} was catalogued from another store: name that one again (AWS_ENDPOINT_URL), or read in all that is there now: \
          `weft files scan {}`",
@@ -215,16 +217,16 @@ pub enum ScanError {
         /// The tree.
         root: PathBuf,
     },
-    /// A watch keeps it current, and would read it in again.
+    /// A watch keeps the path up to date and would add it again.
     #[error("{} is being watched: end the watch first", path.display())]
     Watched {
         /// The path.
         path: PathBuf,
     },
-    /// It was stopped. What it has read so far is kept; the next scan of the same directory goes on.
+    /// The scan was stopped. Its progress is kept; the next scan of the same directory resumes it.
     #[error("stopped")]
     Stopped,
-    /// A stage failed.
+    /// A pipeline stage failed.
     #[error(transparent)]
     Flow(flow::FlowError),
 }

@@ -1,10 +1,11 @@
-//! What a file's name says it is, and the words for it.
+//! File formats by name, and their names in reports.
 
-/// A format that can be told from the end of a name, or from the first bytes of a file. Reports sum by it.
+/// A format recognized by the end of a name or by the first bytes of a file. Reports group by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Format(u8);
 
-/// Name, and the ends of names (in lower case, without the dot). The place is the number in rows: new ones go to the end.
+/// Name and file extensions (lower case, without the dot) of each format. The position is the
+/// number in rows, so new formats go at the end.
 const FORMATS: &[(&str, &[&str])] = &[
     ("other", &[]),
     ("warc", &["warc", "warc.gz", "warc.zst", "warc.lz4"]),
@@ -74,13 +75,14 @@ const FORMATS: &[(&str, &[&str])] = &[
     ("partial", &["tmp", "part", "open", "swp", "bak", "crdownload"]),
 ];
 
-/// Longest end of a name that is looked at.
+/// Maximum length of an extension.
 const END_LENGTH_MAX: usize = 12;
 
 impl Format {
-    /// The format of a file of this name.
+    /// Returns the format by file name.
     pub fn of_name(name: &[u8]) -> Format {
-        // The longest end first: `.warc.gz` is not `.gz`. A dot at the beginning hides a file and ends no name.
+        // The longest extension wins: `.warc.gz` is not `.gz`. A leading dot hides a file and
+        // starts no extension.
         let mut format = Format(0);
         let mut lower = [0u8; END_LENGTH_MAX];
         for dot in (1..name.len()).rev().filter(|&at| name[at] == b'.') {
@@ -98,28 +100,28 @@ impl Format {
         format
     }
 
-    /// The format of names that end so, in lower case and without a dot.
+    /// Returns the format with this extension, in lower case and without the dot.
     pub(crate) fn of_end(end: &str) -> Option<Format> {
         by_end(end.as_bytes())
     }
 
-    /// Whether a name that says this leaves open what is in the file.
+    /// Returns whether the format from a name says nothing about the content.
     pub(crate) fn says_nothing(self) -> bool {
         matches!(self.name(), "other" | "compressed" | "partial")
     }
 
-    /// Its name, one word in lower case; `other` where nothing is known.
+    /// Returns its name, one word in lower case; `other` if the format is unknown.
     pub fn name(self) -> &'static str {
         FORMATS[usize::from(self.0)].0
     }
 
-    /// The format of this name.
+    /// Returns the format with this name.
     pub fn named(name: &str) -> Option<Format> {
         let place = FORMATS.iter().position(|row| row.0 == name)?;
         Some(Format(place as u8))
     }
 
-    /// The names of all formats.
+    /// Returns the names of all formats.
     pub fn names() -> impl Iterator<Item = &'static str> {
         FORMATS.iter().map(|row| row.0)
     }

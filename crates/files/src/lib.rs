@@ -1,9 +1,9 @@
-//! The file catalogue: what file systems hold, kept as tables that scans bring up to date.
+//! The file catalogue: the contents of file systems, stored in tables that scans bring up to date.
 //!
-//! [`Catalogue::scan`] walks a tree, and compares it with the catalogue in stages. Sums by owner, group, kind, format and
-//! directory change with the same commits, so that reports are there at once ([`Catalogue::groups`], [`Catalogue::usage`]).
-//! [`Catalogue::scan_objects`] does the same with
-//! the objects of a store. The byte-level description of the tables is `docs/files.md`.
+//! [`Catalogue::scan`] walks a tree and compares it with the catalogue in a pipeline. Sums by
+//! owner, group, kind, format and directory change in the same commits, so that reports are
+//! immediate ([`Catalogue::groups`], [`Catalogue::usage`]). [`Catalogue::scan_objects`] does the
+//! same for the objects of a store. `docs/files.md` describes the tables byte by byte.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,4 +1,5 @@
-//! What was done with files, and what is known of their content: rows that scans neither write nor need.
+//! The log of actions on files, and digests of their content. Scans neither read nor write these
+//! rows.
 
 use std::sync::Arc;
 
@@ -11,19 +12,20 @@ use crate::error::CatalogueError;
 use crate::tables::Table;
 use crate::varint::{Corrupt, Reader, put, put_bytes, put_signed};
 
-/// A file as it was when something was done with it: with another one of these it is another file, or has changed.
+/// The version of a file at the time of an action. If any field differs, it is another file or has
+/// changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Seen {
-    /// Which file.
+    /// Identity of the file.
     pub id: FileId,
-    /// Its length.
+    /// Length in bytes.
     pub size_bytes: u64,
-    /// When its content last changed, in nanoseconds since 1970.
+    /// Time of the last content change, in nanoseconds since 1970.
     pub modified_ns: i64,
 }
 
 impl Seen {
-    /// What is remembered of a file.
+    /// Returns the version of a file from its attributes.
     pub fn of(file: &crate::Attributes) -> Seen {
         Seen {
             id: file.id,
@@ -47,18 +49,19 @@ impl Seen {
     }
 }
 
-/// What is known of the content of a file.
+/// The digest of the content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digest {
-    /// The file as it was read.
+    /// The version that was read.
     pub seen: Seen,
-    /// SHA-256 of its content.
+    /// SHA-256 of the content.
     pub sha256: [u8; 32],
-    /// When all of it was last read and had this digest, in milliseconds since 1970.
+    /// When all content was last read and had this digest, in milliseconds since 1970.
     pub verified_ms: i64,
-    /// When it was read and had another digest though nothing says that it was written: damage. `None` if it never was.
+    /// When the content had another digest although the file shows no sign of a write: damage.
+    /// `None` if that never happened.
     pub damaged_ms: Option<i64>,
-    /// Its copy in a store.
+    /// The copy in a store, if any.
     pub copy: Option<Copy>,
 }
 
@@ -67,9 +70,9 @@ pub struct Digest {
 pub struct Copy {
     /// Address of the object: `store://bucket/name`.
     pub address: String,
-    /// Replicas of it that were read whole and are right.
+    /// Number of replicas read in full and verified.
     pub replicas: u32,
-    /// When that was, in milliseconds since 1970.
+    /// Time of that verification, in milliseconds since 1970.
     pub verified_ms: i64,
 }
 
@@ -122,21 +125,22 @@ fn text(reader: &mut Reader<'_>) -> Result<String, Corrupt> {
     String::from_utf8(reader.bytes()?.to_vec()).map_err(|_| corrupt)
 }
 
-/// How an action or a run stands.
+/// The state of an action or a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ActState {
-    /// Written down before it is done. Found after a crash, it is not known whether it was.
+    /// Recorded before it is carried out. After a crash, it is unknown whether it was.
     Begun,
     /// Done.
     Done,
-    /// Not done, because the file is not what was planned any more.
+    /// Not done, because the file is no longer the planned version.
     Skipped,
     /// Tried, and failed.
     Failed,
-    /// Done, and taken back.
+    /// Done, and undone later.
     Undone,
-    /// Done, and what had been put into the trash was removed for good: of a run, all that it had put there.
+    /// Done, and the trashed files were deleted for good later; for a run, all files it had
+    /// trashed.
     Emptied,
 }
 
@@ -150,7 +154,7 @@ impl ActState {
         ActState::Emptied,
     ];
 
-    /// Its name, in words.
+    /// Returns the name of the state.
     pub fn name(self) -> &'static str {
         match self {
             ActState::Begun => "begun",
@@ -173,25 +177,25 @@ impl ActState {
 pub struct RunRow {
     /// Name of the policy.
     pub policy: String,
-    /// Name of what it does.
+    /// Name of its action.
     pub action: String,
-    /// What let it run.
+    /// What started the run.
     pub cause: String,
-    /// How it stands: begun, done, failed, or emptied.
+    /// State: begun, done, failed or emptied.
     pub state: ActState,
-    /// When it began, in milliseconds since 1970.
+    /// Start time, in milliseconds since 1970.
     pub begun_ms: i64,
-    /// When it ended or last wrote.
+    /// Time of its end or last write, in milliseconds since 1970.
     pub ended_ms: i64,
-    /// Files that were planned, and their bytes.
+    /// Number of planned files, and their total bytes.
     pub planned: (u64, u64),
-    /// Files that were acted upon, and their bytes.
+    /// Number of processed files, and their total bytes.
     pub done: (u64, u64),
-    /// Files that were not what was planned any more.
+    /// Number of files that were no longer the planned version.
     pub skipped: u64,
-    /// Files where it failed.
+    /// Number of files for which the action failed.
     pub failed: u64,
-    /// Why it ended before all was done; empty if it did not.
+    /// Why it ended early; empty if it did not.
     pub end: String,
 }
 
@@ -237,22 +241,22 @@ impl RunRow {
     }
 }
 
-/// What was done with one file.
+/// One action on one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActRow {
-    /// Name of what was done.
+    /// Name of the action.
     pub action: String,
-    /// How it stands.
+    /// State of the action.
     pub state: ActState,
-    /// When it was written, in milliseconds since 1970.
+    /// When the row was written, in milliseconds since 1970.
     pub at_ms: i64,
     /// Path of the file, as bytes.
     pub path: Vec<u8>,
-    /// Where it went: a path, or the address of an object; empty where it stayed.
+    /// Destination: a path or the address of an object; empty if the file did not move.
     pub to: Vec<u8>,
-    /// The file as it was.
+    /// The version of the file before the action.
     pub seen: Seen,
-    /// Permission bits, owner and group, so that it can be made again.
+    /// Permission bits, owner and group, to restore the file with.
     pub access: (u16, u32, u32),
     /// Why it was done, or why not.
     pub why: String,
@@ -291,11 +295,11 @@ impl ActRow {
 /// Rows that become durable together.
 #[derive(Debug, Default)]
 pub struct Notes {
-    /// Number of a run, and its row.
+    /// Runs with their numbers.
     pub runs: Vec<(u64, RunRow)>,
-    /// Number of a run, of an action in it, and its row.
+    /// Actions, each with the number of its run and its number within the run.
     pub acts: Vec<(u64, u64, ActRow)>,
-    /// What is known of files.
+    /// Digests of files.
     pub digests: Vec<Digest>,
 }
 
@@ -307,10 +311,10 @@ fn act_key(run: u64, act: u64) -> [u8; 16] {
 }
 
 impl Catalogue {
-    /// Writes rows; when this returns they are on the disk.
+    /// Writes rows. They are durable when this returns.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     pub fn note(self: &Arc<Self>, notes: &Notes) -> Result<(), CatalogueError> {
         self.check_writable()?;
         self.tables.wait_for_room()?;
@@ -335,23 +339,23 @@ impl Catalogue {
         Ok(())
     }
 
-    /// What is known of the content of a file, whatever it was when that was found.
+    /// Returns the digest recorded for a file, perhaps of an earlier version.
     ///
     /// # Errors
-    /// A row could not be read (so for all reads below).
+    /// Fails if a row cannot be read. The same holds for all reads below.
     pub fn digest(&self, id: FileId) -> Result<Option<Digest>, CatalogueError> {
         let row = self.tables.space(Table::Digests).get(id.to_bytes())?;
         Ok(row.map(|row| Digest::of_bytes(&row)).transpose()?)
     }
 
-    /// What is known of the content of a file as it is now.
+    /// Returns the digest of the current version of a file.
     pub fn known(&self, file: &crate::Attributes) -> Result<Option<Digest>, CatalogueError> {
         Ok(self
             .digest(file.id)?
             .filter(|digest| digest.seen == Seen::of(file)))
     }
 
-    /// Every run, with its number, the first one first.
+    /// Returns all runs with their numbers, oldest first.
     pub fn runs(&self) -> Result<Vec<(u64, RunRow)>, CatalogueError> {
         let rows = self.tables.space(Table::Runs).iter().map(|row| {
             let (key, value) = row.into_inner()?;
@@ -360,23 +364,23 @@ impl Catalogue {
         rows.collect()
     }
 
-    /// One run.
+    /// Returns one run.
     pub fn run(&self, run: u64) -> Result<Option<RunRow>, CatalogueError> {
         let row = self.tables.space(Table::Runs).get(run.to_be_bytes())?;
         Ok(row.map(|row| RunRow::of_bytes(&row)).transpose()?)
     }
 
-    /// One action of a run.
+    /// Returns one action of a run.
     pub fn act(&self, run: u64, act: u64) -> Result<Option<ActRow>, CatalogueError> {
         let row = self.tables.space(Table::Acts).get(act_key(run, act))?;
         Ok(row.map(|row| ActRow::of_bytes(&row)).transpose()?)
     }
 
-    /// Calls `each` with every action of a run, or of all, in the order in which they were begun: number of the run, of the
-    /// action in it, and its row.
+    /// Calls `each` with every action of one run, or of all runs, in the order they began: run
+    /// number, number in the run, and row.
     ///
     /// # Errors
-    /// A row could not be read, and what `each` returns.
+    /// Fails if a row cannot be read, and returns errors of `each`.
     pub fn each_act<E: From<CatalogueError>>(
         &self,
         run: Option<u64>,

@@ -1,19 +1,20 @@
-//! Packs: the entries of a directory in order of name, some hundreds to a row.
+//! Packs: the entries of a directory in order of name, several hundred in a row.
 //!
-//! A row for each entry would cost the engine more than reading the file system does. The first pack of a directory is
-//! keyed by the empty name and each other one by its first name; packs keep their keys while entries come and go between
-//! them, so that a scan which finds the same entries makes the same bytes.
+//! A row per entry would cost the engine more time than reading the file system takes. The key of
+//! the first pack of a directory ends in the empty name; the key of each other pack ends in its
+//! first name. Packs keep their keys while entries are added and removed, so that a scan that finds
+//! the same entries produces the same bytes.
 
 use crate::attributes::{Attributes, Entry, ID_LENGTH};
 use crate::varint::{Corrupt, Reader, put};
 use crate::{FileId, pack};
 
-/// Entries of a pack that is written anew.
+/// Number of entries in a newly written pack.
 pub(crate) const ENTRIES: usize = 512;
-/// Entries at which a pack that grows is split.
+/// Maximum number of entries; a larger pack is split.
 pub(crate) const ENTRIES_MAX: usize = 1024;
 
-/// Key of the pack of a directory that begins at a name.
+/// Returns the key of a pack of `dir` that starts at `first_name`.
 pub(crate) fn key(dir: FileId, first_name: &[u8]) -> Vec<u8> {
     let mut key = Vec::with_capacity(ID_LENGTH + first_name.len());
     key.extend_from_slice(&dir.to_bytes());
@@ -21,12 +22,12 @@ pub(crate) fn key(dir: FileId, first_name: &[u8]) -> Vec<u8> {
     key
 }
 
-/// The name in a key of a pack.
+/// Returns the first name from the key of a pack.
 pub(crate) fn first_name(key: &[u8]) -> &[u8] {
     key.get(ID_LENGTH..).unwrap_or_default()
 }
 
-/// Makes a pack of entries, which are in order of name.
+/// Encodes entries, which must be in order of name.
 pub(crate) fn encode(entries: &[Entry]) -> Vec<u8> {
     let mut out = Vec::with_capacity(entries.len() * 48);
     put(&mut out, entries.len() as u64);
@@ -46,7 +47,7 @@ fn shared_length(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// Reads a pack, one entry at a time, in order of name.
+/// An iterator over the entries of a pack, in order of name.
 pub(crate) struct Entries<'a> {
     reader: Reader<'a>,
     left: u64,
@@ -65,7 +66,7 @@ pub(crate) fn entries(bytes: &[u8]) -> Result<Entries<'_>, Corrupt> {
     })
 }
 
-/// Reads a whole pack.
+/// Decodes a whole pack.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<Entry>, Corrupt> {
     let mut entries = pack::entries(bytes)?;
     let mut all = Vec::new();
@@ -77,7 +78,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<Entry>, Corrupt> {
 }
 
 impl Entries<'_> {
-    /// The next entry, without a copy of its name.
+    /// Returns the next entry without copying its name.
     pub(crate) fn next(&mut self) -> Result<Option<(&[u8], &Attributes)>, Corrupt> {
         if self.left == 0 {
             return if self.reader.is_at_end() {

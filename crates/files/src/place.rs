@@ -1,7 +1,7 @@
-//! A name on the disk, reached without following links, and what may be done with it there.
+//! A name on disk, resolved without following links, and operations on the file there.
 //!
-//! Whoever acts on a file holds its directory open from the first look to the last, so that a directory that is replaced by a
-//! link on the way leads nowhere else.
+//! The parent directory stays open from the first check to the last operation, so replacing a
+//! directory on the path with a link meanwhile has no effect.
 
 use std::fs::File;
 use std::io;
@@ -14,7 +14,7 @@ use crate::catalogue::Catalogue;
 use crate::scan::volume_name;
 use crate::walk::{Handle, Handles, look_at, target_of};
 
-/// A name in a directory that is held open.
+/// A name in an open directory.
 pub struct Place {
     dir: Handle,
     name: Box<[u8]>,
@@ -30,16 +30,18 @@ fn not_a_path(path: &[u8]) -> io::Error {
 }
 
 impl Place {
-    /// Opens the directory that an absolute path leads to, name by name, so that paths longer than the system's limit can be
-    /// reached, and no link is followed. The name itself need not exist.
+    /// Opens the parent directory of an absolute path, one component at a time, so that paths
+    /// beyond the system's length limit work and no link is followed. The name itself need not
+    /// exist.
     ///
     /// # Errors
-    /// What the system says of the directories; `InvalidInput` for a path that is not absolute or names no file.
+    /// Errors of the system for the directories; `InvalidInput` if the path is not absolute or
+    /// names no file.
     pub fn open(path: &[u8]) -> io::Result<Place> {
         Place::at(path, None)
     }
 
-    /// As [`Place::open`], and makes directories that are missing, with these permission bits.
+    /// As [`Place::open`], but creates missing directories with these permission bits.
     ///
     /// # Errors
     /// As [`Place::open`].
@@ -79,15 +81,16 @@ impl Place {
         })
     }
 
-    /// The path that was given.
+    /// Returns the path that was passed in.
     pub fn path(&self) -> &[u8] {
         &self.path
     }
 
-    /// The file as it is now, as a scan would see it; `None` if there is none.
+    /// Returns the current attributes of the file as a scan would record them; `None` if it does
+    /// not exist.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn look(&self, catalogue: &Catalogue) -> io::Result<Option<Attributes>> {
         let looked = match look_at(&self.dir, &self.name) {
             Ok(looked) => looked,
@@ -95,7 +98,7 @@ impl Place {
             Err(error) => return Err(error.into()),
         };
         let name = volume_name(looked.device, &self.dir)?;
-        // Of a file system that no scan has met nothing is known.
+        // The catalogue has no number for a file system that no scan has seen.
         let Some(volume) = catalogue.known_volume(&name) else {
             return Err(io::Error::new(
                 io::ErrorKind::CrossesDevices,
@@ -107,7 +110,7 @@ impl Place {
             _ => None,
         };
         let mut attributes = looked.attributes(volume, &self.name, target);
-        // What a scan has found in the file holds as long as it is the same.
+        // A format found by content stays valid while the file is unchanged.
         let known = catalogue.locate_exactly(&self.path).map_err(io::Error::other)?;
         if let Some(known) = known {
             attributes.keep_content(&known.attributes);
@@ -115,33 +118,35 @@ impl Place {
         Ok(Some(attributes))
     }
 
-    /// Opens the file for reading, unless it is a link. Does not wait for the other end of a pipe.
+    /// Opens the file for reading; fails if it is a link. Does not block on a pipe without a
+    /// writer.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn read(&self) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         Ok(File::from(openat(&self.dir, &*self.name, flags, Mode::empty())?))
     }
 
-    /// Makes a new file that only its owner may read; one that exists is an error.
+    /// Creates a new file that only its owner can read. Fails if the file exists.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn create(&self) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file: OwnedFd = openat(&self.dir, &*self.name, flags, Mode::from_raw_mode(0o600))?;
         Ok(File::from(file))
     }
 
-    /// Gives the file another name on the same file system, and never takes the place of another file; both directories are
-    /// synced, so that the new name holds after a crash.
+    /// Renames the file within its file system and never replaces another file. Syncs both
+    /// directories, so that the new name survives a crash.
     ///
     /// # Errors
-    /// `AlreadyExists`, `CrossesDevices`, and what else the system says.
+    /// `AlreadyExists`, `CrossesDevices`, and other errors of the system.
     pub fn rename(&self, to: &Place) -> io::Result<()> {
         renameat_with(&self.dir, &*self.name, &to.dir, &*to.name, RenameFlags::NOREPLACE)?;
-        // The new name first: a file with both names after a crash is better than one with none.
+        // The new name is synced first: after a crash a file with both names is better than one
+        // with neither.
         rustix::fs::fsync(&to.dir)?;
         rustix::fs::fsync(&self.dir)?;
         Ok(())
@@ -150,21 +155,22 @@ impl Place {
     /// Removes the name.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn remove(&self) -> io::Result<()> {
         unlinkat(&self.dir, &*self.name, AtFlags::empty())?;
         rustix::fs::fsync(&self.dir)?;
         Ok(())
     }
 
-    /// How many bytes the file system of the directory has, and how many of them a user may still write.
+    /// Returns the capacity of the file system in bytes, and how many of them an unprivileged user
+    /// can still write.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn room(&self) -> io::Result<(u64, u64)> {
         let found = rustix::fs::fstatvfs(&self.dir)?;
         let block = found.f_frsize;
-        // Blocks that only the superuser may write are neither free nor used, as df counts.
+        // Blocks reserved for the superuser count as neither free nor used, as in `df`.
         let used = found.f_blocks.saturating_sub(found.f_bfree);
         let total = used.saturating_add(found.f_bavail);
         Ok((total.saturating_mul(block), found.f_bavail.saturating_mul(block)))

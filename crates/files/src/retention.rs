@@ -1,9 +1,11 @@
-//! How long the log of policies, and what is known of contents, are kept.
+//! Retention of the log of policies, and of digests.
 //!
 //! Invariants:
-//!  - the last run of each policy keeps its row: it says when the policy is due, and no number is given twice;
-//!  - a run keeps its actions while one of them is begun, or has a file in the trash;
-//!  - a digest is kept while its file is in a tree, or an action that may be settled or taken back is about it.
+//!  - The last run of each policy keeps its row: it determines when the policy is due, and it
+//!    prevents a run number from being reused.
+//!  - A run keeps its actions while one of them is begun or has a file in the trash.
+//!  - A digest is kept while its file is in a tree, or while an action on it can still be settled
+//!    or undone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -18,47 +20,48 @@ use crate::log::{ActRow, ActState, RunRow};
 use crate::pack;
 use crate::tables::Table;
 
-/// How long the log of policies is kept, and what scans found changed.
+/// How long the log of policies and the changes found by scans are kept.
 pub(crate) const KEPT_MS: i64 = 400 * DAY_MS;
 
-/// How often it is looked for digests that nobody needs: that reads all of the catalogue.
+/// Interval between searches for unused digests; a search reads the whole catalogue.
 const DIGESTS_EVERY_MS: i64 = DAY_MS;
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Rows that are removed with one wait for the disk.
+/// Number of rows removed per sync.
 const BATCH: usize = 4096;
 
-/// Digests that are looked for at a time: some 20 MiB.
+/// Number of digests searched at a time: some 20 MiB.
 const SLICE: usize = 1 << 19;
 
-/// Name of the row that says when it was last looked for digests.
+/// Key of the row with the time of the last search for unused digests.
 const DIGESTS_ROW: &str = "digests looked through";
 
 impl ActRow {
-    /// Whether the file is not where it was any more, by what was done.
+    /// Returns whether the action removed the file from its path.
     pub fn takes_away(&self) -> bool {
         matches!(self.state, ActState::Done | ActState::Emptied)
             && matches!(&*self.action, "delete" | "release" | "move")
     }
 
-    /// Whether the file lies in the trash, as far as is known.
+    /// Returns whether the file is in the trash, according to the log.
     pub fn is_in_trash(&self) -> bool {
         self.state == ActState::Done && self.action == "delete"
     }
 
-    /// Whether what is known of the file's content may be asked for again: to settle the action, or to take it back.
+    /// Returns whether the digest of the file may still be needed, to settle the action or to undo
+    /// it.
     fn needs_digest(&self) -> bool {
         self.state == ActState::Begun || (self.takes_away() && self.state != ActState::Emptied)
     }
 }
 
 impl Catalogue {
-    /// Removes what the end of a scan of a whole tree finds to be too old, or of no use any more.
+    /// Removes expired and unused rows at the end of a scan of a whole tree.
     pub(crate) fn forget_old(self: &Arc<Self>, now_ms: i64, stop: &AtomicBool) -> Result<(), CatalogueError> {
         self.forget_old_runs(now_ms)?;
         let looked_ms = self.time_in_meta(DIGESTS_ROW)?;
-        // A clock that was set back is no reason to wait for it.
+        // If the clock was set back, search now instead of waiting for it to catch up.
         if (0..DIGESTS_EVERY_MS).contains(&now_ms.saturating_sub(looked_ms)) {
             return Ok(());
         }
@@ -69,11 +72,12 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Removes runs that ended more than 400 days ago, with their actions, and returns how many actions that were. A run that has
-    /// files in the trash stays, and so does the row of each policy's last run.
+    /// Removes runs that ended more than 400 days ago, with their actions, and returns the number
+    /// of actions removed. Keeps runs that have files in the trash, and the row of each policy's
+    /// last run.
     ///
     /// # Errors
-    /// A row could not be read, or written.
+    /// Fails if a row cannot be read or written.
     pub fn forget_old_runs(self: &Arc<Self>, now_ms: i64) -> Result<u64, CatalogueError> {
         let runs = self.runs()?;
         let last: FxHashMap<&str, u64> = runs.iter().map(|(number, run)| (&*run.policy, *number)).collect();
@@ -85,7 +89,8 @@ impl Catalogue {
             let keys = self.tables.space(Table::Acts).prefix(number.to_be_bytes());
             removed += self.remove_rows(Table::Acts, keys.map(|row| Ok(row.key()?)))?;
             if last.get(&*run.policy) != Some(number) {
-                // Behind its actions: a crash in between leaves a run that is removed the next time.
+                // Removed after its actions: after a crash in between, the next call removes the
+                // run.
                 let key = number.to_be_bytes();
                 self.remove_rows(Table::Runs, [Ok(key.into())].into_iter())?;
             }
@@ -93,7 +98,7 @@ impl Catalogue {
         Ok(removed)
     }
 
-    /// Whether an action of a run is not settled, or its file lies in the trash.
+    /// Returns whether a run has an unsettled action or a file in the trash.
     fn has_work_left(&self, number: u64, run: &RunRow) -> Result<bool, CatalogueError> {
         let mut is_any = false;
         if run.state != ActState::Emptied {
@@ -105,11 +110,12 @@ impl Catalogue {
         Ok(is_any)
     }
 
-    /// Removes what is known of the content of files that are in no tree any more, unless the log has an action on them that
-    /// may be settled or taken back. Returns how many digests that were; with `stop` it ends before it has looked at all.
+    /// Removes the digests of files that are in no tree, unless the log has an action on them that
+    /// can still be settled or undone. Returns the number of digests removed. `stop` ends the
+    /// search early.
     ///
     /// # Errors
-    /// A row could not be read, or written.
+    /// Fails if a row cannot be read or written.
     pub fn forget_digests(self: &Arc<Self>, stop: &AtomicBool) -> Result<u64, CatalogueError> {
         let (mut removed, mut from) = (0, Vec::new());
         loop {
@@ -120,7 +126,7 @@ impl Catalogue {
             let Some(last) = slice.last() else {
                 return Ok(removed);
             };
-            // The next key that there can be.
+            // The smallest key greater than the last one.
             from = last.to_bytes().to_vec();
             from.push(0);
             let mut gone: FxHashSet<FileId> = slice.into_iter().collect();
@@ -141,7 +147,7 @@ impl Catalogue {
         }
     }
 
-    /// Takes files that are in a tree out of the set.
+    /// Removes files that are in a tree from the set.
     fn leave_catalogued(&self, ids: &mut FxHashSet<FileId>, stop: &AtomicBool) -> Result<(), CatalogueError> {
         for row in self.tables.space(Table::Packs).iter() {
             if ids.is_empty() || stop.load(Relaxed) {

@@ -1,22 +1,23 @@
-//! The rows of the catalogue's tables other than packs and sums, as bytes. `docs/files.md` describes them.
+//! The rows of all tables other than packs and sums, and their encoding. `docs/files.md` describes
+//! them.
 
 use crate::attributes::{Attributes, FileId, ID_LENGTH, Kind};
 use crate::format::Format;
 use crate::usage::Usage;
 use crate::varint::{Corrupt, Reader, put, put_bytes, put_signed};
 
-/// What is known of a directory beside its entries.
+/// The row of a directory, apart from its entries.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct DirRow {
-    /// The directory that holds it; of a root, itself; `None` while it is in no directory that is known.
+    /// The parent directory; the directory itself for a root; `None` while it is attached nowhere.
     pub(crate) parent: Option<FileId>,
     pub(crate) name: Box<[u8]>,
-    /// The last scan that read it whole, 0 if none did.
+    /// The last scan that read it in full, or 0.
     pub(crate) whole_scan: u64,
-    /// Its times when that began: with the same ones it holds the same names.
+    /// Its times before that scan read it: while they are equal, the names are the same.
     pub(crate) stamp: Stamp,
     pub(crate) entries: u64,
-    /// Faults in table `faults` that are about it or its names.
+    /// Number of rows in table `faults` about the directory or its names.
     pub(crate) faults: u64,
 }
 
@@ -28,7 +29,7 @@ pub(crate) struct Stamp {
 }
 
 impl DirRow {
-    /// Whether all of it could be read.
+    /// Returns whether all of it was read without errors.
     pub(crate) fn is_whole(&self) -> bool {
         self.whole_scan > 0 && self.faults == 0
     }
@@ -78,16 +79,17 @@ impl DirRow {
     }
 }
 
-/// By what sums over all entries are kept: one row for each owner, group, kind and format that occur together.
+/// The key of the sums over all entries: one row for each combination of owner, group, kind and
+/// format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Group {
-    /// User number of the owner.
+    /// User id of the owner.
     pub uid: u32,
-    /// Number of the group.
+    /// Group id.
     pub gid: u32,
-    /// What sort of thing.
+    /// Type of the file.
     pub kind: Kind,
-    /// What its name says it is.
+    /// Format of the file.
     pub format: Format,
 }
 
@@ -125,7 +127,8 @@ impl Group {
     }
 }
 
-/// A file with several names, and what each was seen with. It counts with the first, where that is.
+/// A file with several names, and the attributes seen with each. It is counted under the first
+/// name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct LinkedRow {
     /// In order of directory and name.
@@ -140,7 +143,7 @@ pub(crate) struct LinkedName {
 }
 
 impl LinkedRow {
-    /// Place of a name, or where it would be.
+    /// Returns the position of a name, or where to insert it.
     pub(crate) fn find(&self, dir: FileId, name: &[u8]) -> Result<usize, usize> {
         self.names
             .binary_search_by(|row| (row.dir, &*row.name).cmp(&(dir, name)))
@@ -174,11 +177,11 @@ impl LinkedRow {
     }
 }
 
-/// A tree that is catalogued. Its key is its path.
+/// A catalogued tree; its key is its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RootRow {
     pub(crate) attributes: Attributes,
-    /// The last scan of all of it that ended, and when; 0 if none did.
+    /// The last finished scan of the whole tree, or 0, and when it ended.
     pub(crate) whole_scan: u64,
     pub(crate) whole_ended_ms: i64,
 }
@@ -202,53 +205,53 @@ impl RootRow {
     }
 }
 
-/// How a scan stands.
+/// The state of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScanState {
-    /// Begun and not ended: it runs, or was stopped, and the next scan of the same directory goes on with it.
+    /// Not finished: it is running or was stopped. The next scan of the same directory resumes it.
     Begun,
-    /// Ended.
+    /// Finished.
     Done,
 }
 
 /// One walk of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScanRow {
-    /// How it stands.
+    /// State of the scan.
     pub state: ScanState,
     /// The catalogued tree, as bytes.
     pub root: Box<[u8]>,
-    /// The directory below the root that alone was walked; empty for all.
+    /// The directory below the root to which the walk was limited; empty for the whole tree.
     pub below: Box<[u8]>,
-    /// When it began, in milliseconds since 1970.
+    /// Start time, in milliseconds since 1970.
     pub begun_ms: i64,
-    /// When it last wrote or ended.
+    /// Time of its last write or end, in milliseconds since 1970.
     pub ended_ms: i64,
-    /// Time spent, over all its runs, in milliseconds.
+    /// Total running time over all resumptions, in milliseconds.
     pub spent_ms: u64,
-    /// How often it was taken up again.
+    /// How many times it was resumed.
     pub resumed: u64,
-    /// What it did.
+    /// What it saw and changed.
     pub counts: ScanCounts,
-    /// What the tree held when it ended, with its root.
+    /// Sums of the tree at the end of the scan, including its root.
     pub total: Usage,
 }
 
-/// What a scan met and did.
+/// Counters of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct ScanCounts {
     /// Names seen.
     pub entries: u64,
     /// Directories read.
     pub directories: u64,
-    /// Names that were new.
+    /// New names.
     pub added: u64,
-    /// Names that were gone.
+    /// Removed names.
     pub removed: u64,
-    /// Names whose file had other attributes.
+    /// Names whose file has other attributes.
     pub changed: u64,
-    /// Names that went away between being listed and being looked at.
+    /// Names that disappeared between being listed and being examined.
     pub vanished: u64,
     /// Directories and names that could not be read.
     pub faults: u64,
@@ -320,10 +323,10 @@ impl ScanRow {
     }
 }
 
-/// What could not be read of a directory or a name.
+/// A read error of a directory or a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FaultRow {
-    /// Number of the system's error.
+    /// The system's error number.
     pub(crate) errno: i32,
     pub(crate) scan: u64,
 }
@@ -346,17 +349,17 @@ impl FaultRow {
     }
 }
 
-/// A directory without a place, which waits to be taken away. Its key is its identity.
+/// A directory that is not attached and will be removed. Its key is its identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OrphanRow {
-    /// Whether its tree was forgotten: then nothing on the disk has changed. Else it is gone at the end of a scan, unless it
-    /// was found elsewhere.
+    /// Whether its tree was forgotten, so that nothing changed on disk. Otherwise the directory is
+    /// removed at the end of the scan unless it was found elsewhere.
     pub(crate) is_forgotten: bool,
-    /// The path that it had.
+    /// Its former path.
     pub(crate) path: Vec<u8>,
 }
 
-/// In front of the path of a directory that was forgotten: no path begins with it.
+/// Prefix of the path of a forgotten directory. No path begins with it.
 const FORGOTTEN: u8 = 1;
 
 impl OrphanRow {
@@ -383,7 +386,7 @@ impl OrphanRow {
     }
 }
 
-/// The directory that a key of table `packs` or `faults` begins with.
+/// Returns the directory at the start of a key of table `packs` or `faults`.
 pub(crate) fn dir_of_key(key: &[u8]) -> Result<FileId, Corrupt> {
     FileId::of_bytes(key.get(..ID_LENGTH).unwrap_or_default())
 }

@@ -1,4 +1,5 @@
-//! Directories too large to be sorted in memory: sorted runs of their entries in a temporary file, and their merge.
+//! External sort for directories too large for memory: sorted runs of entries in a temporary file,
+//! and their merge.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -11,21 +12,21 @@ use crate::attributes::Entry;
 use crate::error::CatalogueError;
 use crate::pack;
 
-/// Entries of a run: some 30 MB.
+/// Entries per run: some 30 MB.
 pub(crate) const RUN_ENTRIES: usize = 1 << 16;
 
-/// Runs of entries, each in order of name.
+/// Sorted runs of entries.
 #[derive(Debug)]
 pub(crate) struct Runs {
     file: File,
     dir: PathBuf,
-    /// The packs of each run: where each begins, and its length.
+    /// Offset and length of the packs of each run.
     runs: Vec<Vec<(u64, usize)>>,
     length: u64,
 }
 
 impl Runs {
-    /// Runs in a file without a name, in a directory.
+    /// Creates an empty set of runs, stored in an unnamed file in `dir`.
     pub(crate) fn new(dir: &Path) -> Result<Runs, CatalogueError> {
         let file = tempfile::tempfile_in(dir)
             .map_err(|error| CatalogueError::io("make a temporary file in", dir, error))?;
@@ -37,7 +38,7 @@ impl Runs {
         })
     }
 
-    /// Adds a run of entries in any order.
+    /// Sorts entries and adds them as a run.
     pub(crate) fn push(&mut self, mut entries: Vec<Entry>) -> Result<(), CatalogueError> {
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         let mut packs = Vec::new();
@@ -58,7 +59,7 @@ impl Runs {
         Ok(())
     }
 
-    /// All entries in order of name, with a pack of each run in memory.
+    /// Returns all entries in order of name. Holds one pack of each run in memory.
     pub(crate) fn merge(self) -> Result<Merge, CatalogueError> {
         let mut merge = Merge {
             heap: BinaryHeap::new(),
@@ -77,7 +78,7 @@ impl Runs {
     }
 }
 
-/// Entries of all runs, see [`Runs::merge`].
+/// The merge of all runs, see [`Runs::merge`].
 pub(crate) struct Merge {
     file: File,
     dir: PathBuf,
@@ -90,7 +91,7 @@ struct Run {
     entries: std::vec::IntoIter<Entry>,
 }
 
-/// The first entry of a run; the one of the first name is the greatest.
+/// The first entry of a run. The order is reversed, because the heap returns the greatest.
 struct Head(Entry, usize);
 
 impl Ord for Head {

@@ -1,4 +1,4 @@
-//! The tables: the only place that knows how the engine is set up.
+//! The tables and the configuration of the engine.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -7,40 +7,41 @@ use std::time::Duration;
 use fjall::config::{BlockSizePolicy, CompressionPolicy};
 use fjall::{AbstractTree, CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
-/// A table; the numbers index [`Table::ALL`].
+/// A table; its number is its index in [`Table::ALL`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Table {
     /// Directory, first name -> entries.
     Packs,
-    /// Directory -> its place, and when it was read.
+    /// Directory -> its parent and the scan that read it.
     Dirs,
-    /// Directory -> sums over all that is below it.
+    /// Directory -> sums over everything below it.
     Trees,
-    /// File with several names -> them.
+    /// File with several names -> its names.
     Linked,
-    /// Directory that lost its place -> its path then; it goes at the end of the scan unless it was found elsewhere.
+    /// Orphaned directory -> its former path. It is removed at the end of the scan unless found
+    /// elsewhere. Also marks files of forgotten trees that have digests.
     Orphans,
     /// Owner, group, kind, format -> sums.
     Groups,
-    /// Path -> a tree that is catalogued.
+    /// Path -> catalogued tree.
     Roots,
     /// Number -> scan.
     Scans,
-    /// Directory, name -> what could not be read.
+    /// Directory, name -> read error.
     Faults,
-    /// Epoch, place -> names that changed.
+    /// Epoch, position -> names that changed.
     Changes,
-    /// Day, path of a root, group -> sums.
+    /// Day, group -> sums.
     Days,
-    /// File -> what is known of its content.
+    /// File -> digest of its content.
     Digests,
     /// Number -> run of a policy.
     Runs,
-    /// Run, number in it -> what was done with a file.
+    /// Run, number within it -> action on a file.
     Acts,
     /// Name -> epoch, format, numbers of file systems.
     Meta,
-    /// Path of a root -> how far a watch keeps it current.
+    /// Path of a root -> state of its watch.
     Watches,
 }
 
@@ -79,28 +80,29 @@ impl Table {
     }
 }
 
-/// The open database. Fields are dropped in this order: the journals are emptied when the engine is closed, and only then may
-/// another process open it.
+/// The open database. The field order is the drop order: the engine closes, then the journals are
+/// emptied, and only then can another process open it.
 pub(crate) struct Tables {
     spaces: Vec<Keyspace>,
     db: Database,
     journals: Journals,
 }
 
-/// Unwritten rows that opening may have to read from the journal again: some 10 ms.
+/// Maximum size of unwritten rows that opening may have to replay from the journal: some 10 ms.
 const UNSETTLED_SIZE_BYTES_MAX: u64 = 1 << 20;
 
-/// What the names of the engine's journals end in.
+/// File name extension of the engine's journals.
 const JOURNAL_EXTENSION: &str = "jnl";
 
 impl Tables {
-    /// Opens the database in a directory, or makes one; [`fjall::Error::Locked`] while it is open.
+    /// Opens the database in a directory; creates it if it is missing. Returns
+    /// [`fjall::Error::Locked`] while another process has it open.
     pub(crate) fn open(dir: &Path, cache_size_bytes: u64) -> fjall::Result<Tables> {
         std::fs::create_dir_all(dir)?;
         let journals = Journals::lock(dir)?;
         let db = Database::builder(dir)
             .cache_size(cache_size_bytes)
-            // Synced by `Change::commit` alone, once an epoch.
+            // Only `Change::commit` syncs, once per epoch.
             .manual_journal_persist(true)
             .journal_compression(CompressionType::None)
             .worker_threads(1)
@@ -121,13 +123,13 @@ impl Tables {
         &self.spaces[table as usize]
     }
 
-    /// Writes all rows from memory to their tables, so that opening has no long journal to read.
+    /// Flushes all memtables, so that the next open has a short journal to replay.
     pub(crate) fn settle(&self) -> fjall::Result<()> {
         if self.db.write_buffer_size() <= UNSETTLED_SIZE_BYTES_MAX {
             return Ok(());
         }
         for space in &self.spaces {
-            // Handed to the engine's thread; the loop below waits until it has written it.
+            // The engine's thread does the flush; the loop below waits for it.
             space.rotate_memtable()?;
         }
         while self
@@ -135,21 +137,21 @@ impl Tables {
             .iter()
             .any(|space| space.tree.sealed_memtable_count() > 0)
         {
-            // Gives `Poisoned` where a background thread has failed.
+            // Returns `Poisoned` if a background thread has failed.
             self.db.persist(PersistMode::Buffer)?;
             system::pause(Duration::from_millis(2));
         }
         Ok(())
     }
 
-    /// Waits until every table has room for another batch, so that the engine itself never has to hold one back: it would
-    /// wait for ever for a background thread that a full disk has ended.
+    /// Waits until every table has room for another batch, so that the engine itself never stalls a
+    /// writer: it would wait forever for a background thread that a full disk has ended.
     pub(crate) fn wait_for_room(&self) -> fjall::Result<()> {
-        // Below the counts at which the engine begins to hold writers back.
+        // These limits are below the counts at which the engine starts to stall writers.
         let is_behind =
             |space: &Keyspace| space.tree.sealed_memtable_count() > 2 || space.tree.l0_run_count() > 18;
         while self.spaces.iter().any(is_behind) {
-            // Gives `Poisoned` where a background thread has failed.
+            // Returns `Poisoned` if a background thread has failed.
             self.db.persist(PersistMode::Buffer)?;
             system::pause(Duration::from_millis(2));
         }
@@ -166,21 +168,24 @@ impl Drop for Tables {
     }
 }
 
-/// Empties the journals, where tables hold all rows: the engine would read them through when it is opened again.
+/// Empties the journals once the tables hold all rows; otherwise the next open would replay them.
 ///
-/// IMPORTANT: the engine's own lock is gone by then. Without this one another process could open the database in between, and write
-/// to a journal that is then emptied: what it had committed would be lost.
+/// IMPORTANT: the engine's own lock is already released at this point. Without this lock another
+/// process could open the database in between and write to a journal that is then emptied, and its
+/// commits would be lost.
 struct Journals {
     dir: PathBuf,
     are_needless: bool,
-    /// Held until the value is gone.
+    /// Held until this value is dropped.
     lock: File,
 }
 
-/// A file beside the engine's, whose lock says that somebody has the database open, or is closing it.
+/// A lock file next to the engine's files. It is locked while a process has the database open or is
+/// closing it.
 const LOCK: &str = "open";
 
-/// A lock that is shared with other readers, and that nobody has who writes. [`fjall::Error::Locked`] while somebody does.
+/// Takes a lock that is shared with other readers and excludes writers. Returns
+/// [`fjall::Error::Locked`] while a writer holds it.
 pub(crate) fn lock_to_read(dir: &Path) -> fjall::Result<File> {
     let lock = File::open(dir.join(LOCK))?;
     match lock.try_lock_shared() {
@@ -195,13 +200,14 @@ impl Drop for Journals {
         if self.are_needless
             && let Err(error) = self.empty()
         {
-            // They are only longer than they need be.
+            // Harmless: the journals are only longer than needed.
             tracing::debug!(%error, "the journal of the catalogue of files was not emptied");
         }
         if let Err(error) = overlay::make_readable(&self.dir) {
             tracing::debug!(%error, "some files of the catalogue of files stay closed to other users");
         }
-        // Closing the file would not do: a child that another thread has forked holds a copy of it until it runs its program.
+        // Closing the file is not enough: a forked child of another thread holds a copy of the
+        // descriptor until it calls exec.
         if let Err(error) = self.lock.unlock() {
             tracing::debug!(%error, "the catalogue of files was not unlocked");
         }
@@ -244,8 +250,8 @@ impl Journals {
 mod tests {
     use super::*;
 
-    /// The story: a process has closed the engine, and is about to empty the journal. If another one could open the database now, and
-    /// commit, its rows would go with the journal: the catalogue would lack what it says that it has.
+    /// A process has closed the engine and is about to empty the journal. If another process could
+    /// open the database now and commit, its rows would be lost with the journal.
     #[test]
     fn nobody_opens_the_database_before_its_journal_was_emptied() {
         let dir = tempfile::tempdir().unwrap();
@@ -261,8 +267,9 @@ mod tests {
         assert!(tables.space(Table::Meta).get("a").unwrap().is_some());
     }
 
-    /// The story: while one thread closed a catalogue, others started programs. Each child had a copy of the lock until it ran
-    /// its program, and the next one to open the catalogue was told that another process had it.
+    /// Regression test: while one thread closed a catalogue, other threads started programs. Each
+    /// child held a copy of the lock until exec, and the next process to open the catalogue failed
+    /// with `Locked`.
     #[test]
     fn a_copy_of_the_lock_in_a_child_keeps_nobody_out() {
         let dir = tempfile::tempdir().unwrap();
@@ -273,7 +280,7 @@ mod tests {
         drop(copy);
     }
 
-    /// The same by many that open, read or write one row, and close.
+    /// The same with many openers that read or write one row and close.
     #[test]
     fn rows_of_those_who_take_turns_are_all_there() {
         let dir = tempfile::tempdir().unwrap();
@@ -283,7 +290,7 @@ mod tests {
                 tables => break tables.unwrap(),
             }
         };
-        // An empty journal, which each one that only reads empties again.
+        // An empty journal, which each reader empties again.
         drop(open());
         std::thread::scope(|scope| {
             for _ in 0..2 {

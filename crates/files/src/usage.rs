@@ -1,32 +1,34 @@
-//! Sums over files: how many, how large, how old. What reports show is kept in this form and changed by differences, so
-//! that it is there at once.
+//! Sums over files: count, size, age. Reports read these sums, which are updated by differences, so
+//! that they are immediate.
 
 use crate::attributes::{Attributes, Kind};
 use crate::varint::{Corrupt, Reader, put, put_signed};
 
-/// Sums over some entries, or differences of such sums.
+/// Sums over a set of entries, or differences of such sums.
 ///
-/// A file with several names counts once in all of the catalogue, where its first name is (by directory, then by name).
+/// A file with several names counts once in the whole catalogue, under its first name (by
+/// directory, then by name).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// Entries of every kind.
+    /// Number of entries of every kind.
     pub entries: i64,
-    /// Directories among them.
+    /// Number of directories among them.
     pub directories: i64,
-    /// Lengths of all, in bytes.
+    /// Total length in bytes.
     pub size_bytes: i64,
-    /// Blocks of 512 bytes that they take on their disks.
+    /// Total number of allocated blocks of 512 bytes.
     pub blocks: i64,
-    /// Files by size: class `n` holds sizes of `n` binary digits (0 is empty), which [`SIZE_CLASSES`] sums up.
+    /// Files by size: class `n` holds sizes with `n` binary digits (0 is empty). [`SIZE_CLASSES`]
+    /// groups the classes.
     sizes: Histogram,
-    /// Files by the day on which their content last changed, counted from 1970.
+    /// Files by day of their last content change, counted from 1970.
     days: Histogram,
-    /// So much more exactly than by the first of the days.
+    /// Bound on the oldest file, more precise than the first of the days.
     oldest: Oldest,
 }
 
-/// No file was changed before this, in nanoseconds since 1970. It is only a bound: adding a file lowers it, and taking one away
-/// does not raise it. So sums are the same whatever it is.
+/// A lower bound on modification times, in nanoseconds since 1970. Adding a file lowers it;
+/// removing one does not raise it. Comparisons of sums ignore it.
 #[derive(Debug, Clone, Copy)]
 struct Oldest(i64);
 
@@ -39,7 +41,7 @@ impl Oldest {
 }
 
 impl Default for Oldest {
-    /// That of no file.
+    /// The bound of an empty set.
     fn default() -> Oldest {
         Oldest(i64::MAX)
     }
@@ -53,7 +55,7 @@ impl PartialEq for Oldest {
 
 impl Eq for Oldest {}
 
-/// Number and bytes of files in one class of a histogram.
+/// Number and total bytes of files in a class of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Share {
     /// Files.
@@ -62,11 +64,12 @@ pub struct Share {
     pub size_bytes: i64,
 }
 
-/// Classes that hold something, in order of class.
+/// Non-empty classes, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Histogram(Vec<(u16, Share)>);
 
-/// Names of the classes of [`Usage::size_profile`], with the binary digits that the sizes of each have.
+/// Names of the classes of [`Usage::size_profile`], and the numbers of binary digits that each
+/// covers.
 pub const SIZE_CLASSES: [(&str, std::ops::RangeInclusive<u16>); 10] = [
     ("0", 0..=0),
     ("1-31", 1..=5),
@@ -80,17 +83,18 @@ pub const SIZE_CLASSES: [(&str, std::ops::RangeInclusive<u16>); 10] = [
     ("more", 41..=u16::MAX),
 ];
 
-/// The class of a size: how many binary digits it has.
+/// Returns the size class: the number of binary digits.
 pub(crate) fn size_class(size_bytes: u64) -> u16 {
     (u64::BITS - size_bytes.leading_zeros()) as u16
 }
 
-/// The day of a time, counted from 1970; times before it are of that day, and those after June 2149 of that one.
+/// Returns the day of a time, counted from 1970. Earlier times count as day 0, and times after June
+/// 2149 as the last day.
 pub(crate) fn day_of(modified_ns: i64) -> u16 {
     u16::try_from(modified_ns.div_euclid(DAY_NS).max(0)).unwrap_or(u16::MAX)
 }
 
-/// Nanoseconds of a day.
+/// Nanoseconds in a day.
 pub(crate) const DAY_NS: i64 = 86_400_000_000_000;
 
 impl Histogram {
@@ -135,11 +139,12 @@ impl Histogram {
 }
 
 impl Usage {
-    /// Adds (`sign` 1) or takes away (-1) a file.
+    /// Adds (`sign` 1) or subtracts (-1) a file.
     pub(crate) fn count(&mut self, file: &Attributes, sign: i64) {
         let size_bytes = sign * i64::try_from(file.size_bytes).unwrap_or(i64::MAX);
         self.entries += sign;
-        // Sparse files may be as long as a number of 63 bits says: a sum that wraps comes back when they go.
+        // Sparse files may have lengths up to 63 bits. A sum that wraps becomes right again when
+        // they are removed.
         self.size_bytes = self.size_bytes.wrapping_add(size_bytes);
         self.blocks = self
             .blocks
@@ -161,9 +166,9 @@ impl Usage {
         }
     }
 
-    /// Adds (`sign` 1) or takes away (-1) other sums, or a difference of sums.
+    /// Adds (`sign` 1) or subtracts (-1) other sums or differences.
     pub(crate) fn add(&mut self, other: &Usage, sign: i64) {
-        // Taking a difference away may add a file.
+        // Subtracting a difference may add a file.
         self.oldest.lower(other.oldest);
         self.entries += sign * other.entries;
         self.directories += sign * other.directories;
@@ -187,29 +192,30 @@ impl Usage {
         self.add(other, 1);
     }
 
-    /// Whether nothing is in it.
+    /// Returns whether all sums are zero.
     pub fn is_empty(&self) -> bool {
         *self == Usage::default()
     }
 
-    /// Whether these, as a difference, leave other sums as they are. A file that takes the place of another one of the same day and
-    /// size may still be older.
+    /// Returns whether adding this difference changes nothing. A replacement of a file by one of
+    /// the same day and size leaves all sums zero, but may still lower the bound on the oldest
+    /// file.
     pub(crate) fn changes_nothing(&self) -> bool {
         self.is_empty() && self.oldest.0 == i64::MAX
     }
 
-    /// Regular files.
+    /// Returns the number of regular files.
     pub fn files(&self) -> i64 {
         self.sizes.0.iter().map(|(_, share)| share.files).sum()
     }
 
-    /// Bytes on disk.
+    /// Returns the allocated bytes on disk.
     pub fn disk_bytes(&self) -> i64 {
-        // statx(2): blocks are of 512 bytes, whatever those of the file system are.
+        // statx(2): blocks have 512 bytes, regardless of the block size of the file system.
         self.blocks.saturating_mul(512)
     }
 
-    /// Regular files by size, one row for each of [`SIZE_CLASSES`].
+    /// Returns regular files by size, one row for each of [`SIZE_CLASSES`].
     pub fn size_profile(&self) -> [Share; SIZE_CLASSES.len()] {
         SIZE_CLASSES.map(|(_, digits)| {
             let mut sum = Share::default();
@@ -223,13 +229,13 @@ impl Usage {
         })
     }
 
-    /// Regular files by the day on which their content last changed: days since 1970, in order.
+    /// Returns regular files by the day of their last content change: days since 1970, in order.
     pub fn age_profile(&self) -> &[(u16, Share)] {
         &self.days.0
     }
 
-    /// No file is larger than that; `None` if there is none. What the largest class holds together says it exactly where there is one
-    /// file in it.
+    /// Returns an upper bound on the size of a file; `None` if there are no files. The bound is
+    /// exact if the largest class holds one file.
     pub(crate) fn size_bytes_max(&self) -> Option<u64> {
         let (class, share) = *self.sizes.0.last()?;
         let Some(digits) = class.checked_sub(1) else {
@@ -246,16 +252,17 @@ impl Usage {
         }
     }
 
-    /// No file was changed before that, in nanoseconds since 1970; `None` if there is none. `first_day` is that of the profile.
+    /// Returns a lower bound on the modification times, in nanoseconds since 1970; `None` if there
+    /// are no files. `first_day` is the first day of the age profile.
     pub(crate) fn oldest_ns(&self, first_day: Option<u16>) -> Option<i64> {
-        // Those of before 1970 are counted with the first day.
+        // Times before 1970 count as day 0.
         first_day.map(|day| match day {
             0 => self.oldest.0,
             day => self.oldest.0.max(i64::from(day) * DAY_NS),
         })
     }
 
-    /// Whether no file of these others is older than is said of this.
+    /// Returns whether the bound on the oldest file also holds for `others`.
     pub(crate) fn bounds(&self, others: &Usage) -> bool {
         self.oldest.0 <= others.oldest.0
     }
@@ -283,7 +290,8 @@ impl Usage {
         Ok(usage)
     }
 
-    /// Reads all but the days, of which there may be thousands, and the first of these.
+    /// Reads everything but the per-day histogram, which may have thousands of rows, and its first
+    /// day.
     pub(crate) fn head_of_bytes(bytes: &[u8]) -> Result<(Usage, Option<u16>), Corrupt> {
         let reader = &mut Reader::new(bytes, "a row of sums");
         let usage = Usage::read_without_days(reader)?;
@@ -314,8 +322,8 @@ impl Usage {
     }
 }
 
-/// The first byte of a row that has a bound of the oldest file. Rows of before begin with the number of entries, which is not
-/// negative: an even byte.
+/// First byte of a row with a bound on the oldest file. Rows of the old format begin with the
+/// number of entries, which is not negative and so is encoded as an even byte.
 const HAS_OLDEST: u8 = 1;
 
 #[cfg(test)]
@@ -394,7 +402,7 @@ mod tests {
         usage.count(&file(1, NOON + 5), 1);
         usage.count(&file(1, NOON), 1);
         assert_eq!(said(&usage), Some(NOON));
-        // It is not known which is the next one of that day.
+        // The next oldest file of that day is not known.
         usage.count(&file(1, NOON), -1);
         assert_eq!(said(&usage), Some(NOON));
         usage.count(&file(1, NOON + DAY_NS), 1);
@@ -404,7 +412,7 @@ mod tests {
             Some(NOON - DAY_NS / 2 + DAY_NS),
             "the day says more"
         );
-        // Sums that show no difference, and one all the same.
+        // A difference whose sums are zero but whose bound is not.
         let mut difference = Usage::default();
         difference.count(&file(1, NOON + DAY_NS), -1);
         difference.count(&file(1, NOON + DAY_NS - 3), 1);
@@ -424,7 +432,8 @@ mod tests {
         assert!(Usage::default().changes_nothing());
     }
 
-    /// As the first version of the program wrote it: 300 entries, 5 bytes, 8 blocks, one file of 5 bytes on day 3.
+    /// A row as the first version of the program wrote it: 300 entries, 5 bytes, 8 blocks, one file
+    /// of 5 bytes on day 3.
     #[test]
     fn a_row_without_the_oldest_can_be_read() {
         let row = [0xd8, 0x04, 0, 10, 16, 1, 3, 2, 10, 1, 3, 2, 10];

@@ -1,14 +1,14 @@
-//! Numbers in few bytes, and reading rows back without trust in them.
+//! Variable-length integers, and a reader of rows that may be damaged.
 
-/// A row of the catalogue that is not as this program writes it.
+/// A row of the catalogue that is not in the expected format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} ends early or holds what it may not")]
 pub struct Corrupt {
-    /// What was being read.
+    /// The kind of row that was being read.
     pub what: &'static str,
 }
 
-/// Appends a number, seven bits a byte, the lowest first.
+/// Appends a number, seven bits per byte, lowest bits first.
 pub(crate) fn put(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -17,18 +17,18 @@ pub(crate) fn put(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Appends a number that may be negative: small ones of both signs are short.
+/// Appends a signed number (zigzag): small values of both signs are short.
 pub(crate) fn put_signed(out: &mut Vec<u8>, number: i64) {
     put(out, ((number << 1) ^ (number >> 63)) as u64);
 }
 
-/// Appends a length and that many bytes.
+/// Appends a length followed by the bytes.
 pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-/// Reads what the functions above wrote.
+/// Reads the output of the functions above.
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     what: &'static str,
@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
         Err(self.corrupt())
     }
 
-    /// A number that its place allows to be at most that of `T`.
+    /// Reads a number that must fit into `T`.
     pub(crate) fn small<T: TryFrom<u64>>(&mut self) -> Result<T, Corrupt> {
         T::try_from(self.number()?).map_err(|_| self.corrupt())
     }
@@ -69,7 +69,7 @@ impl<'a> Reader<'a> {
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    /// The next byte, which stays.
+    /// Returns the next byte without consuming it.
     pub(crate) fn peek(&self) -> Option<u8> {
         self.bytes.first().copied()
     }

@@ -1,4 +1,4 @@
-//! Whether a pipeline still runs, and the reason if it does not. No other module stores this.
+//! Whether a pipeline is still running, and the reason if it is not. No other module stores this.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use crate::{FlowError, Stopped};
 
-/// Something on which threads wait; they must be woken when the pipeline ends early.
+/// An object that threads wait on. They must be woken when the pipeline ends early.
 pub(crate) trait Cancel: Send + Sync {
     fn cancel(&self);
 }
@@ -26,11 +26,11 @@ struct State {
 }
 
 impl Control {
-    /// Registers something to be woken at the end. If the pipeline has stopped already, it is cancelled at
-    /// once.
+    /// Registers an object to be cancelled at the end. If the pipeline has already stopped, it is
+    /// cancelled at once.
     pub(crate) fn register(&self, waiter: Arc<dyn Cancel>) {
-        // Take the lock before looking at `stopped`: `stop` sets it under the lock, so a waiter is either
-        // cancelled here or found in the list by `stop`.
+        // The lock is taken before `stopped` is checked: `stop` sets it under the lock, so a waiter
+        // is either cancelled here or found in the list by `stop`.
         let mut state = self.state.lock();
         if self.is_stopped() {
             waiter.cancel();

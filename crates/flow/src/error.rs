@@ -1,4 +1,4 @@
-//! Errors of stages, and the reasons why a pipeline ended.
+//! Errors of stages and pipelines.
 
 use std::error::Error;
 
@@ -7,23 +7,23 @@ use std::error::Error;
 #[error("the pipeline has stopped")]
 pub struct Stopped;
 
-/// What a handler returns.
+/// The result of a handler.
 pub type StageResult = Result<(), StageError>;
 
 /// Why a handler returned early. The `?` operator turns any error into [`StageError::Failed`], and
 /// [`Stopped`] into [`StageError::Stopped`].
 #[derive(Debug)]
 pub enum StageError {
-    /// The pipeline was ending already.
+    /// The pipeline was already ending.
     Stopped,
-    /// This stage cannot go on: the pipeline ends with this error.
+    /// The stage failed, and the pipeline ends with this error.
     Failed(Box<dyn Error + Send + Sync>),
 }
 
 impl<E: Error + Send + Sync + 'static> From<E> for StageError {
     fn from(error: E) -> StageError {
         let boxed: Box<dyn Error + Send + Sync> = Box::new(error);
-        // One `From` for all errors leaves no room for a second one for `Stopped`, so it is recognised at run
+        // `From` for all errors excludes a separate one for `Stopped`, so it is recognised at run
         // time.
         match boxed.downcast::<Stopped>() {
             Ok(_) => StageError::Stopped,
@@ -32,30 +32,30 @@ impl<E: Error + Send + Sync + 'static> From<E> for StageError {
     }
 }
 
-/// Why a pipeline did not run to its end.
+/// Why a pipeline ended early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FlowError {
     /// A stage's handler failed.
     #[error("stage {stage}: {source}")]
     Failed {
-        /// The stage's name.
+        /// Name of the stage.
         stage: &'static str,
-        /// The error that the handler returned.
+        /// The error of the handler.
         source: Box<dyn Error + Send + Sync>,
     },
     /// A stage's handler panicked.
     #[error("stage {stage} panicked: {message}")]
     Panicked {
-        /// The stage.
+        /// Name of the stage.
         stage: &'static str,
-        /// The panic's message.
+        /// The panic message.
         message: String,
     },
     /// A thread could not be started.
     #[error("start a thread of stage {stage}: {source}")]
     Spawn {
-        /// The stage's name.
+        /// Name of the stage.
         stage: &'static str,
         /// The error of the operating system.
         source: std::io::Error,

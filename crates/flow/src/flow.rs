@@ -1,4 +1,4 @@
-//! Describes a pipeline, from source to sink, and starts it.
+//! Builds a pipeline from source to sink, and starts it.
 
 use std::sync::Arc;
 
@@ -16,13 +16,14 @@ use crate::{FlowError, Item, StageResult};
 pub struct StageSettings {
     /// Name in statistics, errors and thread names.
     pub name: &'static str,
-    /// Threads, at least 1. Behind [`Flow::by_key`] each has a queue of its own.
+    /// Number of threads, at least 1. After [`Flow::by_key`] each has a separate queue.
     pub threads: usize,
-    /// Items a queue holds at most.
+    /// Maximum number of items in a queue.
     pub queue_items: usize,
-    /// Bytes a queue holds at most, unless a single item is larger.
+    /// Maximum bytes in a queue, unless a single item is larger.
     pub queue_bytes: u64,
-    /// Do not call the handler: items are counted and dropped. Turning stages off in turn finds the slowest.
+    /// Whether to skip the handler: items are counted and dropped. Disabling one stage after
+    /// another finds the slowest.
     pub off: bool,
 }
 
@@ -51,7 +52,7 @@ impl StageSettings {
         self
     }
 
-    /// Sets whether the handler is left out; see the field `off`.
+    /// Sets whether to skip the handler; see the field `off`.
     pub fn off(mut self, off: bool) -> StageSettings {
         self.off = off;
         self
@@ -60,16 +61,16 @@ impl StageSettings {
 
 type Assemble<I, T> = Box<dyn FnOnce(&mut Build, Outlet<T>) -> Result<Outlet<I>, FlowError>>;
 
-/// A pipeline that is not started yet. It takes items of type `I`, and its last stage so far sends items of
-/// type `T`.
+/// A pipeline that has not been started. It takes items of type `I`, and its last stage so far
+/// sends items of type `T`.
 #[must_use = "a flow does nothing until it is started"]
 pub struct Flow<I: Item, T: Item> {
-    /// Takes the outlet behind this part, starts all stages before it and returns the outlet into the first
-    /// one.
+    /// Receives the outlet after this part, starts all stages before it and returns the outlet into
+    /// the first one.
     assemble: Assemble<I, T>,
 }
 
-/// A flow whose next stage handles the items of one key in order: see [`Flow::by_key`].
+/// A flow whose next stage handles items with the same key in order: see [`Flow::by_key`].
 #[must_use = "a flow does nothing until it is started"]
 pub struct Keyed<I: Item, T: Item> {
     flow: Flow<I, T>,
@@ -77,7 +78,7 @@ pub struct Keyed<I: Item, T: Item> {
 }
 
 impl<T: Item> Flow<T, T> {
-    /// An empty pipeline.
+    /// Creates an empty pipeline.
     #[expect(
         clippy::new_without_default,
         reason = "a flow without stages is no useful value"
@@ -90,8 +91,8 @@ impl<T: Item> Flow<T, T> {
 }
 
 impl<I: Item, T: Item> Flow<I, T> {
-    /// Adds a stage that handles one item at a time; several threads finish in any order.
-    /// `make` gives each thread (by its index) its handler.
+    /// Adds a stage that handles one item at a time. With several threads, results leave in any
+    /// order. `make` creates the handler of each thread, given its index.
     pub fn stage<U, H>(self, settings: StageSettings, make: impl Fn(usize) -> H + 'static) -> Flow<I, U>
     where
         U: Item,
@@ -103,14 +104,15 @@ impl<I: Item, T: Item> Flow<I, T> {
         })
     }
 
-    /// Adds a stage whose results leave in the order in which the items arrived, whatever thread
-    /// finishes first.
+    /// Adds a stage whose results leave in the order in which the items arrived, even if threads
+    /// finish in another order.
     pub fn ordered<U, H>(self, settings: StageSettings, make: impl Fn(usize) -> H + 'static) -> Flow<I, U>
     where
         U: Item,
         H: FnMut(T, &mut Out<'_, U>) -> StageResult + Send + 'static,
     {
-        // Twice the threads: while one item is slow, each other thread may be one item ahead of its turn.
+        // Twice the number of threads: while one item is slow, each other thread may be one item
+        // ahead.
         let order = Arc::new(Order::new(2 * settings.threads as u64));
         let registered = order.clone();
         let flow = self.add(settings, None, move |index| {
@@ -126,7 +128,7 @@ impl<I: Item, T: Item> Flow<I, T> {
         }
     }
 
-    /// Adds a stage that handles as many items at a time as `batch` allows.
+    /// Adds a stage that handles batches of items.
     pub fn batched<U, H>(
         self,
         settings: StageSettings,
@@ -143,7 +145,7 @@ impl<I: Item, T: Item> Flow<I, T> {
         })
     }
 
-    /// Makes the next stage handle items of the same key one after the other, in the order of arrival.
+    /// Makes the next stage handle items with the same key sequentially, in order of arrival.
     pub fn by_key(self, key: impl Fn(&T) -> u64 + Send + Sync + 'static) -> Keyed<I, T> {
         Keyed {
             flow: self,
@@ -170,7 +172,7 @@ impl<I: Item, T: Item> Flow<I, T> {
 }
 
 impl<I: Item, T: Item> Keyed<I, T> {
-    /// Like [`Flow::stage`], with the items of one key in order.
+    /// Like [`Flow::stage`], with the items of each key in order.
     pub fn stage<U, H>(self, settings: StageSettings, make: impl Fn(usize) -> H + 'static) -> Flow<I, U>
     where
         U: Item,
@@ -204,7 +206,8 @@ impl<I: Item> Flow<I, ()> {
     /// Starts all threads.
     ///
     /// # Errors
-    /// [`FlowError::Spawn`] if a thread cannot be started; the threads started before it are ended.
+    /// [`FlowError::Spawn`] if a thread cannot be started; the threads started before it are
+    /// stopped.
     pub fn start(self) -> Result<(Feeder<I>, Pipeline), FlowError> {
         let mut build = Build::default();
         match (self.assemble)(&mut build, Outlet::end()) {
@@ -217,7 +220,7 @@ impl<I: Item> Flow<I, ()> {
     }
 }
 
-/// Makes the queues of a stage, starts its threads, and returns the outlet into the stage.
+/// Creates the queues of a stage, starts its threads, and returns the outlet into the stage.
 fn start_stage<T: Item, U: Item, R>(
     build: &mut Build,
     settings: &StageSettings,
@@ -230,7 +233,8 @@ where
 {
     let stats = Arc::new(StageStats::new(settings.name, settings.threads));
     build.stages.push(stats.clone());
-    // With a key each thread has its own queue, so that one key never meets two threads.
+    // With a key each thread has its own queue, so that the items of a key all reach the same
+    // thread.
     let queues = make_queues(build, settings, if key.is_some() { settings.threads } else { 1 });
     let outlet = Arc::new(outlet);
     for index in 0..settings.threads {
@@ -248,7 +252,7 @@ where
 }
 
 fn make_queues<T: Item>(build: &Build, settings: &StageSettings, count: usize) -> Vec<Arc<Queue<T>>> {
-    // The bounds of the settings hold for all queues of the stage together.
+    // The bounds in the settings apply to all queues of the stage together.
     let share = settings.queue_bytes / count as u64;
     let queues: Vec<Arc<Queue<T>>> = (0..count)
         .map(|_| Arc::new(Queue::new(settings.queue_items.div_ceil(count), share)))

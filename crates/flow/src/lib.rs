@@ -21,14 +21,15 @@
 //! ```
 //!
 //! Invariants:
-//!  - a queue holds at most `queue_items` items and, unless it holds a single item, at most `queue_bytes`;
-//!    a full queue makes its senders wait (back-pressure), so memory is bounded by the settings;
-//!  - every item sent is handled exactly once, or the pipeline ends with an error;
-//!  - behind [`Flow::ordered`] results leave in the order in which their items arrived;
-//!  - behind [`Flow::by_key`] items of one key are handled one after the other, in the order of arrival;
-//!  - a handler that fails or panics ends the whole pipeline, and [`Pipeline::join`] names the stage.
+//!  - A queue holds at most `queue_items` items and, unless it holds a single item, at most
+//!    `queue_bytes`. A full queue blocks its senders (back-pressure), so the settings bound memory.
+//!  - Every item sent is handled exactly once, or the pipeline ends with an error.
+//!  - After [`Flow::ordered`] results leave in the order in which their items arrived.
+//!  - After [`Flow::by_key`] items with the same key are handled sequentially, in order of arrival.
+//!  - A handler that fails or panics ends the whole pipeline, and [`Pipeline::join`] names the
+//!    stage.
 //!
-//! What it does not do: it has no async runtime, no priorities, and does not restart anything.
+//! A pipeline uses no async runtime, has no priorities and does not restart stages.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -50,15 +51,16 @@ pub use pipeline::{Feeder, Monitor, Pipeline};
 pub use stage::Batch;
 pub use stats::{StageReport, table};
 
-/// Something that travels through a pipeline.
+/// An item of a pipeline.
 pub trait Item: Send + 'static {
-    /// How many items the statistics count for this value; a chunk of 64 records returns 64.
+    /// Returns how many items the statistics count for this value; a chunk of 64 records returns
+    /// 64.
     fn count(&self) -> u64 {
         1
     }
 
-    /// Memory that it holds, in bytes, which the byte bound of a queue counts. Return 0 if it does not
-    /// matter.
+    /// Returns the memory of the item in bytes, which counts towards the byte bound of a queue; 0
+    /// if it does not matter.
     fn bytes(&self) -> u64 {
         0
     }
@@ -72,10 +74,10 @@ impl Item for String {
     }
 }
 
-/// A 64-bit key for [`Flow::by_key`] from anything that can be hashed. It is the same in every run.
+/// Returns a 64-bit key for [`Flow::by_key`] from any hashable value. It is the same in every run.
 pub fn key_of<K: std::hash::Hash + ?Sized>(key: &K) -> u64 {
     use std::hash::{DefaultHasher, Hasher};
-    // `DefaultHasher::new` has fixed keys, in contrast to the `RandomState` of a `HashMap`.
+    // `DefaultHasher::new` has fixed keys, unlike the `RandomState` of a `HashMap`.
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
     hasher.finish()

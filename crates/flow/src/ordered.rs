@@ -1,10 +1,10 @@
-//! Several threads work at a time, and their results leave in the order in which the items arrived.
+//! Runs several threads on a stage and sends their results in the order in which the items arrived.
 //!
 //! Invariants:
-//!  - results of item `n` leave after those of every item before `n`;
-//!  - results wait here for at most `window` items beyond `next`, so behind one slow item the memory of the
-//!    others is bounded;
-//!  - at most one thread sends at a time (`sending`).
+//!  - Results of item `n` leave after those of every item before `n`.
+//!  - Results are held for at most `window` items from `next` on, so memory is bounded even behind
+//!    a slow item.
+//!  - At most one thread sends at a time (`sending`).
 
 use std::collections::BTreeMap;
 
@@ -41,18 +41,18 @@ impl<U> Order<U> {
         }
     }
 
-    /// Waits until item `number` is within the window, near enough to the front to be worked on.
+    /// Waits until item `number` is within the window.
     pub(crate) fn enter(&self, number: u64) -> Result<(), Stopped> {
         let mut state = self.state.lock();
-        // The item whose turn is next is always inside the window, so a thread can always go on and release
-        // the others.
+        // The next item is always inside the window, so its thread can proceed and release the
+        // others.
         while !state.cancelled && number >= state.next + self.window {
             self.moved.wait(&mut state);
         }
         if state.cancelled { Err(Stopped) } else { Ok(()) }
     }
 
-    /// Hands in the results of item `number` and sends all results whose turn has come.
+    /// Stores the results of item `number`, and sends all results whose turn has come.
     pub(crate) fn leave(
         &self,
         number: u64,
@@ -62,7 +62,7 @@ impl<U> Order<U> {
         let mut state = self.state.lock();
         state.ready.insert(number, results);
         if state.sending {
-            // The thread that is sending takes the lock again after each item, and so finds these results.
+            // The sending thread takes the lock again after each item and then finds these results.
             return Ok(());
         }
         state.sending = true;
@@ -71,13 +71,14 @@ impl<U> Order<U> {
             let Some(results) = state.ready.remove(&next) else {
                 break;
             };
-            // Sending may wait for room; meanwhile other threads must be able to hand in their results.
+            // Sending may block; meanwhile other threads must be able to store their results.
             drop(state);
             for result in results {
                 send(result)?;
             }
             state = self.state.lock();
-            // Move on only after the results are sent: this is what bounds the results in memory.
+            // Advanced only after the results are sent, which bounds the number of results in
+            // memory.
             state.next += 1;
             self.moved.notify_all();
         }

@@ -1,4 +1,4 @@
-//! Where a stage's results go: the queue or queues of the next stage.
+//! The output of a stage: the queue or queues of the next stage.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use crate::{Item, StageError, Stopped};
 /// Returns the key of an item, which decides the queue.
 pub(crate) type KeyFn<T> = Box<dyn Fn(&T) -> u64 + Send + Sync>;
 
-/// Where items enter a stage. When its last owner drops it, the queues of the stage are closed, and so the
-/// end of the input passes from stage to stage.
+/// The input of a stage. When the last owner drops it, the queues of the stage are closed, which
+/// passes the end of input from stage to stage.
 pub(crate) struct Outlet<T: Item> {
     queues: Vec<Arc<Queue<T>>>,
     key: Option<KeyFn<T>>,
-    /// Statistics of the stage that receives; `None` after the last stage, where results are dropped.
+    /// Statistics of the receiving stage; `None` after the last stage, where results are dropped.
     stats: Option<Arc<StageStats>>,
 }
 
@@ -29,7 +29,7 @@ impl<T: Item> Outlet<T> {
         }
     }
 
-    /// The outlet of the last stage: it drops what it is given.
+    /// Returns the outlet of the last stage, which drops its items.
     pub(crate) fn end() -> Self {
         Outlet {
             queues: Vec::new(),
@@ -46,7 +46,7 @@ impl<T: Item> Outlet<T> {
             Some(key) => (key(&item) % self.queues.len() as u64) as usize,
             None => 0,
         };
-        // Count the arrival before the push: the receiver may finish the item before `push` returns.
+        // Counted before the push: the receiver may finish the item before `push` returns.
         stats.arrive(item.count());
         self.queues[index].push(item)
     }
@@ -60,17 +60,17 @@ impl<T: Item> Drop for Outlet<T> {
     }
 }
 
-/// Given to a handler, which sends its results through it.
+/// The output handle of a handler call.
 pub struct Out<'a, T: Item> {
     to: To<'a, T>,
     control: &'a Control,
-    /// Time that this handler call spent waiting for room.
+    /// Time that this call spent waiting for room.
     blocked: Duration,
 }
 
 enum To<'a, T: Item> {
     Next(&'a Outlet<T>),
-    /// Results are kept until it is this item's turn.
+    /// Results are held until it is this item's turn.
     Kept(Vec<T>),
 }
 
@@ -108,7 +108,7 @@ impl<'a, T: Item> Out<'a, T> {
         Ok(())
     }
 
-    /// Returns an error once the pipeline is ending. Handlers that run long call it now and then.
+    /// Fails once the pipeline is ending. Long-running handlers should call it from time to time.
     ///
     /// # Errors
     /// [`StageError::Stopped`] once the pipeline is ending.

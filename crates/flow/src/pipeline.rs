@@ -1,4 +1,4 @@
-//! A running pipeline: its threads, the way in for items, and how it ends.
+//! A running pipeline: its threads, its input, and its end.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,8 +10,8 @@ use crate::outlet::Outlet;
 use crate::stats::{StageReport, StageStats};
 use crate::{FlowError, Item, StageError, StageResult, Stopped};
 
-/// What is collected while the stages start. The last stage starts first, because each stage needs the queue
-/// behind it.
+/// State collected while the stages start. The last stage starts first, because each stage needs
+/// the queue of the next one.
 #[derive(Default)]
 pub(crate) struct Build {
     pub(crate) control: Arc<Control>,
@@ -36,7 +36,7 @@ impl Build {
     }
 
     pub(crate) fn finish(mut self) -> Pipeline {
-        // Stages were started from the last to the first; reports list the first one first.
+        // Stages start from last to first, but reports list the first one first.
         self.stages.reverse();
         Pipeline {
             monitor: Monitor {
@@ -54,8 +54,8 @@ impl Build {
 }
 
 fn run_guarded(stage: &'static str, control: &Control, run: impl FnOnce() -> StageResult) {
-    // A panic must stop the pipeline: other stages would wait without end for a thread that is gone. After a
-    // panic the handler is not called again, so nobody sees its broken state.
+    // A panic must stop the pipeline: other stages would wait forever for the missing thread. The
+    // handler is not called again after a panic, so its broken state is not observed.
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(()) | Err(StageError::Stopped)) => {}
         Ok(Err(StageError::Failed(source))) => control.stop(FlowError::Failed { stage, source }),
@@ -80,12 +80,12 @@ fn panic_message(panic: &(dyn Any + Send)) -> String {
 
 fn join_all(threads: Vec<JoinHandle<()>>) {
     for thread in threads {
-        // `run_guarded` caught any panic and reported it, so the result of the thread has no news.
+        // `run_guarded` has already caught and reported any panic.
         let _ = thread.join();
     }
 }
 
-/// The way into a pipeline. Dropping the last clone ends the input.
+/// The input of a pipeline. Dropping the last clone ends the input.
 pub struct Feeder<T: Item> {
     outlet: Arc<Outlet<T>>,
 }
@@ -114,7 +114,7 @@ impl<T: Item> Feeder<T> {
     }
 }
 
-/// Statistics of a running pipeline, and the way to end it early. Cheap to clone.
+/// Statistics and cancellation of a running pipeline. Cheap to clone.
 #[derive(Clone)]
 pub struct Monitor {
     control: Arc<Control>,
@@ -122,17 +122,17 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// State of every stage, first stage first.
+    /// Returns the state of every stage, first stage first.
     pub fn stages(&self) -> Vec<StageReport> {
         self.stages.iter().map(|stage| stage.report()).collect()
     }
 
-    /// Ends the pipeline: items in queues are dropped, and handlers that run now finish their item.
+    /// Cancels the pipeline: items in queues are dropped, and running handlers finish their item.
     pub fn cancel(&self) {
         self.control.stop(FlowError::Cancelled);
     }
 
-    /// Whether the pipeline failed or was cancelled.
+    /// Returns whether the pipeline failed or was cancelled.
     pub fn is_stopped(&self) -> bool {
         self.control.is_stopped()
     }
@@ -150,11 +150,12 @@ impl Pipeline {
         self.monitor.clone()
     }
 
-    /// Waits until every item is handled or the pipeline has failed. Drop all feeders first: a feeder that is
-    /// alive keeps the pipeline waiting for items.
+    /// Waits until every item is handled or the pipeline has failed. Drop all feeders first: the
+    /// pipeline waits for items while a feeder exists.
     ///
     /// # Errors
-    /// The first failure of a stage, or [`FlowError::Cancelled`] if the pipeline was cancelled first.
+    /// The first failure of a stage, or [`FlowError::Cancelled`] if the pipeline was cancelled
+    /// first.
     pub fn join(mut self) -> Result<(), FlowError> {
         join_all(std::mem::take(&mut self.threads));
         match self.monitor.control.take_error() {

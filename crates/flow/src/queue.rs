@@ -1,9 +1,9 @@
 //! A bounded queue between two stages.
 //!
 //! Invariants:
-//!  - `items.len() <= items_max`;
-//!  - `bytes` is the sum of the items' bytes, and `bytes <= bytes_max` or `items.len() == 1`;
-//!  - once `cancelled`, nothing goes in or out and nobody waits.
+//!  - `items.len() <= items_max`.
+//!  - `bytes` is the sum of the items' bytes, and `bytes <= bytes_max` or `items.len() == 1`.
+//!  - Once `cancelled`, items are neither added nor taken, and no thread waits.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -15,9 +15,9 @@ use crate::{Item, Stopped};
 
 pub(crate) struct Queue<T> {
     state: Mutex<State<T>>,
-    /// Signalled when an item came in, or when no more will come.
+    /// Signalled when an item is added, or when no further ones follow.
     filled: Condvar,
-    /// Signalled when items went out, or when no more will be taken.
+    /// Signalled when items are taken, or when no further ones will be taken.
     emptied: Condvar,
     items_max: usize,
     bytes_max: u64,
@@ -26,13 +26,13 @@ pub(crate) struct Queue<T> {
 struct State<T> {
     items: VecDeque<(T, u64)>,
     bytes: u64,
-    /// Number of items taken so far, which is also the number of the next one.
+    /// Number of items taken so far, which is the number of the next one.
     taken: u64,
     closed: bool,
     cancelled: bool,
 }
 
-/// Outcome of a timed [`Queue::pop_until`].
+/// The result of a timed [`Queue::pop_until`].
 pub(crate) enum Popped<T> {
     Item(T),
     Late,
@@ -56,7 +56,7 @@ impl<T: Item> Queue<T> {
         }
     }
 
-    /// Puts an item at the end. Waits until there is room.
+    /// Appends an item. Waits until there is room.
     pub(crate) fn push(&self, item: T) -> Result<(), Stopped> {
         let bytes = item.bytes();
         let mut state = self.state.lock();
@@ -74,7 +74,8 @@ impl<T: Item> Queue<T> {
         Ok(())
     }
 
-    /// Takes the first item and its number. Waits for one; returns `None` once the queue is closed and empty.
+    /// Takes the first item and its number. Waits for one; returns `None` once the queue is closed
+    /// and empty.
     pub(crate) fn pop(&self) -> Option<(u64, T)> {
         let mut state = self.state.lock();
         while state.items.is_empty() && !state.closed && !state.cancelled {
@@ -82,13 +83,12 @@ impl<T: Item> Queue<T> {
         }
         let taken = state.take();
         drop(state);
-        // Senders wait for room of different sizes, so one that is woken alone may be one that does not fit.
-        // Wake all.
+        // Senders wait for room of different sizes, so a single woken one might not fit. Wake all.
         self.emptied.notify_all();
         taken
     }
 
-    /// Like [`Queue::pop`], but waits until `deadline` at most.
+    /// Like [`Queue::pop`], but waits at most until `deadline`.
     pub(crate) fn pop_until(&self, deadline: Instant) -> Popped<T> {
         let mut state = self.state.lock();
         while state.items.is_empty() && !state.closed && !state.cancelled {
@@ -96,7 +96,8 @@ impl<T: Item> Queue<T> {
                 break;
             }
         }
-        // Read under the lock: an item pushed after it, and before a close, must not be answered with `End`.
+        // Read under the lock: `End` must not be returned if an item was pushed after the timeout
+        // and before a close.
         let ended = state.closed || state.cancelled;
         let taken = state.take();
         drop(state);
@@ -108,7 +109,7 @@ impl<T: Item> Queue<T> {
         }
     }
 
-    /// Tells the takers that no more items will be pushed; what is in the queue can still be taken.
+    /// Ends the input. Items in the queue can still be taken.
     pub(crate) fn close(&self) {
         self.state.lock().closed = true;
         self.filled.notify_all();
@@ -117,13 +118,13 @@ impl<T: Item> Queue<T> {
 
 impl<T> State<T> {
     fn has_room(&self, bytes: u64, items_max: usize, bytes_max: u64) -> bool {
-        // An item larger than `bytes_max` is let into an empty queue; otherwise its sender would wait without
-        // end.
+        // An item larger than `bytes_max` is accepted by an empty queue; otherwise its sender would
+        // wait forever.
         let alone = self.items.is_empty();
         self.items.len() < items_max && (alone || self.bytes + bytes <= bytes_max)
     }
 
-    /// Bounded by items and by bytes, and the bytes are those of the items.
+    /// Checks the bounds, and that `bytes` is the sum over the items.
     fn check(&self, items_max: usize, bytes_max: u64) {
         debug_assert!(
             self.items.len() <= items_max && (self.bytes <= bytes_max || self.items.len() == 1),
@@ -158,7 +159,7 @@ impl<T: Item> Cancel for Queue<T> {
         let dropped = std::mem::take(&mut state.items);
         state.bytes = 0;
         drop(state);
-        // Items may be large: free them after the lock is released.
+        // Items may be large, so they are freed after the lock is released.
         drop(dropped);
         self.filled.notify_all();
         self.emptied.notify_all();

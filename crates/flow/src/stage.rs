@@ -1,4 +1,4 @@
-//! The loops that a stage's threads run.
+//! The loops of a stage's threads.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,30 +10,31 @@ use crate::queue::{Popped, Queue};
 use crate::stats::StageStats;
 use crate::{Item, StageResult};
 
-/// When a batch is full.
+/// Limits of a batch.
 #[derive(Debug, Clone, Copy)]
 pub struct Batch {
-    /// Queue items, at least 1 (a queue item may count for several, see [`Item::count`]).
+    /// Maximum number of queue items, at least 1 (an item may count for several, see
+    /// [`Item::count`]).
     pub items_max: usize,
-    /// Bytes: no further item is taken once they are reached.
+    /// Bytes after which no further item is added.
     pub bytes_max: u64,
-    /// Longest wait for more items, from the moment the first one was taken. Zero takes only what the queue
-    /// holds.
+    /// Maximum wait for more items, from the moment the first one was taken. Zero takes only the
+    /// items already in the queue.
     pub age_max: Duration,
 }
 
-/// What each thread of a stage needs to run.
+/// The context of a stage's thread.
 pub(crate) struct Worker<T: Item, U: Item> {
     pub(crate) queue: Arc<Queue<T>>,
     pub(crate) outlet: Arc<Outlet<U>>,
     pub(crate) stats: Arc<StageStats>,
     pub(crate) control: Arc<Control>,
-    /// The stage does not call its handler: it counts items and drops them.
+    /// Whether to skip the handler: items are counted and dropped.
     pub(crate) off: bool,
 }
 
 impl<T: Item, U: Item> Worker<T, U> {
-    /// Handles one item at a time and passes each result on at once.
+    /// Handles one item at a time and passes its results on at once.
     pub(crate) fn each(&self, mut handler: impl FnMut(T, &mut Out<'_, U>) -> StageResult) -> StageResult {
         while let Some((_, item)) = self.queue.pop() {
             let mut out = Out::next(&self.outlet, &self.control);
@@ -57,7 +58,7 @@ impl<T: Item, U: Item> Worker<T, U> {
         Ok(())
     }
 
-    /// Handles as many items at a time as `batch` allows.
+    /// Handles batches of items.
     pub(crate) fn batched(
         &self,
         batch: Batch,
@@ -82,7 +83,7 @@ impl<T: Item, U: Item> Worker<T, U> {
                     bytes += item.bytes();
                     items.push(item);
                 }
-                // An end met here is met again by the next `pop`, once this batch has been handled.
+                // The next `pop` sees the end again, after this batch has been handled.
                 Popped::Late | Popped::End => break,
             }
         }
@@ -104,8 +105,7 @@ impl<T: Item, U: Item> Worker<T, U> {
         }
         let start = system::now();
         handler(out)?;
-        // Waiting for room in the next queue is the fault of a later stage, so it does not count as busy
-        // time.
+        // Waiting for room in the next queue is caused by a later stage, so it is not busy time.
         let busy = system::since(start).saturating_sub(out.blocked());
         self.stats.finish(count, busy);
         Ok(())

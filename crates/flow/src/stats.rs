@@ -1,4 +1,4 @@
-//! What a stage has done, counted with a few relaxed additions per item.
+//! Statistics of a stage, counted with a few relaxed additions per item.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -11,11 +11,11 @@ pub(crate) struct StageStats {
     started: AtomicU64,
     done: AtomicU64,
     busy_ns: AtomicU64,
-    /// Calls of the handler.
+    /// Number of handler calls.
     calls: AtomicU64,
-    /// Calls that got more than one item.
+    /// Number of calls with more than one item.
     batches: AtomicU64,
-    /// Items handled in those calls.
+    /// Number of items in those calls.
     batched: AtomicU64,
 }
 
@@ -43,7 +43,7 @@ impl StageStats {
         self.started.fetch_add(items, Relaxed);
     }
 
-    /// `busy` is the time in the handler without the time it waited for room behind it.
+    /// `busy` is the time in the handler, without the time it waited for room in the next queue.
     pub(crate) fn finish(&self, items: u64, busy: Duration) {
         self.done.fetch_add(items, Relaxed);
         self.busy_ns.fetch_add(busy.as_nanos() as u64, Relaxed);
@@ -55,8 +55,8 @@ impl StageStats {
     }
 
     pub(crate) fn report(&self) -> StageReport {
-        // Read the later counters first: an item passes arrived, started, done in this order, so the
-        // differences are not negative, up to a race that `saturating_sub` covers.
+        // The later counters are read first: an item passes arrived, started, done in this order,
+        // so the differences are not negative, apart from a race that `saturating_sub` covers.
         let done = self.done.load(Relaxed);
         let started = self.started.load(Relaxed);
         let total = self.arrived.load(Relaxed);
@@ -80,12 +80,12 @@ fn ratio(sum: f64, count: u64) -> f64 {
     if count == 0 { 0.0 } else { sum / count as f64 }
 }
 
-/// State of one stage at one moment. Items are counted by [`crate::Item::count`].
+/// The state of a stage at one moment. Items are counted by [`crate::Item::count`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageReport {
-    /// The stage's name, as its settings give it.
+    /// Name of the stage.
     pub name: &'static str,
-    /// Number of threads that run it.
+    /// Number of its threads.
     pub threads: usize,
     /// Items in its queue.
     pub waiting: u64,
@@ -95,15 +95,16 @@ pub struct StageReport {
     pub done: u64,
     /// Items that ever arrived: `waiting + running + done`.
     pub total: u64,
-    /// Mean time in the handler per item, in milliseconds, without waiting for room behind it.
+    /// Mean time in the handler per item, in milliseconds, without waiting for room in the next
+    /// queue.
     pub ms_per_item: f64,
-    /// Share of the items that were handled together with others, 0 to 1.
+    /// Share of the items handled in calls with several items, 0 to 1.
     pub batched_share: f64,
-    /// Mean items per call of the handler.
+    /// Mean number of items per handler call.
     pub batch_mean: f64,
 }
 
-/// The reports as a table with one line per stage.
+/// Formats the reports as a table with one line per stage.
 pub fn table(reports: &[StageReport]) -> String {
     let mut out = String::from(
         "stage        threads    waiting   running         done        total   ms/item  batched  mean batch\n",

@@ -1,4 +1,5 @@
-//! Pipelines against a plain model: nothing lost, nothing doubled, order kept, whatever the delays.
+//! Pipelines are compared with a simple model: no item is lost or duplicated and order is kept,
+//! under random delays.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -19,7 +20,7 @@ impl Item for Job {
     }
 }
 
-/// A small generator, so that a printed seed replays a run.
+/// A small random generator, so that a printed seed reproduces a run.
 struct Random(u64);
 
 impl Random {
@@ -60,7 +61,8 @@ fn jobs(random: &mut Random) -> Vec<Job> {
         .collect()
 }
 
-/// Runs `jobs` through a keyed, an ordered and a batched stage in a shape given by the seed, and checks.
+/// Runs `jobs` through a keyed, an ordered and a batched stage whose settings depend on the seed,
+/// and checks the results.
 fn check(seed: u64) {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let jobs = jobs(&mut random);
@@ -109,7 +111,7 @@ fn check(seed: u64) {
             let mut random = Random(seed + index as u64 + 77);
             move |job: Job, out: &mut flow::Out<'_, Job>| {
                 nap(&mut random);
-                // None, one or two results an item.
+                // Zero to two results per item.
                 for _ in 0..job.number % 3 {
                     out.send(job)?;
                 }
@@ -190,7 +192,7 @@ fn a_full_queue_makes_senders_wait() {
     }
     drop(feeder);
     pipeline.join().unwrap();
-    // The queue's bytes, the item being handled, the item just counted.
+    // The bytes of the queue, of the item being handled, and of the item just counted.
     let max = seen_max.load(Ordering::SeqCst);
     assert!(max <= 300 + 200, "{max} bytes in flight");
 }

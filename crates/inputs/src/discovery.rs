@@ -27,6 +27,7 @@ const SAME_WITHOUT_SECRETS: &str = "another address of this load differs from it
 pub struct Warning {
     /// Name of the file concerned.
     pub name: String,
+    /// What was found and what was expected.
     pub detail: String,
 }
 

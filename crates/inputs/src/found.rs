@@ -15,11 +15,13 @@ use super::source::{Sources, Stat};
 pub struct Found {
     /// Name for the ledger, as text.
     pub name: String,
+    /// Where it is read from.
     pub place: Place,
     /// Present size in bytes; 0 if there is a problem.
     pub size: u64,
     /// Why the input cannot be read.
     pub problem: Option<String>,
+    /// What its package declares about it.
     pub declared: Declared,
 }
 

@@ -35,9 +35,11 @@ pub fn is_index_name(name: &str) -> bool {
 pub struct NumberedLine {
     /// Counted from 1.
     pub number: u64,
+    /// First byte of the line in the decompressed index.
     pub offset: u64,
     /// Length in bytes, including the line end.
     pub length: u64,
+    /// The line, parsed.
     pub line: Line,
 }
 

@@ -5,6 +5,7 @@
 pub struct Skipped {
     /// Name of the file as text.
     pub name: String,
+    /// The reason, for users.
     pub why: &'static str,
 }
 

@@ -233,6 +233,7 @@ pub(super) fn split(address: &str) -> (&str, &str) {
 
 /// Reads an input from front to back.
 pub struct FromStart {
+    /// The input.
     pub input: Arc<dyn Input>,
     /// Number of bytes read so far.
     pub position: u64,

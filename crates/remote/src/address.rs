@@ -1,4 +1,4 @@
-//! Parsing the addresses of inputs.
+//! Parses the addresses of inputs.
 
 use std::io::{self, ErrorKind};
 
@@ -49,7 +49,7 @@ impl Address {
     }
 }
 
-/// The path of a name within a store.
+/// Returns the path of a name within a store.
 pub(crate) fn path(name: &str) -> io::Result<Path> {
     Path::parse(name).map_err(|error| {
         let what = format!("this name cannot be asked for: {error}");

@@ -18,17 +18,18 @@ use crate::retry::Patience;
 use crate::s3_error::in_a_sentence;
 use crate::stat::Stat;
 
-/// Bytes of a part of a large object: above what S3 takes as the least, and few enough to be answered in time.
+/// Part size of a multipart upload: above the minimum of S3, and small enough to be answered in
+/// time.
 const PART_BYTES: usize = 8 << 20;
 
-/// Parts on their way at once.
+/// Number of parts uploaded concurrently.
 const PARTS_AT_ONCE: usize = 2;
 
-/// Said of a store that has no conditional put.
+/// Advice for a store without conditional puts.
 const CONDITIONS_UNKNOWN: &str = "this store has no conditional put (If-None-Match: *), by which commits of tables are made: keep \
      facts in another store, or in a folder (--facts DIR)";
 
-/// Said where another region answers for the bucket.
+/// Advice if the bucket is in another region.
 pub(crate) const WRONG_REGION: &str = "the bucket is in another region: set AWS_REGION to it";
 
 /// A store of objects, or one bucket of it.
@@ -38,12 +39,12 @@ pub(crate) struct Bucket {
     pub(crate) root: String,
     /// Advice for the error when access is refused.
     pub(crate) refused: String,
-    /// Whether the client below retries failed requests itself.
+    /// Whether the underlying client retries failed requests.
     pub(crate) retries: bool,
 }
 
 impl Bucket {
-    /// Size and validator of an object; `None` if it does not exist.
+    /// Returns size and validator of an object; `None` if it does not exist.
     pub(crate) async fn stat(&self, path: &Path) -> Result<Option<Stat>, Failure> {
         match self.objects.head(path).await {
             Ok(meta) => Ok(Some(stat(&meta))),
@@ -52,7 +53,8 @@ impl Bucket {
         }
     }
 
-    /// Everything whose name begins with `folder`, which is empty or ends in a slash, sorted by name.
+    /// Returns all objects whose name starts with `folder`, which is empty or ends in a slash,
+    /// sorted by name.
     pub(crate) async fn list(&self, folder: &str) -> Result<Vec<(Path, Stat)>, Failure> {
         let prefix = Path::parse(folder.trim_end_matches('/'))
             .map_err(|error| Failure::lasting(ErrorKind::InvalidInput, error.to_string()))?;
@@ -62,12 +64,12 @@ impl Bucket {
             .try_collect()
             .await
             .map_err(|error| self.failure(&error))?;
-        // Stores list in an order of their own; the caller relies on the order of names.
+        // Stores list in different orders; the caller relies on the order of names.
         found.sort_by(|a, b| a.0.as_ref().cmp(b.0.as_ref()));
         Ok(found)
     }
 
-    /// The content of an object, each piece within the time of `patience`; `None` if it does not exist.
+    /// Reads an object, with the timeout of `patience` for each piece; `None` if it does not exist.
     pub(crate) async fn read(&self, path: &Path, patience: &Patience) -> Result<Option<Bytes>, Failure> {
         let asked = async {
             match self.objects.get(path).await {
@@ -97,7 +99,7 @@ impl Bucket {
         }
     }
 
-    /// Names of the objects in a folder, without those of folders in it, in no order.
+    /// Returns the names of the objects directly in a folder, in any order.
     pub(crate) async fn names(&self, folder: &Path) -> Result<Vec<String>, Failure> {
         let listed = self.objects.list_with_delimiter(Some(folder)).await;
         let objects = listed.map_err(|error| self.failure(&error))?.objects.into_iter();
@@ -105,7 +107,7 @@ impl Bucket {
         Ok(objects.filter_map(name).collect())
     }
 
-    /// Writes an object whole, in parts if it is large; each answer within the time of `patience`.
+    /// Writes an object, in parts if it is large, with the timeout of `patience` for each response.
     pub(crate) async fn write(&self, path: &Path, bytes: &Bytes, patience: &Patience) -> Result<(), Failure> {
         let said = |result: Result<_, Error>| result.map_err(|error| self.failure(&error));
         if bytes.len() <= PART_BYTES {
@@ -122,7 +124,7 @@ impl Bucket {
             let mut under_way = FuturesUnordered::new();
             for begin in (0..bytes.len()).step_by(PART_BYTES) {
                 let part = bytes.slice(begin..bytes.len().min(begin + PART_BYTES));
-                // Begun in order: the store numbers them so.
+                // Started in order, because the store numbers the parts in this order.
                 under_way.push(self.part_sent(upload.put_part(part.into()), patience));
                 if under_way.len() >= PARTS_AT_ONCE {
                     under_way.try_next().await?;
@@ -135,7 +137,7 @@ impl Bucket {
         };
         let outcome = sent.await;
         if outcome.is_err() {
-            // If this fails as well, the store keeps the parts until it clears abandoned uploads.
+            // If this also fails, the store keeps the parts until it clears abandoned uploads.
             let _ = patience.hear(async { said(upload.abort().await) }).await;
         }
         outcome
@@ -147,7 +149,7 @@ impl Bucket {
             .await
     }
 
-    /// Writes an object if there is none; says whether there was none.
+    /// Creates an object if it does not exist. Returns whether it was created.
     pub(crate) async fn create(&self, path: &Path, bytes: &Bytes) -> Result<bool, Failure> {
         let put = self
             .objects
@@ -166,7 +168,7 @@ impl Bucket {
         }
     }
 
-    /// Converts an error: whether it may pass, and its text.
+    /// Converts an error to a failure: temporary or final, with a text.
     pub(crate) fn failure(&self, error: &Error) -> Failure {
         match error {
             Error::NotFound { source, .. } => {
@@ -183,7 +185,7 @@ impl Bucket {
             Error::Precondition { .. } => Failure::changed("412"),
             Error::Generic { source, .. } => {
                 let text = with_causes(&**source);
-                // A listing has no error of its own for this.
+                // Listings report a refusal as a generic error.
                 if is_refused(&text) {
                     let told = format!("refused (403): {}; {}", self.refused, self.sentence(&text));
                     Failure::lasting(ErrorKind::PermissionDenied, told)
@@ -192,8 +194,8 @@ impl Bucket {
                         ErrorKind::Other,
                         format!("{}; {WRONG_REGION}", self.sentence(&text)),
                     )
-                // The client below has retried as often as the settings allow: retrying here would multiply
-                // that.
+                // The underlying client has already retried according to the settings; retrying
+                // here would multiply the attempts.
                 } else if self.retries {
                     Failure::lasting(ErrorKind::Other, self.sentence(&text))
                 } else {
@@ -210,12 +212,12 @@ impl Bucket {
     }
 }
 
-/// Whether an answer of 404 is about the bucket.
+/// Returns whether a 404 means that the bucket does not exist.
 pub(crate) fn is_no_bucket(text: &str) -> bool {
     text.contains("<Code>NoSuchBucket</Code>")
 }
 
-/// Whether an error of the client is an answer that refuses access.
+/// Returns whether an error of the client is a refused access.
 pub(crate) fn is_refused(text: &str) -> bool {
     ["status code: 403", "status code: 401"]
         .iter()
@@ -235,14 +237,14 @@ pub(crate) fn is_wrong_region(text: &str) -> bool {
 fn stat(meta: &ObjectMeta) -> Stat {
     Stat {
         size: meta.size,
-        // A weak tag (`W/`) promises equal meaning, not equal bytes: ranges of two such versions must not be
-        // mixed.
+        // A weak tag (`W/`) promises equivalent content, not equal bytes: ranges of two such
+        // versions must not be mixed.
         validator: meta.e_tag.clone().filter(|tag| !tag.starts_with("W/")),
         sha256: None,
     }
 }
 
-/// An object of a bucket, in the version that was seen when it was opened.
+/// An object of a bucket, in the version seen when it was opened.
 pub(crate) struct BucketObject {
     pub(crate) bucket: Arc<Bucket>,
     pub(crate) path: Path,
@@ -253,8 +255,8 @@ pub(crate) struct BucketObject {
 impl RangeSource for BucketObject {
     async fn get(&self, start: u64, end: u64) -> Result<Body, Failure> {
         let options = GetOptions {
-            // With it the store refuses another version; the comparisons below are for stores that ignore the
-            // header.
+            // The header makes the store refuse another version; the comparisons below are for
+            // stores that ignore it.
             if_match: self.seen.validator.clone(),
             range: Some(GetRange::Bounded(start..end)),
             ..GetOptions::default()

@@ -1,4 +1,4 @@
-//! Inputs through the cache tier.
+//! Inputs read through the cache tier.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -15,17 +15,18 @@ use crate::range_source::{Body, RangeSource};
 use crate::stat::Stat;
 use crate::web::{WebFile, WebRanges, WebStat};
 
-/// An object in one version, read through the tier.
+/// One version of an object, read through the tier.
 pub(crate) struct CachedRanges {
     through: CachedOrigin,
     path: String,
     description: Arc<Description>,
-    /// For errors of the store below; none for a web server, whose errors tell themselves.
+    /// The bucket, for errors of its store; `None` for a web server, whose errors are
+    /// self-contained.
     bucket: Option<Arc<Bucket>>,
 }
 
 impl CachedRanges {
-    /// An object of a bucket: in the version that was seen, or the one that is there now.
+    /// Opens an object of a bucket: the version `seen`, or the current one.
     pub(crate) async fn of_bucket(
         cache: &Cache,
         bucket: Arc<Bucket>,
@@ -35,14 +36,15 @@ impl CachedRanges {
     ) -> Result<CachedRanges, Failure> {
         let origin = StoreOrigin {
             store: bucket.objects.clone(),
-            // `s3://bucket/` and `store://`: what comes before the slash that a path follows.
+            // `s3://bucket/` and `store://`: without the slash before the path.
             root: bucket.root.strip_suffix('/').unwrap_or(&bucket.root).to_owned(),
             endpoint: endpoint.to_owned(),
         };
         CachedRanges::new(cache, Arc::new(origin), Some(bucket), path, seen).await
     }
 
-    /// A file of a web server; `None` if the tier cannot read it: then it is read without.
+    /// Opens a file of a web server; `None` if the tier cannot cache it, so that it is read
+    /// directly.
     pub(crate) async fn of_web(
         cache: &Cache,
         file: WebFile,
@@ -64,7 +66,7 @@ impl CachedRanges {
         path: String,
         seen: Option<&Stat>,
     ) -> Result<CachedRanges, Failure> {
-        // What was examined before it is opened is loaded from front to back.
+        // Inputs that were examined before they are opened are loads, which read from start to end.
         let user = if seen.is_some() {
             User::Inputs
         } else {
@@ -72,7 +74,8 @@ impl CachedRanges {
         };
         let through = cache.over(origin, user);
         let told = |error: OriginError| failure(bucket.as_deref(), error);
-        // A bucket's object needs no question: what was seen says all. A server may give no ranges.
+        // An object of a bucket needs no request if its version is known. A web server must be
+        // asked whether it supports ranges.
         let of_seen = seen.filter(|_| bucket.is_some()).and_then(described);
         let description = match of_seen {
             Some(description) => Arc::new(description),
@@ -81,7 +84,8 @@ impl CachedRanges {
                 match seen.is_none_or(|seen| is_of(&description, seen)) {
                     true => description,
                     false => {
-                        // What was seen is newer than what is known here, or another one has come since.
+                        // The seen version is newer than the cached one, or has been replaced
+                        // since.
                         through.forget(&path);
                         through.describe(&path).await.map_err(&told)?
                     }
@@ -104,18 +108,18 @@ impl CachedRanges {
     }
 }
 
-/// Whether a version may be the one that was seen.
+/// Returns whether a version may be the one that was seen.
 fn is_of(description: &Description, seen: &Stat) -> bool {
     let tag = match &description.validator {
         Validator::Tag(tag) if !tag.starts_with(MODIFIED) => Some(tag),
         _ => None,
     };
     let same_tag = tag.is_none() || seen.validator.is_none() || seen.validator.as_ref() == tag;
-    // A size of 0 is one that was not told.
+    // A size of 0 means that the server did not report one.
     same_tag && (seen.size == description.size_bytes || seen.size == 0)
 }
 
-/// The version that was seen, if it can be told from others.
+/// Returns the description of the version that was seen, if it has a tag.
 fn described(seen: &Stat) -> Option<Description> {
     let tag = seen.validator.clone()?;
     Some(Description {
@@ -140,7 +144,7 @@ impl RangeSource for CachedRanges {
     }
 }
 
-/// An error of the tier as the readers of inputs take it.
+/// Converts an error of the tier for the readers of inputs.
 pub(crate) fn failure(bucket: Option<&Bucket>, error: OriginError) -> Failure {
     match error {
         OriginError::Changed => Failure::changed("another one is there"),
@@ -159,7 +163,7 @@ pub(crate) fn failure(bucket: Option<&Bucket>, error: OriginError) -> Failure {
     }
 }
 
-/// A failure of a web server, on its way through the tier.
+/// A failure of a web server, passed through the tier.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
 struct Said {
@@ -194,17 +198,18 @@ fn said(failure: Failure) -> OriginError {
     wrap(Arc::new(said))
 }
 
-/// Files of one web server. A path is what follows the slash behind its name.
+/// The files of one web server. A path is the part of the URL after the host and the slash.
 struct WebOrigin {
     file: WebFile,
     root: String,
 }
 
-/// What a validator begins with that is a time, in the server's words.
+/// Prefix of a validator that is the server's modification time.
 const MODIFIED: &str = "Last-Modified: ";
 
 impl WebOrigin {
-    /// `None` for an address that may not be written down: one with a query may be signed, and is a secret then.
+    /// Returns `None` for an address that must not be stored: one with a query may be signed and so
+    /// is a secret.
     fn of(file: WebFile) -> Option<(WebOrigin, String)> {
         let url = Url::parse(file.plain_address()?).ok()?;
         let root = url.origin().ascii_serialization();
@@ -238,7 +243,7 @@ fn version(stat: &WebStat) -> Option<Description> {
     })
 }
 
-/// What a server has to say of a version that is expected.
+/// Returns the expected description in a server's response for a version.
 fn expected_of(description: &Description) -> WebStat {
     let Description {
         size_bytes,
@@ -273,7 +278,7 @@ impl Origin for WebOrigin {
     ) -> Result<cache::Answer, OriginError> {
         let (seen, description) = match expected {
             Some(expected) => (expected_of(expected), expected.clone()),
-            // What a range is of is told with it: it has to be known first what it is to be of.
+            // The version must be known before a range of it is requested.
             None => self.seen(path).await?,
         };
         let range = cache::resolve(wanted.as_ref(), description.size_bytes)?;

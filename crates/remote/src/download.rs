@@ -10,7 +10,8 @@ use crate::retry::Patience;
 use crate::settings::Retry;
 use crate::web::WebFile;
 
-/// The whole file, in a file without a name. After a failure the copy starts again from the beginning.
+/// Downloads the whole file into an unnamed file. After a failure it starts again from the
+/// beginning.
 pub(crate) async fn download(web: WebFile, retry: Retry) -> io::Result<File> {
     tracing::warn!(
         address = &*web.shown_address(),
@@ -31,14 +32,15 @@ async fn once(web: &WebFile, patience: &Patience) -> Result<File, Failure> {
     let mut size = 0;
     while let Some(piece) = patience.hear(async { body.next().await.transpose() }).await? {
         size += piece.len() as u64;
-        // Blocking is fine: the writes mostly go to the page cache.
+        // Blocking is acceptable: the writes mostly go to the page cache.
         file.write_all(&piece).map_err(Failure::Final)?;
     }
     match stat.size {
         Some(told) if told != size => Err(Failure::passing(format!(
             "the answer ended after {size} of {told} bytes"
         ))),
-        // Without a length, an empty answer cannot be told from one that broke off at its beginning.
+        // Without a length, an empty response cannot be distinguished from one that was cut off at
+        // its start.
         _ if size == 0 && stat.size != Some(0) => {
             Err(Failure::lasting(ErrorKind::UnexpectedEof, "an empty answer"))
         }

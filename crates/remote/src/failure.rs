@@ -1,4 +1,4 @@
-//! Why a request failed, and whether a retry may help.
+//! Failures of requests: temporary or final.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind};
@@ -7,8 +7,8 @@ use std::time::Duration;
 /// Why a request failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// A temporary failure, such as a broken connection or an overloaded server. The duration is the server's
-    /// `Retry-After`.
+    /// A temporary failure, such as a broken connection or an overloaded server. The duration is
+    /// the server's `Retry-After`.
     Passing(String, Option<Duration>),
     /// A retry would fail in the same way.
     Final(io::Error),
@@ -23,7 +23,7 @@ impl Failure {
         Failure::Final(io::Error::new(kind, what.into()))
     }
 
-    /// Another version has replaced the one that was seen.
+    /// Returns the failure for an input that was replaced by another version.
     pub(crate) fn changed(what: impl Display) -> Failure {
         Failure::lasting(
             ErrorKind::InvalidData,
@@ -32,7 +32,7 @@ impl Failure {
     }
 }
 
-/// The text of an error and its causes, each once.
+/// Returns the text of an error and its causes, without repetitions.
 pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -1,10 +1,11 @@
-//! A folder of a store as the place of an archive's tables of facts ([`facts::Place`]).
+//! A folder of a store that holds an archive's tables of facts ([`facts::Place`]).
 //!
 //! Invariants:
-//!  - a commit of a table is made by a put that the store itself refuses where there is one already (`If-None-Match: *`). A store
-//!    that ignores the condition is found out with the first commit, which begins a table, before any epoch counts on it;
-//!  - what a caller wants written is sent as it is, without a copy of it; large files in parts, each with
-//!    a time of its own to be answered, as each piece of what is read has.
+//!  - A table is committed with a conditional put, which the store refuses if the object exists
+//!    (`If-None-Match: *`). A store that ignores the condition is detected at the first commit,
+//!    which creates a table, before any epoch depends on it.
+//!  - Bytes are sent without a copy of them. Large files are sent in parts, each with its own
+//!    timeout, like each piece that is read.
 
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -20,27 +21,29 @@ use crate::failure::Failure;
 use crate::remote::{Remote, Shared};
 use crate::retry::{Patience, asked};
 
-/// Reads at once where many small files are asked for.
+/// Number of concurrent reads of small files.
 const READS_AT_ONCE: usize = 16;
 
-/// Times that a file is created before its store counts as away, if answers are lost.
+/// Maximum number of tries to create a file, if responses are lost, before the store counts as
+/// unavailable.
 const CREATIONS_MAX: u32 = 3;
 
-/// A folder of a bucket. Each call finds the bucket again, so that it outlives a closed connection.
+/// A folder of a bucket. Each call looks the bucket up again, so that it survives a closed
+/// connection.
 #[derive(Clone)]
 pub struct Folder {
     remote: Remote,
-    /// Its address, without a slash at the end.
+    /// Its address, without a trailing slash.
     root: String,
-    /// Whether the store was seen to refuse a second file of the same name.
+    /// Whether the store has been seen to refuse a second file of the same name.
     refuses_second: Arc<AtomicBool>,
 }
 
 impl Remote {
-    /// The folder at `s3://bucket/name` or `store://bucket/name`; nothing is asked yet.
+    /// Returns the folder at `s3://bucket/name` or `store://bucket/name`, without any request.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidInput`] if the address names no folder of a store.
+    /// [`ErrorKind::InvalidInput`] if the address is not a folder of a store.
     pub fn folder(&self, address: &str) -> io::Result<Folder> {
         let (scheme, bucket, name) = match Address::parse(address)? {
             Address::S3 { bucket, name } => ("s3", bucket, name),
@@ -67,7 +70,7 @@ impl Folder {
     }
 }
 
-/// The bucket of an address, and the path in it.
+/// Returns the bucket of an address, and the path in it.
 async fn at(shared: &Shared, address: &str) -> io::Result<(Arc<Bucket>, Path)> {
     let (bucket, name) = shared.bucket_of(address).await?;
     Ok((bucket, path(&name)?))
@@ -95,7 +98,7 @@ async fn write(shared: &Shared, address: &str, bytes: Bytes) -> io::Result<()> {
     }
 }
 
-/// Creates a file; says whether there was none.
+/// Creates a file. Returns whether it was created.
 async fn create(shared: &Shared, address: &str, bytes: Bytes) -> io::Result<bool> {
     let (bucket, path) = at(shared, address).await?;
     let mut patience = Patience::new(shared.retry());
@@ -108,8 +111,8 @@ async fn create(shared: &Shared, address: &str, bytes: Bytes) -> io::Result<bool
         };
         match failure {
             Failure::Passing(..) => patience.bear(failure).await?,
-            // The client below never repeats a conditional put whose answer was lost. Where the store answers by now, it says
-            // whether the file is there; a failed one is tried again.
+            // The client never repeats a conditional put whose response was lost. Ask whether the
+            // file exists; if not, try again.
             Failure::Final(error) if error.kind() == ErrorKind::Other && attempts < CREATIONS_MAX => {
                 match patience.hear(bucket.stat(&path)).await {
                     Ok(Some(_)) => return Ok(false),
@@ -135,7 +138,7 @@ impl facts::Place for Folder {
         let is_checked = self.refuses_second.load(Ordering::Relaxed);
         let (is_new, is_refused) = self.remote.wait(|shared| async move {
             let is_new = create(&shared, &address, bytes.clone()).await?;
-            // The same bytes again, so that a store which takes them changes nothing.
+            // The same bytes, so that a store that accepts the second put changes nothing.
             let is_refused = is_new && !is_checked && !create(&shared, &address, bytes).await?;
             Ok((is_new, is_refused))
         })?;
@@ -190,7 +193,7 @@ impl facts::Place for Folder {
     }
 }
 
-/// Said of a store that took a second file in place of the first.
+/// Error for a store that replaced a file despite the condition.
 const CONDITIONS_IGNORED: &str = "this store ignores the condition of a put (If-None-Match: *), so that two writers would \
      replace each other's commits: keep facts in a store with conditional puts, or in a folder (--facts DIR)";
 

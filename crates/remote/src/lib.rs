@@ -1,17 +1,17 @@
-//! Inputs that are not local files: S3, HTTPS and our own store, read by ranges. And facts, written to such stores.
+//! Remote inputs (S3, HTTPS, Weft's own store) read by ranges, and tables of facts in such stores.
 //!
-//! [`Remote`] examines, lists and opens `s3://bucket/name`, `https://` and `http://` addresses, and
-//! `store://bucket/name`. It opens a [`warc::Input`] that any thread can read; the asynchronous work behind
-//! it runs on threads of its own. [`Remote::folder`] is a place of a store to write an archive's tables of facts to, and
-//! [`Remote::listing`] lists the keys of a bucket as they are, page by page.
+//! [`Remote`] examines, lists and opens `s3://bucket/name`, `https://`, `http://` and
+//! `store://bucket/name` addresses. It opens a [`warc::Input`] that any thread can read;
+//! asynchronous work runs on separate threads. [`Remote::folder`] is a folder for tables of facts,
+//! and [`Remote::listing`] lists the keys of a bucket unchanged, page by page.
 //!
 //! Invariants:
-//!  - all bytes of one opened input belong to one version of it: requests carry `If-Match`, and every answer
-//!    is compared with what was seen when the input was opened; a changed input is an error, never a mixture;
-//!  - after a temporary failure the request is retried from the byte reached;
-//!  - once a public server has answered, no redirect leads to an address that is not public; what signs a request stays with its
-//!    server;
-//!  - an opened input holds at most [`READ_AHEAD_BYTES`] of memory; an input that is not read does not fetch.
+//!  - All bytes of an input belong to the version seen on opening: requests carry `If-Match`, and
+//!    every response is compared with that version. A changed input is an error.
+//!  - After a temporary failure the request resumes at the next missing byte.
+//!  - Once a public server has responded, no redirect leads to a non-public address. Credentials
+//!    are sent only to the server they are for.
+//!  - An input uses at most [`READ_AHEAD_BYTES`] of memory; without reads it fetches nothing.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,9 +1,10 @@
-//! The objects of a bucket in order, a page at a time, with every key as it is.
+//! Ordered listing of the objects of a bucket, page by page, with unchanged keys.
 //!
 //! Invariants:
-//!  - a key is what the store has, byte for byte: also one with empty segments, or a slash at an end, which is no path;
-//!  - a page that is not the last one has an object, so that who goes on after it gets on;
-//!  - a bucket that is not there is an error, not an empty page.
+//!  - A key is returned byte for byte as the store has it, even if it is not a valid path because
+//!    of empty segments or a trailing slash.
+//!  - Every page but the last has an object, so that a caller makes progress.
+//!  - A missing bucket is an error, not an empty page.
 
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -21,22 +22,22 @@ use crate::s3_list::S3Listing;
 pub struct Listed {
     /// Its key in the bucket.
     pub key: Vec<u8>,
-    /// Its length.
+    /// Its length in bytes.
     pub size_bytes: u64,
     /// When it was last written, in milliseconds since 1970.
     pub modified_ms: i64,
 }
 
-/// Some objects that follow one another.
+/// A page of a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ListedPage {
-    /// In bytewise order of key.
+    /// Objects in bytewise order of key.
     pub objects: Vec<Listed>,
-    /// Whether there are no more.
+    /// Whether this is the last page.
     pub is_last: bool,
 }
 
-/// A bucket to list. Cheap to clone; nothing is asked before the first page.
+/// The listing of a bucket. Cheap to clone; the first page makes the first request.
 #[derive(Clone)]
 pub struct Listing {
     remote: Remote,
@@ -47,7 +48,7 @@ pub struct Listing {
 enum Place {
     S3 {
         bucket: String,
-        /// Made with the first page: its region may have to be asked for.
+        /// Created with the first page, because the region may have to be requested.
         made: Arc<Mutex<Option<Arc<S3Listing>>>>,
     },
     Own {
@@ -56,10 +57,10 @@ enum Place {
 }
 
 impl Remote {
-    /// The bucket of `s3://bucket/...` or `store://bucket/...`.
+    /// Returns the listing of the bucket in `s3://bucket/...` or `store://bucket/...`.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidInput`] if the address names none.
+    /// [`ErrorKind::InvalidInput`] if the address names no bucket.
     pub fn listing(&self, address: &str) -> io::Result<Listing> {
         let place = match Address::parse(address)? {
             Address::S3 { bucket, .. } => Place::S3 {
@@ -78,7 +79,7 @@ impl Remote {
         })
     }
 
-    /// Where the buckets of `s3://` addresses are: the endpoint, or Amazon's name.
+    /// Returns the endpoint of `s3://` addresses, or Amazon's name.
     pub fn s3_endpoint(&self) -> &str {
         let endpoint = self.shared().s3_settings().endpoint.as_deref();
         endpoint.map_or("amazonaws.com", |endpoint| endpoint.trim_end_matches('/'))
@@ -86,11 +87,12 @@ impl Remote {
 }
 
 impl Listing {
-    /// The objects whose keys begin with `prefix` and come after `after`, as many as the store gives at a time.
+    /// Returns the next page of objects whose keys start with `prefix` and come after `after`. The
+    /// store chooses the page size.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] if there is no such bucket; what the store says, after retries. The text does not name the
-    /// address.
+    /// [`ErrorKind::NotFound`] if the bucket does not exist; errors of the store, after retries.
+    /// The text does not name the address.
     pub fn page(&self, prefix: &[u8], after: Option<&[u8]>) -> io::Result<ListedPage> {
         let (prefix, after) = (prefix.to_vec(), after.map(<[u8]>::to_vec));
         let place = self.place.clone();

@@ -1,4 +1,4 @@
-//! The interface of a source to the reader: the bytes of a range of one version.
+//! The interface between a source and the reader: ranges of one version.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -6,13 +6,14 @@ use futures_util::stream::BoxStream;
 
 use crate::failure::Failure;
 
-/// Bytes as they arrive; a failure ends the stream.
+/// Bytes in chunks; a failure ends the stream.
 pub(crate) type Body = BoxStream<'static, Result<Bytes, Failure>>;
 
 /// One version of one input.
 #[async_trait]
 pub(crate) trait RangeSource: Send + Sync + 'static {
-    /// Starts reading the bytes from `start` up to `end`, which are within the input's size. Fails with
-    /// [`Failure::changed`] if another version has replaced this one; never returns bytes beyond `end`.
+    /// Starts reading the bytes from `start` up to `end`, which are within the input's size. Fails
+    /// with [`Failure::changed`] if another version has replaced this one; never returns bytes
+    /// beyond `end`.
     async fn get(&self, start: u64, end: u64) -> Result<Body, Failure>;
 }

@@ -1,9 +1,9 @@
 //! An input read by ranges as if it were a file.
 //!
-//! The reader holds one chunk and, while that is read from front to back, fetches the next one: two chunks of
-//! at most half of [`READ_AHEAD_BYTES`] each. A first read, and a read at another position, fetches little
-//! ([`FIRST_BYTES`], enough for most records). Chunks grow while reading continues where it stopped. Nothing
-//! is fetched beyond the next chunk, so a slow reader slows the network.
+//! The reader holds one chunk and, during a sequential read, fetches the next one: two chunks of at
+//! most half of [`READ_AHEAD_BYTES`] each. A first read, and a read at another position, fetches
+//! little ([`FIRST_BYTES`], enough for most records). Chunks grow while reading is sequential. Only
+//! the next chunk is fetched ahead, so a slow reader slows the network.
 
 use std::io;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use crate::retry::fetched;
 use crate::runtime::{Spawner, Started};
 use crate::settings::Retry;
 
-/// Most bytes of memory of an opened input: the chunk being read, and the chunk fetched ahead.
+/// Maximum memory of an opened input in bytes: the chunk being read, and the chunk fetched ahead.
 pub const READ_AHEAD_BYTES: u64 = 8 << 20;
 
-/// Most bytes of a chunk.
+/// Maximum size of a chunk.
 const CHUNK_BYTES_MAX: u64 = READ_AHEAD_BYTES / 2;
 
-/// Bytes of the first chunk.
+/// Size of the first chunk.
 const FIRST_BYTES: u64 = 64 << 10;
 
-/// Factor from one chunk's size to the next.
+/// Growth factor between consecutive chunks.
 const GROWTH: u64 = 4;
 
 /// An input of known size.
@@ -70,7 +70,8 @@ impl RangeReader {
         let bytes = if goes_on {
             (length * GROWTH).min(CHUNK_BYTES_MAX)
         } else {
-            // A jump to another position: perhaps for one record alone, so fetch no more than was asked for.
+            // A jump to another position, perhaps for a single record: fetch only the requested
+            // bytes.
             wanted.clamp(FIRST_BYTES, CHUNK_BYTES_MAX)
         };
         // Cleared first: if the fetch fails, an old chunk must not remain with a new offset.
@@ -81,7 +82,7 @@ impl RangeReader {
         };
         state.start = offset;
         state.chunk = chunk;
-        // Fetch ahead only from the second chunk on: a single look into an input costs one request.
+        // Read-ahead starts at the second chunk, so that a single read costs one request.
         if goes_on && state.end() < self.size {
             let next = (state.chunk.len() as u64 * GROWTH).min(CHUNK_BYTES_MAX);
             state.ahead = Some(self.start(state.end(), next));
@@ -106,7 +107,7 @@ impl warc::Input for RangeReader {
         if into.is_empty() || offset >= self.size {
             return Ok(0);
         }
-        // Held during the fetch: readers of one input take turns, because they share its chunk.
+        // Held during the fetch: readers of one input share its chunk and so take turns.
         let mut state = self.state.lock();
         if offset < state.start || offset >= state.end() {
             self.go_to(&mut state, offset, into.len() as u64)?;

@@ -1,9 +1,10 @@
-//! The HTTP client for inputs, which follows redirects by itself.
+//! The HTTP client for inputs, with its own handling of redirects.
 //!
 //! Invariants:
-//! - no redirect leads to an address that is not public, but from one that is not public to the same host: of names, every
-//!   address is compared that a connection is made to, so that a name that resolves anew is no way around it;
-//! - what signs a request, or says who sends it, goes to the server of the request alone.
+//! - A redirect to a non-public address is refused, except from a non-public server to the same
+//!   host. For names, the address of every connection is checked, so a name that resolves
+//!   differently later cannot bypass the check.
+//! - Credentials and signatures are sent only to the server of the original request.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -25,29 +26,29 @@ use reqwest::redirect::Policy;
 use tokio::runtime::Handle;
 use url::{Host, Url};
 
-/// Most redirects that are followed for one request.
+/// Maximum number of redirects per request.
 const REDIRECTS_MAX: usize = 10;
 
-/// How long a connection may take to be established.
+/// Timeout for establishing a connection.
 pub(crate) const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// What the names of headers begin with that belong to a signed request of S3.
+/// Prefix of the headers of a signed S3 request.
 const OF_S3: &str = "x-amz-";
 
-/// Makes clients.
+/// Creates clients.
 #[derive(Debug, Clone)]
 pub(crate) struct Connector {
-    /// Longest time for a whole answer.
+    /// Timeout for a whole response.
     pub(crate) answer_time_max: Option<Duration>,
-    /// Whether servers without TLS may be asked.
+    /// Whether servers without TLS are allowed.
     pub(crate) allows_plain: bool,
-    /// Where connections are made; the caller's own runtime without it.
+    /// Runtime for connections; `None` uses the caller's runtime.
     pub(crate) runtime: Option<Handle>,
     pub(crate) network: Network,
 }
 
 impl Connector {
-    /// For requests of any length, made in the caller's runtime.
+    /// Returns a connector without a timeout for responses, which uses the caller's runtime.
     pub(crate) fn new(allows_plain: bool) -> Connector {
         Connector {
             answer_time_max: None,
@@ -57,10 +58,10 @@ impl Connector {
         }
     }
 
-    /// A client.
+    /// Creates a client.
     ///
     /// # Errors
-    /// TLS cannot be set up.
+    /// Fails if TLS cannot be set up.
     pub(crate) fn client(&self) -> io::Result<HttpClient> {
         let made = RedirectClient {
             any: self.built(|builder| builder)?,
@@ -114,7 +115,7 @@ enum RedirectError {
 struct RedirectClient {
     /// Connects to every address.
     any: reqwest::Client,
-    /// Connects to names that resolve to public addresses. Made when it is first needed.
+    /// Connects only to public addresses. Created on first use.
     public: Arc<OnceLock<reqwest::Client>>,
     connector: Connector,
 }
@@ -135,7 +136,7 @@ impl RedirectClient {
 impl HttpService for RedirectClient {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let network = self.connector.network;
-        // What changes something is answered by the server that it was sent to, and by no other.
+        // A request that changes something is answered only by the server it was sent to.
         let follows = matches!(*request.method(), Method::GET | Method::HEAD);
         let (method, mut headers) = (request.method().clone(), request.headers().clone());
         let (mut at, mut request, mut is_public) = (request.uri().clone(), request, false);
@@ -169,12 +170,12 @@ impl HttpService for RedirectClient {
     }
 }
 
-/// An error that is not retried.
+/// Returns an error that is not retried.
 fn refused(error: RedirectError) -> HttpError {
     HttpError::new(HttpErrorKind::Decode, error)
 }
 
-/// A connection that was refused here is refused at each try.
+/// Marks a connection refused by this module as final, because a retry would be refused too.
 fn final_if_refused(error: HttpError) -> HttpError {
     let mut source = std::error::Error::source(&error);
     while let Some(cause) = source {
@@ -186,21 +187,21 @@ fn final_if_refused(error: HttpError) -> HttpError {
     error
 }
 
-/// The address that an answer came from.
+/// Returns the address that a response came from.
 fn peer_of(response: &HttpResponse) -> Option<IpAddr> {
     let info = response.extensions().get::<HttpInfo>()?;
     Some(info.remote_addr().ip())
 }
 
-/// Where an answer leads on to.
+/// Returns the target of a redirect.
 fn target(at: &Uri, response: &HttpResponse) -> Option<Url> {
-    // 304 and 300 lead nowhere.
+    // 304 and 300 are not followed.
     matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308).then_some(())?;
     let location = response.headers().get(LOCATION)?.to_str().ok()?;
     let mut next = Url::parse(&at.to_string()).ok()?.join(location).ok()?;
     let is_web = matches!(next.scheme(), "http" | "https") && next.host().is_some();
     next.set_fragment(None);
-    // Who a server thinks that we are is no matter of its redirects.
+    // Credentials in the target of a redirect are ignored.
     let is_plain = next.set_username("").is_ok() && next.set_password(None).is_ok();
     (is_web && is_plain).then_some(next)
 }
@@ -209,7 +210,8 @@ fn is_one_server(at: &Uri, next: &Url) -> bool {
     Url::parse(&at.to_string()).is_ok_and(|at| at.origin() == next.origin())
 }
 
-/// Whether a redirect stays with the server that answered, or leads on to the same host with TLS.
+/// Returns whether a redirect stays on the same server, or leads to the same host with both on
+/// default ports, for example from HTTP to HTTPS.
 fn is_one_place(at: &Uri, next: &Url) -> bool {
     let Ok(at) = Url::parse(&at.to_string()) else {
         return false;
@@ -231,7 +233,7 @@ fn without_credentials(headers: &mut HeaderMap<HeaderValue>) {
     }
 }
 
-/// Which addresses are public, and how names are resolved.
+/// Decides which addresses are public, and resolves names.
 #[derive(Clone, Copy)]
 pub(crate) struct Network {
     is_public: fn(IpAddr) -> bool,
@@ -254,8 +256,8 @@ impl std::fmt::Debug for Network {
 }
 
 impl Network {
-    /// Whether an answer came from an address that is not public. The connection may be one to a proxy, whose address says
-    /// nothing: so the address by which the server was named counts as well.
+    /// Returns whether a response came from a non-public address. The connection may go through a
+    /// proxy, whose address is not significant, so the address in the URL must be non-public too.
     async fn is_inside(&self, at: &Uri, peer: Option<IpAddr>) -> bool {
         if peer.is_none_or(self.is_public) {
             return false;
@@ -273,7 +275,8 @@ impl Network {
         !found.is_empty() && !found.iter().any(|found| (self.is_public)(found.ip()))
     }
 
-    /// The host of an address, if it is an IP address that is not public: such a one is never resolved.
+    /// Returns the host of an address if it is a literal non-public IP address. Such a host is
+    /// never resolved.
     fn inside_literal(&self, url: &Url) -> Option<String> {
         let ip = match url.host()? {
             Host::Ipv4(ip) => IpAddr::V4(ip),
@@ -284,7 +287,7 @@ impl Network {
     }
 }
 
-/// Resolves names to their public addresses.
+/// Resolves names to their public addresses only.
 struct PublicNames(Network);
 
 impl Resolve for PublicNames {
@@ -304,8 +307,8 @@ impl Resolve for PublicNames {
     }
 }
 
-/// Whether an address belongs to the public network: not to this machine, a local network, a provider's own network, or
-/// services of it that give keys to its machines.
+/// Returns whether an address belongs to the public network: not to this machine, a local network,
+/// a provider's internal network, or its metadata services, which hand out credentials.
 fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_public_v4(ip),
@@ -316,7 +319,7 @@ fn is_public(ip: IpAddr) -> bool {
 fn is_public_v4(ip: Ipv4Addr) -> bool {
     let [a, b, c, _] = ip.octets();
     let is_local = ip.is_loopback() || ip.is_private() || ip.is_link_local() || a == 0;
-    // RFC 6598, RFC 6890, RFC 2544; 168.63.129.16 is the host of machines at Azure.
+    // RFC 6598, RFC 6890, RFC 2544; 168.63.129.16 is Azure's virtual host address.
     let is_of_providers = a == 100 && b & 0xc0 == 64
         || (a, b, c) == (192, 0, 0)
         || a == 198 && b & 0xfe == 18
@@ -333,11 +336,11 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
         is_public_v4(Ipv4Addr::new(a, b, c, d))
     };
     match parts {
-        // `::`, `::1`, and IPv4 addresses in several disguises: mapped, compatible, NAT64, 6to4.
+        // `::`, `::1`, and embedded IPv4 addresses: mapped, compatible, NAT64, 6to4.
         [0, 0, 0, 0, 0, 0 | 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => v4_at(6),
         [0x64, 0xff9b, 0, 0, 0, 0, ..] => v4_at(6),
         [0x2002, ..] => v4_at(1),
-        // Teredo; NAT64 of one's own network.
+        // Teredo; local-use NAT64.
         [0x2001, 0, ..] | [0x64, 0xff9b, ..] => false,
         // Unique local, link-local, the former site-local, multicast.
         [first, ..] => {

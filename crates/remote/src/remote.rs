@@ -1,4 +1,4 @@
-//! All sources behind one interface.
+//! The interface to all sources.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -28,14 +28,14 @@ use crate::stat::Stat;
 use crate::web::{WebFile, WebRanges};
 use crate::{failure::Failure, s3};
 
-/// Parallel requests when many inputs are examined.
+/// Number of concurrent requests when many inputs are examined.
 const LOOKS_AT_ONCE: usize = 32;
 
-/// How long the end waits for the disks of the cache.
+/// Maximum wait for the disks of the cache on close.
 const SETTLE_MAX: Duration = Duration::from_secs(5);
 
-/// Inputs of S3 stores, web servers and our own store. Cheap to clone and to make: threads and connections
-/// start with the first request.
+/// Inputs from S3 stores, web servers and Weft's own store. Cheap to clone and to create: threads
+/// and connections start with the first request.
 #[derive(Clone)]
 pub struct Remote {
     shared: Arc<Shared>,
@@ -52,12 +52,12 @@ pub(crate) struct Shared {
     open_cache: OnceLock<Box<OpenCache>>,
 }
 
-/// Opens the cache tier, when it is first needed.
+/// Opens the cache tier on first use.
 type OpenCache = dyn Fn() -> Option<Cache> + Send + Sync;
 
 /// The source of an address.
 enum Place {
-    /// A path of a bucket; with the store if it is our own.
+    /// A name in a bucket; `own` is set for Weft's own store.
     Bucket {
         bucket: Arc<Bucket>,
         name: String,
@@ -67,12 +67,12 @@ enum Place {
 }
 
 impl Remote {
-    /// Without a store of our own: `store://` addresses are an error.
+    /// Creates a remote without Weft's own store: `store://` addresses are errors.
     pub fn new(settings: Settings) -> Remote {
         Remote::with(settings, None)
     }
 
-    /// With our own store, to which it connects on first use.
+    /// Creates a remote with Weft's own store, to which it connects on first use.
     pub fn with_store(
         settings: Settings,
         connect: impl Fn() -> BoxFuture<'static, Result<OwnStore, String>> + Send + Sync + 'static,
@@ -95,25 +95,26 @@ impl Remote {
         }
     }
 
-    /// Reads inputs and tables through a cache tier, which `open` opens when it is first needed. The first one given stays.
+    /// Reads inputs and tables through a cache tier, which `open` opens on first use. Only the
+    /// first call has an effect.
     pub fn use_cache(&self, open: impl Fn() -> Option<Cache> + Send + Sync + 'static) {
-        // A second one is the same for whoever reads.
+        // Readers do not depend on which tier is used, so a second one is ignored.
         let _ = self.shared.open_cache.set(Box::new(open));
     }
 
-    /// The same with a tier that is open. It has to be given before anything is read.
+    /// As [`Remote::use_cache`], with an open tier. Must be called before the first read.
     pub fn set_cache(&self, cache: Cache) {
         let _ = self.shared.open_cache.set(Box::new(|| None));
         let _ = self.shared.cache.set(Some(cache));
     }
 
-    /// The cache tier, if there is one.
+    /// Returns the cache tier, if there is one.
     pub fn cache(&self) -> Option<&Cache> {
         self.shared.cache()
     }
 
-    /// Closes the connection to our own store, if there is one: the next use connects again. What was read is on the disks of
-    /// the cache then, or at least as much of it as they take within [`SETTLE_MAX`].
+    /// Closes the connection to Weft's own store, if any; the next use connects again. Waits at
+    /// most [`SETTLE_MAX`] until the data read is on the disks of the cache.
     pub fn close(&self) {
         let opened = self.shared.cache.get().cloned().flatten();
         if let (Some(cache), Some(spawner)) = (opened, self.spawner.get()) {
@@ -128,7 +129,7 @@ impl Remote {
                 (own.close)().await;
                 Ok(())
             });
-            // An error means that no threads were started, so there was no connection either.
+            // An error means that no threads were started, so there was no connection.
             closed.unwrap_or_default();
         }
     }
@@ -142,11 +143,11 @@ impl Remote {
             return Ok(spawner.clone());
         }
         let spawner = Spawner::new()?;
-        // If two threads create one at the same time, the first one stored is used by both.
+        // If two threads create one concurrently, both use the first one stored.
         Ok(self.spawner.get_or_init(|| spawner).clone())
     }
 
-    /// Runs work on our own threads and waits for it.
+    /// Runs work on the threads of this value and waits for it.
     pub(crate) fn wait<T, F>(&self, work: impl FnOnce(Arc<Shared>) -> F) -> io::Result<T>
     where
         T: Send + 'static,
@@ -155,7 +156,7 @@ impl Remote {
         self.spawner()?.wait(work(self.shared.clone()))
     }
 
-    /// Whether the scheme of an address is supported.
+    /// Returns whether the scheme of an address is supported.
     pub fn serves(&self, address: &str) -> bool {
         let scheme = address.split("://").next().unwrap_or_default();
         ["s3", "https", "http", "store"]
@@ -163,8 +164,9 @@ impl Remote {
             .any(|known| scheme.eq_ignore_ascii_case(known))
     }
 
-    /// Examines many addresses in parallel. The result has the order of `addresses`; `None` means that
-    /// nothing is there. A name that ends in a slash, like a folder's, counts as nothing.
+    /// Examines many addresses in parallel. The results have the order of `addresses`; `None` means
+    /// that the input does not exist. A name that ends in a slash, like a folder's, counts as
+    /// missing.
     pub fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<Stat>>> {
         let asked: Vec<String> = addresses.iter().map(|address| (*address).to_owned()).collect();
         let looked = self.wait(|shared| async move {
@@ -178,21 +180,24 @@ impl Remote {
         })
     }
 
-    /// Every input whose address begins with `folder`, which ends in a slash, sorted by address.
+    /// Returns every input whose address starts with `folder`, which ends in a slash, sorted by
+    /// address.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for web servers, which have no listings; otherwise the source's error, for
-    /// example [`ErrorKind::PermissionDenied`]. The text says what to do next; it does not name the address.
+    /// [`ErrorKind::Unsupported`] for web servers, which have no listings; otherwise the source's
+    /// error, for example [`ErrorKind::PermissionDenied`]. The text says what to do next; it does
+    /// not name the address.
     pub fn list(&self, folder: &str) -> io::Result<Vec<(String, Stat)>> {
         let folder = folder.to_owned();
         self.wait(|shared| async move { shared.list(&folder).await })
     }
 
-    /// Opens an input for reading at any position: the version `seen` if given, otherwise the current one.
-    /// Reads fail with [`ErrorKind::InvalidData`] once another version has replaced it.
+    /// Opens an input for reading at any position: the version `seen` if given, otherwise the
+    /// current one. Reads fail with [`ErrorKind::InvalidData`] once another version has replaced
+    /// it.
     ///
     /// # Errors
-    /// As [`Remote::list`]; [`ErrorKind::NotFound`] if nothing is there.
+    /// As [`Remote::list`]; [`ErrorKind::NotFound`] if the input does not exist.
     pub fn open(&self, address: &str, seen: Option<&Stat>) -> io::Result<Arc<dyn Input>> {
         let spawner = self.spawner()?;
         let (address, seen) = (address.to_owned(), seen.cloned());
@@ -201,11 +206,13 @@ impl Remote {
 }
 
 impl Remote {
-    /// The bucket of `s3://bucket/...`, for engines that read and write tables by themselves. Its requests run on our threads, from
-    /// whatever thread they are made, as long as a clone of this is there.
+    /// Returns the bucket of `s3://bucket/...`, for engines that read and write tables directly.
+    /// Its requests run on the threads of this value, whatever thread makes them, while a clone of
+    /// this value exists.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidInput`] or [`ErrorKind::Unsupported`] if the address is no bucket of an S3 store.
+    /// [`ErrorKind::InvalidInput`] or [`ErrorKind::Unsupported`] if the address is not a bucket of
+    /// an S3 store.
     pub fn bucket_of_s3(&self, address: &str) -> io::Result<Arc<dyn ObjectStore>> {
         let Address::S3 { bucket, .. } = Address::parse(address)? else {
             let what =
@@ -237,7 +244,7 @@ impl Remote {
 async fn look(shared: Arc<Shared>, address: String) -> io::Result<Option<Stat>> {
     let retry = shared.settings.retry;
     match shared.place(&address).await? {
-        // Some stores keep an empty object for a folder: it is not an input.
+        // Some stores keep an empty object for a folder. It is not an input.
         Place::Bucket { name, .. } if name.is_empty() || name.ends_with('/') => Ok(None),
         Place::Bucket { bucket, name, own } => {
             let path = path(&name)?;
@@ -264,7 +271,7 @@ impl Shared {
         self.settings.retry
     }
 
-    /// What tells buckets of one name apart.
+    /// Returns the endpoint, which distinguishes buckets of the same name.
     pub(crate) fn endpoint(&self) -> &str {
         self.settings.s3.endpoint.as_deref().unwrap_or_default()
     }
@@ -274,9 +281,9 @@ impl Shared {
         self.cache.get_or_init(open).as_ref()
     }
 
-    /// The tier for objects of a place.
+    /// Returns the cache for objects of a store.
     fn cache_for(&self, own: Option<&OwnStore>) -> Option<&Cache> {
-        // What lies on disks of this machine gains nothing from being there twice.
+        // Objects on local disks are not cached.
         let is_far = own.is_none_or(|own| own.is_far);
         self.cache().filter(|_| is_far)
     }
@@ -285,7 +292,7 @@ impl Shared {
         &self.settings.s3
     }
 
-    /// The bucket of an address, and the name in it.
+    /// Returns the bucket of an address, and the name in it.
     pub(crate) async fn bucket_of(&self, address: &str) -> io::Result<(Arc<Bucket>, String)> {
         match self.place(address).await? {
             Place::Bucket { bucket, name, .. } => Ok((bucket, name)),
@@ -315,7 +322,7 @@ impl Shared {
         })
     }
 
-    /// The client for requests that are made here and not by the one of the object store.
+    /// Returns the HTTP client for requests that bypass the object store client.
     pub(crate) fn client(&self) -> io::Result<HttpClient> {
         if let Some(client) = self.web.get() {
             return Ok(client.clone());
@@ -330,8 +337,8 @@ impl Shared {
         }
         let settings = &self.settings;
         let made = asked(settings.retry, || s3::bucket(&settings.s3, name, settings.retry)).await?;
-        // The lock is not held while the region is requested: two threads may make the same bucket, and the
-        // first one stays.
+        // The lock is not held while the region is requested: two threads may create the same
+        // bucket, and the first one stored is used.
         let mut known = self.s3.lock();
         Ok(known.entry(name.to_owned()).or_insert(Arc::new(made)).clone())
     }
@@ -388,7 +395,7 @@ impl Shared {
         match self.place(&address).await? {
             Place::Bucket { bucket, name, own } if let Some(cache) = self.cache_for(own.as_ref()) => {
                 let path = path(&name)?.to_string();
-                // Buckets of our own store are those of one store, wherever its nodes are.
+                // Weft's own store is a single store, whichever node answers.
                 let endpoint = if own.is_some() { "" } else { self.endpoint() };
                 let ask =
                     || CachedRanges::of_bucket(cache, bucket.clone(), endpoint, path.clone(), seen.as_ref());
@@ -423,7 +430,8 @@ impl Shared {
                     Some(size) if ranges.seen.ranges => {
                         Ok(Arc::new(RangeReader::new(Arc::new(ranges), size, retry, spawner)))
                     }
-                    // Without ranges or a size, no position can be read: the file is copied first.
+                    // Without ranges or a size, the file cannot be read at any position, so it is
+                    // copied first.
                     _ => Ok(Arc::new(download(ranges.file, retry).await?)),
                 }
             }

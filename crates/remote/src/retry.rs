@@ -1,4 +1,5 @@
-//! Retries: from the byte reached, with growing waits, until several attempts in a row brought no byte.
+//! Retries with growing delays, resuming at the next missing byte, until several consecutive
+//! attempts return no byte.
 
 use std::future::Future;
 use std::io;
@@ -12,7 +13,7 @@ use crate::failure::Failure;
 use crate::range_source::{Body, RangeSource};
 use crate::settings::Retry;
 
-/// Counts failures in a row.
+/// Counts consecutive failures.
 pub(crate) struct Patience {
     retry: Retry,
     failures: u32,
@@ -28,7 +29,7 @@ impl Patience {
         self.failures = 0;
     }
 
-    /// Waits after a temporary failure. Returns an error if the failure is final or there were too many.
+    /// Waits after a temporary failure. Fails if the failure is final or there were too many.
     pub(crate) async fn bear(&mut self, failure: Failure) -> io::Result<()> {
         let (what, asked) = match failure {
             Failure::Final(error) => return Err(error),
@@ -43,14 +44,14 @@ impl Patience {
         let own = self
             .retry
             .wait_first
-            // Doubled each time. The bound keeps the shift from overflowing, and `wait_max` keeps the wait
-            // short.
+            // Doubled each time. The bound prevents the shift from overflowing, and `wait_max`
+            // limits the delay.
             .saturating_mul(1 << (self.failures - 1).min(16));
         sleep(asked.unwrap_or(own).min(self.retry.wait_max)).await;
         Ok(())
     }
 
-    /// Waits for an answer, at most [`Retry::silence_max`].
+    /// Waits for a response, at most [`Retry::silence_max`].
     pub(crate) async fn hear<T>(
         &self,
         answer: impl Future<Output = Result<T, Failure>>,
@@ -66,7 +67,7 @@ impl Patience {
     }
 }
 
-/// Repeats a request until it succeeds or patience ends.
+/// Repeats a request until it succeeds or there were too many failures.
 pub(crate) async fn asked<T, F>(retry: Retry, mut ask: impl FnMut() -> F) -> io::Result<T>
 where
     F: Future<Output = Result<T, Failure>>,
@@ -80,7 +81,7 @@ where
     }
 }
 
-/// All bytes from `start` up to `end`.
+/// Fetches all bytes from `start` up to `end`.
 pub(crate) async fn fetched(
     fetch: &dyn RangeSource,
     start: u64,
@@ -91,7 +92,8 @@ pub(crate) async fn fetched(
     let mut bytes = BytesMut::with_capacity(wanted);
     let mut patience = Patience::new(retry);
     while bytes.len() < wanted {
-        // Continue from the byte reached: earlier bytes are kept, because every answer is of one version.
+        // Resumes at the next missing byte: earlier bytes stay valid, because every response is of
+        // one version.
         let reached = start + bytes.len() as u64;
         let failure = match patience.hear(fetch.get(reached, end)).await {
             Ok(body) => drain(body, &mut bytes, wanted, &mut patience).await,
@@ -108,7 +110,8 @@ pub(crate) async fn fetched(
     Ok(bytes.freeze())
 }
 
-/// Appends what arrives. Returns why the stream ended before `wanted` bytes had arrived, if it did.
+/// Appends the received bytes. If the stream ends before `wanted` bytes have arrived, returns the
+/// reason.
 async fn drain(
     mut body: Body,
     bytes: &mut BytesMut,
@@ -120,11 +123,12 @@ async fn drain(
         match next {
             Ok(Some(piece)) => {
                 if !piece.is_empty() {
-                    // A connection that delivers something before it breaks makes progress: only failures
-                    // without any byte count.
+                    // A connection that delivers bytes before it breaks makes progress: only
+                    // failures without any byte count.
                     patience.refresh();
                 }
-                // A server may send more than was requested; bytes beyond `end` belong to another chunk.
+                // A server may send more than requested; bytes beyond `end` belong to another
+                // chunk.
                 bytes.extend_from_slice(&piece[..piece.len().min(wanted - bytes.len())]);
             }
             Ok(None) => return Some(Failure::passing("the answer ended early")),

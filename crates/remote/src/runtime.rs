@@ -8,10 +8,10 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use tokio::runtime::{Builder, Handle, Runtime as Tokio};
 use tokio::task::AbortHandle;
 
-/// Threads that wait for sockets; there is little other work.
+/// Number of threads. They mostly wait for sockets.
 const THREADS: usize = 2;
 
-/// A small runtime. It runs until its last clone is dropped, which abandons all work in progress.
+/// A small runtime. Dropping the last clone abandons all work in progress.
 #[derive(Clone)]
 pub(crate) struct Spawner(Arc<Runtime>);
 
@@ -19,7 +19,7 @@ struct Runtime(Option<Tokio>);
 
 impl Drop for Runtime {
     fn drop(&mut self) {
-        // A runtime may be dropped where blocking is not allowed, and there is nothing to wait for.
+        // A runtime may be dropped where blocking is not allowed, so this does not wait.
         if let Some(tokio) = self.0.take() {
             tokio.shutdown_background();
         }
@@ -37,7 +37,7 @@ impl Spawner {
         Ok(Spawner(Arc::new(Runtime(Some(tokio)))))
     }
 
-    /// Where others may run work; it ends with the last clone.
+    /// Returns a handle for other callers; it ends with the last clone.
     pub(crate) fn handle(&self) -> Option<Handle> {
         self.0.0.as_ref().map(|tokio| tokio.handle().clone())
     }
@@ -58,7 +58,7 @@ impl Spawner {
         let (sender, receiver) = sync_channel(1);
         let task = self.0.0.as_ref().map(|tokio| {
             tokio.spawn(async move {
-                // The send fails only if the receiver was dropped, and then nobody waits.
+                // The send fails only if the receiver was dropped.
                 let _ = sender.send(work.await);
             })
         });

@@ -12,15 +12,17 @@ use crate::failure::Failure;
 use crate::redirects::{CONNECT_TIME_MAX, Connector};
 use crate::settings::{Retry, S3Settings};
 
-/// Region for a store that is not Amazon's if the settings name none.
+/// Default region for a store other than Amazon's.
 const REGION_DEFAULT: &str = "us-east-1";
 
-/// How long a whole answer may take where nobody watches for silence: a row group of a table at a megabyte a second.
+/// Timeout of a whole response for clients without a timeout per read: enough for a row group of a
+/// table at 1 MB/s.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(120);
 
-/// Opens a bucket by its name.
+/// Opens a bucket.
 pub(crate) async fn bucket(settings: &S3Settings, name: &str, retry: Retry) -> Result<Bucket, Failure> {
-    // No limit for a whole answer, because an object may be large. The readers watch for silence instead.
+    // No timeout for a whole response, because an object may be large. The readers have a timeout
+    // per read instead.
     let connector = Connector::new(is_plain(settings));
     let client = client(settings, name, retry).await;
     let objects = built(client.with_http_connector(connector), name)?;
@@ -32,7 +34,7 @@ pub(crate) async fn bucket(settings: &S3Settings, name: &str, retry: Retry) -> R
     })
 }
 
-/// A bucket for code that watches nothing: its requests have a time limit, and run in `runtime`.
+/// Opens a bucket for code that sets no timeouts: requests have a time limit and run in `runtime`.
 pub(crate) async fn bucket_for_others(
     settings: &S3Settings,
     name: &str,
@@ -48,7 +50,7 @@ pub(crate) async fn bucket_for_others(
     built(client.with_http_connector(connector), name)
 }
 
-/// Whether the store is asked without TLS.
+/// Returns whether the store is accessed without TLS.
 fn is_plain(settings: &S3Settings) -> bool {
     settings
         .endpoint
@@ -74,7 +76,7 @@ async fn client(settings: &S3Settings, name: &str, retry: Retry) -> AmazonS3Buil
     }
     builder = match (&settings.access_key_id, &settings.secret_access_key) {
         (Some(id), Some(secret)) => builder.with_access_key_id(id).with_secret_access_key(secret),
-        // Without both halves of a key no request can be signed; public buckets accept unsigned requests.
+        // Without a complete key requests cannot be signed; public buckets accept unsigned ones.
         _ => builder.with_skip_signature(true),
     };
     if let Some(token) = &settings.session_token {
@@ -89,7 +91,7 @@ fn built(client: AmazonS3Builder, name: &str) -> Result<AmazonS3, Failure> {
         .map_err(|error| Failure::lasting(std::io::ErrorKind::InvalidInput, format!("s3://{name}: {error}")))
 }
 
-/// The region of a bucket. Amazon reports it; for other stores it hardly matters.
+/// Returns the region of a bucket. Amazon reports it; for other stores it hardly matters.
 pub(crate) async fn region(settings: &S3Settings, bucket: &str, options: &ClientOptions) -> String {
     match (&settings.region, &settings.endpoint) {
         (Some(region), _) => region.clone(),

@@ -1,9 +1,11 @@
-//! An S3 store's error as a sentence: without its XML and the client's description of the request.
+//! Errors of S3 stores as readable sentences, without XML and the client's description of the
+//! request.
 
-/// Converts `text`, an error of the S3 client, to a sentence for people. `bucket` is the requested one.
+/// Converts `text`, an error of the S3 client, to a sentence for users. `bucket` is the requested
+/// one.
 ///
-/// The client's texts end in the server's or the network's error, after ` - `; a server's error has its
-/// status before an XML document with a code and a message.
+/// The client's texts end in the server's or the network's error, after ` - `; a server's error has
+/// its status before an XML document with a code and a message.
 pub(crate) fn in_a_sentence(text: &str, bucket: &str) -> String {
     if code(text) == Some("NoSuchBucket") {
         return format!("there is no bucket {bucket} in this store");
@@ -28,7 +30,7 @@ fn code(text: &str) -> Option<&str> {
     element(text, "Code")
 }
 
-/// The text of the first element with this name.
+/// Returns the text of the first element with this name.
 fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("<{name}>"))?;
     let (content, _) = rest.split_once(&format!("</{name}>"))?;
@@ -62,7 +64,7 @@ mod tests {
     use super::in_a_sentence;
     use crate::failure::with_causes;
 
-    /// The S3 client's error when a store answers a listing with `status` and `body`.
+    /// Returns the S3 client's error if a store answers a listing with `status` and `body`.
     async fn said(status: &str, body: &str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -95,8 +97,8 @@ mod tests {
         with_causes(&error)
     }
 
-    /// The client has no type for a store's error. This test provokes its real texts, so that a new version
-    /// of it with other texts fails here.
+    /// The client has no typed error for this. The test provokes its actual texts, so that it fails
+    /// if a new version changes them.
     #[tokio::test]
     async fn what_the_client_really_says_becomes_a_sentence() {
         let xml = |inner: &str| format!("<?xml version=\"1.0\"?><Error>{inner}</Error>");

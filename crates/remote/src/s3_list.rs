@@ -1,5 +1,5 @@
-//! Pages of an S3 store's listing, asked for here: the client of the object store reads keys as paths, and refuses those with
-//! empty segments, or shortens those with a slash at an end.
+//! Pages of an S3 store's listing, requested here because the object store client parses keys as
+//! paths: it refuses keys with empty segments and strips a trailing slash.
 
 use std::io::{self, ErrorKind};
 
@@ -16,7 +16,7 @@ use crate::remote::Shared;
 use crate::s3::{options, refused, region};
 use crate::s3_error::in_a_sentence;
 
-/// Characters that a signature leaves as they are (RFC 3986, 2.3).
+/// Characters that a signature leaves unescaped (RFC 3986, 2.3).
 const KEPT: AsciiSet = NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -27,16 +27,16 @@ const KEPT: AsciiSet = NON_ALPHANUMERIC
 pub(crate) struct S3Listing {
     client: HttpClient,
     bucket: String,
-    /// Its URL, without a slash at the end.
+    /// Its URL, without a trailing slash.
     url: String,
     region: String,
-    /// Without it requests are not signed.
+    /// Credentials; without them requests are not signed.
     credential: Option<AwsCredential>,
     /// Advice for the error when access is refused.
     refused: String,
 }
 
-/// What is used of an answer. One without `IsTruncated` is no listing, whatever it is.
+/// The relevant fields of a response. A response without `IsTruncated` is not a listing.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Answer {
@@ -88,7 +88,7 @@ impl S3Listing {
             if let Some(token) = &token {
                 query.push(("continuation-token", token.as_bytes()));
             }
-            // XML has no characters for some that keys may have.
+            // XML cannot represent some characters that keys may have.
             query.push(("encoding-type", b"url"));
             query.push(("list-type", b"2"));
             query.push(("prefix", prefix));
@@ -108,7 +108,7 @@ impl S3Listing {
             if page.is_last || !page.objects.is_empty() {
                 return Ok(page);
             }
-            // A store may have looked at much and found nothing that is still there.
+            // A store may return an empty page that is not the last one.
             let next = answer
                 .next_continuation_token
                 .filter(|next| token.as_ref() != Some(next));
@@ -151,7 +151,7 @@ impl S3Listing {
         }
     }
 
-    /// An answer that is no listing.
+    /// Returns the failure for a response that is not a listing.
     fn refusal(&self, status: StatusCode, body: &str) -> Failure {
         let text = format!("status code: {status}: {body}");
         let sentence = in_a_sentence(&text, &self.bucket);
@@ -175,7 +175,7 @@ impl S3Listing {
 
 fn listed(object: &Contents, is_encoded: bool) -> Result<Listed, Failure> {
     let key = match is_encoded {
-        // A plus sign that is meant is always escaped; one that is not stands for a space.
+        // A literal plus sign is always escaped; an unescaped one is a space.
         true => percent_decode_str(&object.key.replace('+', " ")).collect(),
         false => object.key.clone().into_bytes(),
     };
@@ -233,8 +233,8 @@ mod tests {
         assert!(is_truncated);
     }
 
-    /// The story: a server in between answers with a page of its own and status 200. As an empty listing it would empty a tree
-    /// of the catalogue of files.
+    /// Regression test: a proxy answered with its own page and status 200. Taken as an empty
+    /// listing, it would have emptied a tree of the file catalogue.
     #[test]
     fn what_is_no_listing_is_not_taken_for_an_empty_one() {
         for wrong in [

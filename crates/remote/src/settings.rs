@@ -1,11 +1,11 @@
-//! Access to sources, and retries.
+//! Settings for access to sources and for retries.
 
 use std::time::Duration;
 
-/// Access to sources, and retries.
+/// Settings for access to sources and for retries.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
-    /// For `s3://`.
+    /// Access to `s3://` addresses.
     pub s3: S3Settings,
     /// Handling of temporary failures.
     pub retry: Retry,
@@ -14,18 +14,18 @@ pub struct Settings {
 /// When and how often to retry temporary failures.
 #[derive(Debug, Clone, Copy)]
 pub struct Retry {
-    /// Failures in a row, without a byte between them, after which the request fails.
+    /// Consecutive failures without a byte in between after which the request fails.
     pub failures_max: u32,
-    /// Wait after the first failure; doubled after each further one.
+    /// Delay after the first failure; it doubles with each further one.
     pub wait_first: Duration,
-    /// Longest wait.
+    /// Maximum delay.
     pub wait_max: Duration,
-    /// A connection that delivers nothing for this long counts as failed.
+    /// A connection that delivers nothing for this long has failed.
     pub silence_max: Duration,
 }
 
 impl Default for Retry {
-    /// Six tries within about half a minute; a minute of silence.
+    /// Six tries within about half a minute; a timeout of a minute without data.
     fn default() -> Retry {
         Retry {
             failures_max: 6,
@@ -39,22 +39,22 @@ impl Default for Retry {
 /// Address and credentials of S3, from the usual environment variables. Profiles are not supported.
 #[derive(Clone, Default)]
 pub struct S3Settings {
-    /// `AWS_ACCESS_KEY_ID`. Without it requests are not signed, as for public buckets.
+    /// `AWS_ACCESS_KEY_ID`. Without it requests are not signed, which suffices for public buckets.
     pub access_key_id: Option<String>,
     /// `AWS_SECRET_ACCESS_KEY`
     pub secret_access_key: Option<String>,
     /// `AWS_SESSION_TOKEN`, for temporary keys.
     pub session_token: Option<String>,
-    /// `AWS_REGION`, or `AWS_DEFAULT_REGION`. If missing, Amazon is asked for it; with an endpoint it is
-    /// `us-east-1`.
+    /// `AWS_REGION`, or `AWS_DEFAULT_REGION`. If missing, Amazon is asked for it; with an endpoint
+    /// it is `us-east-1`.
     pub region: Option<String>,
-    /// `AWS_ENDPOINT_URL_S3`, or `AWS_ENDPOINT_URL`: the URL of a store other than Amazon's. Buckets are then
-    /// part of the path, and plain HTTP is used if the URL says so.
+    /// `AWS_ENDPOINT_URL_S3`, or `AWS_ENDPOINT_URL`: the URL of a store other than Amazon's.
+    /// Buckets are then part of the path, and plain HTTP is used if the URL says so.
     pub endpoint: Option<String>,
 }
 
 impl S3Settings {
-    /// Reads the settings from variables; an empty variable counts as missing.
+    /// Reads the settings from environment variables; an empty variable counts as missing.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> S3Settings {
         let first = |names: &[&str]| {
             let values = names.iter().filter_map(|name| variable(name));
@@ -73,7 +73,7 @@ impl S3Settings {
 }
 
 impl std::fmt::Debug for S3Settings {
-    /// Leaves out the secrets.
+    /// Omits the secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("S3Settings")
             .field("access_key_id", &self.access_key_id)

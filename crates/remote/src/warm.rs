@@ -1,4 +1,4 @@
-//! Reading objects into the cache before anybody asks for them.
+//! Prefetches objects into the cache.
 
 use std::io;
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use crate::cached::failure;
 use crate::failure::Failure;
 use crate::remote::Remote;
 
-/// Objects that are read at a time.
+/// Number of objects read concurrently.
 const AT_ONCE: usize = 4;
 
-/// What became of one object.
+/// The result for one object.
 #[derive(Debug)]
 pub struct Warmed {
     /// Its address.
     pub address: String,
-    /// Its size, or why it was not read.
+    /// Its size, or why it could not be read.
     pub result: io::Result<u64>,
 }
 
 impl Remote {
-    /// Reads objects of buckets into a cache, as far as they are not there, several at a time. `progress` is called with the
-    /// bytes of each piece.
+    /// Reads objects of buckets into a cache, except for the parts already there, several at a
+    /// time. Calls `progress` with the number of bytes of each part.
     ///
     /// # Errors
-    /// Nothing could be asked at all. What is wrong with one object is in its result.
+    /// Fails if no request could be made at all. Errors about one object are in its result.
     pub fn warm(
         &self,
         cache: &Cache,
@@ -67,5 +67,5 @@ impl Remote {
     }
 }
 
-/// How long the disks are waited for at the end.
+/// Maximum wait for the disks at the end.
 const SETTLE_MAX: std::time::Duration = std::time::Duration::from_secs(600);

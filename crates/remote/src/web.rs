@@ -18,12 +18,12 @@ use crate::failure::{Failure, with_causes};
 use crate::range_source::{Body, RangeSource};
 use crate::stat::Stat;
 
-/// What may help where a server refuses. Signatures and passwords are kept in memory alone, so that a program that began later
-/// than the load has none.
+/// Advice if a server refuses access. Signatures and passwords are kept only in memory, so a
+/// program started after the load does not have them.
 const NOT_OPEN: &str = "is it public? A signature in an address may have expired, and neither signatures nor passwords are kept: \
      load the address with it once more";
 
-/// Longest `Retry-After` that is obeyed.
+/// Upper bound on an obeyed `Retry-After`.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 
 /// A server's description of a file.
@@ -46,12 +46,12 @@ impl WebStat {
         }
     }
 
-    /// The entity tag if it is strong, that is, if it promises equal bytes.
+    /// Returns the entity tag if it is strong, that is, if it promises equal bytes.
     fn strong_tag(&self) -> Option<&str> {
         self.tag.as_deref().filter(|tag| !tag.starts_with("W/"))
     }
 
-    /// What a server has to say of a version of which this is known.
+    /// Returns the description expected from a server for a known version.
     pub(crate) fn expected(size_bytes: u64, tag: Option<String>, modified: Option<String>) -> WebStat {
         WebStat {
             size: Some(size_bytes),
@@ -61,12 +61,12 @@ impl WebStat {
         }
     }
 
-    /// When the file was changed, in the server's words.
+    /// Returns the modification time as the server wrote it.
     pub(crate) fn modified(&self) -> Option<&str> {
         self.modified.as_deref()
     }
 
-    /// Compares with the description in another answer about the same file.
+    /// Compares with the description in another response for the same file.
     fn check(&self, other: &WebStat) -> Result<(), Failure> {
         let pairs = [
             ("entity tag", &self.tag, &other.tag),
@@ -99,23 +99,23 @@ impl WebStat {
 #[derive(Clone)]
 pub(crate) struct WebFile {
     client: HttpClient,
-    /// Without user name and password. It may be signed, so it is not for logs.
+    /// URL without user name and password. It may be signed, so it must not be logged.
     address: String,
-    /// User name and password, for this server alone.
+    /// User name and password, sent only to this server.
     authorization: Option<HeaderValue>,
 }
 
 impl WebFile {
-    /// The file at an address.
+    /// Returns the file at an address.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidInput`] where a password would go over the network as it is.
+    /// [`ErrorKind::InvalidInput`] if a password would be sent in plain text.
     pub(crate) fn new(client: HttpClient, mut url: Url) -> io::Result<WebFile> {
         let authorization = match url.username().is_empty() && url.password().is_none() {
             true => None,
             false => Some(basic(&url)?),
         };
-        // A web address has a host, so both can be taken out.
+        // A web address has a host, so neither call can fail.
         let _ = (url.set_username(""), url.set_password(None));
         Ok(WebFile {
             client,
@@ -124,7 +124,7 @@ impl WebFile {
         })
     }
 
-    /// Another file of the same server, asked for in the same way.
+    /// Returns another file of the same server, with the same credentials.
     pub(crate) fn beside(&self, address: String) -> WebFile {
         WebFile {
             address,
@@ -132,19 +132,19 @@ impl WebFile {
         }
     }
 
-    /// The address that may be written down; `None` if there is none, because it opens the file by itself.
+    /// Returns the address if it may be stored; `None` if it grants access by itself.
     pub(crate) fn plain_address(&self) -> Option<&str> {
         let is_plain = self.authorization.is_none() && !self.address.contains('?');
         is_plain.then_some(&*self.address)
     }
 
-    /// The address without what opens it, for logs.
+    /// Returns the address without secrets, for logs.
     pub(crate) fn shown_address(&self) -> std::borrow::Cow<'_, str> {
         urlkey::without_secrets(&self.address)
     }
 
-    /// Describes the file; `None` if it does not exist. It requests the first byte instead of using HEAD,
-    /// which returns less and is refused for presigned addresses.
+    /// Describes the file; `None` if it does not exist. Requests the first byte instead of using
+    /// HEAD, which returns less and is refused for presigned addresses.
     pub(crate) async fn stat(&self) -> Result<Option<WebStat>, Failure> {
         let response = self.request(&[(RANGE, "bytes=0-0")]).await?;
         let headers = response.headers();
@@ -165,7 +165,7 @@ impl WebFile {
         }
     }
 
-    /// The whole file as one answer, with its description.
+    /// Requests the whole file, and returns it with its description.
     pub(crate) async fn whole(&self) -> Result<(WebStat, Body), Failure> {
         let response = self.request(&[]).await?;
         if response.status() != StatusCode::OK {
@@ -179,7 +179,7 @@ impl WebFile {
         let mut request = Request::builder()
             .method(Method::GET)
             .uri(&self.address)
-            // Offsets refer to the stored file: a compressed answer would have others.
+            // Offsets refer to the stored file; in a compressed response they would differ.
             .header(ACCEPT_ENCODING, "identity");
         for (name, value) in headers {
             request = request.header(name, *value);
@@ -194,7 +194,7 @@ impl WebFile {
         answered.map_err(|error| {
             let text = with_causes(&error);
             match error.kind() {
-                // An answer that is not HTTP will not be HTTP at a retry either.
+                // A response that is not HTTP will not be HTTP on a retry either.
                 HttpErrorKind::Decode => Failure::lasting(ErrorKind::InvalidData, text),
                 _ => Failure::passing(text),
             }
@@ -221,7 +221,7 @@ impl WebFile {
     }
 }
 
-/// A file of a server that supports ranges, in the version that was seen when it was opened.
+/// A file of a server that supports ranges, in the version seen when it was opened.
 pub(crate) struct WebRanges {
     pub(crate) file: WebFile,
     pub(crate) seen: WebStat,
@@ -232,7 +232,8 @@ impl RangeSource for WebRanges {
     async fn get(&self, start: u64, end: u64) -> Result<Body, Failure> {
         let range = format!("bytes={start}-{}", end.saturating_sub(1));
         let mut headers = vec![(RANGE, range.as_str())];
-        // RFC 9110, 13.1.1: `If-Match` compares strongly, so a weak tag would be refused every time.
+        // RFC 9110, 13.1.1: `If-Match` uses strong comparison, so a weak tag would always be
+        // refused.
         if let Some(tag) = self.seen.strong_tag() {
             headers.push((IF_MATCH, tag));
         }
@@ -242,15 +243,16 @@ impl RangeSource for WebRanges {
                 let (first, size) = content_range(response.headers())?;
                 self.seen
                     .check(&WebStat::of(response.headers(), Some(size), true))?;
-                // Some caches round ranges to their own blocks: the reader would take such bytes for those at
-                // `start`.
+                // Some caches round ranges to their own blocks. The reader would take these bytes
+                // for those at `start`.
                 if first != start {
                     let what = format!("asked for bytes from {start}, got them from {first}");
                     return Err(Failure::lasting(ErrorKind::InvalidData, what));
                 }
                 Ok(body(response))
             }
-            // It supported ranges before: this is another version, or another server behind the same name.
+            // It supported ranges before: this is another version, or another server behind the
+            // same name.
             StatusCode::OK => {
                 let size = content_length(response.headers());
                 self.seen.check(&WebStat::of(response.headers(), size, false))?;
@@ -276,7 +278,7 @@ impl WebRanges {
     }
 }
 
-/// User name and password of an address as a header (RFC 7617).
+/// Returns user name and password of an address as a header (RFC 7617).
 fn basic(url: &Url) -> io::Result<HeaderValue> {
     let is_here = match url.host() {
         Some(Host::Ipv4(ip)) => ip.is_loopback(),
@@ -299,7 +301,7 @@ fn basic(url: &Url) -> io::Result<HeaderValue> {
     Ok(value)
 }
 
-/// Offset of the first byte of a partial answer, and the size of the whole.
+/// Returns the offset of the first byte of a partial response, and the size of the whole file.
 fn content_range(headers: &HeaderMap) -> Result<(u64, u64), Failure> {
     let value = text(headers, &CONTENT_RANGE).unwrap_or_default();
     parse_content_range(&value).ok_or_else(|| {
@@ -323,7 +325,7 @@ fn content_length(headers: &HeaderMap) -> Option<u64> {
     text(headers, &CONTENT_LENGTH)?.parse().ok()
 }
 
-/// Parses only the form in seconds; a date is ignored.
+/// Parses the form in seconds; a date is ignored.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = text(headers, &RETRY_AFTER)?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds).min(RETRY_AFTER_MAX))

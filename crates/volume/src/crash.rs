@@ -1,21 +1,27 @@
-//! Crash points: where a test may end the process, and why every one of them is harmless (see
-//! [`crashpoint`]).
+//! Crash points: where tests kill the process, with the state on disk and why a crash there is
+//! harmless (see [`crashpoint`]).
 //!
-//! | point | what is on disk | why it is harmless |
-//! |---|---|---|
-//! | `volume.before_identity` | an empty structure without `volume.json`, perhaps with the node's files | the next opening makes the rest |
-//! | `stage.received` | content in `staging/`, not synced | opening removes what is no whole replica |
-//! | `prepare.before_sync` | a whole replica in `staging/`, perhaps not durable | opening keeps it if every block is right: then it is as if it had been prepared |
-//! | `prepare.after_sync` | a whole replica in `staging/` | opening keeps it, as somebody may count on it; whoever asks for the key next brings the write to its end |
-//! | `commit.before_rename` | the same | the same: the write may or may not be done, nobody was told |
-//! | `commit.after_rename` | the replica in its place, perhaps not durably; unknown to the index | opening indexes it, or it is gone: both are right, as nobody was told |
-//! | `commit.after_dir_sync` | the replica, durable; unknown to the index | opening indexes it |
-//! | `commit.after_index` | new and old version | opening knows that the old one is older, and removes it |
-//! | `commit.after_remove` | the new version alone | this is the end |
-//! | `remove.after_index` | the file, no longer indexed | opening indexes it again: the removal has not happened |
-//! | `remove.after_unlink` | the file perhaps still there after a power cut | the same |
-//! | `settle.after_rename` | a stray under its right name or in `lost+found/` | opening indexes what is in its place |
-//! | `begin_anew.before_identity` | the same | opening finds it so and begins anew again |
+//! - `volume.before_identity`: a structure without `volume.json`, empty except for the node's
+//!   files. The next open creates the rest.
+//! - `stage.received`: content in `staging/`, not synced. Opening removes incomplete replicas.
+//! - `prepare.before_sync`: a whole replica in `staging/`, perhaps not durable. Opening keeps it if
+//!   every block is intact, as if it had been prepared.
+//! - `prepare.after_sync`: a whole replica in `staging/`. Opening keeps it, because a decider may
+//!   count on it; the next request for the key completes the write.
+//! - `commit.before_rename`: as before. The write was not acknowledged, so it may be completed or
+//!   not.
+//! - `commit.after_rename`: the replica in its place, perhaps not durable, and not indexed. Opening
+//!   indexes it, or it is gone. Both are right, because the write was not acknowledged.
+//! - `commit.after_dir_sync`: the replica, durable but not indexed. Opening indexes it.
+//! - `commit.after_index`: the new and the old version. Opening removes the older one.
+//! - `commit.after_remove`: only the new version. The operation is complete.
+//! - `remove.after_index`: the file, no longer indexed. Opening indexes it again; the removal did
+//!   not happen.
+//! - `remove.after_unlink`: as before, if the file is still there after a power failure.
+//! - `settle.after_rename`: a stray under its right name or in `lost+found/`. Opening indexes it if
+//!   it is in its place.
+//! - `begin_anew.before_identity`: as in `volume.before_identity`. Opening initializes the volume
+//!   again.
 
 /// Names of all crash points.
 pub const CRASH_POINTS: [&str; 13] = [
@@ -34,7 +40,7 @@ pub const CRASH_POINTS: [&str; 13] = [
     "begin_anew.before_identity",
 ];
 
-/// Ends the process here if the environment says so.
+/// Ends the process here if the environment names this crash point.
 pub(super) fn point(name: &'static str) {
     system::failpoint::pass(&CRASH_POINTS, name);
 }

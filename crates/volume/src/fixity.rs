@@ -1,13 +1,13 @@
-//! The fixity log: what was verified, found bad, lost and repaired, as append-only JSON lines.
+//! The fixity log: append-only JSON lines about verified, bad, lost and repaired replicas.
 //!
-//! A node has one log. Every volume of the node that is in service holds a whole copy of it (`fixity.jsonl`),
-//! so that losing a volume does not lose its story. Reading merges the copies.
+//! A node has one log. Every volume of the node that is in service holds a full copy of it
+//! (`fixity.jsonl`), so that it survives the loss of a volume. Reading merges the copies.
 //!
 //! Invariants:
-//! - a line is written to all copies; where that fails, the process log names the copy that lacks it;
-//! - a copy that ends in the middle of a line (a crash, a full disk) continues on a new line: at most that
-//!   line is lost;
-//! - losses and repairs are synced before the call returns; verifications reach the disk some time later.
+//! - A line is written to all copies. If a write fails, the process log names the copy.
+//! - A copy that ends in the middle of a line (a crash, a full disk) continues on a new line, so at
+//!   most that line is lost.
+//! - Losses and repairs are synced before the call returns; verifications reach the disk later.
 
 #![expect(
     clippy::disallowed_methods,
@@ -25,20 +25,21 @@ use parking_lot::Mutex;
 
 use super::group::Grouped;
 
-/// The copy of the log in a volume's directory.
+/// File name of the log in the directory of a volume.
 pub(crate) const FIXITY: &str = "fixity.jsonl";
 
-/// Largest number of lines in one answer, whatever the caller asks for. Some 30 MB. More would fill the
-/// memory of both nodes; a person who wants all reads the file.
+/// Maximum number of lines in one response, some 30 MB. More would fill the memory of both nodes;
+/// to get all lines, read the file.
 pub const LINES_MAX: usize = 100_000;
 
-/// Longest line that is read, in bytes. Ours have some hundred; details may be a few thousand.
+/// Maximum length of a line in bytes. Lines usually have a few hundred, and details may have a few
+/// thousand.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
 
-/// Called when a copy cannot be synced: nothing written to that volume can be trusted any longer.
+/// Called if a copy cannot be synced: writes to that volume cannot be trusted any more.
 type SyncFailed = Box<dyn Fn(&io::Error) + Send + Sync>;
 
-/// Called with every event that is written.
+/// Called for every event written.
 pub type Listener = Box<dyn Fn(&FixityEvent) + Send + Sync>;
 
 /// The fixity log of a node.
@@ -46,13 +47,13 @@ pub type Listener = Box<dyn Fn(&FixityEvent) + Send + Sync>;
 pub struct FixityLog {
     copies: Mutex<Vec<Arc<Copy>>>,
     lines: Grouped<(String, bool), ()>,
-    /// Called with every event.
+    /// Called for every event.
     listener: OnceLock<Listener>,
-    /// Copies that could not be synced. Their `sync_failed` is called when no lock is held.
+    /// Copies that could not be synced. Their `sync_failed` is called while no lock is held.
     failed: Mutex<Vec<(Arc<Copy>, io::Error)>>,
 }
 
-/// The log on one volume.
+/// The copy of the log on one volume.
 struct Copy {
     volume: VolumeId,
     path: PathBuf,
@@ -60,22 +61,23 @@ struct Copy {
     sync_failed: SyncFailed,
 }
 
-/// Where a copy is written.
+/// The end of a copy, where lines are appended.
 struct End {
     file: File,
-    /// Whether the last line may be cut off.
+    /// Whether the last line may be incomplete.
     torn: bool,
 }
 
 impl FixityLog {
-    /// Returns a log without copies: volumes attach theirs when they are opened.
+    /// Returns a log without copies; volumes attach theirs when they are opened.
     pub fn new() -> Arc<Self> {
         Arc::default()
     }
 
-    /// Writes a line to all copies. With `sync` it is durable on every working copy when this returns.
+    /// Writes a line to all copies. With `sync` it is durable on every working copy when this
+    /// returns.
     ///
-    /// Never fails: what cannot be written is reported to the process's own log.
+    /// Never fails: write errors go to the log of the process.
     pub fn append(&self, event: &FixityEvent, sync: bool) {
         tracing::info!(
             volume = %event.volume, event = event.event, key = event.key.as_ref().map(Key::as_str),
@@ -85,7 +87,7 @@ impl FixityLog {
             listener(event);
         }
         let Ok(mut line) = serde_json::to_string(event) else {
-            return; // Not reached: the event has no map with other keys than text.
+            return; // Unreachable: all map keys of the event are strings.
         };
         line.push('\n');
         self.lines.run((line, sync), |batch| {
@@ -94,23 +96,23 @@ impl FixityLog {
             self.write(&lines, sync);
             batch.iter().map(|_| ()).collect()
         });
-        // The callbacks run here, when no lock is held: they may append lines themselves.
+        // The callbacks run while no lock is held, because they may append lines.
         let failed = std::mem::take(&mut *self.failed.lock());
         for (copy, error) in failed {
             (copy.sync_failed)(&error);
         }
     }
 
-    /// Sets the callback for every event. Only the first call counts.
+    /// Sets the callback for every event. Only the first call has an effect.
     pub fn listen(&self, listener: Listener) {
         let _ = self.listener.set(listener);
     }
 
-    /// Returns the last `limit` lines, or the last ones about a key, oldest first. Streams through the
-    /// copies.
+    /// Returns the last `limit` lines, optionally only those about a key, oldest first. Streams
+    /// through the copies.
     ///
     /// # Errors
-    /// When no copy can be read.
+    /// Fails if no copy can be read.
     pub fn read(&self, key: Option<&Key>, limit: usize) -> io::Result<Vec<FixityEvent>> {
         let limit = limit.min(LINES_MAX);
         let copies = self.copies.lock().clone();
@@ -127,7 +129,7 @@ impl FixityLog {
         Ok(merge(events, limit))
     }
 
-    /// Attaches a volume's copy; a copy that does not exist yet is filled from another one.
+    /// Attaches the copy of a volume. A missing copy is filled from another one.
     pub(super) fn attach(&self, volume: &VolumeId, root: &Path, sync_failed: SyncFailed) -> io::Result<()> {
         let path = root.join(FIXITY);
         let mut copies = self.copies.lock();
@@ -177,7 +179,7 @@ impl Copy {
         if end.torn {
             end.file.write_all(b"\n")?;
         }
-        // The flag is set before the write: if the write fails half-way, the next one begins on a new line.
+        // Set before the write: if the write fails half-way, the next one starts on a new line.
         end.torn = true;
         end.file.write_all(lines.as_bytes())?;
         end.torn = false;
@@ -185,14 +187,14 @@ impl Copy {
     }
 
     fn sync(&self) -> io::Result<()> {
-        // The lock is released before the sync, so that others may write meanwhile.
+        // The lock is released before the sync, so that writes can continue.
         let file = self.end.lock().file.try_clone()?;
         file.sync_data()
     }
 
-    /// Writes another copy with the same lines to `path`; returns `None` if that failed.
+    /// Copies the log to `path`; returns `None` on failure.
     fn copy_to(&self, path: &Path) -> Option<()> {
-        // While the lock is held nobody writes to the copied file.
+        // The lock prevents writes to the copied file.
         let _end = self.end.lock();
         let copied = std::fs::copy(&self.path, path);
         copied
@@ -208,7 +210,7 @@ impl Copy {
         let mut reader = BufReader::new(File::open(&self.path)?);
         let mut last = VecDeque::new();
         while let Some(line) = next_line(&mut reader)? {
-            // A torn line is no event, nor is one that a later version writes differently.
+            // Skips incomplete lines and lines written by a later version in another form.
             let Ok(event) = serde_json::from_slice::<FixityEvent>(&line) else {
                 continue;
             };
@@ -242,26 +244,26 @@ pub fn event(
     }
 }
 
-/// Returns the last `limit` events of all copies, each once, oldest first.
+/// Returns the last `limit` events of all copies without duplicates, oldest first.
 fn merge(mut events: Vec<FixityEvent>, limit: usize) -> Vec<FixityEvent> {
     let mut seen = HashSet::new();
     events.retain(|event| seen.insert(serde_json::to_string(event).unwrap_or_default()));
-    // This sort is stable: lines of one millisecond stay in the order they were written.
+    // The sort is stable: lines of the same millisecond stay in the order they were written.
     events.sort_by_key(|event| event.time_ms);
     let surplus = events.len().saturating_sub(limit);
     events.drain(..surplus);
     events
 }
 
-/// Reads the next line, cut at [`LINE_BYTES_MAX`]. The rest of a longer line is read as lines of its own,
-/// which are no events.
+/// Reads the next line, up to [`LINE_BYTES_MAX`]. The rest of a longer line is read as separate
+/// lines, which are skipped.
 fn next_line(reader: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     let read = reader.take(LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
     Ok((read > 0).then_some(line))
 }
 
-/// Whether the last line of a file has no line end.
+/// Returns whether the last line of a file has no line end.
 fn is_torn(file: &mut File) -> io::Result<bool> {
     if file.metadata()?.len() == 0 {
         return Ok(false);

@@ -1,11 +1,12 @@
-//! Groups calls whose work costs the same for one as for many: all that arrive while it runs share the next
-//! run.
+//! Groups calls whose work costs the same for one item as for many: calls that arrive during a run
+//! share the next run.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Collects items of concurrent callers; one of them does the work for all that came before it began.
+/// Collects the items of concurrent callers. One of them does the work for all items that arrived
+/// before it started.
 pub(crate) struct Grouped<T, R> {
     waiting: Mutex<Vec<(T, Slot<R>)>>,
     leader: Mutex<()>,
@@ -23,13 +24,13 @@ impl<T, R> Default for Grouped<T, R> {
 }
 
 impl<T, R> Grouped<T, R> {
-    /// Runs `work` for `item`, on this thread or another, together with the items of other callers. `work`
-    /// returns a result for each item, in order, and begins after this call has begun. Returns `None` if the
-    /// thread that worked panicked.
+    /// Runs `work` for `item`, on this thread or another, together with the items of other callers.
+    /// `work` returns a result for each item, in order, and starts after this call has started.
+    /// Returns `None` if the working thread panicked.
     pub(crate) fn run(&self, item: T, work: impl FnOnce(Vec<T>) -> Vec<R>) -> Option<R> {
         let slot = Slot::default();
         self.waiting.lock().push((item, slot.clone()));
-        // While this waits, the leader before may have served this item: the slot is looked at again.
+        // The previous leader may have handled this item meanwhile, so the slot is checked again.
         let _leader = self.leader.lock();
         if let Some(result) = slot.lock().take() {
             return Some(result);

@@ -1,8 +1,8 @@
-//! The file operations of a volume, behind a seam, so that tests can let any of them fail, stop half-way, or
-//! be the last.
+//! The file operations of a volume, behind a trait, so that tests can make any of them fail, stop
+//! half-way, or be the last.
 //!
-//! Everything that a volume writes goes through here, except its index (a cache that can be lost) and the
-//! fixity log (other volumes have copies of it).
+//! All writes of a volume go through here, except those of its index (a cache that can be lost) and
+//! of the fixity log (other volumes have copies of it).
 
 #![expect(clippy::disallowed_methods, reason = "this is the way to the disk")]
 
@@ -14,72 +14,73 @@ use std::sync::Arc;
 
 use crate::crash;
 
-/// The file system operations that a volume uses. They block; paths are whole.
+/// The file system operations of a volume. They block, and take full paths.
 pub trait Disk: Send + Sync + 'static {
-    /// Creates a file for reading and writing, for its owner alone.
+    /// Creates a file for reading and writing, accessible only to its owner.
     ///
     /// # Errors
-    /// When the file exists already, or cannot be created.
+    /// Fails if the file exists or cannot be created.
     fn create(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
 
     /// Opens a file for reading.
     ///
     /// # Errors
-    /// When there is no such file, or it cannot be opened.
+    /// Fails if the file does not exist or cannot be opened.
     fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
 
-    /// Renames within the file system. A file at `to` is replaced.
+    /// Renames within the file system. Replaces a file at `to`.
     ///
     /// # Errors
-    /// When `from` does not exist, or `to` is a directory or on another file system.
+    /// Fails if `from` does not exist, or `to` is a directory or on another file system.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Removes a file.
     ///
     /// # Errors
-    /// When the file does not exist, or cannot be removed.
+    /// Fails if the file does not exist or cannot be removed.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Makes a directory, for its owner alone.
+    /// Creates a directory accessible only to its owner.
     ///
     /// # Errors
-    /// When the directory exists already, or cannot be made.
+    /// Fails if the directory exists or cannot be created.
     fn create_dir(&self, path: &Path) -> io::Result<()>;
 
-    /// Makes a directory's entries durable.
+    /// Makes the entries of a directory durable.
     ///
     /// # Errors
-    /// When the sync fails. After that, nothing written to the file system before can be trusted.
+    /// Fails if the sync fails. After that, earlier writes to the file system cannot be trusted.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
 
-    /// Makes everything durable that any process wrote to the file system of a directory.
+    /// Makes all writes of any process to the file system of a directory durable.
     ///
     /// # Errors
-    /// When the sync fails. After that, nothing written to the file system before can be trusted.
+    /// Fails if the sync fails. After that, earlier writes to the file system cannot be trusted.
     fn sync_all(&self, path: &Path) -> io::Result<()>;
 
-    /// Lists the names in a directory, in no order. Bytes that are not UTF-8 become replacement characters.
+    /// Lists the names in a directory, in any order. Bytes that are not UTF-8 become replacement
+    /// characters.
     ///
     /// # Errors
-    /// When the directory cannot be read.
+    /// Fails if the directory cannot be read.
     fn list(&self, path: &Path) -> io::Result<Vec<String>>;
 
-    /// Returns what is at a path. Symbolic links are not followed.
+    /// Returns the attributes of the file at a path. Symbolic links are not followed.
     ///
     /// # Errors
-    /// When nothing is at the path (`NotFound`), or it cannot be looked at.
+    /// Fails with `NotFound` if nothing exists at the path, or if it cannot be examined.
     fn stat(&self, path: &Path) -> io::Result<Stat>;
 
-    /// Returns the room on the file system of a path.
+    /// Returns the free space of the file system of a path.
     ///
     /// # Errors
-    /// When the file system cannot be asked.
+    /// Fails if the file system cannot be queried.
     fn space(&self, path: &Path) -> io::Result<Space>;
 
     /// Marks that a durable step has been reached; see [`super::CRASH_POINTS`].
     ///
     /// # Errors
-    /// In tests only: when this is the step that the test stops at.
+    /// Fails only in tests, if the test stops at this step.
     fn step(&self, name: &'static str) -> io::Result<()>;
 }
 
@@ -88,54 +89,54 @@ pub trait DiskFile: Send + Sync {
     /// Writes all of `bytes` at `offset`.
     ///
     /// # Errors
-    /// When the write fails. Any part of the bytes may have arrived.
+    /// Fails if the write fails. Any part of the bytes may have been written.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
     /// Fills `bytes` from `offset`.
     ///
     /// # Errors
-    /// `UnexpectedEof` if the file ends before; otherwise when the disk cannot read the bytes.
+    /// `UnexpectedEof` if the file ends before; otherwise fails if the disk cannot read the bytes.
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
 
     /// Returns the length and identity of the open file.
     ///
     /// # Errors
-    /// When the open file cannot be looked at.
+    /// Fails if the open file cannot be examined.
     fn stat(&self) -> io::Result<Stat>;
 
     /// Makes the content and the length durable.
     ///
     /// # Errors
-    /// When the sync fails. After that, nothing written to the file system before can be trusted.
+    /// Fails if the sync fails. After that, earlier writes to the file system cannot be trusted.
     fn sync(&self) -> io::Result<()>;
 
     /// Asks the system to drop the file from its cache, so that the next read comes from the disk.
     fn forget_cached(&self);
 }
 
-/// What is at a path.
+/// The attributes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
     /// Length in bytes.
     pub bytes: u64,
     /// Whether it is a directory.
     pub is_dir: bool,
-    /// Number of its file system.
+    /// Device number of its file system.
     pub device: u64,
-    /// Number of the file itself, whatever its name. No other file gets it while one has the file open.
+    /// Inode number of the file. It is not reused while the file is open.
     pub inode: u64,
 }
 
-/// Room on a file system.
+/// Space of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
     /// Size of the file system, in bytes.
     pub capacity_bytes: u64,
-    /// Bytes that this process may still write.
+    /// Bytes available to this process.
     pub free_bytes: u64,
 }
 
-/// The machine's own file system.
+/// The local file system.
 pub struct RealDisk;
 
 impl Disk for RealDisk {
@@ -186,7 +187,8 @@ impl Disk for RealDisk {
         let found = rustix::fs::statvfs(path)?;
         Ok(Space {
             capacity_bytes: found.f_blocks.saturating_mul(found.f_frsize),
-            // `f_bavail`, not `f_bfree`: the blocks reserved for root are not this process's to use.
+            // `f_bavail`, not `f_bfree`: blocks reserved for root are not available to this
+            // process.
             free_bytes: found.f_bavail.saturating_mul(found.f_frsize),
         })
     }
@@ -215,7 +217,7 @@ impl DiskFile for File {
     }
 
     fn forget_cached(&self) {
-        // This is advice only. Where the system ignores it, the bytes in memory are compared.
+        // Only a hint. If the system ignores it, the cached bytes are compared.
         let _ = rustix::fs::fadvise(self, 0, None, rustix::fs::Advice::DontNeed);
     }
 }
@@ -229,7 +231,7 @@ fn stat_of(found: &std::fs::Metadata) -> Stat {
     }
 }
 
-/// Makes a directory if it does not exist. The caller syncs the directory above.
+/// Creates a directory if it does not exist. The caller syncs the parent directory.
 pub(super) fn make_directory(disk: &dyn Disk, path: &Path) -> io::Result<()> {
     match disk.create_dir(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
@@ -237,7 +239,7 @@ pub(super) fn make_directory(disk: &dyn Disk, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether an error says that a name, or a directory on the way to it, does not exist.
+/// Returns whether an error means that a name, or a directory on its path, does not exist.
 pub(super) fn is_gone(error: &io::Error) -> bool {
     matches!(
         error.kind(),

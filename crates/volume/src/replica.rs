@@ -1,15 +1,16 @@
-//! The file of one replica, formats 1 and 2: head, content, block table, meta, tail. The byte table is in
-//! `docs/format-replica.md`.
+//! The file of a replica, formats 1 and 2: head, content, block table, meta, tail.
+//! `docs/format-replica.md` has the byte layout.
 //!
 //! Invariants:
-//!  - the content lies in one piece at [`CONTENT_AT`], as the client sent it;
-//!  - the file's length is the sum of its parts, as the tail says them;
-//!  - the digest in the tail is of everything after the content, that of the head of all before it; the
-//!    content's own digests are in the table, and the table's root is in meta and in the head;
-//!  - reading allocates no more than the length of the file says is there, and bytes from outside never
-//!    panic.
+//!  - The content is contiguous at [`CONTENT_AT`], as the client sent it.
+//!  - The length of the file is the sum of the lengths of its parts in the tail.
+//!  - The digest in the tail covers everything after the content, the digest in the head everything
+//!    before it. The digests of the content are in the table, and the root of the table is in meta
+//!    and in the head.
+//!  - Reading allocates at most as much as the length of the file justifies, and never panics on
+//!    untrusted bytes.
 //!
-//! This module does not check whether the content is undamaged: that is verification.
+//! This module does not verify the content.
 
 use std::io;
 
@@ -17,16 +18,17 @@ use contract::{BLOCK_BYTES, BlockTable, Key, Meta, Term, Version, block_count};
 
 use crate::io::DiskFile;
 
-/// Version of the format of files whose version has no term.
+/// Format of files whose version has no term.
 pub const FORMAT: u16 = 1;
 
-/// Version of the format of files whose version has a term; the term is where format 1 has zeros.
+/// Format of files whose version has a term; the term replaces zeros of format 1.
 pub const FORMAT_OF_TERMS: u16 = 2;
 
-/// Where the content begins: `dd bs=2048 skip=1` and a length cuts it out.
+/// Offset of the content: `dd bs=2048 skip=1` and a length extract it.
 pub const CONTENT_AT: u64 = HEAD_BYTES as u64;
 
-/// Longest meta text in bytes. S3 allows 2 KB of user metadata and some 8 KB of headers altogether.
+/// Maximum length of the meta text in bytes. S3 allows 2 KB of user metadata and some 8 KB of
+/// headers in total.
 pub const META_BYTES_MAX: usize = 1 << 20;
 
 /// Room for the fields, the longest key (1,344 bytes) and a digest.
@@ -43,13 +45,13 @@ const HEAD_DIGEST_AT: usize = HEAD_BYTES - 32;
 pub struct Replica {
     /// The object.
     pub meta: Meta,
-    /// Values of its blocks. Their root is `meta.digests.blake3`, except for tombstones.
+    /// Digests of its blocks. Their root is `meta.digests.blake3`, except for tombstones.
     pub table: BlockTable,
     /// Length of the whole file.
     pub file_bytes: u64,
 }
 
-/// The fields of the head: all that is known of a file that was cut off.
+/// The fields of the head, which suffice to identify a truncated file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     /// The object's name.
@@ -64,25 +66,25 @@ pub struct Head {
     pub blake3: [u8; 32],
 }
 
-/// Why a file is no whole replica.
+/// Why a file is not a whole replica.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplicaError {
     /// The disk could not read the bytes.
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// A part of the file has another value than it must have.
+    /// A part of the file has an unexpected value.
     #[error("{part}: found {found}, expected {expected}")]
     Differs {
         /// Part of the file.
         part: &'static str,
         /// The value found.
         found: String,
-        /// The value it must have.
+        /// The expected value.
         expected: String,
     },
 }
 
-/// Returns everything before the content.
+/// Returns the bytes before the content.
 pub fn head(meta: &Meta) -> Vec<u8> {
     let key = meta.key.as_str().as_bytes();
     let mut head = vec![0; HEAD_BYTES];
@@ -94,22 +96,23 @@ pub fn head(meta: &Meta) -> Vec<u8> {
     put(16, &meta.size.to_le_bytes());
     put(24, meta.version.stamp().as_bytes());
     put(52, &[u8::from(meta.deleted)]);
-    // A key has at most 63 + 1 + 1,280 bytes: it fits between `KEY_AT` and the digest, and in 16 bits.
+    // A key has at most 63 + 1 + 1,280 bytes, so it fits between `KEY_AT` and the digest, and its
+    // length into 16 bits.
     put(54, &(key.len() as u16).to_le_bytes());
     put(56, &meta.key.hash());
     put(88, &meta.digests.blake3);
     put(TERM_AT, &meta.version.term.to_le_bytes());
     put(KEY_AT, key);
-    // The digest comes last: it covers every other field of the head.
+    // The digest comes last and covers all other fields of the head.
     let digest = blake3::hash(&head[..HEAD_DIGEST_AT]);
     head[HEAD_DIGEST_AT..].copy_from_slice(digest.as_bytes());
     head
 }
 
-/// Returns everything after the content.
+/// Returns the bytes after the content.
 ///
 /// # Errors
-/// When the meta text is longer than [`META_BYTES_MAX`].
+/// Fails if the meta text is longer than [`META_BYTES_MAX`].
 pub fn trailer(meta: &Meta, table: &BlockTable) -> io::Result<Vec<u8>> {
     let text = serde_json::to_vec(meta)?;
     if text.len() > META_BYTES_MAX {
@@ -132,10 +135,10 @@ pub fn trailer(meta: &Meta, table: &BlockTable) -> io::Result<Vec<u8>> {
     Ok(trailer)
 }
 
-/// Reads a replica without its content, and compares everything that it says of itself.
+/// Reads a replica without its content, and checks that its parts agree.
 ///
 /// # Errors
-/// [`ReplicaError`] if the file cannot be read, or is not a whole replica.
+/// [`ReplicaError`] if the file cannot be read or is not a whole replica.
 pub fn read(file: &dyn DiskFile) -> Result<Replica, ReplicaError> {
     let file_bytes = file.stat()?.bytes;
     let head = read_head(file)?;
@@ -156,15 +159,15 @@ pub fn read(file: &dyn DiskFile) -> Result<Replica, ReplicaError> {
     })
 }
 
-/// Reads the block table as it is stored in the file of a replica of `size` bytes, whatever else is damaged.
-/// The caller finds out from its root whether it is right.
+/// Reads the block table as stored in the file of a replica of `size` bytes, even if other parts
+/// are damaged. The caller must check its root.
 ///
 /// # Errors
-/// When the file is too short for the table, or cannot be read there.
+/// Fails if the file is too short for the table or cannot be read there.
 pub fn stored_table(file: &dyn DiskFile, size: u64) -> io::Result<BlockTable> {
     let at = CONTENT_AT.saturating_add(size);
     let table_bytes = block_count(size).saturating_mul(32);
-    // This check comes before the allocation: the size comes from the index, not from the file.
+    // Checked before the allocation, because the size comes from the index, not from the file.
     if file.stat()?.bytes < at.saturating_add(table_bytes) {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
@@ -174,10 +177,10 @@ pub fn stored_table(file: &dyn DiskFile, size: u64) -> io::Result<BlockTable> {
     Ok(BlockTable::from_values(values.to_vec()))
 }
 
-/// Reads the head alone.
+/// Reads only the head.
 ///
 /// # Errors
-/// [`ReplicaError`] if the head cannot be read, or is not as it was written.
+/// [`ReplicaError`] if the head cannot be read or is damaged.
 pub fn read_head(file: &dyn DiskFile) -> Result<Head, ReplicaError> {
     let mut bytes = [0; HEAD_BYTES];
     file.read_at(&mut bytes, 0)?;
@@ -230,7 +233,7 @@ pub fn read_head(file: &dyn DiskFile) -> Result<Head, ReplicaError> {
     })
 }
 
-/// The lengths that the tail gives.
+/// The lengths in the tail.
 struct Ends {
     size: u64,
     table_bytes: usize,
@@ -238,7 +241,8 @@ struct Ends {
 }
 
 impl Ends {
-    /// Reads the tail. The lengths must add up to the length of the file, so no part is longer than the file.
+    /// Reads the tail. The lengths must add up to the length of the file, so no part is longer than
+    /// the file.
     fn read(file: &dyn DiskFile, file_bytes: u64) -> Result<Self, ReplicaError> {
         let least = CONTENT_AT + TAIL_BYTES as u64;
         if file_bytes < least {
@@ -286,7 +290,7 @@ impl Ends {
         self.table_bytes + self.meta_bytes + TAIL_BYTES
     }
 
-    /// Returns the table and the meta text from the bytes after the content, after comparing them with their
+    /// Splits the bytes after the content into the table and the meta text, after checking their
     /// digest.
     fn split<'a>(&self, after: &'a [u8]) -> Result<(BlockTable, &'a [u8]), ReplicaError> {
         // The last 40 bytes are the digest (32) and the magic (8).
@@ -322,7 +326,7 @@ fn agree(head: &Head, meta: &Meta, table: &BlockTable, size: u64) -> Result<(), 
     Ok(())
 }
 
-/// Returns the format that a replica of this version is written in.
+/// Returns the format for a replica of this version.
 fn format_of(version: &Version) -> u16 {
     if version.term == Term::NONE {
         FORMAT
@@ -347,7 +351,7 @@ fn differs(part: &'static str, found: &impl ToString, expected: &impl ToString) 
     }
 }
 
-/// Returns bytes for an error message: magic as text, anything else in hexadecimal.
+/// Formats bytes for an error message: magic as text, anything else in hexadecimal.
 fn text(bytes: &[u8]) -> String {
     if !bytes.is_empty() && bytes.iter().all(u8::is_ascii_graphic) {
         return String::from_utf8_lossy(bytes).into_owned();
@@ -359,7 +363,7 @@ fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes(array_at(bytes, at))
 }
 
-/// Returns `N` bytes of a buffer that is known to have them.
+/// Returns `N` bytes of a buffer that is long enough.
 fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut array = [0; N];
     array.copy_from_slice(&bytes[at..at + N]);

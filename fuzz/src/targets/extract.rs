@@ -1,6 +1,6 @@
-//! `extract`: any record gives one outcome, and a capture keeps the limits that it promises.
+//! `extract`: any record gives exactly one outcome, and a capture keeps its documented limits.
 //!
-//! An input's first byte chooses the kind of record, the rest is its block.
+//! The first byte of an input chooses the kind of record, the rest is its block.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use warc::{Entry, Reader, ReaderSettings, Record};
 
 use super::Target;
 
-/// The target; the head of this file says what it tries and what must hold.
+/// The target; the head of this file describes inputs and properties.
 pub const TARGET: Target = Target {
     name: "extract",
     about: "HTTP, HTML, XHTML, WAT and WET, to captures",
@@ -71,7 +71,7 @@ const KINDS: [(&str, &str); 6] = [
     ("revisit", "application/http; msgtype=response"),
 ];
 
-/// Extracts a capture of the record and asserts.
+/// Extracts a capture of the record and checks it.
 pub fn run(bytes: &[u8]) {
     let Some((choice, block)) = bytes.split_first() else {
         return;
@@ -148,7 +148,7 @@ fn check_link(link: &Link, capture: &Capture) {
     );
 }
 
-/// A record that holds `block`, as its reader gives it.
+/// Returns a record with this block, as the reader produces it.
 fn record((kind, content_type): (&str, &str), block: &[u8]) -> Record {
     let mut file = format!(
         "WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: http://www.example.org/dir/page?q\r\nWARC-Date: 2020-01-02T03:04:05Z\r\n\

@@ -1,11 +1,11 @@
-//! `archive`: lines of indexes (CDX, CDXJ, aliases). Any line is a capture, none, or says why it cannot be used; and what is
-//! kept of one that is posted is read as the same.
+//! `archive`: lines of capture indexes (CDX, CDXJ, aliases). Each line gives a capture, nothing, or
+//! an error, and the stored form of a posted line is read as the same line.
 
 use cdx::kept_lines;
 
 use super::Target;
 
-/// The target; the head of this file says what it tries and what must hold.
+/// The target; the head of this file describes inputs and properties.
 pub const TARGET: Target = Target {
     name: "index_lines",
     about: "lines of CDX and CDXJ, and what is kept of them",
@@ -39,7 +39,7 @@ pub const TARGET: Target = Target {
     ],
 };
 
-/// Reads the lines and asserts.
+/// Reads the lines and checks the results.
 pub fn run(bytes: &[u8]) {
     for line in kept_lines(bytes) {
         match line {

@@ -1,8 +1,9 @@
-//! `warc`: the two decoders of gzip members. What sirocco decodes in one step, zlib-rs decodes in steps to the same
-//! bytes and the same end, and neither accepts a stream that the other rejects.
+//! `warc`: the two decoders of gzip members, sirocco (one step) and zlib-rs (incremental). Both
+//! return the same bytes and the same end, and reject the same streams.
 //!
-//! An input is a deflate stream, or the recipe of one (see [`stream`]): changes of a recipe change content, level
-//! and single bytes of a stream that is right elsewhere, which reach further than changes of compressed bytes do.
+//! An input is a deflate stream, or the recipe of one (see [`stream`]). Mutating a recipe changes
+//! content, level and single bytes of an otherwise valid stream, which reaches more code than
+//! mutating compressed bytes.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use sirocco::Format;
@@ -10,7 +11,7 @@ use sirocco::inflate::Decoder;
 
 use super::Target;
 
-/// The target; the head of this file says what it tries and what must hold.
+/// The target; the head of this file describes inputs and properties.
 pub const TARGET: Target = Target {
     name: "inflate",
     about: "deflate streams, by sirocco and by zlib-rs",
@@ -28,23 +29,24 @@ pub const TARGET: Target = Target {
     ],
 };
 
-/// Longest content that is compared. A longer one must fill both outputs.
+/// Maximum length of compared content. Longer content must overflow both outputs.
 const CONTENT_BYTES_MAX: usize = 1 << 20;
 
-/// How decoding ends.
+/// The result of decoding.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
-    /// The stream ended: the bytes it takes, and its content.
+    /// The stream ended: number of bytes consumed, and content.
     Whole(usize, Vec<u8>),
-    /// It is invalid, cut, or longer than the output.
+    /// The stream is invalid, truncated, or longer than the output.
     Not,
 }
 
-/// Decodes and asserts.
+/// Decodes the stream and compares the results.
 pub fn run(bytes: &[u8]) {
     let stream = stream(bytes);
     let expected = in_steps(&stream, CONTENT_BYTES_MAX);
-    // A decoder is used for all members of a file, so it begins with what another one left.
+    // A decoder is used for all members of a file, so it starts with the state that another stream
+    // left.
     let mut decoder = Decoder::new(Format::Deflate);
     let mut output = vec![0xa5; CONTENT_BYTES_MAX];
     whole(&mut decoder, &stream[..stream.len() / 2], &mut output);
@@ -82,7 +84,7 @@ pub fn run(bytes: &[u8]) {
     assert_eq!(content, plain, "the next stream has other content");
 }
 
-/// What a failure shows: lengths and the beginning of the content.
+/// Returns a short form for failure messages: lengths, and a hash of the content.
 fn short(end: &End) -> (Option<(usize, usize)>, blake3::Hash) {
     match end {
         End::Whole(consumed, content) => (Some((*consumed, content.len())), blake3::hash(content)),
@@ -98,7 +100,7 @@ fn whole(decoder: &mut Decoder, stream: &[u8], output: &mut [u8]) -> End {
     }
 }
 
-/// What zlib-rs makes of the stream, where its content has at most `bytes_max`.
+/// Decodes the stream with zlib-rs, if its content has at most `bytes_max` bytes.
 fn in_steps(stream: &[u8], bytes_max: usize) -> End {
     let mut inflate = Decompress::new(false);
     let mut content = vec![0; bytes_max];
@@ -117,10 +119,11 @@ fn in_steps(stream: &[u8], bytes_max: usize) -> End {
     }
 }
 
-/// The stream of an input. The first byte says how it is made: 0 to 9 is a recipe, all others are a stream as it is.
+/// Returns the stream of an input. If the first byte is 0 to 9, the input is a recipe; otherwise
+/// the rest is the stream itself.
 ///
-/// A recipe has the level, how often the content is repeated, a count of changes, each of two bytes for a place and
-/// one that is combined with it (XOR), and the content.
+/// A recipe has the level, the number of repetitions of the content, the number of changes, the
+/// changes (two bytes for the position and one to XOR), and the content.
 fn stream(bytes: &[u8]) -> Vec<u8> {
     let [level @ 0..=9, times, count, rest @ ..] = bytes else {
         return bytes.get(1..).unwrap_or_default().to_vec();
@@ -147,7 +150,7 @@ fn deflated(content: &[u8], level: u32) -> Vec<u8> {
             Err(error) => panic!("compressing: {error}"),
         }
     }
-    // The trailer of a member, and the beginning of the next.
+    // The trailer of a member, and the start of the next.
     stream.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 0, 0x1f, 0x8b, 8, 0]);
     stream
 }
@@ -163,7 +166,7 @@ fn seeds() -> Vec<Vec<u8>> {
         .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
         .collect();
     let mut seeds = vec![
-        // Blocks: stored, empty; fixed codes; a match before the beginning; a distance code that is not used.
+        // Blocks: stored, empty; fixed codes; a match before the start; an unused distance code.
         b"\xff\x01\x05\x00\xfa\xffhello".to_vec(),
         b"\xff\x03\x00".to_vec(),
         b"\xff\x4b\x4c\x04\x02\x00".to_vec(),

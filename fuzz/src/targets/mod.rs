@@ -1,4 +1,4 @@
-//! What is tried, one module a target, each with `run(bytes)`.
+//! Fuzz targets, one per module, each with `run(bytes)`.
 
 pub mod extract;
 pub mod index_lines;
@@ -11,19 +11,19 @@ pub mod url_key;
 pub mod warc_reader;
 pub mod warc_repair;
 
-/// Something that reads bytes from outside.
+/// Code that reads untrusted bytes, with its properties.
 pub struct Target {
-    /// Its name, as in `fuzz_targets/`.
+    /// Name, as in `fuzz_targets/`.
     pub name: &'static str,
-    /// What it reads.
+    /// Description of its inputs.
     pub about: &'static str,
-    /// Panics if what must hold does not.
+    /// Panics if a property does not hold.
     pub run: fn(&[u8]),
-    /// Inputs to begin from.
+    /// Initial inputs.
     pub seeds: fn() -> Vec<Vec<u8>>,
-    /// Makes an input of a file's content.
+    /// Converts the content of a file to an input.
     pub from_file: fn(Vec<u8>) -> Vec<u8>,
-    /// Words that its inputs are made of.
+    /// Words to insert into inputs.
     pub tokens: &'static [&'static [u8]],
 }
 

@@ -1,8 +1,9 @@
-//! What nodes send each other: every reader of `cluster::fuzzing`, of the side that asks and of the side that answers.
+//! Messages between nodes: every parser in `cluster::fuzzing`, of requests and of responses.
 //!
-//! An input's first byte chooses the reader, the second how the bytes arrive in pieces, the rest are the bytes. What
-//! is understood, written again, is understood as the same; what is cut short or too long is refused; a request whose
-//! signature is good says what was signed.
+//! The first byte of an input chooses the parser, the second how the bytes are split into pieces,
+//! the rest are the bytes. A parsed message, serialized again, parses to the same message.
+//! Truncated and overlong messages are rejected. A request with a valid signature has the meaning
+//! that was signed.
 
 use std::sync::LazyLock;
 
@@ -21,7 +22,7 @@ use serde::de::DeserializeOwned;
 
 use super::Target;
 
-/// The target; the head of this file says what it tries and what must hold.
+/// The target; the head of this file describes inputs and properties.
 pub const TARGET: Target = Target {
     name: "node_frames",
     about: "requests and answers between nodes",
@@ -48,10 +49,10 @@ pub const TARGET: Target = Target {
     ],
 };
 
-/// Volumes of a layout that is computed: its table takes time for each.
+/// Maximum number of volumes of a layout whose table is computed; the time depends on it.
 const VOLUMES_MAX: usize = 8;
 
-/// Reads the bytes and asserts.
+/// Parses the bytes and checks the result.
 pub fn run(bytes: &[u8]) {
     let Some((&[reader, piece], rest)) = bytes.split_first_chunk::<2>() else {
         return;
@@ -68,7 +69,7 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-/// What is understood, written again, is understood as the same.
+/// Checks that a parsed message, serialized again, parses to the same message.
 fn idempotent(read: impl Fn(&[u8]) -> Option<Vec<u8>>, bytes: &[u8]) {
     let Some(once) = read(bytes) else { return };
     let twice = read(&once);
@@ -131,7 +132,7 @@ fn upload_answer(bytes: &[u8], piece: u8) {
     }
 }
 
-/// Signs a request, then puts the lines of the input in the place of its headers.
+/// Signs a request, then replaces its headers by the lines of the input.
 fn headers(bytes: &[u8], piece: u8) {
     static SECRET: LazyLock<Secret> = LazyLock::new(Secret::random);
     const PATH: &str = "/v1/volume/n/v/stage";
@@ -149,7 +150,8 @@ fn headers(bytes: &[u8], piece: u8) {
         let Some((name, own)) = signed.iter().nth(number) else {
             continue;
         };
-        // A line that begins with `+` is put before what is there: a value that is written otherwise.
+        // A line starting with `+` is prepended to the present value, to write the same value in
+        // another form.
         let value = match line.strip_prefix('+') {
             Some(before) => [before.as_bytes(), own.as_bytes()].concat(),
             None => line.as_bytes().to_vec(),
@@ -167,7 +169,7 @@ fn headers(bytes: &[u8], piece: u8) {
     }
 }
 
-/// JSON answers, and the layouts that nodes give each other.
+/// Parses JSON responses, and layouts exchanged by nodes.
 fn answer(bytes: &[u8], kind: u8) {
     match kind % 12 {
         0 => json::<Head>(bytes),
@@ -196,7 +198,7 @@ fn json<T: DeserializeOwned + Serialize>(bytes: &[u8]) {
     idempotent(again, bytes);
 }
 
-/// A layout that follows the rules has a table in which every partition has its volumes.
+/// Checks that a valid layout has a table in which every partition has its volumes.
 fn layout(bytes: &[u8]) {
     let Ok(layout) = serde_json::from_slice::<Layout>(bytes) else {
         return;
@@ -217,7 +219,7 @@ fn layout(bytes: &[u8]) {
     }
 }
 
-/// The bytes as they arrive: in pieces of `size`, or whole.
+/// Returns the bytes as a stream, in pieces of `size` bytes or whole.
 fn pieces(bytes: &[u8], size: u8) -> ByteStream {
     let size = match size {
         0 | u8::MAX => bytes.len().max(1),
@@ -230,12 +232,12 @@ fn pieces(bytes: &[u8], size: u8) -> ByteStream {
     Box::pin(stream::iter(pieces))
 }
 
-/// The result of what never waits: all bytes are there.
+/// Returns the result of a future that must not wait, because all bytes are available.
 fn now<T>(work: impl Future<Output = T>) -> T {
     work.now_or_never().expect("it waits, though all bytes are there")
 }
 
-/// A description of five bytes of content.
+/// A description of content of five bytes.
 const META: &str = r#"{"key":"bucket/name","version":"t00000001000000020123456789ab0000000000000001","size":5,
     "etag":"5d41402abc4b2a76b9719d911017c592","attributes":{"content-type":"text/plain"},"digests":{
     "md5":"5d41402abc4b2a76b9719d911017c592",
@@ -243,7 +245,7 @@ const META: &str = r#"{"key":"bucket/name","version":"t0000000100000002012345678
     "blake3":"ea8f163db38682925e4491c5e58d4bb3506ef8c14eb78a86e908c5624a67200f"},
     "write":"000102030405060708090a0b0c0d0e0f"}"#;
 
-/// One request or answer of each kind.
+/// Returns one request or response of each kind.
 fn seeds() -> Vec<Vec<u8>> {
     let roles = r#"{"replicas":2,"nodes":[{"id":"a","zone":"x","address":"h:1"},{"id":"b","zone":"y","address":"h:2"}],
         "volumes":[{"id":"a/v","node":"a","zone":"x","weight":1},{"id":"b/v","node":"b","zone":"y","weight":2}]}"#;
@@ -289,7 +291,7 @@ fn seeds() -> Vec<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// A seed that is refused at once leads nowhere.
+    /// A seed that is rejected immediately is useless.
     #[test]
     fn seeds_are_understood() {
         for seed in seeds() {

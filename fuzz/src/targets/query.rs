@@ -1,6 +1,7 @@
-//! The query language: any text is a query, and what was understood, asked again, is understood as the same.
+//! The query language: any text is a query, and the normalized form of a query has the same
+//! meaning.
 //!
-//! An input's first byte chooses limits and facets, the rest is the query.
+//! The first byte of an input chooses limits and facets, the rest is the query.
 
 use std::sync::{Arc, LazyLock};
 
@@ -10,7 +11,7 @@ use tempfile::TempDir;
 
 use super::Target;
 
-/// The target; the head of this file says what it tries and what must hold.
+/// The target; the head of this file describes inputs and properties.
 pub const TARGET: Target = Target {
     name: "query",
     about: "the query language, asked of a small index",
@@ -48,7 +49,7 @@ pub const TARGET: Target = Target {
     ],
 };
 
-/// Documents of the index; small, so that a step is quick.
+/// A small index, so that a step is fast.
 static INDEX: LazyLock<(TempDir, SearchIndex)> = LazyLock::new(|| {
     let dir = tempfile::tempdir().expect("a folder for the index");
     let index = SearchIndex::open(dir.path(), Settings::default()).expect("an index");
@@ -75,7 +76,7 @@ static INDEX: LazyLock<(TempDir, SearchIndex)> = LazyLock::new(|| {
     (dir, index)
 });
 
-/// Asks the query and asserts.
+/// Runs the query and checks the result.
 pub fn run(bytes: &[u8]) {
     let Some((choice, text)) = bytes.split_first() else {
         return;
@@ -96,7 +97,8 @@ pub fn run(bytes: &[u8]) {
     );
     assert!(first.total >= first.hits.len() as u64);
 
-    // Of a query that is too long, "understood" is the beginning alone; which words that is depends on all of them.
+    // For a query that is too long, `understood` covers only its beginning, and the words it
+    // includes depend on the whole query.
     let cut = [NoteKind::QueryCut, NoteKind::WordsLeftOut, NoteKind::PartsLeftOut];
     if first.notes.iter().any(|note| cut.contains(&note.kind)) {
         return;

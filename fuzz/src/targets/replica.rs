@@ -1,7 +1,9 @@
-//! `volume::replica`: any bytes are the file of a replica or not, and one that is says the same everywhere.
+//! `volume::replica`: arbitrary bytes are a replica's file or not, and the parts of a valid one
+//! agree.
 //!
-//! An input's first byte chooses whether its digests are put right before it is read. Without that hardly any change
-//! gets past the first digest; with it the rest of the reader sees it, as it would see a file made to deceive.
+//! The first byte of an input chooses whether its digests are recalculated. Without that hardly any
+//! mutation gets past the first digest; with it the rest of the reader is reached, as with a
+//! malicious file.
 
 use std::io;
 
@@ -11,7 +13,7 @@ use volume::{DiskFile, Stat};
 
 use super::Target;
 
-/// The target; the head of this file says what it tries and what must hold.
+/// The target; the head of this file describes inputs and properties.
 pub const TARGET: Target = Target {
     name: "replica",
     about: "the files of replicas, with their digests put right or not",
@@ -33,11 +35,11 @@ pub const TARGET: Target = Target {
     ],
 };
 
-/// Bytes of the head and of the tail (`docs/format-replica.md`).
+/// Lengths of the head and the tail (`docs/format-replica.md`).
 const HEAD_BYTES: usize = CONTENT_AT as usize;
 const TAIL_BYTES: usize = 64;
 
-/// Reads the file and asserts.
+/// Reads the file and checks the result.
 pub fn run(bytes: &[u8]) {
     let Some((choice, file)) = bytes.split_first() else {
         return;
@@ -62,7 +64,7 @@ pub fn run(bytes: &[u8]) {
     assert_eq!(stored_table(&file, meta.size).ok().as_ref(), Some(&replica.table));
 }
 
-/// Writes the digests of head, key and tail anew, so that they fit the changed bytes.
+/// Recalculates the digests of head, key and tail for the changed bytes.
 fn seal(file: &mut [u8]) {
     if file.len() < HEAD_BYTES + TAIL_BYTES {
         return;
@@ -97,7 +99,7 @@ impl DiskFile for MemoryFile {
     }
 
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-        // The reader promises never to ask for more than the file says is there.
+        // The reader must not request more bytes than the length of the file justifies.
         assert!(
             bytes.len() <= self.0.len().max(HEAD_BYTES),
             "{} bytes are asked for",
@@ -126,7 +128,7 @@ impl DiskFile for MemoryFile {
     fn forget_cached(&self) {}
 }
 
-/// The fixtures of every format that was ever written, as they are and with digests put right.
+/// Returns the fixtures of every format ever written, with their own and with recalculated digests.
 fn seeds() -> Vec<Vec<u8>> {
     let fixtures: [&[u8]; 4] = [
         include_bytes!("../../../crates/volume/tests/fixtures/replica-format-1.bin"),

@@ -1,10 +1,12 @@
-//! Bodies of S3 requests as clients frame them (`aws-chunked`), sent to a server that keeps objects in memory.
+//! Bodies of S3 requests as clients frame them (`aws-chunked`), sent to a server with an in-memory
+//! store.
 //!
-//! An input is a request that was made properly and what somebody on the way did to its body: the first byte chooses
-//! the framing, the second counts changes of four bytes each, then come the chunks, each behind its length. Nobody
-//! knows the key but the client and the server. What must hold: a body that was not touched is taken; one that was
-//! touched is refused, or the object is what the client sent all the same (a size with zeros before it); what is
-//! refused leaves nothing.
+//! An input is a valid request and the changes that an attacker makes to its body on the way: the
+//! first byte chooses the framing, the second counts changes of four bytes each, then come the
+//! chunks, each after its length. Only the client and the server know the key. Properties: an
+//! unchanged body is accepted. A changed one is rejected, or the object still equals the client's
+//! content (for example with leading zeros in a size); without signatures, a changed body with a
+//! correct checksum is accepted too. A rejected body leaves nothing.
 
 use std::net::SocketAddr;
 use std::sync::LazyLock;
@@ -21,7 +23,7 @@ use framing::{Framing, framed};
 mod client;
 mod framing;
 
-/// The target; the head of this file says what it tries and what must hold.
+/// The target; the head of this file describes inputs and properties.
 pub const TARGET: Target = Target {
     name: "s3_body",
     about: "bodies of S3 requests in signed and unsigned chunks, changed on the way",
@@ -43,7 +45,7 @@ pub const TARGET: Target = Target {
     ],
 };
 
-/// Pieces of framing that a change may put in.
+/// Pieces of framing that a change may insert.
 const PIECES: &[&[u8]] = &[
     b"0",
     b"00000000",
@@ -68,7 +70,7 @@ struct Served {
     runtime: Runtime,
     address: SocketAddr,
     store: Store,
-    /// Kept between requests while the server keeps it.
+    /// Reused between requests until the server closes it.
     connection: Mutex<Option<client::Connection>>,
     _running: s3::Running,
     _dir: TempDir,
@@ -112,7 +114,7 @@ impl Served {
             .block_on(client::exchange(self.address, &mut kept, request))
     }
 
-    /// The object, which is then deleted.
+    /// Reads and deletes the object.
     fn take(&self, key: &Key) -> Option<Vec<u8>> {
         self.runtime.block_on(async {
             let content = rig::rig::read(&self.store, key, None).await.ok()?;
@@ -125,7 +127,7 @@ impl Served {
     }
 }
 
-/// Sends the request and asserts.
+/// Sends the request and checks the result.
 pub fn run(bytes: &[u8]) {
     let Some((&[choice, changes], rest)) = bytes.split_first_chunk::<2>() else {
         return;
@@ -156,7 +158,8 @@ pub fn run(bytes: &[u8]) {
         200 => {
             let found = found.expect("an object that was taken is there");
             if framing == Framing::Unsigned {
-                // Whoever changes an unsigned body may change its checksum as well; but one is needed, and right.
+                // An attacker may change an unsigned body together with its checksum, but a correct
+                // checksum is required.
                 let sum = framing::crc32(&found);
                 assert!(
                     shown().contains(&sum),
@@ -184,11 +187,11 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-/// The chunks, each behind a byte that says its length.
+/// Returns the chunks, each preceded by its length in one byte.
 fn chunks(mut rest: &[u8]) -> Vec<&[u8]> {
     let mut chunks = Vec::new();
     while let Some((&length, after)) = rest.split_first() {
-        // The empty chunk is the last one.
+        // The empty chunk is reserved for the end.
         let length = usize::from(length).min(after.len());
         let (chunk, after) = after.split_at(length);
         if !chunk.is_empty() {
@@ -199,7 +202,7 @@ fn chunks(mut rest: &[u8]) -> Vec<&[u8]> {
     chunks
 }
 
-/// What somebody on the way does: kind, place (of 65,536 parts of the body), value.
+/// Applies a change by an attacker: kind, position (in 65,536 parts of the body), value.
 fn apply([kind, high, low, value]: [u8; 4], body: &mut Vec<u8>) {
     let place = usize::from(u16::from_be_bytes([high, low]));
     let at = if kind & 0x80 == 0 {

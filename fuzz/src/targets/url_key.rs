@@ -1,10 +1,10 @@
-//! `urlkey`: any text has a key or says why not, and keys are what their documentation promises.
+//! `urlkey`: any text has a key or gives an error, and keys have their documented properties.
 
 use urlkey::{MatchType, url_key, url_ranges};
 
 use super::Target;
 
-/// The target; the head of this file says what it tries and what must hold.
+/// The target; the head of this file describes inputs and properties.
 pub const TARGET: Target = Target {
     name: "url_key",
     about: "URLs to keys, and keys to hosts, domains and ranges",
@@ -46,7 +46,7 @@ pub const TARGET: Target = Target {
     ],
 };
 
-/// Makes the key and asserts.
+/// Computes the key and checks it.
 pub fn run(bytes: &[u8]) {
     let url = String::from_utf8_lossy(bytes);
     let Ok(key) = url_key(&url) else { return };
@@ -89,7 +89,8 @@ pub fn run(bytes: &[u8]) {
                 "{match_type:?} of {url:?}: {pair:?} overlap"
             );
         }
-        // A prefix may end inside of a name that the key writes otherwise; of the others the key itself is one.
+        // A prefix may end inside a part that the key writes differently. For other match types the
+        // ranges contain the key itself.
         if match_type != MatchType::Prefix {
             let contained = ranges.iter().any(|range| range.contains(&key));
             assert!(

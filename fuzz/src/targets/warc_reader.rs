@@ -1,7 +1,7 @@
-//! `warc::Reader`: any bytes are a file, every byte of it is accounted for, and neither the size of the reads nor
-//! where reading begins changes what is read.
+//! `warc::Reader`: any bytes are a file, every byte of it is accounted for, and the entries depend
+//! neither on the size of the reads nor on where reading starts.
 //!
-//! An input's first byte chooses the settings, the rest is the file.
+//! The first byte of an input chooses the settings, the rest is the file.
 
 use std::io;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use warc::{Compression, Entry, Input, Reader, ReaderSettings, Record, Writer, re
 
 use super::Target;
 
-/// The target; the head of this file says what it tries and what must hold.
+/// The target; the head of this file describes inputs and properties.
 pub const TARGET: Target = Target {
     name: "warc_reader",
     about: "WARC and ARC files, in every container",
@@ -40,7 +40,7 @@ pub const TARGET: Target = Target {
     ],
 };
 
-/// Reads the file and asserts.
+/// Reads the file and checks the entries.
 pub fn run(bytes: &[u8]) {
     let Some((choice, file)) = bytes.split_first() else {
         return;
@@ -57,7 +57,7 @@ pub fn run(bytes: &[u8]) {
         false => assert_eq!(mark, file.len() as u64, "entries end before the file does"),
     }
 
-    // The same by reads of a few bytes.
+    // The same with reads of a few bytes.
     let crumbs = Crumbs {
         bytes: file.to_vec(),
         read_bytes: 1 + usize::from(*choice >> 4) * 37,
@@ -72,9 +72,9 @@ pub fn run(bytes: &[u8]) {
     alone(file, &entries);
 }
 
-/// Each record is found by its offset, too, up to where a record breaks off: where it goes on in the next compressed
-/// member, what begins inside that member depends on where reading began, and a reader that is told an offset begins
-/// with the member that holds it.
+/// Checks that each record is also found by its offset. Stops at a record that breaks off: if it
+/// continues in the next compressed member, the entries of that member depend on where reading
+/// started, and a reader given an offset starts with the member that contains it.
 fn alone(file: &[u8], entries: &[Entry]) {
     let input: Arc<dyn Input> = Arc::new(file.to_vec());
     let whole = entries.iter().map_while(|entry| match entry {
@@ -128,7 +128,7 @@ fn settings(choice: u8) -> ReaderSettings {
     settings
 }
 
-/// All entries, and where reading ended.
+/// Returns all entries, and the final position.
 fn read(input: Box<dyn Input>, settings: ReaderSettings) -> (Vec<Entry>, u64) {
     let mut entries = Vec::new();
     let mut reader = Reader::from_input(input, "fuzz", settings).expect("bytes in memory open");
@@ -138,7 +138,7 @@ fn read(input: Box<dyn Input>, settings: ReaderSettings) -> (Vec<Entry>, u64) {
     (entries, reader.position())
 }
 
-/// Bytes that come a few at a time.
+/// An input that returns a few bytes at a time.
 struct Crumbs {
     bytes: Vec<u8>,
     read_bytes: usize,
@@ -155,7 +155,7 @@ impl Input for Crumbs {
     }
 }
 
-/// A small file in every container, with and without a member for each record.
+/// Returns a small file in every container, with and without a member for each record.
 fn seeds() -> Vec<Vec<u8>> {
     let record = b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.b/\r\nWARC-Date: 2020-01-02T03:04:05Z\r\n\
         Content-Type: application/http\r\nContent-Length: 40\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi\r\n\r\n";

@@ -1,7 +1,7 @@
-//! `conserve::repair`: any bytes are mended to a file without damage, every byte is accounted for, and mending that once more
-//! changes nothing.
+//! `conserve::repair`: any bytes are repaired to an undamaged file, every byte is accounted for,
+//! and a second repair changes nothing.
 //!
-//! An input's first byte chooses the compression of what is written, the rest is the file.
+//! The first byte of an input chooses the compression of the output, the rest is the file.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use warc::Compression;
 
 use super::{Target, warc_reader};
 
-/// The target; the head of this file says what it tries and what must hold.
+/// The target; the head of this file describes inputs and properties.
 pub const TARGET: Target = Target {
     name: "warc_repair",
     about: "mending WARC and ARC files, in every container",
@@ -21,7 +21,7 @@ pub const TARGET: Target = Target {
     tokens: warc_reader::TARGET.tokens,
 };
 
-/// Mends the file twice and asserts.
+/// Repairs the file twice and checks the results.
 pub fn run(bytes: &[u8]) {
     let Some((choice, file)) = bytes.split_first() else {
         return;
@@ -60,7 +60,7 @@ fn mend(input: &Path, out: &Path, compression: &Compression) -> Repaired {
     repaired
 }
 
-/// The quarantine has the bytes that its list says.
+/// Checks that the quarantine has the bytes given in its list.
 fn check_quarantine(file: &[u8], repaired: &Repaired, out: &Path) {
     let [pieces, _] = quarantine_paths(out);
     let kept = fs::read(pieces).unwrap_or_default();

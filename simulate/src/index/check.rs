@@ -1,4 +1,5 @@
-//! Whether an archive holds what its ledger says, and nothing else: every view, every total, every word in search.
+//! Checks that an archive holds exactly what its ledger says: every view, every total, every word
+//! in search.
 
 use std::collections::BTreeSet;
 
@@ -14,25 +15,25 @@ use super::positions::told;
 use super::web::EVERYWHERE;
 use super::world::World;
 
-/// What an archive was found to hold.
+/// The contents found in an archive.
 pub(super) struct Found {
     pub(super) epoch: u64,
     pub(super) rows: Vec<LedgerRow>,
 }
 
-/// Compares an archive with what its ledger says.
+/// Compares an archive with its ledger.
 pub(super) fn check(archive: &Archive, world: &World, links: LinkScope) -> Result<Found, String> {
     let (epoch, rows) = ledger(archive).map_err(|error| error.message)?;
     let expected = expected(world, &rows, links)?;
     check_views(archive, &expected.model).map_err(|what| format!("{what}\n{}", told(&rows)))?;
     check_facts(archive, &expected.model)?;
-    // Search first: it catches up.
+    // Search goes first, because this query makes it catch up.
     check_search(archive, world, &expected.model, epoch)?;
     check_totals(archive, &expected)?;
     Ok(Found { epoch, rows })
 }
 
-/// Looks through the index itself. Where its journal lost its end, it may say that epochs are lost.
+/// Runs the index's self-check. If its journal was truncated, it may report lost epochs.
 pub(super) fn check_index(archive: &Archive, is_torn: bool) -> Result<(), String> {
     let checked = archive.ask(Check {}).map_err(|error| error.message)?.body;
     let is_wrong = |damage: &&DamageRow| !(is_torn && damage.part == "index");
@@ -58,7 +59,8 @@ fn check_views(archive: &Archive, model: &Model) -> Result<(), String> {
     Ok(())
 }
 
-/// The tables of facts, where there are any, have the model's captures, each once, and every link of its views.
+/// Checks that the tables of facts, if any, have every capture of the model exactly once, and every
+/// link of its views.
 fn check_facts(archive: &Archive, model: &Model) -> Result<(), String> {
     let tables = archive.dir().join("facts");
     if !tables.exists() {
@@ -121,7 +123,7 @@ fn check_facts(archive: &Archive, model: &Model) -> Result<(), String> {
     Ok(())
 }
 
-/// The first line that differs.
+/// Describes the first line that differs.
 fn difference(view: &str, found: &str, wanted: &str) -> String {
     let (mut found, mut wanted) = (found.lines(), wanted.lines());
     loop {

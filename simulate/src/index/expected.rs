@@ -1,7 +1,9 @@
-//! What an archive must hold, computed from its ledger and from the contents of its inputs.
+//! The expected contents of an archive, computed from its ledger and from the contents of its
+//! inputs.
 //!
-//! An input is in the archive up to the position that its row in the ledger says. What that means is read here with the
-//! plain reader, one record after the other, without any of the load's machinery; the views are the brute-force model's.
+//! Each input is loaded up to the position in its ledger row. Its records are read here
+//! sequentially with the plain reader, without the machinery of a load; the views are those of the
+//! brute-force model.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -13,15 +15,15 @@ use weave::{Batch, InputProgress, LedgerEntry, NO_CONTENT, QuarantineEntry};
 
 use super::world::{Beginning, World};
 
-/// The archive that the ledger tells of.
+/// The archive that the ledger describes.
 pub(super) struct Expected {
     pub(super) model: Model,
     pub(super) records: u64,
-    /// Least and greatest fetch time.
+    /// Earliest and latest fetch time.
     pub(super) fetch_times_ms: Option<(i64, i64)>,
 }
 
-/// Computes what an archive with these rows holds.
+/// Computes the contents of an archive with these rows.
 pub(super) fn expected(world: &World, rows: &[LedgerRow], links: LinkScope) -> Result<Expected, String> {
     let mut expected = Expected {
         model: Model::default(),
@@ -34,11 +36,12 @@ pub(super) fn expected(world: &World, rows: &[LedgerRow], links: LinkScope) -> R
     Ok(expected)
 }
 
-/// Most records between an answer and its request (docs/views.md). No content here is so long that bytes count.
+/// Maximum number of records between a response and its request (docs/views.md). Contents here are
+/// too short for the limit in bytes.
 const WINDOW: usize = 16;
 
-/// Where the complete records end of which a content of this length consists, up to the first answer whose request may still come,
-/// if more is still to come.
+/// Returns how far a growing input with this content is loaded: up to the end of its complete
+/// records, or to the first response whose request may still arrive.
 pub(super) fn whole_part(world: &World, beginning: Beginning) -> u64 {
     let mut settings = ReaderSettings::default();
     settings.growing = true;
@@ -61,7 +64,7 @@ fn reader(world: &World, beginning: Beginning, settings: ReaderSettings) -> Read
     Reader::from_input(Box::new(bytes), "content", settings).expect("memory can be read")
 }
 
-/// All that a content consists of, in order.
+/// Returns all entries of a content, in order.
 fn entries(world: &World, beginning: Beginning) -> Result<Vec<Entry>, String> {
     let mut reader = reader(world, beginning, ReaderSettings::default());
     let mut entries = Vec::new();
@@ -71,7 +74,8 @@ fn entries(world: &World, beginning: Beginning) -> Result<Vec<Entry>, String> {
     Ok(entries)
 }
 
-/// The methods of answers, by their offsets. Requests here name no answer, so that the nearest counts.
+/// Returns the request methods of responses, by offset. Requests here name no response, so the
+/// nearest one counts.
 fn methods(entries: &[Entry]) -> BTreeMap<u64, String> {
     let records = entries.iter().filter_map(|entry| match entry {
         Entry::Record(record) => Some(record),
@@ -203,7 +207,7 @@ impl Expected {
     }
 }
 
-/// How an entry at the end of a content is cut off.
+/// Describes how an entry at the end of a content is truncated.
 fn cut_of(entry: &Entry) -> String {
     let defects: &[Defect] = match entry {
         Entry::Record(record) => &record.defects,

@@ -1,4 +1,5 @@
-//! A history of an archive: files come and change, loads are killed and continued, and in the end everything is there.
+//! A history of an archive: files arrive and change, loads are killed and resumed, and in the end
+//! everything is loaded.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,11 +17,11 @@ use super::process::{self, Outcome};
 use super::world::World;
 use crate::Trace;
 
-/// Steps of a history, and so many more at most.
+/// Minimum number of steps of a history, and the range above it.
 const STEPS_MIN: u64 = 3;
 const STEPS_SPREAD: u64 = 6;
 
-/// Runs the history that a seed decides.
+/// Runs the history that the seed determines.
 pub(super) fn run(seed: u64, trace: &Trace) -> Result<(), String> {
     let home = tempfile::Builder::new()
         .prefix("weft-simulate-")
@@ -28,8 +29,9 @@ pub(super) fn run(seed: u64, trace: &Trace) -> Result<(), String> {
     let home = home.map_err(|error| format!("make a folder: {error}"))?;
     let mut dice = Dice(seed);
     let links = [LinkScope::All, LinkScope::External][dice.roll(2) as usize];
-    // A loss of power takes what the index wrote last; that facts of it are not there either is promised by syncs, which
-    // losing it here does not see. So who keeps facts loses no power.
+    // A simulated power failure truncates the index's journal. In reality syncs ensure that the
+    // facts are not ahead of it, but the truncation ignores them. So histories that keep facts have
+    // no power failures.
     let facts = dice.roll(2) == 0;
     trace.line(format!(
         "links {links}, facts {}",
@@ -57,7 +59,7 @@ pub(super) fn run(seed: u64, trace: &Trace) -> Result<(), String> {
     history.end().map_err(|what| format!("at the end: {what}"))
 }
 
-/// Memory where there is some, because syncing to a disk is slow.
+/// Returns an in-memory directory if there is one, because syncing to a disk is slow.
 fn temporary() -> PathBuf {
     let memory = Path::new("/dev/shm");
     let is_writable = fs::metadata(memory).is_ok_and(|metadata| !metadata.permissions().readonly());
@@ -75,15 +77,15 @@ struct History<'t> {
     facts: bool,
     dice: Dice,
     trace: &'t Trace,
-    /// The ledger as it was seen last.
+    /// The ledger as last seen.
     rows: Vec<LedgerRow>,
-    /// Names of inputs that somebody wanted to forget since then.
+    /// Names of inputs requested to be forgotten since then.
     forgotten: Vec<String>,
-    /// The greatest epoch that was seen.
+    /// The greatest epoch seen.
     epoch: u64,
-    /// The journal, and how much of it is synced.
+    /// The journal, and its synced length.
     synced: Option<(PathBuf, u64)>,
-    /// Whether the journal lost its end: what was synced since a reader saw it may be lost with it.
+    /// Whether the journal was truncated: writes synced since a reader saw it may be lost too.
     is_torn: bool,
 }
 
@@ -126,7 +128,7 @@ impl History<'_> {
             _ => Vec::new(),
         };
         self.take_in(outcome.seen, forgotten)?;
-        // Decided in any case: what comes later must not depend on how this ended.
+        // Rolled in any case: later steps must not depend on how this one ended.
         let (tears, mut tearing, checks) = (
             self.dice.roll(2) == 0,
             Dice(self.dice.roll(1 << 62)),
@@ -170,8 +172,8 @@ impl History<'_> {
         process::run(order, fault, file_bytes_max)
     }
 
-    /// Takes in what readers saw, each time at least what was seen before. At the first time the action, which forgets
-    /// inputs of these names, has not begun.
+    /// Processes the states seen by readers, each of which must include the previous one. At the
+    /// first of them the action, which forgets the inputs `forgotten`, has not begun.
     fn take_in(&mut self, seen: Vec<Seen>, forgotten: Vec<String>) -> Result<(), String> {
         for seen in seen {
             self.see(seen.epoch, seen.rows)?;
@@ -192,7 +194,7 @@ impl History<'_> {
         Ok(())
     }
 
-    /// Whether an action that came to its end did what it should.
+    /// Checks the result of an action that ended.
     fn judge(&self, order: &Order, fault: &Fault, ended: &Ended) -> Result<(), String> {
         let Some(why) = ended.failure() else {
             return match &order.action {
@@ -206,10 +208,10 @@ impl History<'_> {
             if request.links.is_some_and(|links| links != self.links));
         let refuses = ["is loaded to its end", "no input ", "cannot be read again"];
         let is_expected = match (&order.action, fault) {
-            // Both are told at once, if both are so.
+            // If there are several errors, they are reported together.
             _ if other_links && why.contains("links") => true,
             (Action::Forget(_), _) if refuses.iter().any(|words| why.contains(words)) => true,
-            // Only a load opens the index again.
+            // Only a load reopens an index that refuses writes.
             (Action::Forget(_), Fault::Full { .. }) if why.contains("refuses writes") => true,
             (_, Fault::Full { make_room, .. }) => {
                 self.trace.count("full disk: refused");
@@ -223,7 +225,7 @@ impl History<'_> {
         }
     }
 
-    /// Whether these files are loaded as far as they go.
+    /// Checks that these files are loaded to their end.
     fn all_loaded(&self, names: &[&str]) -> Result<(), String> {
         for (name, beginning) in self.world.files() {
             if !names.contains(&".") && !names.contains(&name.as_str()) {
@@ -232,16 +234,17 @@ impl History<'_> {
             let digest = self.world.digest(*beginning);
             let row = self.rows.iter().find(|row| row.digest == digest);
             let is_loaded = match row {
-                // What it would leave to the views cannot be read any more, as its row or that of the earlier input says.
+                // Data that the views need from it can no longer be read, as a row reports in
+                // `missing`.
                 None => self.world.is_anything_gone && self.rows.iter().any(|row| !row.missing.is_empty()),
                 Some(row) => match row.state {
                     InputState::Done => row.bytes_done == row.size,
                     InputState::Failed { .. } => row.captures == 0,
-                    // More may come.
+                    // The input may grow.
                     _ => row.bytes_done >= whole_part(&self.world, *beginning),
                 },
             };
-            // Of several files with one content the first decides whether more may come.
+            // If several files have the same content, the first decides whether the input may grow.
             let is_closed = self
                 .world
                 .files()
@@ -268,9 +271,9 @@ impl History<'_> {
         Ok(())
     }
 
-    /// Nothing goes wrong any more, and everything is loaded.
+    /// Ends all faults and loads everything.
     fn end(&mut self) -> Result<(), String> {
-        // Seen before the files change: what is in the archive now must still be told from contents.
+        // Checked before the files change: the present contents of the archive must still be known.
         self.check(false)?;
         self.world.complete();
         let order = Order {
@@ -282,8 +285,8 @@ impl History<'_> {
             make_room: false,
         };
         self.load_whole(&order)?;
-        // What a file leaves to the views may be in one that has got another name, which the load has found after it. Its row
-        // says so, and the next load has it.
+        // Data that the views need from a file may be in a renamed file that this load found later.
+        // The row reports it as missing, and the next load reads it.
         if self.rows.iter().any(|row| !row.missing.is_empty()) {
             self.trace.count("loaded again");
             self.load_whole(&order)?;
@@ -292,7 +295,7 @@ impl History<'_> {
         self.check(true)
     }
 
-    /// A load without a fault, which must not fail.
+    /// Runs a load without a fault, which must succeed.
     fn load_whole(&mut self, order: &Order) -> Result<(), String> {
         let outcome = self.carry_out(order, &Fault::None)?;
         self.take_in(outcome.seen, Vec::new())?;

@@ -1,8 +1,9 @@
-//! The end of the engine's journal, and what a loss of power does to it.
+//! The end of the engine's journal, and the effect of a power failure on it.
 //!
-//! A process that is killed leaves everything that it wrote to the system. A machine that loses power loses what was
-//! not synced: any part of it, in any state. So after a kill the bytes behind the last synced one may be cut off or
-//! changed; the ledger must then stand at an epoch that no reader saw the end of, or later.
+//! A killed process leaves all its writes in the system. A power failure loses writes that were not
+//! synced: any part of them, in any state. So after a kill the bytes behind the last synced one may
+//! be cut off or changed. The ledger must then be at an epoch that includes everything readers have
+//! seen.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -11,10 +12,10 @@ use std::path::{Path, PathBuf};
 
 use rig::Dice;
 
-/// A journal is longer than what is written to it; the rest is zeros.
+/// Read size. A journal file is preallocated with zeros.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// The journal of an index, and how many bytes of it are written. `None` if it has none, or several.
+/// Returns the journal of an index and its written length; `None` unless there is exactly one.
 pub(super) fn end(index: &Path) -> Option<(PathBuf, u64)> {
     let mut journals = std::fs::read_dir(index).ok()?.flatten().map(|entry| entry.path());
     let is_journal = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "jnl");
@@ -26,7 +27,7 @@ pub(super) fn end(index: &Path) -> Option<(PathBuf, u64)> {
     Some((journal, length))
 }
 
-/// Where the last byte that is not zero ends.
+/// Returns the end of the last byte that is not zero.
 fn written(file: &mut File) -> std::io::Result<u64> {
     file.seek(SeekFrom::Start(0))?;
     let (mut at, mut end) = (0, 0);
@@ -41,8 +42,8 @@ fn written(file: &mut File) -> std::io::Result<u64> {
     }
 }
 
-/// Loses what is not synced: everything from some byte after `synced` on. Returns in words what was done, if there was
-/// anything to lose.
+/// Damages everything from some byte after `synced` on. Returns a description of the damage, or
+/// `None` if everything is synced.
 pub(super) fn tear(journal: &Path, synced: u64, dice: &mut Dice) -> Option<&'static str> {
     let mut file = File::options().read(true).write(true).open(journal).ok()?;
     let end = written(&mut file).ok()?;

@@ -1,13 +1,13 @@
-//! The simulation of the index: an archive with its views and its search, whose process is killed, whose disk is full and
-//! whose inputs grow, end early, are damaged, replaced and forgotten.
+//! The simulation of the index: an archive with its views and its search. Its process is killed,
+//! its disk fills up, and its inputs grow, end early, are damaged, replaced and forgotten.
 //!
-//! A history is a list of steps that the dice decide. Each step changes some files and does one thing with the archive, in
-//! this process or, when something goes wrong, in a process of its own (`process`). Afterwards the archive is held against
-//! the brute-force model of what its ledger says (`expected`, `check`), and its ledger against everything that was seen of
-//! it before (`positions`).
+//! A history is a random sequence of steps. Each step changes some files and runs one action on the
+//! archive, in this process or, if a fault is injected, in a separate process (`process`). Then the
+//! archive is compared with the brute-force model of its ledger (`expected`, `check`), and its
+//! ledger with all earlier states seen (`positions`).
 //!
-//! Invariant: what is done is a function of the seed. How far a load got when it was killed is not always: the threads of
-//! the load and of the engines run as they like.
+//! Invariant: the steps are a function of the seed. How far a killed load got may vary, because the
+//! threads of the load and of the engines are not deterministic.
 
 mod check;
 mod expected;
@@ -24,7 +24,7 @@ pub use process::{serve, set_program};
 
 use crate::Simulation;
 
-/// What is simulated of the index.
+/// The simulations of the index.
 pub const SIMULATIONS: &[Simulation] = &[Simulation {
     name: "index",
     about: "archives whose loads are killed and continued, with full disks and odd inputs",

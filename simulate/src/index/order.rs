@@ -1,7 +1,8 @@
-//! One step of a history as it is carried out, in this process or in another: open the archive, do one thing, close it.
+//! One step of a history, in this process or in another: opens the archive, runs one action, closes
+//! it.
 //!
-//! Whoever carries it out reads the ledger again and again meanwhile. What a reader has seen is durable: no crash may take
-//! it back.
+//! Meanwhile the ledger is read repeatedly. A state seen by a reader is durable: no crash may undo
+//! it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,59 +16,59 @@ use serde::{Deserialize, Serialize};
 
 use super::journal;
 
-/// Time between two looks at a load.
+/// Interval between two reads of the ledger during a load.
 const LOOK_INTERVAL: Duration = Duration::from_millis(1);
 
-/// What to do, as it is handed to another process.
+/// An action and its options, as passed to another process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Order {
-    /// The archive's directory.
+    /// Directory of the archive.
     pub(super) archive: PathBuf,
-    /// Which links it keeps, if it is to be created.
+    /// Which links to keep, if the archive is created.
     pub(super) links: LinkScope,
-    /// Whether it keeps facts, if it is to be created.
+    /// Whether to keep facts, if the archive is created.
     pub(super) facts: bool,
     pub(super) action: Action,
-    /// Abort when a reader sees so many epochs more than at the beginning.
+    /// Abort once a reader sees this many new epochs.
     pub(super) abort_after_epochs: Option<u64>,
-    /// Give the process room again when the action failed, and try again.
+    /// If the action fails, remove the limit on file sizes and try again.
     pub(super) make_room: bool,
 }
 
-/// What is done with the open archive.
+/// An action on the open archive.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Action {
     Load(LoadRequest),
-    /// A load that is cancelled when it has added so many epochs.
+    /// A load that is cancelled once it has added this many epochs.
     Cancel(LoadRequest, u64),
-    /// Inputs of these names.
+    /// Forgets the inputs with these names.
     Forget(Vec<String>),
-    /// Only a question, which makes search catch up.
+    /// A query, which makes search catch up.
     Search,
 }
 
-/// What a reader saw of one epoch.
+/// The state of one epoch that a reader saw.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Seen {
     pub(super) epoch: u64,
     pub(super) rows: Vec<LedgerRow>,
-    /// The journal's file and its length after this epoch was seen: everything before it is synced.
+    /// The journal file and its length after this epoch was seen: everything before is synced.
     pub(super) journal: Option<(PathBuf, u64)>,
 }
 
-/// How the action ended.
+/// The result of the action.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Ended {
     /// A load ended in this state.
     Job(Box<JobBody>),
-    /// The action is done.
+    /// The action succeeded.
     Done,
-    /// The archive could not be opened, or refused the action.
+    /// The archive could not be opened, or rejected the action.
     Refused(String),
 }
 
 impl Ended {
-    /// Why the action was not carried out, if it was not.
+    /// Returns the error of a failed action.
     pub(super) fn failure(&self) -> Option<String> {
         match self {
             Ended::Done => None,
@@ -82,7 +83,7 @@ impl Ended {
     }
 }
 
-/// Carries an order out; `see` is called for every epoch that a reader sees.
+/// Executes an order; calls `see` for every epoch that a reader sees.
 pub(super) fn carry_out(order: &Order, see: &mut dyn FnMut(Seen)) -> Ended {
     let archive = match open(&order.archive, order.links, order.facts) {
         Err(_) if order.make_room => {
@@ -113,7 +114,7 @@ pub(super) fn carry_out(order: &Order, see: &mut dyn FnMut(Seen)) -> Ended {
     again.unwrap_or_else(|error| Ended::Refused(format!("with room again: {}", error.message)))
 }
 
-/// Opens as owner, creating the archive.
+/// Opens the archive as its owner, and creates it if necessary.
 pub(super) fn open(dir: &Path, links: LinkScope, facts: bool) -> Result<Archive, String> {
     let mut settings = OpenSettings::default();
     settings.create = true;
@@ -123,7 +124,7 @@ pub(super) fn open(dir: &Path, links: LinkScope, facts: bool) -> Result<Archive,
     Archive::open(dir, settings).map_err(|error| error.to_string())
 }
 
-/// The ledger, and the epoch that it is of.
+/// Returns the ledger and its epoch.
 pub(super) fn ledger(archive: &Archive) -> Result<(u64, Vec<LedgerRow>), AskError> {
     let answer = archive.ask(Ledger {
         limit: 1000,
@@ -132,7 +133,7 @@ pub(super) fn ledger(archive: &Archive) -> Result<(u64, Vec<LedgerRow>), AskErro
     Ok((answer.epoch, answer.body.rows))
 }
 
-/// Takes the limit on the size of this process's files away; only the soft one was set.
+/// Removes the limit on the size of this process's files. Only the soft limit was set.
 fn make_room() {
     let pid = std::process::id().to_string();
     let arguments = ["--pid", &pid, "--fsize=unlimited:"];
@@ -175,7 +176,7 @@ impl Reader<'_> {
         Ok(ended)
     }
 
-    /// As [`Archive::load`], but looking more often.
+    /// As [`Archive::load`], but polls more often.
     fn load(&mut self, request: &LoadRequest, cancel_after: Option<u64>) -> Result<Ended, AskError> {
         let mut job = self.archive.ask(request.clone())?.body;
         let mut cancelled = false;
@@ -191,7 +192,7 @@ impl Reader<'_> {
         Ok(Ended::Job(Box::new(job)))
     }
 
-    /// Shows the ledger if it is another one; returns how many epochs there were since the beginning.
+    /// Reports the ledger if it changed; returns the number of epochs since the start.
     fn look(&mut self) -> Result<u64, AskError> {
         let (epoch, rows) = ledger(self.archive)?;
         let first = *self.first_epoch.get_or_insert(epoch);
@@ -202,7 +203,7 @@ impl Reader<'_> {
             return Ok(epochs);
         }
         self.last = now;
-        // Measured after the epoch was seen, so what it contains of later ones is too much at most.
+        // Measured after the epoch was seen, so it may include later writes but misses none.
         let journal = journal::end(&self.index);
         (self.see)(Seen { epoch, rows, journal });
         if self.abort_after_epochs.is_some_and(|after| epochs >= after) {

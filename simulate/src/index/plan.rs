@@ -1,7 +1,7 @@
-//! What a step does and what goes wrong in it, as the dice decide.
+//! Random choice of the action of a step and of its fault.
 //!
-//! The dice know the files, but not what became of them in the archive: a plan depends on the seed alone, and not on what
-//! the threads of a load did.
+//! The choice depends on the files, not on the state of the archive: a plan is a function of the
+//! seed, independent of the threads of a load.
 
 use std::fmt;
 use std::path::Path;
@@ -13,20 +13,20 @@ use rig::Dice;
 use super::order::Action;
 use super::world::World;
 
-/// What goes wrong.
+/// An injected fault.
 #[derive(Debug, Clone)]
 pub(super) enum Fault {
     None,
-    /// The process ends when it passes a crash point so often.
+    /// The process ends when it passes a crash point for the nth time.
     Kill {
         point: &'static str,
         nth: u64,
     },
-    /// The process ends when somebody has seen so many new epochs.
+    /// The process ends when a reader has seen this many new epochs.
     Abort {
         epochs: u64,
     },
-    /// Files cannot grow beyond the end of the journal and some bytes more.
+    /// Files cannot grow beyond the end of the journal plus some bytes.
     Full {
         bytes: u64,
         make_room: bool,
@@ -51,7 +51,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Chooses an action. What a file that has grown just now does is looked at more often.
+/// Chooses an action. Actions on a file that has just grown are more likely.
 pub(super) fn action(world: &World, links: LinkScope, grown: Option<&str>, dice: &mut Dice) -> Action {
     match dice.roll(20) {
         0..14 => Action::Load(load(world, links, grown, dice)),
@@ -61,7 +61,7 @@ pub(super) fn action(world: &World, links: LinkScope, grown: Option<&str>, dice:
     }
 }
 
-/// Any name, mostly of a file that is not closed: what is loaded to its end cannot be forgotten.
+/// Returns any name, mostly of a file that is still open: a fully loaded input cannot be forgotten.
 fn forgettable(world: &World, dice: &mut Dice) -> String {
     let open: Vec<&String> = world
         .names()
@@ -75,8 +75,8 @@ fn forgettable(world: &World, dice: &mut Dice) -> String {
     names[dice.roll(names.len() as u64) as usize].clone()
 }
 
-/// Chooses what goes wrong with an action. `is_young`: the archive may not be complete yet;
-/// `has_grown`: a file has grown, so that its end is taken back.
+/// Chooses a fault for an action. `is_young`: the archive may be incomplete. `has_grown`: a file
+/// has grown, so that its truncated end is loaded again.
 pub(super) fn fault(action: &Action, is_young: bool, has_grown: bool, dice: &mut Dice) -> Fault {
     let is_taken_back = match action {
         Action::Load(_) | Action::Cancel(..) => has_grown,
@@ -94,7 +94,7 @@ pub(super) fn fault(action: &Action, is_young: bool, has_grown: bool, dice: &mut
                 });
             }
             let point = points[dice.roll(points.len() as u64) as usize];
-            // The points of an epoch are passed many times, the others seldom more than once.
+            // Points of an epoch are passed many times, the others rarely more than once.
             let nth = match (point.split_once('.'), dice.roll(4)) {
                 (Some(("apply", _)), _) => 1 + dice.roll(12),
                 (_, 0) => 2 + dice.roll(2),
@@ -113,7 +113,7 @@ pub(super) fn fault(action: &Action, is_young: bool, has_grown: bool, dice: &mut
     }
 }
 
-/// All crash points.
+/// Returns all crash points.
 pub(super) fn all_points() -> impl Iterator<Item = &'static str> {
     let (archive, search) = (
         archive::CRASH_POINTS.into_iter(),
@@ -148,7 +148,7 @@ fn load(world: &World, links: LinkScope, grown: Option<&str>, dice: &mut Dice) -
     let mut inputs = match dice.roll(4) {
         _ if names.is_empty() => vec![folder(world.folder())],
         0 => vec![folder(world.folder())],
-        // A name may come twice.
+        // A name may occur twice.
         _ => (0..1 + dice.roll(4))
             .map(|_| file(world.folder(), names[dice.roll(names.len() as u64) as usize]))
             .collect(),
@@ -173,7 +173,7 @@ fn load(world: &World, links: LinkScope, grown: Option<&str>, dice: &mut Dice) -
     }
 }
 
-/// A load of everything.
+/// Returns a load of everything.
 pub(super) fn load_all(world: &World) -> LoadRequest {
     LoadRequest {
         inputs: vec![folder(world.folder())],
@@ -196,7 +196,7 @@ fn folder(folder: &Path) -> LoadInput {
     }
 }
 
-/// An action in words.
+/// Describes an action.
 pub(super) fn told(action: &Action) -> String {
     let load = |request: &LoadRequest| {
         let names: Vec<&str> = request.inputs.iter().map(|input| input.name.as_str()).collect();

@@ -1,16 +1,18 @@
-//! Positions never go back: what a reader saw of the ledger holds at any later time, whatever happened between.
+//! Checks that positions never go back: a ledger state that a reader has seen is never undone,
+//! whatever happens.
 //!
-//! Three things may take an input back, and only so far: a cut input that goes on, to the end of the last record that was
-//! complete before; one that goes on before it was read to its end, to the first of its last answers, whose requests may
-//! have come; and a forgotten one, whose row goes.
+//! Three events move an input back, up to a bound. A truncated input that grows goes back to the
+//! end of its last complete record. An input that grows before it was read to its end goes back to
+//! the first of its last responses, whose requests may have arrived. A forgotten input loses its
+//! row.
 
 use archive::question::{InputState, LedgerRow};
 
 use super::expected::whole_part;
 use super::world::World;
 
-/// Compares what was seen of the ledger earlier with what is seen later. `forgotten` are names of inputs that somebody
-/// wanted to forget meanwhile.
+/// Compares an earlier state of the ledger with a later one. `forgotten` are the names of inputs
+/// requested to be forgotten in between.
 pub(super) fn never_back(
     world: &World,
     before: &[LedgerRow],
@@ -23,13 +25,13 @@ pub(super) fn never_back(
     })
 }
 
-/// Rows in words.
+/// Formats rows.
 pub(super) fn told(rows: &[LedgerRow]) -> String {
     let rows: Vec<String> = rows.iter().map(row_told).collect();
     format!("the ledger has now\n  {}", rows.join("\n  "))
 }
 
-/// A row in words.
+/// Formats a row.
 fn row_told(row: &LedgerRow) -> String {
     let digest = row.digest.get(..15).unwrap_or(&row.digest);
     let missing = match row.missing.as_str() {
@@ -51,24 +53,24 @@ fn check(
 ) -> Result<(), String> {
     let may_be_forgotten = row.captures == 0 || row.state != InputState::Done;
     let is_forgotten = may_be_forgotten && forgotten.contains(&row.input);
-    // Forgotten and loaded again, it begins anew.
+    // If it was loaded again after that, it starts from zero.
     if is_forgotten {
         return Ok(());
     }
     let to = lowest(world, row);
     let is_same = |one: &LedgerRow, other: &LedgerRow| is_same(world, one, other);
-    // A row of the same content that was never read may be beside it.
+    // There may be another row of the same content that was never read.
     let same = after.iter().filter(|now| is_same(now, row));
     let same = same.max_by_key(|now| now.bytes_done);
     if let Some(now) = same {
-        // Between being taken back and being registered with its new content it is as it was, but for this.
+        // It was moved back, but is not registered with its new content yet.
         let is_loading = now.state == InputState::Loading;
         if now.bytes_done >= row.bytes_done || is_loading && now.bytes_done >= to {
             return Ok(());
         }
     }
     let Some((content, length)) = world.of(row) else {
-        // Nothing was ever read of it, so anything may take its place.
+        // It was never read, so anything may replace it.
         return if row.captures == 0 {
             Ok(())
         } else {
@@ -80,8 +82,8 @@ fn check(
         beginning.is_some_and(|(other, longer)| other == content && longer > length)
     };
     let was_there = |now: &LedgerRow| before.iter().any(|row| is_same(row, now));
-    // Of inputs that come to have one content one is left: one that was there, one with another name, or the row of
-    // another of them, which went on.
+    // If several inputs end up with the same content, one row remains: one that existed before, one
+    // with another name, or the row of another of these inputs that grew.
     let is_other = |now: &LedgerRow| {
         let mut gone = before.iter().filter(|other| {
             let is_gone = after.iter().all(|now| !is_same(now, other));
@@ -90,7 +92,7 @@ fn check(
         });
         gone.any(|other| now.bytes_done >= lowest(world, other))
     };
-    // A new row of another file has the least name that its content has.
+    // A new row of another file has the smallest name of its content.
     let is_of_another_file = |now: &LedgerRow| {
         let mut files = world.files().iter();
         files.any(|(file, beginning)| Some(*beginning) == world.of(now) && stem(file) != name(row))
@@ -100,7 +102,7 @@ fn check(
             .iter()
             .filter(goes_on)
             .any(|now| was_there(now) || name(now) != name(row) || is_other(now) || is_of_another_file(now));
-    // Where a longer file goes on with its row, a shorter one may begin anew.
+    // If a longer file continues with the row, a shorter one may start from zero.
     let has_gone_on = after
         .iter()
         .filter(goes_on)
@@ -113,8 +115,8 @@ fn check(
     }
 }
 
-/// Whether two rows are of one content. An input that is digested while it is read has the digests of more and more of
-/// it.
+/// Returns whether two rows have the same content. An input that is hashed while it is read has the
+/// digests of longer and longer prefixes.
 fn is_same(world: &World, one: &LedgerRow, other: &LedgerRow) -> bool {
     match (world.of(one), world.of(other)) {
         (None, None) => one.digest == other.digest,
@@ -122,17 +124,17 @@ fn is_same(world: &World, one: &LedgerRow, other: &LedgerRow) -> bool {
     }
 }
 
-/// The name of an input, whether it was found in the folder or by itself, and whether more is to come or not.
+/// Returns the name of an input, without the folder prefix and the suffix of open files.
 fn name(row: &LedgerRow) -> &str {
     stem(row.input.strip_prefix("./").unwrap_or(&row.input))
 }
 
-/// The name of a file, whether more is to come or not.
+/// Returns the name of a file without the suffix of open files.
 fn stem(file: &str) -> &str {
     file.strip_suffix(".open").unwrap_or(file)
 }
 
-/// How far an input may be taken back because it goes on.
+/// Returns how far an input may be moved back because it grows.
 fn lowest(world: &World, row: &LedgerRow) -> u64 {
     let Some((content, length)) = world.of(row) else {
         return row.bytes_done;

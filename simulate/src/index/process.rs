@@ -1,6 +1,7 @@
-//! Orders carried out in a process of their own, which is killed or finds its disk full.
+//! Executes orders in a separate process, which is killed or finds its disk full.
 //!
-//! The process is this program again: who finds an order in its environment carries it out and does nothing else.
+//! The process is this program: if its environment contains an order, it executes the order and
+//! exits.
 
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
@@ -16,35 +17,35 @@ use super::plan::Fault;
 
 const ORDER: &str = "WEFT_SIMULATE_ORDER";
 
-/// An order takes far less; who takes longer hangs.
+/// Timeout of an order. Orders take far less unless they hang.
 const TIME_MAX: Duration = Duration::from_secs(100);
 
-/// The signal of `abort`.
+/// Signal number of `abort`.
 const SIGABRT: i32 = 6;
 
-/// A line that the process writes.
+/// A line of output of the process.
 #[derive(Serialize, Deserialize)]
 enum Said {
     Seen(Seen),
     Ended(Ended),
 }
 
-/// What became of an order.
+/// The result of an order.
 pub(super) struct Outcome {
-    /// Everything that a reader saw, in order.
+    /// All states that a reader saw, in order.
     pub(super) seen: Vec<Seen>,
-    /// How it ended; `None` if the process was killed.
+    /// How the action ended; `None` if the process was killed.
     pub(super) ended: Option<Ended>,
 }
 
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// Names the program `simulate`, where this is another one, such as a test.
+/// Sets the path of the program `simulate`, if the caller is another one, such as a test.
 pub fn set_program(program: PathBuf) {
     PROGRAM.get_or_init(|| program);
 }
 
-/// Carries out the order in the environment, if there is one. Must come first in `main`.
+/// Executes the order in the environment, if there is one. Must be called first in `main`.
 pub fn serve() -> Option<ExitCode> {
     let order = std::env::var(ORDER).ok()?;
     let order: Order = serde_json::from_str(&order).expect("an order is JSON");
@@ -64,14 +65,16 @@ fn say(said: &Said) {
     std::io::stdout().write_all(&line).expect("the parent reads");
 }
 
-/// Carries out an order in another process, with a fault. `file_bytes_max` limits the size of its files.
+/// Executes an order in another process, with a fault. `file_bytes_max` limits the size of its
+/// files.
 pub(super) fn run(order: &Order, fault: &Fault, file_bytes_max: Option<u64>) -> Result<Outcome, String> {
     let program = PROGRAM.get().cloned().map_or_else(std::env::current_exe, Ok);
     let program = program.map_err(|error| format!("find this program: {error}"))?;
     let mut command = match file_bytes_max {
         None => Command::new(program),
         Some(bytes) => {
-            // Ignored, the signal becomes an error of the call that writes. The limit is in blocks of 512 bytes.
+            // With the signal ignored, the write call fails instead. The limit is in blocks of 512
+            // bytes.
             let script = format!("trap '' XFSZ; ulimit -S -f {}; exec \"$0\"", bytes / 512);
             let mut shell = Command::new("sh");
             shell.args(["-c", &script]).arg(program);
@@ -91,7 +94,7 @@ pub(super) fn run(order: &Order, fault: &Fault, file_bytes_max: Option<u64>) -> 
         ended: None,
     };
     for line in output.stdout.split(|byte| *byte == b'\n') {
-        // The last line of a killed process may be torn.
+        // The last line of a killed process may be incomplete.
         match serde_json::from_slice(line) {
             Ok(Said::Seen(seen)) => outcome.seen.push(seen),
             Ok(Said::Ended(ended)) => outcome.ended = Some(ended),

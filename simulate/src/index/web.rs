@@ -1,14 +1,16 @@
-//! Made-up inputs: some tens of records in WARC, WAT or WET form, as bytes.
+//! Synthetic inputs: up to a few dozen records in WARC, WAT or WET form, as bytes.
 //!
-//! Few URLs and few times, so that most captures compete with others for a page, a link or a count. Every capture has a
-//! word of its own in its text, and another in its title, so that search can be asked for it.
+//! There are few URLs and few times, so that most captures compete with others for a page, a link
+//! or a count. Every capture has a unique word in its text and another one in its title, so that
+//! search can find it.
 
 use std::fmt::Write as _;
 
 use rig::Dice;
 use warc::{Compression, Draft, Kind, Writer};
 
-/// Several addresses of one key, hosts of one domain, names that sort closely, and an address without a domain.
+/// Several addresses with the same key, hosts of the same domain, names that sort next to each
+/// other, and an address without a domain.
 const URLS: [&str; 13] = [
     "http://a.com/",
     "https://www.a.com/",
@@ -28,24 +30,24 @@ const URLS: [&str; 13] = [
 /// 2024-01-01T00:00:00Z.
 const FIRST_MS: i64 = 1_704_067_200_000;
 
-/// A word that every page has.
+/// A word in every page.
 pub(super) const EVERYWHERE: &str = "everywhere";
 
 /// The content of an input.
 #[derive(Debug)]
 pub(super) struct Content {
     pub(super) bytes: Vec<u8>,
-    /// The extension that its form and compression have.
+    /// File extension for its form and compression.
     pub(super) extension: &'static str,
-    /// Fewer bytes than these may be those of another content, too.
+    /// Shorter prefixes may be shared with other contents.
     pub(super) unique_bytes: usize,
-    /// Words that occur in one capture each.
+    /// Words that each occur in a single capture.
     pub(super) words: Vec<String>,
-    /// What was done to the bytes, in words.
+    /// Description of the damage.
     pub(super) damage: &'static str,
 }
 
-/// Makes content number `number`.
+/// Creates content number `number`.
 pub(super) fn content(number: usize, dice: &mut Dice) -> Content {
     let mut records = Records {
         number,
@@ -89,7 +91,7 @@ pub(super) fn content(number: usize, dice: &mut Dice) -> Content {
     content
 }
 
-/// The bytes of these records, and where the first one ends.
+/// Returns the bytes of these records, and the end of the first one.
 fn write(drafts: &[Draft], compression: Compression) -> (Vec<u8>, usize) {
     let mut writer = Writer::new(Vec::new(), compression).expect("memory can be written to");
     let mut first_end = 0;
@@ -102,7 +104,7 @@ fn write(drafts: &[Draft], compression: Compression) -> (Vec<u8>, usize) {
     (writer.finish().expect("memory can be written to"), first_end)
 }
 
-/// Damages the middle of the bytes; the beginning stays, because it tells contents apart.
+/// Damages the middle of the bytes. The start stays, because it distinguishes contents.
 fn damage(content: &mut Content, dice: &mut Dice) {
     let bytes = &mut content.bytes;
     let room = (bytes.len() - content.unique_bytes) as u64;
@@ -158,15 +160,15 @@ impl Records<'_> {
         URLS[self.dice.roll(URLS.len() as u64) as usize]
     }
 
-    /// Eight times in all, mostly later ones in later contents.
+    /// Returns one of eight times; later contents mostly have later ones.
     fn time_ms(&mut self) -> i64 {
         let slot = (self.number as u64 / 2 + self.dice.roll(5)) % 8;
         FIRST_MS + slot as i64 * 1000
     }
 
-    /// A word that no other capture has.
+    /// Returns a word that no other capture has.
     fn word(&mut self) -> String {
-        // No plural, and nothing that is part of a URL.
+        // Not a plural, and not part of a URL.
         const LETTERS: &[u8; 20] = b"bcdfghjklmnpqrtvwxza";
         let mut number = self.number * 1000 + self.words.len();
         let mut word = String::from("zq");
@@ -254,7 +256,7 @@ impl Records<'_> {
         Draft::metadata(url, time_ms, "application/json", json.into_bytes())
     }
 
-    /// A response that cannot be a capture.
+    /// Returns a response that cannot be a capture.
     fn unusable(&mut self) -> Draft {
         let block = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
         match self.dice.roll(2) {

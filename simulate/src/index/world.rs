@@ -1,7 +1,7 @@
-//! The files that are loaded, and all contents that they ever had.
+//! The input files, and all contents they ever had.
 //!
-//! Files change only between two steps. The ledger names contents by digest, so every content that a file ever had is
-//! remembered by its digest.
+//! Files change only between two steps. The ledger identifies contents by digest, so every content
+//! that a file ever had is stored with its digest.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
@@ -16,24 +16,25 @@ use sha2::{Digest, Sha256};
 use super::web::{self, Content};
 use crate::Trace;
 
-/// The beginning of a content: its number, and how many bytes.
+/// A prefix of a content: its number, and the length.
 pub(super) type Beginning = (usize, u64);
 
 /// Files and contents.
 pub(super) struct World {
     folder: PathBuf,
     contents: Vec<Content>,
-    /// What is in each file now.
+    /// The present content of each file.
     files: BTreeMap<String, Beginning>,
     /// Every name that a file ever had.
     names: Vec<String>,
     known: HashMap<String, Beginning>,
-    /// Whether a file was removed, renamed or got another content, so that what was loaded from it cannot be read again there.
+    /// Whether a file was removed, renamed or replaced, so that its loaded content cannot be read
+    /// there again.
     pub(super) is_anything_gone: bool,
 }
 
 impl World {
-    /// With no files, in a folder that is made.
+    /// Creates a world without files in a new folder.
     pub(super) fn new(folder: PathBuf) -> World {
         fs::create_dir_all(&folder).expect("a folder in the temporary one can be made");
         World {
@@ -54,13 +55,13 @@ impl World {
         &self.files
     }
 
-    /// Every name that a file ever had, in the order of their making.
+    /// Returns every name that a file ever had, in order of creation.
     pub(super) fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The content that a row of the ledger is of. Its digest may be that of a part: then it is any content of that
-    /// size that begins so.
+    /// Returns the content of a ledger row. If the digest covers only a prefix, this is any content
+    /// of that size with that prefix.
     pub(super) fn of(&self, row: &LedgerRow) -> Option<Beginning> {
         let (bytes, digest) = row.beginning();
         if bytes == row.size {
@@ -68,7 +69,7 @@ impl World {
         }
         let begins_so =
             |(content, length): &Beginning| *length == row.size && self.digest((*content, bytes)) == digest;
-        // In order, so that it is always the same one.
+        // Sorted, to be deterministic.
         let known: BTreeSet<Beginning> = self.known.values().copied().collect();
         known.into_iter().find(begins_so)
     }
@@ -84,7 +85,7 @@ impl World {
         )
     }
 
-    /// Words of all contents; each is in one capture.
+    /// Returns the unique words of all contents; each is in one capture.
     pub(super) fn words(&self) -> impl Iterator<Item = &str> {
         self.contents
             .iter()
@@ -92,7 +93,7 @@ impl World {
             .map(String::as_str)
     }
 
-    /// Changes one file, or none; returns the name of one that has grown.
+    /// Changes at most one file; returns the name of one that has grown.
     pub(super) fn change(&mut self, dice: &mut Dice, trace: &Trace) -> Option<String> {
         match dice.roll(16) {
             _ if self.files.is_empty() => self.add(dice, trace),
@@ -107,7 +108,7 @@ impl World {
         None
     }
 
-    /// Gives all files the names and the lengths that they are to have in the end.
+    /// Gives all files their final names and lengths.
     pub(super) fn complete(&mut self) {
         for (name, (content, _)) in self.files.clone() {
             let whole = self.contents[content].bytes.len() as u64;
@@ -129,7 +130,7 @@ impl World {
         number
     }
 
-    /// A content that is somewhere already, under another name, too.
+    /// Adds a file with the content of an existing one.
     fn copy(&mut self, dice: &mut Dice, trace: &Trace) {
         let (_, (content, _)) = self.any(dice);
         self.place(content, dice, trace, "copy");
@@ -156,7 +157,7 @@ impl World {
         self.write(name, (content, length));
     }
 
-    /// Longer than `from`, if there is more; often the whole.
+    /// Returns a length greater than `from`, if there is more; often the full length.
     fn length(&self, content: usize, from: u64, dice: &mut Dice) -> u64 {
         let whole = self.contents[content].bytes.len() as u64;
         let least = from
@@ -180,7 +181,7 @@ impl World {
         Some(name)
     }
 
-    /// A file that is being written gets its name and more bytes.
+    /// Closes an open file: gives it its final name and more bytes.
     fn finish(&mut self, dice: &mut Dice, trace: &Trace) -> Option<String> {
         let open = self.files.iter().find(|(name, _)| name.ends_with(".open"));
         let Some((name, (content, from))) = open.map(|(name, now)| (name.clone(), *now)) else {
@@ -216,7 +217,7 @@ impl World {
         fs::remove_file(self.folder.join(&name)).expect("the file is there");
     }
 
-    /// Any file; there must be one.
+    /// Returns any file; there must be one.
     fn any(&self, dice: &mut Dice) -> (String, Beginning) {
         let at = dice.roll(self.files.len() as u64) as usize;
         let (name, now) = self.files.iter().nth(at).expect("a number below their count");
@@ -226,7 +227,7 @@ impl World {
     fn write(&mut self, name: String, beginning: Beginning) {
         let path = self.folder.join(&name);
         fs::write(&path, self.bytes(beginning)).expect("there is room for a small file");
-        // Long ago, so that no load waits for a cut file to grow.
+        // An old time, so that no load waits for a truncated file to grow.
         let file = File::options()
             .write(true)
             .open(&path)

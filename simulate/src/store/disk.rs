@@ -1,8 +1,10 @@
-//! A disk that forgets at a power cut what was not synced, fails on purpose, and stops its machine at any point.
+//! A disk that loses unsynced changes at a power failure, fails on demand, and can stop its machine
+//! at any operation.
 //!
-//! It works on the files of a directory in memory. What is not synced is remembered: content of files, names
-//! given, changed and taken away. [`Platter::crash`] decides by dice which of it has happened. Each start of the
-//! machine gets a [`SimDisk`] of its own; those of earlier starts do nothing any more.
+//! It works on the files of an in-memory directory and records everything that is not synced: file
+//! content, and created, changed and removed names. [`Platter::crash`] decides at random which of
+//! it is lost. Each start of the machine gets its own [`SimDisk`]; those of earlier starts no
+//! longer work.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,24 +18,24 @@ use volume::{Disk, DiskFile, RealDisk, Space, Stat};
 
 use crate::Trace;
 
-/// Room on every simulated disk, in bytes.
+/// Capacity of every simulated disk, in bytes.
 const CAPACITY_BYTES: u64 = 1 << 40;
 
-/// What the system writes at once.
+/// Unit in which the system writes.
 const PAGE_BYTES: u64 = 4096;
 
-/// What fails.
+/// An injected fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     /// The nth sync from now on fails.
     Sync(u64),
-    /// The nth write from now on fails after a part of it has arrived.
+    /// The nth write from now on fails after writing a part.
     TornWrite(u64),
     /// The nth read from now on fails.
     Read(u64),
-    /// There is no room for any write.
+    /// Every write fails with a full disk.
     Full,
-    /// Writes work, but next to no room is left.
+    /// Writes succeed, but almost no room is left.
     NearlyFull,
     /// The machine stops at the nth operation from now on.
     StopAt(u64),
@@ -44,17 +46,17 @@ pub(super) enum Fault {
 /// How a machine stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// The process is killed: what it has written is there.
+    /// The process is killed: all its writes survive.
     Kill,
-    /// The power goes: what it has not synced may be there or not.
+    /// The power fails: unsynced writes may be lost.
     Power,
 }
 
-/// A disk, whichever start of its machine uses it.
+/// A disk, shared by all starts of its machine.
 #[derive(Clone)]
 pub(super) struct Platter(Arc<Mutex<State>>);
 
-/// The disk as one start of the machine sees it.
+/// The disk as seen by one start of the machine.
 pub(super) struct SimDisk {
     platter: Platter,
     start: u64,
@@ -69,16 +71,16 @@ struct State {
     fault: Option<Fault>,
     /// Called when a fault stops the machine.
     stopped: Arc<dyn Fn() + Send + Sync>,
-    /// Files with content that was not synced.
+    /// Files with unsynced content.
     unsynced: BTreeMap<PathBuf, Arc<AtomicBool>>,
     /// Changes of names since the last sync of their directory, oldest first.
     names: Vec<Name>,
-    /// Where files lie whose removal is not durable.
+    /// Directory for files whose removal is not durable.
     aside: PathBuf,
     aside_count: u64,
 }
 
-/// A change of a directory that was not synced.
+/// An unsynced change of a directory.
 enum Name {
     Created(PathBuf),
     Made(PathBuf),
@@ -101,7 +103,7 @@ struct SimFile {
 }
 
 impl Platter {
-    /// A disk whose removed files lie in the directory `aside` until their removal is durable.
+    /// Creates a disk. The directory `aside` holds removed files until their removal is durable.
     pub(super) fn new(name: &str, seed: u64, aside: PathBuf, trace: &Trace) -> Self {
         Self(Arc::new(Mutex::new(State {
             name: name.to_owned(),
@@ -130,22 +132,22 @@ impl Platter {
         })
     }
 
-    /// Injects a fault, or ends the one there is.
+    /// Injects a fault, or clears the present one.
     pub(super) fn inject(&self, fault: Option<Fault>) {
         self.0.lock().fault = fault;
     }
 
-    /// Whether the machine runs.
+    /// Returns whether the machine is running.
     pub(super) fn is_on(&self) -> bool {
         self.0.lock().is_on
     }
 
-    /// Stops the machine: from now on nothing works.
+    /// Stops the machine: every later call fails.
     pub(super) fn turn_off(&self) {
         self.0.lock().is_on = false;
     }
 
-    /// Stops the machine and decides what is on the disk afterwards.
+    /// Stops the machine and determines the state of the disk.
     pub(super) fn crash(&self, how: Stop) {
         let mut state = self.0.lock();
         state.is_on = false;
@@ -153,7 +155,8 @@ impl Platter {
         let names = std::mem::take(&mut state.names);
         let unsynced = std::mem::take(&mut state.unsynced);
         if how == Stop::Kill {
-            // The system writes everything some time later: the next cut of the power decides again.
+            // The system writes these changes at some later time, so the next power failure
+            // decides.
             state.names = names;
             state.unsynced = unsynced;
             return;
@@ -199,7 +202,8 @@ impl State {
 
     fn undo(&mut self, name: Name) {
         self.trace.count("lost names");
-        // What is undone may lie in a directory that is gone, or have been changed by what was not undone.
+        // A change may be in a directory that no longer exists, or may be overridden by a change
+        // that was not undone.
         match name {
             Name::Created(path) => {
                 self.unsynced.remove(&path);
@@ -222,7 +226,7 @@ impl State {
         }
     }
 
-    /// Leaves of a file that was not synced what the dice say.
+    /// Loses a random part of an unsynced file.
     fn lose_content(&mut self, path: &Path) {
         let Ok(file) = std::fs::File::options().write(true).open(path) else {
             return;
@@ -237,7 +241,7 @@ impl State {
             1 => length,
             _ => self.dice.roll(length + 1),
         };
-        // The length may reach the disk before the bytes do: they are zeros then.
+        // The length may reach the disk before the bytes, which are then zeros.
         let is_hole = self.dice.roll(3) == 0;
         let cut = file.set_len(kept);
         if is_hole && cut.is_ok() {
@@ -245,7 +249,8 @@ impl State {
         }
     }
 
-    /// Pages reach the disk in any order: some in the middle have not, and the last one has.
+    /// Pages reach the disk in any order: some in the middle may be missing although the last one
+    /// is there.
     fn lose_pages(&mut self, file: &std::fs::File, length: u64) {
         use std::os::unix::fs::FileExt as _;
         let first = self.dice.roll(length / PAGE_BYTES + 1);
@@ -261,7 +266,7 @@ impl State {
         }
     }
 
-    /// Moves a file out of the way, where a power cut finds it.
+    /// Moves a file aside, from where a power failure can restore it.
     fn put_aside(&mut self, path: &Path) -> io::Result<PathBuf> {
         self.aside_count += 1;
         let kept = self.aside.join(self.aside_count.to_string());
@@ -272,7 +277,7 @@ impl State {
 }
 
 impl SimDisk {
-    /// Every operation begins here. It may be the one at which the machine stops.
+    /// Called at the start of every operation. The machine may stop here.
     fn begin(&self) -> io::Result<MutexGuard<'_, State>> {
         let mut state = self.running()?;
         let left_of = |fault| match fault {
@@ -297,7 +302,7 @@ impl SimDisk {
         state.is_on = false;
         state.fault = None;
         let stopped = state.stopped.clone();
-        // Without the lock: who is called may look at the disk.
+        // Without the lock, because the callback may use the disk.
         drop(state);
         stopped();
         io::Error::other("the machine stops")
@@ -361,7 +366,7 @@ impl Disk for SimDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut state = self.begin()?;
-        // As the system does: what is asked wrongly changes nothing.
+        // As in the system, an invalid call changes nothing.
         let is_file = |path: &Path| std::fs::symlink_metadata(path).map(|found| found.is_file());
         let replaced = if is_file(from)? && is_file(to).unwrap_or(false) {
             Some(state.put_aside(to)?)
@@ -421,7 +426,7 @@ impl Disk for SimDisk {
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
         drop(self.begin()?);
         let mut names = RealDisk.list(path)?;
-        // The system's order depends on more than the seed.
+        // The order of the system is not determined by the seed.
         names.sort();
         Ok(names)
     }
@@ -455,7 +460,8 @@ impl DiskFile for SimFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let mut state = self.disk.begin_write()?;
         if !self.is_dirty.swap(true, Ordering::Relaxed) {
-            // Its name may have changed since it was created; only new files are written.
+            // Registered under the name at its creation, although it may have changed since; only
+            // new files are written.
             state.unsynced.insert(self.path.clone(), self.is_dirty.clone());
         }
         let left_of = |fault| match fault {

@@ -1,4 +1,4 @@
-//! A volume's directory on a simulated disk, and what a crash of its process leaves of it.
+//! The directory of a volume on a simulated disk, and its state after a crash.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use volume::{DiskSettings, DiskVolume, FixityLog, OpenVolumeError};
 use super::disk::{Fault, Platter, Stop};
 use crate::Trace;
 
-/// A directory that is opened as a volume, again and again.
+/// A directory that is repeatedly opened as a volume.
 pub(super) struct Home {
     pub(super) id: VolumeId,
     pub(super) path: PathBuf,
@@ -18,7 +18,7 @@ pub(super) struct Home {
 }
 
 impl Home {
-    /// A volume in `dir/NAME`, where nothing is yet.
+    /// Creates a volume's home in the new directory `dir/NAME`.
     pub(super) fn new(dir: &Path, id: VolumeId, seed: u64, trace: &Trace) -> std::io::Result<Self> {
         let name = id.to_string().replace('/', "-");
         let aside = dir.join(format!("{name}.aside"));
@@ -30,7 +30,7 @@ impl Home {
         })
     }
 
-    /// Opens it for a process that has just started; `stopped` is called when a fault stops that process.
+    /// Opens the volume for a new process; `stopped` is called when a fault stops that process.
     pub(super) fn open(
         &self,
         fixity: &Arc<FixityLog>,
@@ -42,8 +42,8 @@ impl Home {
         DiskVolume::open(settings)
     }
 
-    /// The process ends without closing anything. What was started in it is never heard of again, but holds its
-    /// files open: so the files that it has locked are replaced by copies.
+    /// Ends the process without closing anything. Its abandoned tasks have no further effect but
+    /// keep files open, so the files they have locked are replaced by copies.
     pub(super) fn crash(&self, how: Stop, dice: &mut Dice) -> std::io::Result<()> {
         self.platter.crash(how);
         let _ = std::fs::remove_file(self.path.join("lock"));
@@ -51,7 +51,7 @@ impl Home {
         if !index.exists() {
             return Ok(());
         }
-        // The index is a cache: it may be lost, or be of any earlier moment that it was durable at.
+        // The index is a cache: it may be lost, or be in any earlier durable state.
         if dice.roll(4) == 0 {
             return std::fs::remove_file(index);
         }
@@ -60,7 +60,7 @@ impl Home {
         std::fs::rename(copy, index)
     }
 
-    /// Injects a fault, or ends the one there is.
+    /// Injects a fault, or clears the present one.
     pub(super) fn inject(&self, fault: Option<Fault>) {
         self.platter.inject(fault);
     }

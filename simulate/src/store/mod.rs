@@ -7,7 +7,7 @@ mod volume;
 
 use crate::Simulation;
 
-/// What is simulated of the store.
+/// The simulations of the store.
 pub const SIMULATIONS: &[Simulation] = &[
     Simulation {
         name: "store-volume",

@@ -1,8 +1,9 @@
-//! One volume whose machine stops at any operation, beside a map that does the same.
+//! One volume whose machine stops at any operation, compared with a map.
 //!
-//! What must hold, whatever fails: a write or removal that returned `Ok` is never undone; one that failed has
-//! happened or not, and which of the two does not change once it was seen; what was prepared is found again; no
-//! damaged byte passes for good; after each opening files, index and counts agree.
+//! The following must hold under all faults: a write or removal that returned `Ok` is never undone;
+//! a failed one has happened or not, and this does not change once observed; prepared uploads are
+//! found again; damaged bytes are never taken for good; after each open, files, index and counts
+//! agree.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,10 +24,10 @@ use crate::{Trace, surroundings};
 const KEYS: u64 = 6;
 const STEPS: u64 = 40;
 
-/// Lengths of contents: none, small, a block, several blocks.
+/// Lengths of contents: empty, small, a block, several blocks.
 const SIZES: [u64; 5] = [0, 100, 5_000, 262_144, 600_000];
 
-/// What a key may be.
+/// A possible value of a key.
 type Held = Option<(Meta, Bytes)>;
 
 struct World {
@@ -35,11 +36,11 @@ struct World {
     home: Home,
     volume: Option<Arc<DiskVolume>>,
     millis: u64,
-    /// What every key is: one of these.
+    /// Possible values of every key.
     model: BTreeMap<Key, Vec<Held>>,
-    /// Uploads that were prepared and neither committed nor asked to be.
+    /// Prepared uploads for which no commit was requested.
     prepared: BTreeMap<UploadId, (Meta, Bytes)>,
-    /// All uploads that anybody began, but those that must be refused.
+    /// All uploads, except those that must be rejected.
     begun: BTreeMap<UploadId, (Meta, Bytes)>,
     /// Replicas with a flipped bit, by key.
     flipped: BTreeMap<Key, Version>,
@@ -107,7 +108,7 @@ impl World {
         Ok(())
     }
 
-    /// After each step: a machine that has stopped, or a volume that went out of service, is started again.
+    /// Restarts the machine after a step if it has stopped or its volume went out of service.
     async fn recover(&mut self) -> Result<(), String> {
         let status = self.volume().status().await;
         let is_out = status.is_ok_and(|status| matches!(status.state, VolumeState::Out(_)));
@@ -122,7 +123,7 @@ impl World {
         self.home.platter.turn_off();
     }
 
-    /// Starts the machine anew, as often as it takes.
+    /// Restarts the machine, repeatedly if necessary.
     async fn restart(&mut self) -> Result<(), String> {
         for attempt in 0.. {
             let how = if self.dice.roll(2) == 0 {
@@ -135,7 +136,7 @@ impl World {
             let crashed = self.home.crash(how, &mut self.dice);
             crashed.map_err(|error| format!("prepare the restart: {error}"))?;
             self.volume = None;
-            // A start can be broken off too.
+            // A start can be interrupted too.
             if attempt < 3 && self.dice.roll(4) == 0 {
                 self.home.inject(Some(Fault::StopAt(1 + self.dice.roll(60))));
             }
@@ -155,7 +156,7 @@ impl World {
         key(self.dice.roll(KEYS))
     }
 
-    /// Makes sure that one thing is known of a key.
+    /// Makes sure that the value of a key is certain, and returns it.
     async fn known(&mut self, key: &Key) -> Result<Held, String> {
         if self.model.get(key).is_some_and(|can_be| can_be.len() > 1) {
             self.home.inject(None);
@@ -190,7 +191,7 @@ impl World {
             self.begun.insert(upload, (meta.clone(), content.clone()));
         }
         if self.dice.roll(10) == 0 {
-            // Written whole, but not synced: what opening finds may have holes.
+            // Written in full but not synced, so opening may find holes in it.
             self.home.inject(Some(Fault::StopAtPoint("prepare.before_sync")));
         }
         let volume = self.volume();
@@ -210,7 +211,7 @@ impl World {
         }
         let after = Some((meta.clone(), content.clone()));
         if prepared.is_err() {
-            // It may be found prepared after a crash; it is never visible by itself.
+            // It may be found prepared after a crash, but it never becomes visible by itself.
             return Ok(());
         }
         if self.dice.roll(8) == 0 {
@@ -227,7 +228,7 @@ impl World {
         Ok(())
     }
 
-    /// What arrives of a content: a byte of it is another, or missing.
+    /// Returns a damaged content: one byte is changed or missing.
     fn damaged(&mut self, content: &Bytes) -> Bytes {
         self.trace.count("contents damaged on the way");
         let mut bytes = content.to_vec();
@@ -239,7 +240,7 @@ impl World {
         bytes.into()
     }
 
-    /// Brings an upload to its end that was prepared before.
+    /// Commits an upload that was prepared before.
     async fn settle(&mut self) -> Result<(), String> {
         let at = self.dice.roll(self.prepared.len() as u64 + 1) as usize;
         let Some((upload, (meta, content))) = self.prepared.iter().nth(at).map(|(id, of)| (*id, of.clone()))
@@ -264,7 +265,7 @@ impl World {
             before.clone()
         };
         match committed {
-            // Given up when the volume was opened, because a later version was there.
+            // Discarded when the volume was opened, because there was a later version.
             Err(VolumeError::Missing { .. }) if !is_newest => Ok(()),
             Err(VolumeError::Missing { .. }) => Err(format!("{}, which was prepared, is gone", meta.key)),
             committed => {
@@ -304,7 +305,8 @@ impl World {
             Err(_) => vec![before, after],
         };
         self.flipped.remove(&key);
-        // A commit gives up what was prepared before it, and may have been carried out even if it failed.
+        // A commit supersedes earlier prepared uploads, and may have been carried out even if it
+        // failed.
         if let Some((meta, _)) = can_be.last().and_then(Option::as_ref) {
             let version = meta.version;
             self.prepared
@@ -313,7 +315,8 @@ impl World {
         self.model.insert(key, can_be);
     }
 
-    /// Flips a bit of a replica's file: it is found bad, unless a later version replaces it.
+    /// Flips a bit in a replica's file. It must be detected, unless a later version replaces the
+    /// file.
     async fn flip(&mut self) -> Result<(), String> {
         let key = self.some_key();
         let Some((meta, _)) = self.known(&key).await? else {
@@ -338,7 +341,7 @@ impl World {
             Ok(Verdict::Good { .. }) => Err(format!("{key} with a flipped bit was verified as good")),
             _ => Ok(()),
         }?;
-        // What repair does: the same version again.
+        // Writes the same version again, like repair.
         let (upload, content) = (
             UploadId(1 << 64 | u128::from(self.millis)),
             self.known(&key).await?,
@@ -359,7 +362,7 @@ impl World {
         Ok(())
     }
 
-    /// Compares everything, and takes what is found for certain from now on.
+    /// Compares everything, and takes the found values as certain.
     async fn check(&mut self) -> Result<(), String> {
         self.home.inject(None);
         if !self.home.platter.is_on() {
@@ -404,7 +407,7 @@ impl World {
         self.check_pending(volume.as_ref()).await
     }
 
-    /// Files, index and counts agree.
+    /// Checks that files, index and counts agree.
     async fn check_files(&self, volume: &DiskVolume) -> Result<(), String> {
         let live = self.model.values().filter_map(|can_be| can_be.first()?.as_ref());
         let (mut replicas, mut tombstones, mut bytes) = (0, 0, 0);
@@ -460,7 +463,7 @@ impl World {
         Ok(())
     }
 
-    /// What was prepared and is newer than what is visible is still there.
+    /// Checks that prepared uploads newer than the visible version still exist.
     async fn check_prepared(&mut self, volume: &DiskVolume) -> Result<(), String> {
         let mut newest: BTreeMap<Key, Version> = BTreeMap::new();
         let visible = |key: &Key| -> Option<Version> {
@@ -486,7 +489,8 @@ impl World {
         Ok(())
     }
 
-    /// What the volume says is prepared, whether it was told so or not, is what somebody wanted to write.
+    /// Checks that every upload reported as prepared, even if its prepare failed, is one that a
+    /// client wrote.
     async fn check_pending(&self, volume: &DiskVolume) -> Result<(), String> {
         for key in (0..KEYS).map(key) {
             let head = volume.head(&key).await;
@@ -511,7 +515,7 @@ impl World {
     }
 }
 
-/// Writes content as it comes from a client that sends it in pieces.
+/// Writes content as sent by a client in pieces.
 async fn in_steps(
     volume: &DiskVolume,
     upload: UploadId,
@@ -526,7 +530,7 @@ async fn in_steps(
     volume.prepare(upload, meta, Purpose::Write).await
 }
 
-/// Reads a replica as it is stored, and compares all of it.
+/// Reads a replica as stored, and compares all of it.
 async fn check_content(volume: &DiskVolume, meta: &Meta, content: &Bytes) -> Result<(), String> {
     if meta.deleted {
         return Ok(());
@@ -558,7 +562,7 @@ fn key(number: u64) -> Key {
     Key::new("bucket", &format!("k{number}")).expect("the name is short")
 }
 
-/// Bytes that differ from block to block and from content to content.
+/// Returns bytes that differ from block to block and from content to content.
 fn content(size: u64, seed: u64) -> Bytes {
     let byte = |i: u64| (i.wrapping_mul(31) ^ (i >> 11) ^ seed) as u8;
     (0..size).map(byte).collect::<Vec<u8>>().into()

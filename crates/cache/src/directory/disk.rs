@@ -1,4 +1,4 @@
-//! What is done with files, and what is made of a disk that fails.
+//! File operations of a directory, and handling of disk failures.
 
 use std::io;
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use crate::device::Gauge;
 use crate::rules::Treatment;
 
 impl DirectoryTier {
-    /// Pieces of a block: those of `wanted` that are here and right, within the time that this disk is given.
+    /// Reads the wanted pieces of a block that are present and undamaged. Gives up after the
+    /// timeout for this disk.
     pub(crate) async fn read(self: &Arc<Self>, key: BlockKey, wanted: u16, store: &Gauge) -> Option<Pieces> {
         {
             let mut state = self.state.lock();
@@ -41,7 +42,7 @@ impl DirectoryTier {
                 return Some(pieces);
             }
             Ok(Ok(Err(fault))) => fault,
-            // The thread's panic: nothing here may become an error of a read.
+            // The thread panicked. Problems of the disk must not fail a read.
             Ok(Err(_)) => Fault::Io(io::Error::other("the thread that read it ended")),
             Err(_) => {
                 add(&self.counts.slow_reads, 1);
@@ -74,7 +75,7 @@ impl DirectoryTier {
         self.remove_files_later(self.leave(&[*key]));
     }
 
-    /// Removes files without waiting for a disk that may not answer.
+    /// Removes files in the background, because the disk may hang.
     pub(super) fn remove_files_later(self: &Arc<Self>, gone: Vec<Leaver>) {
         if !gone.is_empty() {
             let tier = self.clone();
@@ -99,7 +100,7 @@ impl DirectoryTier {
             let mut state = self.state.lock();
             if let Some(waited) = state.waiting.remove(&block.key) {
                 state.waiting_bytes -= waited.bytes();
-                // Another part of the same block came meanwhile, and waits for its own write.
+                // Another part of the same block arrived meanwhile and is queued for its own write.
                 let mut rest = Pieces::default();
                 for (place, piece) in waited
                     .iter()
@@ -118,7 +119,7 @@ impl DirectoryTier {
                     state.grow(block.key.object, bytes);
                     true
                 }
-                // It left while it was written, or could not be.
+                // Evicted during the write, or the write failed.
                 _ => false,
             }
         };
@@ -146,7 +147,8 @@ impl DirectoryTier {
         ) {
             add(&self.counts.no_space, 1);
             let mut state = self.state.lock();
-            // What is here is all that fits, until a look at the disk says otherwise.
+            // The present contents are taken as the capacity until the next check of the free
+            // space.
             let used = state.ring.used();
             state.ring.set_capacity(used.saturating_sub(LOOK_EVERY_BYTES));
         } else {
@@ -157,7 +159,7 @@ impl DirectoryTier {
         self.forget(&[*key]);
     }
 
-    /// Gives up space when the disk has less than it must keep free, and takes it again when there is some.
+    /// Reduces the capacity if the disk has less free space than required, and restores it later.
     pub(super) fn look_at_free_space(&self, bytes: u64) {
         let unlooked = self.unlooked.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let is_short = self.state.lock().ring.capacity() < self.quota;
@@ -182,7 +184,7 @@ impl DirectoryTier {
         self.remove_files(&gone);
     }
 
-    /// What leaves for the next directory, read before its files are removed.
+    /// Reads the blocks that move to the next directory, before their files are removed.
     pub(super) fn leavers(&self, gone: &[Leaver]) -> Vec<(Leaver, Pieces)> {
         let read = |leaver: &Leaver| {
             let (pieces, _) =
@@ -224,7 +226,7 @@ impl DirectoryTier {
     pub(super) fn remove_files(&self, gone: &[Leaver]) {
         for leaver in gone {
             let _alone = self.stripe(leaver.key.object);
-            // It may have come back meanwhile.
+            // It may have been added again meanwhile.
             let (is_back, is_object_back) = {
                 let state = self.state.lock();
                 (

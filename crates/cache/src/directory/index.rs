@@ -1,4 +1,4 @@
-//! Which blocks are in a directory, of which objects, and in which order they leave.
+//! The index of a directory: its blocks, their objects, and their order of eviction.
 
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ pub(super) struct State {
 }
 
 pub(super) struct Block {
-    /// Pieces in the file, those on their way not included; `None` of one that was found and not read yet.
+    /// Pieces in the file, without those still being written. `None` if the block was found on disk
+    /// and not read yet.
     pub(super) mask: Option<u16>,
     pub(super) expires_ms: Option<u64>,
 }
@@ -30,14 +31,14 @@ pub(super) struct Object {
     pub(super) is_pinned: bool,
 }
 
-/// A block that leaves.
+/// An evicted block.
 #[derive(Clone)]
 pub(super) struct Leaver {
     pub(super) key: BlockKey,
     pub(super) info: Arc<ObjectInfo>,
-    /// Whether it was the last one of its object.
+    /// Whether it was the last block of its object.
     pub(super) with_object: bool,
-    /// Whether its time is limited: then it goes nowhere else.
+    /// Whether it has a time limit. Such blocks do not move to another directory.
     pub(super) is_timed: bool,
 }
 
@@ -72,7 +73,7 @@ impl State {
         }
     }
 
-    /// Takes out what the ring has dropped.
+    /// Removes the blocks that the ring has evicted.
     pub(super) fn leave(&mut self, keys: &[BlockKey]) -> Vec<Leaver> {
         let mut gone = Vec::new();
         for key in keys {
@@ -86,7 +87,8 @@ impl State {
                 continue;
             };
             object.blocks -= 1;
-            // About what it had: of a block that was found its file's space, which is a little more.
+            // Approximate: the space of a block found on disk is counted by its file, which is
+            // slightly larger.
             let bytes = u64::from(block.mask.unwrap_or(u16::MAX).count_ones()) * PIECE_BYTES;
             object.bytes = object.bytes.saturating_sub(bytes);
             let (info, with_object) = (object.info.clone(), object.blocks == 0);

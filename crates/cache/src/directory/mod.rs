@@ -1,12 +1,12 @@
-//! One directory of the disk tier: which blocks are there, and what happens to its disk.
+//! A directory of the disk tier: its blocks, and the state of its disk.
 //!
 //! Invariants:
-//!  - nothing that goes wrong here is an error of a read: it is counted, and the store is asked;
-//!  - a block is in the ring before its file is written and leaves it before that is removed, so that what the files need is
-//!    never more than what the ring has;
-//!  - what waits to be written can be read meanwhile, and is bounded: who brings more waits, but not for a disk that is
-//!    slower than the store, and never longer than [`WAIT_MAX`];
-//!  - files of one object are changed by one thread at a time.
+//!  - A failure of the disk does not fail a read: it is counted, and the store is asked.
+//!  - A block enters the ring before its file is written and leaves the ring before its file is
+//!    removed. So the files never need more space than the ring accounts for.
+//!  - Blocks queued for writing can be read. The queue is bounded: a writer that exceeds it waits,
+//!    for at most [`WAIT_MAX`], and not at all if the disk is slower than the store.
+//!  - Files of one object are changed by one thread at a time.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,15 +28,16 @@ use crate::ring::Ring;
 use crate::rules::Rules;
 use crate::settings::Settings;
 
-/// Space of an object's folder and of what says which object it is; counted with each block, because each may be the only one.
+/// Space of an object's folder and its description file. Counted for each block, because each may
+/// be the only one.
 const OBJECT_SPACE: u64 = 8192;
-/// Longest wait of what is to be written for a place in the queue.
+/// Maximum time that a block waits for a slot in the write queue.
 const WAIT_MAX: Duration = Duration::from_secs(5);
-/// Bytes between looks at the free space of the disk.
+/// Number of bytes written between checks of the free disk space.
 const LOOK_EVERY_BYTES: u64 = 16 << 20;
-/// Part of the quota that a guest may write before the owner has taken it over.
+/// A guest may write this fraction of the quota (1/100) before the owner has accounted for it.
 const GUEST_PART: u64 = 100;
-/// Locks of objects' files.
+/// Number of locks for the files of objects.
 const STRIPES: usize = 32;
 
 mod disk;
@@ -51,25 +52,25 @@ pub use stats::DirectoryStats;
 use index::{Leaver, State};
 use new_block::share;
 
-/// A directory. Shared.
+/// A directory of the disk tier. Shared.
 pub(crate) struct DirectoryTier {
     layout: Layout,
     quota: u64,
     free_min: u64,
     state: Mutex<State>,
     stripes: [Mutex<()>; STRIPES],
-    /// Places in the queue of writes, one for each piece.
+    /// Slots of the write queue, one per piece.
     places: Arc<Semaphore>,
     places_max: u32,
     unlooked: AtomicU64,
     pub(crate) device: Device,
     counts: DirectoryCounts,
-    /// Where blocks go that have to leave.
+    /// The directory that evicted blocks move to.
     next: Option<Arc<DirectoryTier>>,
 }
 
 impl DirectoryTier {
-    /// Opens a directory and finds what is there.
+    /// Opens a directory and indexes its blocks.
     ///
     /// # Errors
     /// [`OpenError`].
@@ -83,7 +84,7 @@ impl DirectoryTier {
         next: Option<Arc<DirectoryTier>>,
     ) -> Result<DirectoryTier, OpenError> {
         let layout = Layout::open(path)?;
-        // A guest drops nothing to make room: that is the owner's.
+        // A guest does not evict blocks: only the owner does.
         let capacity = if layout.is_guest() { u64::MAX / 4 } else { quota };
         for pin in layout.pins() {
             rules.set_pin(&pin, true);
@@ -149,8 +150,8 @@ impl DirectoryTier {
         self.remove_files(&gone);
     }
 
-    /// Which pieces of a block may be here. Those of a block that was found, or that another process wrote, are not known
-    /// before they are read.
+    /// Returns the mask of pieces that may be present. All are assumed present in a block that was
+    /// found on disk or written by another process, until it is read.
     pub(crate) fn mask(self: &Arc<Self>, key: &BlockKey) -> u16 {
         if self.device.off().is_some() {
             return 0;
@@ -173,7 +174,7 @@ impl DirectoryTier {
         0
     }
 
-    /// Keeps a block. Returns when it is in the queue of writes, or is not to be kept.
+    /// Stores a block. Returns once it is in the write queue or was rejected.
     pub(crate) fn store<'a>(self: &'a Arc<Self>, block: NewBlock, store: &'a Gauge) -> BoxFuture<'a, ()> {
         async move {
             if self.device.off().is_some() {
@@ -208,7 +209,7 @@ impl DirectoryTier {
         .boxed()
     }
 
-    /// Waits until everything that was brought is written, or the time is over. Says whether it is.
+    /// Waits until all queued blocks are written, for at most `time_max`. Returns whether they are.
     pub(crate) async fn settled(&self, time_max: Duration) -> bool {
         let all = self.places.clone().acquire_many_owned(self.places_max);
         tokio::time::timeout(time_max, all).await.is_ok()
@@ -219,7 +220,7 @@ impl DirectoryTier {
         if let Ok(places) = self.places.clone().try_acquire_many_owned(wanted) {
             return Some(places);
         }
-        // Pushed back: who fetches waits for who writes, unless fetching again is quicker than waiting.
+        // Backpressure: a fetcher waits for the writer, unless fetching again is faster.
         if self.device.writes_slower_than(store) {
             return None;
         }
@@ -227,7 +228,7 @@ impl DirectoryTier {
         places.ok()?.ok()
     }
 
-    /// Makes room for a block. Returns what has to leave; `None` if the block is not kept.
+    /// Makes room for a block. Returns the evicted blocks; `None` if the block is not stored.
     fn admit(&self, block: &NewBlock) -> Option<Vec<Leaver>> {
         let mut state = self.state.lock();
         let key = &block.key;
@@ -288,7 +289,7 @@ impl DirectoryTier {
         self.remove_files(&gone);
     }
 
-    /// Takes blocks out of the order; their files are still there.
+    /// Removes blocks from the ring and the index, but not their files.
     fn leave(&self, keys: &[BlockKey]) -> Vec<Leaver> {
         let mut state = self.state.lock();
         for key in keys {
@@ -297,7 +298,7 @@ impl DirectoryTier {
         state.leave(keys)
     }
 
-    /// Blocks of the objects that `which` names.
+    /// Returns the blocks of the objects that `which` selects.
     pub(crate) fn blocks_of(&self, which: impl Fn(ObjectId, &ObjectInfo) -> bool) -> Vec<BlockKey> {
         let state = self.state.lock();
         let is_of = |key: &&BlockKey| {
@@ -309,7 +310,7 @@ impl DirectoryTier {
         state.blocks.keys().filter(is_of).copied().collect()
     }
 
-    /// The version that is here of an immutable object.
+    /// Returns the cached version of an immutable object.
     pub(crate) fn object_at(&self, endpoint: &str, address: &str) -> Option<Arc<ObjectInfo>> {
         let state = self.state.lock();
         let id = state.by_address.get(address)?;
@@ -317,7 +318,7 @@ impl DirectoryTier {
         info.filter(|info| info.endpoint == endpoint)
     }
 
-    /// Pins and unpins by the rules as they are now.
+    /// Updates the pins to the present rules.
     pub(crate) fn repin(&self, rules: &Rules) {
         let mut state = self.state.lock();
         let State {

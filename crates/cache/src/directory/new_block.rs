@@ -1,4 +1,4 @@
-//! A block on its way to a directory.
+//! A block to be stored in a directory.
 
 use std::sync::Arc;
 
@@ -8,18 +8,18 @@ use crate::layout::ObjectInfo;
 use crate::ring::ShareId;
 use crate::rules::{SHARE_OF_METADATA, Treatment};
 
-/// What is done for a block to be kept.
+/// The effort to make room for a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// Nothing leaves for it: it is of one pass over everything.
+    /// Stores it only if there is room, for blocks of a full scan.
     IfThereIsRoom,
-    /// Others leave for it.
+    /// Evicts other blocks.
     Usual,
-    /// The same, and a guest waits until the owner has taken over what it wrote before.
+    /// Evicts other blocks; a guest waits until the owner has accounted for its earlier writes.
     WaitForOwner,
 }
 
-/// A block, or a part of it, to be kept.
+/// A block, or a part of one, to be stored.
 #[derive(Clone)]
 pub(crate) struct NewBlock {
     pub(crate) key: BlockKey,
@@ -27,7 +27,7 @@ pub(crate) struct NewBlock {
     pub(crate) treatment: Arc<Treatment>,
     pub(crate) block_bytes: u32,
     pub(crate) pieces: Pieces,
-    /// What is done for it to be kept.
+    /// The effort to make room.
     pub(crate) effort: Effort,
 }
 
@@ -48,7 +48,7 @@ impl NewBlock {
     }
 }
 
-/// Length of a block: less than others have at an object's end.
+/// Returns the length of a block. The last block of an object is shorter.
 pub(super) fn block_bytes(key: &BlockKey, info: &ObjectInfo) -> u32 {
     let from = u64::from(key.block) * BLOCK_BYTES;
     let rest = info.description.size_bytes.saturating_sub(from).min(BLOCK_BYTES);

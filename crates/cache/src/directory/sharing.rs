@@ -1,4 +1,5 @@
-//! Several processes on one directory: the owner decides what leaves, guests write what they fetched and tell it.
+//! Several processes on one directory: the owner decides which blocks to evict. Guests write what
+//! they fetched and report it to the owner.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,11 +14,11 @@ use crate::counts::add;
 use crate::layout::Found;
 use crate::rules::Rules;
 
-/// Between looks whether the owner has followed.
+/// Interval between checks whether the owner has caught up.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 impl DirectoryTier {
-    /// Whether there may be more on the disk; not, if the disk does not say so in time.
+    /// Returns whether more bytes may be written; false if the disk does not answer in time.
     pub(super) async fn may_write_soon(self: &Arc<Self>, bytes: u64) -> bool {
         let tier = self.clone();
         let looked = tokio::time::timeout(WAIT_MAX, system::blocking(move || tier.may_write(bytes))).await;
@@ -31,13 +32,13 @@ impl DirectoryTier {
         }
     }
 
-    /// Whether there may be more on the disk.
+    /// Returns whether more bytes may be written.
     fn may_write(&self, bytes: u64) -> bool {
         if !self.layout.is_guest() {
             self.look_at_free_space(bytes);
             return true;
         }
-        // Until the owner has made room for it, what guests have written is beyond the quota.
+        // Blocks written by guests exceed the quota until the owner has made room for them.
         let limit = self.quota / GUEST_PART;
         if self.unlooked.load(Ordering::Relaxed).saturating_add(bytes) > limit {
             if !self.layout.has_no_changes() {
@@ -53,7 +54,8 @@ impl DirectoryTier {
         may
     }
 
-    /// Waits until the owner has taken over what this guest wrote. Says whether there may be more.
+    /// Waits until the owner has accounted for the writes of this guest. Returns whether more bytes
+    /// may be written.
     pub(super) async fn owner_followed(self: &Arc<Self>, bytes: u64) -> bool {
         let began = system::now();
         while self.layout.is_guest() && system::since(began) < WAIT_MAX {
@@ -65,7 +67,7 @@ impl DirectoryTier {
         false
     }
 
-    /// Takes over what guests have written.
+    /// Adds the blocks written by guests to the index.
     pub(crate) fn take_over(&self, rules: &Rules) {
         if self.layout.is_guest() {
             return;
@@ -96,7 +98,8 @@ impl DirectoryTier {
                         treatment.is_pinned,
                     );
                 } else if let Some(known) = state.blocks.get_mut(&block.key) {
-                    // It has what both have written, or what the later one has: reading tells.
+                    // The file has the pieces of both writers, or only those of the later one. The
+                    // next read shows which.
                     known.mask = None;
                 }
                 state.leave(&dropped)
@@ -106,7 +109,7 @@ impl DirectoryTier {
         }
     }
 
-    /// Looks again at what the owner has, for a guest.
+    /// Updates a guest's index from the files on disk.
     pub(crate) fn look_again(&self, rules: &Rules) {
         let Ok(found) = self.layout.scan() else { return };
         {

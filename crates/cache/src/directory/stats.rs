@@ -1,4 +1,4 @@
-//! What a directory tells of itself.
+//! Statistics of a directory.
 
 use std::sync::Arc;
 
@@ -9,38 +9,38 @@ use super::index::Object;
 use crate::counts::DirectoryEvents;
 use crate::layout::ObjectInfo;
 
-/// What a directory has, and what it has done.
+/// Contents and counters of a directory.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DirectoryStats {
-    /// Where it is.
+    /// Path of the directory.
     pub path: String,
-    /// Bytes it may use.
+    /// Its quota in bytes.
     pub quota_bytes: u64,
-    /// Bytes it may use now: fewer than the quota if the disk is full.
+    /// Present capacity in bytes: less than the quota if the disk is full.
     pub capacity_bytes: u64,
-    /// Bytes it uses on the disk.
+    /// Bytes used on the disk.
     pub used_bytes: u64,
-    /// Of these, what is pinned.
+    /// Bytes of pinned blocks among them.
     pub pinned_bytes: u64,
-    /// Blocks that are there.
+    /// Number of blocks.
     pub blocks: u64,
-    /// Objects of which blocks are there.
+    /// Number of objects with blocks.
     pub objects: u64,
-    /// Bytes that wait to be written.
+    /// Bytes queued for writing.
     pub waiting_bytes: u64,
-    /// Whether another process writes here, so that this one only reads.
+    /// Whether another process owns the directory and decides which blocks to evict.
     pub is_guest: bool,
-    /// Why the disk is left alone now, if it is.
+    /// Why the disk is suspended, if it is.
     pub off: Option<String>,
-    /// Microseconds for a MiB, as measured; `None` until enough was.
+    /// Measured microseconds per MiB read; `None` until there are enough measurements.
     pub read_us_per_mib: Option<u64>,
-    /// The same for writes.
+    /// Measured microseconds per MiB written.
     pub write_us_per_mib: Option<u64>,
-    /// What happened.
+    /// Counters since the process started.
     pub events: DirectoryEvents,
 }
 
-/// An object of which something is kept.
+/// An object with blocks in the directory.
 #[derive(Debug, Clone)]
 pub(crate) struct Kept {
     pub(crate) info: Arc<ObjectInfo>,
@@ -70,7 +70,7 @@ impl DirectoryTier {
         }
     }
 
-    /// Objects of which something is here.
+    /// Returns the objects with blocks in the directory.
     pub(crate) fn objects(&self) -> Vec<Kept> {
         let state = self.state.lock();
         let kept = |object: &Object| Kept {

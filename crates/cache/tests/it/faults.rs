@@ -1,4 +1,4 @@
-//! Whatever happens to the disk, reads are right.
+//! Reads stay correct under disk faults.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::world::{World, bytes_of, content, simulated};
 
 fn settings(dir: &Path, quota: u64) -> Settings {
     Settings {
-        // So little that everything is read from the disk.
+        // Small enough that all reads come from the disk.
         memory_size_bytes: Size(1 << 20),
         metadata_size_bytes: Size(0),
         directories: vec![Directory {
@@ -43,7 +43,8 @@ fn world(objects: u64) -> Arc<World> {
     world
 }
 
-/// Reads everything twice with a fault between; says what was fetched the second time, and what was counted.
+/// Reads everything twice with a fault in between. `expected` receives the number of bytes fetched
+/// the second time, and the statistics.
 fn check(name: &str, fault: impl FnOnce(&Path), expected: impl FnOnce(u64, &cache::DirectoryStats)) {
     println!("{name}");
     simulated(6, || async {
@@ -57,7 +58,7 @@ fn check(name: &str, fault: impl FnOnce(&Path), expected: impl FnOnce(u64, &cach
         fault(&dir.path().join("cache"));
         read_all(&through, 10).await;
         expected(world.given_bytes() - given, &cache.stats().directories[0]);
-        // And it is used again afterwards, or left alone; either way everything is right.
+        // Afterwards the disk is used again or suspended; either way all reads are correct.
         read_all(&through, 10).await;
     });
 }
@@ -83,7 +84,7 @@ fn faults_of_the_disk_are_counted_and_never_seen() {
         "nothing happens",
         |_| {},
         |fetched, stats| {
-            // What memory and disk have together is everything.
+            // Memory and disk together hold everything.
             assert_eq!(fetched, 0, "{stats:?}");
         },
     );
@@ -177,7 +178,7 @@ fn a_store_that_says_nothing_is_an_error_and_nobody_waits_for_it_for_ever() {
         let described = through.describe("o/1").await.unwrap();
         world.hangs.store(true, Ordering::Relaxed);
         let limit = Duration::from_secs(600);
-        // The store was never asked about o/0; o/1 it has described, but none of its bytes were read.
+        // `o/0` is unknown. `o/1` has been described, but not read.
         let unknown = tokio::time::timeout(limit, through.get("o/0", None)).await;
         assert!(matches!(unknown, Ok(Err(OriginError::Passing(_)))));
         let known = tokio::time::timeout(limit, through.get_version("o/1", &described, None)).await;
@@ -187,7 +188,7 @@ fn a_store_that_says_nothing_is_an_error_and_nobody_waits_for_it_for_ever() {
     });
 }
 
-/// A pipe that nobody writes to is a file that does not answer.
+/// A named pipe without a writer acts as a file that does not answer.
 #[test]
 fn a_disk_that_does_not_answer_is_left_alone() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -212,9 +213,9 @@ fn a_disk_that_does_not_answer_is_left_alone() {
         let directory = &stats.directories[0];
         assert!(directory.events.slow_reads >= 3, "{directory:?}");
         assert_eq!(directory.off.as_deref(), Some("it does not answer in time"));
-        // Three of them were waited for, and those beside them.
+        // Only three reads, and those concurrent with them, had to time out.
         assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     });
-    // Threads that wait for a pipe wait for ever.
+    // Threads blocked on a pipe never end.
     runtime.shutdown_background();
 }

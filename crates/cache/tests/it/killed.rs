@@ -1,4 +1,4 @@
-//! A process that is killed while it writes leaves a directory from which everything that is read is right.
+//! After a process is killed during writes, reads from its directory return correct bytes.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use cache::{Cache, Directory, Settings, Size, User};
 
 use crate::world::{World, bytes_of, content};
 
-/// The directory, for the process that is to be killed.
+/// Environment variable with the directory, for the process to be killed.
 const VICTIM: &str = "CACHE_TEST_VICTIM";
 const OBJECTS: u64 = 40;
 const OBJECT_BYTES: usize = 1_300_000;
@@ -19,7 +19,7 @@ fn settings(dir: &Path) -> Settings {
         memory_size_bytes: Size(4 << 20),
         metadata_size_bytes: Size(0),
         directories: vec![Directory {
-            // Less than everything, so that blocks leave while others come.
+            // Smaller than all objects together, so that blocks are evicted while others are added.
             quota_bytes: Size(30 << 20),
             free_space_min_bytes: Size(0),
             ..Directory::at(dir.join("cache"))

@@ -1,4 +1,4 @@
-//! The tier against a store that is changed, fails and is slow, on disks that do the same.
+//! The tier with a store that changes, fails and is slow, on disks with the same faults.
 
 mod faults;
 mod killed;

@@ -1,5 +1,5 @@
-//! Random reads, writes, removals, errors, delays, restarts and damage: every answer is what the store had, at a moment not
-//! longer ago than the bound.
+//! Random reads, writes, removals, errors, delays, restarts and damage. Every response equals the
+//! store's content at a moment within the bound.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ fn settings(dir: &Path, seed: u64) -> Settings {
         prefix: format!("{ROOT}/{prefix}"),
         ..Rule::default()
     };
-    // From one that holds hardly anything to one that holds everything.
+    // From almost no memory to enough for everything.
     let size = 1 << (18 + seed % 6);
     Settings {
         memory_size_bytes: Size(size),
@@ -85,7 +85,7 @@ fn range_of(wanted: &Option<GetRange>, size: u64) -> Option<std::ops::Range<u64>
     (range.start < size).then_some(range)
 }
 
-/// Compares an answer with what the store had between `since` and now.
+/// Compares a response with the content of the store between `since` and now.
 fn check(
     world: &World,
     path: &str,
@@ -101,7 +101,7 @@ fn check(
         .enumerate()
         .filter(|(index, _)| ends(*index).is_none_or(|end| end >= since))
         .map(|(_, written)| written.content.clone());
-    // Before the first write there is nothing.
+    // Before its first write the object does not exist.
     let before = history
         .first()
         .is_none_or(|first| first.at >= since)
@@ -117,7 +117,7 @@ fn check(
             .iter()
             .flatten()
             .any(|content| range_of(wanted, content.len() as u64).is_none()),
-        // It was replaced while it was read.
+        // It was replaced during the read.
         Err(OriginError::Changed) => possible.len() > 1,
         Err(OriginError::Passing(_) | OriginError::Lasting(_)) => may_fail,
     };
@@ -185,10 +185,10 @@ async fn history(seed: u64) {
                     path,
                     (number % 9 != 0).then(|| content(seed * 1000 + number, bytes)),
                 );
-                // Written through us, or by somebody else.
+                // Written through this cache, or by another client.
                 if number % 2 == 0 {
                     let through: CachedOrigin = cache.over(world.clone(), User::Gateway);
-                    // What somebody asked before says nothing of what is there now.
+                    // Earlier answers must not be used any more.
                     through.forget(path);
                     let since = Instant::now();
                     let answer = read(&through, path, &None).await;
@@ -211,12 +211,12 @@ async fn history(seed: u64) {
                 .store([0, 20, 700][system::random_range(0..3)], Ordering::Relaxed),
             6 => damage(dir.path()),
             7 => {
-                // As a kill, where what was to be written may be lost; or in order.
+                // Simulates a kill, which may lose queued writes, or a normal exit.
                 if system::random_range(0..2) == 0 {
                     cache.settled(Duration::from_secs(60)).await;
                 }
                 drop(cache);
-                // Tasks of the tier before end, and with them its locks.
+                // Lets the tasks of the previous tier end and release their locks.
                 tokio::time::sleep(Duration::from_secs(120)).await;
                 cache = Cache::open(&settings, "test").unwrap();
             }

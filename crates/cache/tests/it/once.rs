@@ -1,4 +1,4 @@
-//! Many readers, one fetch; many blocks, none lost without a word.
+//! Many readers share one fetch, and every block is stored or counted as rejected.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -57,9 +57,9 @@ fn of_a_burst_of_blocks_each_is_on_the_disk_or_counted() {
     runtime.block_on(async {
         let dir = tempfile::tempdir().unwrap();
         let world = Arc::new(World::default());
-        // A store that is slower than the disk: otherwise blocks that would have to wait are fetched again instead.
+        // The store is slower than the disk; otherwise blocks are fetched again instead of queued.
         world.delay_ms_max.store(60, Ordering::Relaxed);
-        // Small ones: the promise is about their number, and the benchmark writes 10,000 of 1 MiB.
+        // Small objects: only their number matters here. The benchmark writes 10,000 of 1 MiB.
         for object in 0..BLOCKS {
             world.write(&format!("o/{object}"), Some(content(object, 20_000)));
         }
@@ -85,7 +85,8 @@ fn of_a_burst_of_blocks_each_is_on_the_disk_or_counted() {
         futures_util::future::join_all(reads).await;
         assert!(cache.settled(Duration::from_secs(60)).await);
         let events = cache.stats().directories[0].events.clone();
-        // On a busy machine a disk may turn out slower than the store: what it does not get is told.
+        // On a busy machine a disk may be measured as slower than the store. Rejected blocks are
+        // counted.
         let told = events.bypassed_blocks + events.refused_blocks;
         assert_eq!(events.stored_blocks + told, BLOCKS, "{events:?}");
         let given = world.given_bytes();
@@ -107,7 +108,7 @@ fn a_question_asked_before_a_write_says_nothing_after_it() {
         world.write("o", Some(content(1, 1000)));
         let cache = Cache::open(&Settings::default(), "test").unwrap();
         let through = cache.over(world.clone(), User::Gateway);
-        // Asked now, answered in a second with what is there now.
+        // Requested now, answered in a second with the present version.
         world.answers_late_ms.store(1000, Ordering::Relaxed);
         let early = tokio::spawn({
             let through = through.clone();

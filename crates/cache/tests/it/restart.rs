@@ -1,4 +1,4 @@
-//! What is on the disks is there for the next process, and is right.
+//! Blocks on the disks are used by the next process, and are verified.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn settings(dir: &Path) -> Settings {
     }
 }
 
-/// Opens the cache when the one before has let go of its lock.
+/// Opens the cache once the previous one has released its lock.
 async fn open(settings: &Settings) -> Cache {
     for _ in 0..100 {
         let cache = Cache::open(settings, "test").unwrap();
@@ -61,7 +61,7 @@ fn blocks_and_immutable_objects_are_known_again() {
             assert!(cache.settled(Duration::from_secs(60)).await);
             asked.push((world.given_bytes(), world.describes.load(Ordering::Relaxed)));
         }
-        // The plain one is asked about once, and nothing of it is fetched again.
+        // The mutable object is checked once, and not fetched again.
         let all = 5_000_000;
         assert_eq!(asked, [(all, 0), (all, 1), (all, 2)]);
     });
@@ -138,7 +138,7 @@ fn two_processes_share_a_directory() {
             "the owner takes over what the guest wrote"
         );
         assert_eq!(read(&owner, 2).await, 0);
-        // What one drops or pins holds for both.
+        // Drops and pins apply to both processes.
         guest.drop_below(&format!("{ROOT}/1")).unwrap();
         assert!(guest.set_pin(&format!("{ROOT}/2"), true).unwrap());
         owner.upkeep();
@@ -225,7 +225,7 @@ fn a_smaller_quota_and_a_time_limit_hold_for_what_is_there() {
             ..Rule::default()
         }];
         let cache = open(&settings).await;
-        // The files are of the machine's time, and the limit is one of this test's.
+        // File times use the real clock, but the limit uses the clock of this test.
         let machine_ms = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis() as u64;
         let behind_ms = machine_ms.saturating_sub(system::wall_ms());
         tokio::time::sleep(Duration::from_millis(behind_ms + 1000)).await;
@@ -247,7 +247,7 @@ fn a_smaller_quota_and_a_time_limit_hold_for_what_is_there() {
     });
 }
 
-/// What a folder needs on its disk.
+/// Returns the disk space of a folder.
 pub(crate) fn on_disk(folder: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let mut bytes = folder.metadata().map_or(0, |meta| meta.blocks() * 512);

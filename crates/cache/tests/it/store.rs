@@ -1,4 +1,4 @@
-//! The tier as an object store, by the tests that every one must pass.
+//! The tier as an object store, with the generic tests of object stores.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ async fn ranges_are_those_of_the_store() {
     let last = store.get_opts(&path, wanted(GetRange::Suffix(7))).await.unwrap();
     assert_eq!(last.range, 1_999_996..2_000_003);
     assert!(last.bytes().await.unwrap() == bytes[1_999_996..]);
-    // Nothing of it was there before: the answer is that of the store.
+    // The object is new, so the response comes from the store.
     below.put(&Path::from("empty"), Vec::new().into()).await.unwrap();
     assert!(
         store

@@ -1,4 +1,4 @@
-//! A store in memory that keeps its history, counts what is asked, and fails when it is told to.
+//! An in-memory store that keeps its history, counts requests, and fails on demand.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,31 +15,31 @@ use parking_lot::Mutex;
 
 pub(crate) const ROOT: &str = "test://store";
 
-/// A version of an object, and from when on it was there.
+/// A version of an object, and when it became current.
 #[derive(Clone)]
 pub(crate) struct Written {
     pub(crate) at: tokio::time::Instant,
-    /// `None`: removed.
+    /// `None` for a deletion.
     pub(crate) content: Option<Bytes>,
 }
 
 #[derive(Default)]
 pub(crate) struct World {
     pub(crate) objects: Mutex<BTreeMap<String, Vec<Written>>>,
-    /// Bytes that were given, by object and range.
+    /// Bytes returned, by object and range.
     pub(crate) given: Mutex<Vec<(String, Range<u64>)>>,
     pub(crate) describes: AtomicU64,
-    /// Of a thousand requests, how many fail.
+    /// Number of requests per thousand that fail.
     pub(crate) fail_permille: AtomicU64,
-    /// Longest time of a request.
+    /// Maximum duration of a request.
     pub(crate) delay_ms_max: AtomicU64,
-    /// Whether questions have no answer at all.
+    /// Whether requests hang.
     pub(crate) hangs: AtomicBool,
-    /// How long an answer is on its way.
+    /// Delay of responses.
     pub(crate) answers_late_ms: AtomicU64,
-    /// Whether versions are told by time alone.
+    /// Whether versions are distinguished only by time.
     pub(crate) without_tags: bool,
-    /// Whether another version than the one expected is given as if nothing were.
+    /// Whether it returns the current version even if another one is expected.
     pub(crate) ignores_conditions: bool,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct World {
 #[error("made to fail")]
 pub(crate) struct MadeToFail;
 
-/// Content that tells its version at every place.
+/// Returns content that differs from other versions at every position.
 pub(crate) fn content(seed: u64, bytes: usize) -> Bytes {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut content = Vec::with_capacity(bytes + 8);
@@ -109,7 +109,7 @@ impl World {
         system::random_range(0..1000_u64) < self.fail_permille.load(Ordering::Relaxed)
     }
 
-    /// Bytes given so far.
+    /// Returns the number of bytes returned so far.
     pub(crate) fn given_bytes(&self) -> u64 {
         self.given
             .lock()
@@ -118,7 +118,7 @@ impl World {
             .sum()
     }
 
-    /// Fails if a byte was given twice.
+    /// Fails if a byte was returned twice.
     pub(crate) fn check_once(&self) {
         let mut given = self.given.lock().clone();
         given.sort_by(|a, b| (&a.0, a.1.start).cmp(&(&b.0, b.1.start)));
@@ -174,7 +174,7 @@ impl Origin for World {
             .lock()
             .push((format!("{path} {:?}", description.validator), range.clone()));
         let bytes = content.slice(range.start as usize..range.end as usize);
-        // Pieces of odd lengths; a failure in the middle of some.
+        // Chunks of odd lengths, with occasional failures in the middle.
         let mut pieces = Vec::new();
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -200,7 +200,7 @@ impl Origin for World {
     }
 }
 
-/// All bytes of an answer.
+/// Reads a response to its end.
 pub(crate) async fn bytes_of(got: cache::Got) -> Result<Vec<u8>, OriginError> {
     let mut body = got.body;
     let mut bytes = Vec::new();
@@ -215,7 +215,7 @@ pub(crate) async fn bytes_of(got: cache::Got) -> Result<Vec<u8>, OriginError> {
     Ok(bytes)
 }
 
-/// Runs a test in a time of its own, from a seed.
+/// Runs a test with a simulated clock and a seed.
 pub(crate) fn simulated<F: Future<Output = ()>>(seed: u64, test: impl FnOnce() -> F) {
     let simulated = system::Simulated::enter(seed);
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -1,4 +1,4 @@
-//! What is directly in a directory: the heaviest names, and what the others hold together.
+//! The contents of one directory: its heaviest names, and the sums of all other names.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,12 +10,12 @@ use crate::error::CatalogueError;
 use crate::objects::shown_name;
 use crate::usage::Usage;
 
-/// By what names are put in order.
+/// The order of names in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weight {
-    /// Bytes.
+    /// By bytes.
     Size,
-    /// Entries.
+    /// By number of entries.
     Entries,
 }
 
@@ -31,37 +31,40 @@ impl Weight {
 /// A name in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Child {
-    /// Its bytes.
+    /// The name, as bytes.
     pub name: Box<[u8]>,
-    /// What sort of thing it is.
+    /// Type of the file.
     pub kind: Kind,
-    /// Sums over it and all that is below it, without days. Of a file with several names, nothing but at the first of them.
+    /// Sums over the file and everything below it, without days. A file with several names counts
+    /// only under the first; under the others the sums are zero.
     pub usage: Usage,
 }
 
-/// Names in a directory, as many as were asked for.
+/// The heaviest names in a directory, and the sums of the others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Children {
-    /// The heaviest first; those that weigh the same in order of name.
+    /// The heaviest names, in descending order; names of equal weight in order of name.
     pub first: Vec<Child>,
-    /// How many names there are besides.
+    /// Number of other names.
     pub others: u64,
-    /// What those hold together.
+    /// Sums over the other names.
     pub others_usage: Usage,
 }
 
 impl Catalogue {
-    /// The heaviest names directly in a directory. Memory is taken for `count` of them, however many there are.
+    /// Returns the `count` heaviest names directly in a directory. Memory use depends on `count`,
+    /// not on the size of the directory.
     ///
     /// # Errors
-    /// A row could not be read.
+    /// Fails if a row cannot be read.
     pub fn children(&self, dir: &Found, by: Weight, count: usize) -> Result<Children, CatalogueError> {
         let mut children = Children::default();
         if dir.attributes.kind != Kind::Directory {
             return Ok(children);
         }
         let id = dir.attributes.id;
-        // The lightest first, and of those that weigh the same the last name, which goes first where there are too many.
+        // Lightest first; among names of equal weight, the last name first. The first one is
+        // evicted if there are too many.
         let mut kept = BTreeMap::<_, Child>::new();
         self.each_entry(id, |name, file| {
             let mut usage = match file.kind {

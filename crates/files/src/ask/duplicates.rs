@@ -1,4 +1,4 @@
-//! Files of the same content, as far as digests are known.
+//! Files with equal content, among those with known digests.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -8,53 +8,53 @@ use crate::catalogue::Catalogue;
 use crate::error::CatalogueError;
 use crate::log::Digest;
 
-/// Files that have the same content.
+/// Files with the same content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Duplicates {
-    /// SHA-256 of it.
+    /// SHA-256 of the content.
     pub sha256: [u8; 32],
-    /// Length of each.
+    /// Length of each file.
     pub size_bytes: u64,
-    /// How many there are; names of one file are one.
+    /// Number of files. Several names of one file count once.
     pub files: u64,
-    /// A name of each of the first of them, in order of the catalogue.
+    /// One name each of the first files, in catalogue order.
     pub paths: Vec<Vec<u8>>,
 }
 
 impl Duplicates {
-    /// Bytes that would be free with one of them alone.
+    /// Returns how many bytes keeping only one of the files would free.
     pub fn excess_bytes(&self) -> u64 {
         self.size_bytes.saturating_mul(self.files.saturating_sub(1))
     }
 }
 
-/// What was found out about files of the same content.
+/// The result of a search for files with equal content.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DuplicatesFound {
-    /// Those that would free most, first.
+    /// The contents whose deduplication would free the most bytes, in descending order.
     pub first: Vec<Duplicates>,
-    /// How many contents there are more than once.
+    /// Number of contents found in more than one file.
     pub contents: u64,
-    /// Bytes that would be free with one of each alone.
+    /// Bytes freed by keeping one file per content.
     pub excess_bytes: u64,
-    /// Files with a digest that is known, and all files.
+    /// Number of files with a known digest.
     pub known_files: u64,
-    /// All files that are not empty.
+    /// Number of all files that are not empty.
     pub files: u64,
 }
 
-/// Names of each content that are kept.
+/// Maximum number of names kept per content.
 const PATHS_MAX: usize = 10;
 
 impl Catalogue {
-    /// Finds files of the same content among those whose digest is known as they are now. Reads all of the catalogue twice, and
-    /// holds a few bytes for each digest in between.
+    /// Finds files with equal content among those with a digest of their current version. Reads the
+    /// whole catalogue twice and holds a few bytes per digest in between.
     ///
     /// # Errors
-    /// A row could not be read.
+    /// Fails if a row cannot be read.
     pub fn duplicates(&self, limit: usize) -> Result<DuplicatesFound, CatalogueError> {
         let mut result = DuplicatesFound::default();
-        // By the first bytes of digests alone: which occur twice.
+        // Keyed by the first bytes of the digest; the value is whether it occurs more than once.
         let mut times: FxHashMap<u64, bool> = FxHashMap::default();
         self.each_known(|_, digest| {
             result.files += 1;
@@ -92,7 +92,7 @@ impl Catalogue {
         Ok(result)
     }
 
-    /// Calls `each` with every file that is not empty, once, and what is known of its content.
+    /// Calls `each` once for every file that is not empty, with its digest if known.
     fn each_known(&self, mut each: impl FnMut(&Found, Option<Digest>)) -> Result<(), CatalogueError> {
         let mut linked = FxHashSet::default();
         for tree in self.trees()? {

@@ -1,4 +1,4 @@
-//! The first of many, found without looking at all: sums of directories say where it is worth to look.
+//! Top-n searches that read only part of the catalogue: the sums of a directory bound its contents.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,7 +9,7 @@ use crate::catalogue::{Catalogue, join};
 use crate::error::CatalogueError;
 use crate::usage::Usage;
 
-/// A directory, with sums over all that is below it.
+/// A directory, with sums over everything below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heaviest {
     /// Its path, as bytes.
@@ -18,17 +18,17 @@ pub struct Heaviest {
     pub usage: Usage,
 }
 
-/// By what files are put in order.
+/// The order of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstBy {
-    /// The largest first.
+    /// Largest first.
     Size,
-    /// Those first whose content has not changed for the longest time.
+    /// Oldest modification time first.
     Age,
 }
 
 impl FirstBy {
-    /// No file of these sums ranks before that; `None` if there is none.
+    /// Returns an upper bound on the rank of the files in these sums; `None` if there are no files.
     fn best(self, (usage, oldest_day): &(Usage, Option<u16>)) -> Option<i128> {
         match self {
             FirstBy::Size => usage.size_bytes_max().map(i128::from),
@@ -38,7 +38,7 @@ impl FirstBy {
         }
     }
 
-    /// The greater, the earlier.
+    /// Returns the rank; files of higher rank come first.
     fn rank(self, file: &Attributes) -> i128 {
         match self {
             FirstBy::Size => i128::from(file.size_bytes),
@@ -48,7 +48,7 @@ impl FirstBy {
 }
 
 impl Catalogue {
-    /// The root of each tree, and its path.
+    /// Returns the root and the path of each tree.
     fn tops(&self) -> Result<Vec<(FileId, Vec<u8>)>, CatalogueError> {
         Ok(self
             .roots()?
@@ -57,15 +57,15 @@ impl Catalogue {
             .collect())
     }
 
-    /// The directories that hold most bytes on disk, with all that is below them, the heaviest first. A directory that is
-    /// not heavier than one in it stands behind that.
+    /// Returns the directories with the most bytes on disk, including everything below them, in
+    /// descending order. A directory comes before those in it.
     pub fn heaviest(&self, count: usize) -> Result<Vec<Heaviest>, CatalogueError> {
         let mut heap = BinaryHeap::new();
         for (id, path) in self.tops()? {
             heap.push((self.tree_head(id)?.0.blocks, Reverse(path), id));
         }
         let mut first = Vec::new();
-        // What is in a directory is not heavier than it, so the heaviest that is known is the next.
+        // A directory is at least as heavy as those in it, so the heaviest one in the heap is next.
         while first.len() < count
             && let Some((_, Reverse(path), id)) = heap.pop()
         {
@@ -89,7 +89,8 @@ impl Catalogue {
         Ok(first)
     }
 
-    /// The first files by size or age. Directories whose sums say that none of theirs can be among them are not read.
+    /// Returns the first files by size or age. Skips directories whose sums show that they hold no
+    /// candidate.
     pub fn first_files(&self, by: FirstBy, count: usize) -> Result<Vec<Found>, CatalogueError> {
         if count == 0 {
             return Ok(Vec::new());
@@ -99,7 +100,7 @@ impl Catalogue {
             let best = by.best(&self.tree_head(id)?);
             dirs.extend(best.map(|best| (best, Reverse(path), id)));
         }
-        // The last of the first on top.
+        // The worst of the candidates is on top.
         let mut first: BinaryHeap<Reverse<(i128, Reverse<Vec<u8>>)>> = BinaryHeap::new();
         let mut files = std::collections::HashMap::new();
         while let Some((best, Reverse(path), id)) = dirs.pop() {
@@ -109,7 +110,7 @@ impl Catalogue {
             }
             let mut inner = Vec::new();
             self.each_entry(id, |name, file| {
-                // It counts, and is listed, where its first name is.
+                // A file counts, and is listed, only under its first name.
                 if file.is_linked() && !self.is_first_name(file.id, id, name)? {
                     return Ok(());
                 }

@@ -1,4 +1,4 @@
-//! What changed since, and growth.
+//! Changes since a time, and growth.
 
 use std::collections::BTreeMap;
 
@@ -10,28 +10,28 @@ use crate::rows::{Group, ScanRow};
 use crate::tables::Table;
 use crate::usage::Usage;
 
-/// A name that a scan found otherwise than the catalogue had it.
+/// A name whose state on disk differed from the catalogue when a scan read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
     /// When it was found, in milliseconds since 1970.
     pub at_ms: i64,
-    /// What became of it.
+    /// How the name changed.
     pub what: What,
     /// Its path, as bytes.
     pub path: Vec<u8>,
-    /// What sort of thing it is, or was.
+    /// Type of the file, or of the former file.
     pub kind: Kind,
-    /// Its inode now, or the last one.
+    /// Inode of the current file, or of the last one.
     pub inode: u64,
-    /// Size before and after; 0 where it was not or is no more.
+    /// Size before and after; 0 where the name did not exist.
     pub size_bytes: (u64, u64),
-    /// Of a renamed file or directory, the path that it had.
+    /// The former path of a renamed file or directory.
     pub from: Option<Vec<u8>>,
-    /// Size of the file that had the name of a renamed one before, and is gone.
+    /// Size of the file that a rename replaced, if it is gone.
     pub replaced_size_bytes: Option<u64>,
-    /// Which file; not known in rows of old.
+    /// Identity of the file; `None` in rows of the old format.
     pub(crate) file: Option<WhichFile>,
-    /// The scan that found it, or 0.
+    /// The scan that found the change, or 0.
     pub(crate) scan: u64,
 }
 
@@ -57,8 +57,9 @@ impl ChangesRow {
 }
 
 impl Catalogue {
-    /// Calls `each` with what scans found changed from a time on, in the order of finding. Names that the first scan of a
-    /// tree found are not among them. Who holds them all can join renamed ones: [`crate::with_renames`].
+    /// Calls `each` with the changes that scans have found since a time, in the order they were
+    /// found. Names found by the first scan of a tree are excluded. A caller that holds all changes
+    /// can join renames with [`crate::with_renames`].
     pub fn changes_since(&self, since_ms: i64, mut each: impl FnMut(Changed)) -> Result<(), CatalogueError> {
         for row in self.tables.space(Table::Changes).iter() {
             let changes = ChangesRow::of_bytes(&row.value()?)?;
@@ -69,7 +70,8 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Sums by group at the end of each day on which a scan ended: days since 1970.
+    /// Returns the sums by group at the end of each day on which a scan ended. Days count from
+    /// 1970.
     pub fn days(&self) -> Result<BTreeMap<u32, Vec<(Group, Usage)>>, CatalogueError> {
         let mut days: BTreeMap<u32, Vec<(Group, Usage)>> = BTreeMap::new();
         for row in self.tables.space(Table::Days).iter() {
@@ -86,8 +88,8 @@ impl Catalogue {
         Ok(days)
     }
 
-    /// Sums over everything at the end of each day on which a scan ended, from a day on: days since 1970. They are without the
-    /// days on which files changed, so that a year of them takes little memory.
+    /// Returns the total sums at the end of each day on which a scan ended, starting at `since_day`
+    /// (days since 1970). They omit the age profile, so that a year of them takes little memory.
     pub fn growth(&self, since_day: u32) -> Result<BTreeMap<u32, Usage>, CatalogueError> {
         let mut growth: BTreeMap<u32, Usage> = BTreeMap::new();
         for row in self.tables.space(Table::Days).range(since_day.to_be_bytes()..) {
@@ -104,7 +106,7 @@ impl Catalogue {
         Ok(growth)
     }
 
-    /// The last scans, with their numbers, the last one first.
+    /// Returns the last `count` scans with their numbers, newest first.
     pub fn last_scans(&self, count: usize) -> Result<Vec<(u64, ScanRow)>, CatalogueError> {
         let rows = self.tables.space(Table::Scans).iter().rev().take(count);
         rows.map(|row| {

@@ -1,4 +1,4 @@
-//! What the catalogue answers.
+//! Queries of the catalogue.
 
 mod children;
 mod duplicates;
@@ -27,55 +27,55 @@ use crate::scan::{names_of, rest_below};
 use crate::tables::Table;
 use crate::usage::Usage;
 
-/// An entry, and where it is.
+/// An entry and its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// Its path, as bytes.
     pub path: Vec<u8>,
-    /// The file.
+    /// Attributes of the file.
     pub attributes: Attributes,
-    /// Directories between it and where the search began.
+    /// Number of directories between it and the start of the search.
     pub depth: usize,
-    /// Entries in it, if it is a directory that was read.
+    /// Number of entries, if it is a directory that was read.
     pub entries: Option<u64>,
 }
 
-/// A tree that is catalogued.
+/// A catalogued tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
     /// Its path, as bytes.
     pub path: Vec<u8>,
-    /// Sums over all that is in it, and itself.
+    /// Sums over everything in it, including its root.
     pub usage: Usage,
-    /// The last scan of all of it that ended; 0 if none did.
+    /// The last finished scan of the whole tree, or 0.
     pub whole_scan: u64,
-    /// When that was, in milliseconds since 1970.
+    /// When that scan ended, in milliseconds since 1970.
     pub whole_ended_ms: i64,
-    /// What could not be read of it.
+    /// Number of read errors.
     pub faults: u64,
 }
 
-/// Something that could not be read.
+/// A read error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Its path, as bytes.
     pub path: Vec<u8>,
-    /// What the system said.
+    /// Message of the system.
     pub error: String,
-    /// The scan that met it last.
+    /// The last scan that had this error.
     pub scan: u64,
 }
 
-/// Whether a search goes on.
+/// How a search continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Go {
-    /// Into the directory.
+    /// It descends into the directory.
     On,
-    /// Past the directory.
+    /// It skips the directory.
     Past,
 }
 
-/// An absolute path without `.` and `..`, as far as can be told without the disk.
+/// Removes `.` and `..` from an absolute path without accessing the disk.
 fn plain(absolute: &Path) -> Vec<u8> {
     use std::os::unix::ffi::OsStrExt;
     use std::path::Component;
@@ -94,7 +94,7 @@ fn plain(absolute: &Path) -> Vec<u8> {
 }
 
 impl Catalogue {
-    /// Every tree that is catalogued.
+    /// Returns all catalogued trees.
     pub fn trees(&self) -> Result<Vec<Root>, CatalogueError> {
         let mut trees = Vec::new();
         for (path, root) in self.roots()? {
@@ -112,12 +112,12 @@ impl Catalogue {
         Ok(trees)
     }
 
-    /// Paths of all trees, in order.
+    /// Returns the paths of all trees, in order.
     pub fn tree_paths(&self) -> Result<Vec<Vec<u8>>, CatalogueError> {
         Ok(self.roots()?.into_iter().map(|(path, _)| path).collect())
     }
 
-    /// The tree that a path is in, and the way from there.
+    /// Returns the tree that contains a path, and the rest of the path.
     fn root_of(&self, path: &[u8]) -> Result<Option<(RootRow, Vec<u8>)>, CatalogueError> {
         let containing = self
             .roots()?
@@ -127,11 +127,12 @@ impl Catalogue {
         Ok(nearest.map(|(_, row, rest)| (row, rest)))
     }
 
-    /// The absolute path that the catalogue has for one. The disk is asked where links lead, unless the catalogue knows that there
-    /// are none: it answers for a mount that does not.
+    /// Returns the absolute path under which the catalogue knows `path`. Resolves links on disk,
+    /// unless the catalogue shows that the path has no links. So it also works on a mount that
+    /// hangs.
     ///
     /// # Errors
-    /// [`CatalogueError::NoAnswer`] if the disk has to be asked and does not answer.
+    /// [`CatalogueError::NoAnswer`] if the disk must be accessed and does not answer.
     pub(crate) fn absolute(&self, path: &Path) -> Result<Vec<u8>, CatalogueError> {
         use std::path::Component;
         let absolute = std::path::absolute(path).map_err(|error| CatalogueError::io("find", path, error))?;
@@ -145,14 +146,14 @@ impl Catalogue {
                 return Ok(given);
             }
         }
-        // What is there may be called through links; what is gone is called as it was.
+        // An existing path may contain links; a removed path is taken as given.
         let asked = absolute.clone();
         let canonical = answer::within(ANSWER_WITHIN, move || asked.canonicalize())
             .ok_or_else(|| CatalogueError::no_answer(path, ANSWER_WITHIN))?;
         Ok(canonical.map_or(given, |path| plain(&path)))
     }
 
-    /// The entry of a path or an address, if the catalogue has it.
+    /// Returns the entry of a path or an address, if it is catalogued.
     pub fn locate(&self, path: &Path) -> Result<Option<Found>, CatalogueError> {
         use std::os::unix::ffi::OsStrExt;
         let given = path.as_os_str().as_bytes();
@@ -162,8 +163,9 @@ impl Catalogue {
         }
     }
 
-    /// As [`Catalogue::locate`], of an absolute path as the catalogue has it: the disk is not asked where links lead. Of an
-    /// address that is both, the directory is meant and not the object; one slash at the end of an address does not matter.
+    /// As [`Catalogue::locate`], for an absolute path as the catalogue stores it: links are not
+    /// resolved. If an address is both an object and a directory, returns the directory. One
+    /// trailing slash of an address is ignored.
     pub fn locate_exactly(&self, path: &[u8]) -> Result<Option<Found>, CatalogueError> {
         let Some((root, rest)) = self.root_of(path)? else {
             return Ok(None);
@@ -175,7 +177,7 @@ impl Catalogue {
                 .map(|attributes| self.found(path, attributes, 0))
                 .transpose();
         }
-        // A slash alone is the name of an object.
+        // A single slash is the name of an object.
         let dir = rest
             .strip_suffix(b"/")
             .filter(|dir| !dir.is_empty())
@@ -197,7 +199,7 @@ impl Catalogue {
             .transpose()
     }
 
-    /// What names lead to from a directory.
+    /// Follows names from a directory and returns the attributes of the last one.
     fn follow_names<'a>(
         &self,
         from: Attributes,
@@ -231,7 +233,7 @@ impl Catalogue {
         })
     }
 
-    /// Sums over an entry and all that is below it.
+    /// Returns the sums over an entry and everything below it.
     pub fn usage(&self, found: &Found) -> Result<Usage, CatalogueError> {
         let mut usage = match found.attributes.kind {
             Kind::Directory => self.tree(found.attributes.id)?,
@@ -241,16 +243,17 @@ impl Catalogue {
         Ok(usage)
     }
 
-    /// Calls `each` with an entry and all that is below it: a directory before what is in it, names in order of their bytes.
+    /// Calls `each` with an entry and everything below it: directories before their contents, names
+    /// in bytewise order.
     ///
     /// # Errors
-    /// A row could not be read, and what `each` returns.
+    /// Fails if a row cannot be read, and returns errors of `each`.
     pub fn each<E: From<CatalogueError>>(
         &self,
         top: Found,
         mut each: impl FnMut(&Found) -> Result<Go, E>,
     ) -> Result<(), E> {
-        // Directories that are open, each with the packs that are left of it.
+        // Stack of open directories, each with its remaining packs.
         let mut open: Vec<Open> = Vec::new();
         let go = each(&top)?;
         self.enter(top, go, &mut open);
@@ -270,7 +273,7 @@ impl Catalogue {
     }
 
     fn enter(&self, found: Found, go: Go, open: &mut Vec<Open>) {
-        // A directory without a row was not read.
+        // A directory without a row has not been read.
         if go == Go::On && found.entries.is_some() {
             let packs = self
                 .tables
@@ -285,7 +288,7 @@ impl Catalogue {
         }
     }
 
-    /// Everything that could not be read at its last scan.
+    /// Returns all read errors of the last scans.
     pub fn faults(&self) -> Result<Vec<Fault>, CatalogueError> {
         let mut faults = Vec::new();
         for row in self.tables.space(Table::Faults).iter() {
@@ -311,7 +314,7 @@ impl Catalogue {
         }))
     }
 
-    /// What could not be read below a directory of a tree.
+    /// Returns the read errors below a directory of a tree.
     pub(crate) fn faults_below(&self, root: &[u8], below: &[u8]) -> Result<Vec<Fault>, CatalogueError> {
         let mut path = root.to_vec();
         join(&mut path, below);

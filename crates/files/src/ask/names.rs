@@ -1,7 +1,8 @@
-//! Names by conditions on their paths: a question about one directory reads that directory, one about a path its pack.
+//! Names by conditions on their paths. A query about one directory reads only that directory, a
+//! query about one path only its pack.
 //!
-//! Invariants: every name that meets all conditions is given once, in no order that is promised; where no condition says
-//! where to begin, that is every name of every tree, the tops of the trees among them.
+//! Invariants: every name that meets all conditions is returned once, in unspecified order. Without
+//! conditions these are all names of all trees, including the roots.
 
 use super::{Found, Go};
 use crate::attributes::{FileId, Kind};
@@ -14,11 +15,11 @@ use crate::scan::rest_below;
 /// A condition on the path of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NameCondition {
-    /// It is this one.
+    /// It equals this path.
     Is(Vec<u8>),
-    /// It begins with these bytes.
+    /// It starts with these bytes.
     Begins(Vec<u8>),
-    /// It lies directly in this directory.
+    /// It is directly in this directory.
     In(Vec<u8>),
 }
 
@@ -32,16 +33,17 @@ impl NameCondition {
     }
 }
 
-/// A name, and the file that it stands for.
+/// A name and the file that it refers to.
 #[derive(Debug, Clone, Copy)]
 pub struct Name<'a> {
-    /// The file, with the path that ends in the name.
+    /// The file; its path ends in the name.
     pub found: &'a Found,
-    /// The directory that has it; `None` of the top of a tree.
+    /// The parent directory; `None` for the root of a tree.
     dir: Option<FileId>,
 }
 
-/// The directory that a path or an address lies in; `None` of the root of a file system and of a bucket.
+/// Returns the parent directory of a path or an address; `None` for the root of a file system and
+/// for a bucket.
 pub fn directory_of(path: &[u8]) -> Option<&[u8]> {
     if is_address(path) {
         return path_parts(path).0;
@@ -50,7 +52,7 @@ pub fn directory_of(path: &[u8]) -> Option<&[u8]> {
     (path.len() > 1).then_some(&path[..slash.max(1)])
 }
 
-/// The last name of a path or an address; of the root of a file system, its slash.
+/// Returns the last component of a path or an address; the slash for the root of a file system.
 pub fn name_of(path: &[u8]) -> &[u8] {
     if is_address(path) {
         return path_parts(path).1;
@@ -61,18 +63,18 @@ pub fn name_of(path: &[u8]) -> &[u8] {
     }
 }
 
-/// Where names lie that can meet some conditions.
+/// The part of the catalogue that can satisfy some conditions.
 enum Reach<'a> {
-    /// Paths that begin so.
+    /// Paths with this prefix.
     Below(&'a [u8]),
-    /// Every name in a directory.
+    /// All names in a directory.
     In(&'a [u8]),
     /// One path.
     One(&'a [u8]),
 }
 
 impl Reach<'_> {
-    /// The least that one of the conditions leaves.
+    /// Returns the smallest part that follows from one of the conditions.
     fn of(conditions: &[NameCondition]) -> Reach<'_> {
         let mut least = Reach::Below(b"");
         for condition in conditions {
@@ -88,12 +90,13 @@ impl Reach<'_> {
         least
     }
 
-    /// Whether all of a tree is meant.
+    /// Returns whether it includes the whole tree.
     fn has_tree(&self, path: &[u8]) -> bool {
         matches!(self, Reach::Below(begin) if path.starts_with(begin))
     }
 
-    /// The directory that has such names, where it is one, and the name to begin with.
+    /// Returns the directory with such names, if it is a single one, and the first name to read
+    /// there.
     fn first(&self) -> Option<(&[u8], &[u8])> {
         match self {
             Reach::In(dir) => Some((dir, b"")),
@@ -105,7 +108,8 @@ impl Reach<'_> {
         }
     }
 
-    /// Whether neither this name nor one after it can be meant, where `first` is the one to begin with.
+    /// Returns whether neither this name nor any later one can match; `first` is the name where
+    /// reading began.
     fn is_past(&self, first: &[u8], name: &[u8]) -> bool {
         match self {
             Reach::In(_) => false,
@@ -116,10 +120,10 @@ impl Reach<'_> {
 }
 
 impl Catalogue {
-    /// Calls `each` with every name in every tree whose path meets all conditions.
+    /// Calls `each` with every name of any tree whose path meets all conditions.
     ///
     /// # Errors
-    /// A row could not be read, and what `each` returns.
+    /// Fails if a row cannot be read, and returns errors of `each`.
     pub fn each_name<E: From<CatalogueError>>(
         &self,
         conditions: &[NameCondition],
@@ -154,8 +158,8 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Gives the names in a tree of objects that can be meant: what lies below the last directory that all their keys lead
-    /// through, because a slash does not end a directory's name everywhere.
+    /// Passes on the candidate names in a tree of objects. It starts at the last directory common
+    /// to all their keys, because a slash in a key does not always end a directory name.
     fn give_objects<E: From<CatalogueError>>(
         &self,
         tree: &[u8],
@@ -193,7 +197,7 @@ impl Catalogue {
         })
     }
 
-    /// The directory of this path, if it is in a tree.
+    /// Returns the directory with this path, if it is in the tree.
     fn directory_in(
         &self,
         tree: &[u8],
@@ -213,7 +217,7 @@ impl Catalogue {
         Ok(Some(at))
     }
 
-    /// Gives the names in a directory that can be meant, and what is below them if that can.
+    /// Passes on the candidate names in a directory, and everything below them if it can match.
     fn give_in<E: From<CatalogueError>>(
         &self,
         dir: &[u8],
@@ -221,7 +225,7 @@ impl Catalogue {
         (reach, first): (&Reach<'_>, &[u8]),
         give: &mut impl FnMut(&Found, Option<FileId>) -> Result<(), E>,
     ) -> Result<(), E> {
-        // A directory without a row was not read.
+        // A directory without a row has not been read.
         if self.dir_row(id)?.is_none() {
             return Ok(());
         }
@@ -240,14 +244,14 @@ impl Catalogue {
         })
     }
 
-    /// Gives an entry of a directory and all that is below it.
+    /// Passes on an entry of a directory and everything below it.
     fn give_all<E: From<CatalogueError>>(
         &self,
         top: Found,
         dir: Option<FileId>,
         give: &mut impl FnMut(&Found, Option<FileId>) -> Result<(), E>,
     ) -> Result<(), E> {
-        // The directories that are open, by their depth.
+        // The ancestors of the current entry, by depth.
         let mut open: Vec<FileId> = Vec::new();
         self.each(top, |found| {
             open.truncate(found.depth);
@@ -259,10 +263,11 @@ impl Catalogue {
         })
     }
 
-    /// Whether the file of a name counts with it: as the only one, or the first of several.
+    /// Returns whether the file counts under this name: it is the only name, or the first of
+    /// several.
     ///
     /// # Errors
-    /// A row could not be read.
+    /// Fails if a row cannot be read.
     pub fn counts_with(&self, name: &Name<'_>) -> Result<bool, CatalogueError> {
         let file = &name.found.attributes;
         match name.dir {

@@ -1,10 +1,12 @@
-//! Renames among changes: a file that has left one name and come to another.
+//! Detection of renames among changes: a file left one name and appeared under another.
 //!
 //! Invariants:
-//!  - only the same file is joined: the same file system, inode and time of birth. Where a file system keeps no times of birth
-//!    nothing is joined, because the number of a deleted file is given to the next one at once;
-//!  - a file with several names is joined only where both were found together: a name may come long before another one goes;
-//!  - the sum of all differences of size is the same before and after.
+//!  - Only changes of the same file are joined: same file system, inode and birth time. File
+//!    systems without birth times have no renames, because they reuse the inode number of a deleted
+//!    file at once.
+//!  - A file with several names is joined only if both changes were found together: a name may be
+//!    added long before another one is removed.
+//!  - The sum of all size differences is the same before and after.
 
 use rustc_hash::FxHashMap;
 
@@ -12,11 +14,12 @@ use super::history::Changed;
 use crate::attributes::FileId;
 use crate::changes::What;
 
-/// Changes that watches find so close together may be of one rename: its two directories can be read in different rounds.
+/// Maximum interval between two changes of one rename, if a watch found them: it may read the two
+/// directories in different rounds.
 const TOGETHER_MS: u64 = 10_000;
 
-/// Joins changes, in the order of finding, where a file or directory left one name and came to another: one
-/// [`What::Renamed`], at the place of the name that it came to, instead of both.
+/// Joins the two changes of each renamed file or directory into one [`What::Renamed`] at the
+/// position of the new name. `changes` must be in the order they were found.
 pub fn with_renames(changes: Vec<Changed>) -> Vec<Changed> {
     let mut open = Open {
         came_from: vec![None; changes.len()],
@@ -40,7 +43,8 @@ pub fn with_renames(changes: Vec<Changed>) -> Vec<Changed> {
     joined
 }
 
-/// A change as it is told: what came to its name `from` another one, and whether what left its name is told there.
+/// Returns the reported form of a change. `from` is the change in which the file left its old name;
+/// `is_moved` is whether the file that left this name is reported under its new name.
 fn seen(changed: &Changed, from: Option<&Changed>, is_moved: bool) -> Changed {
     let mut seen = changed.clone();
     let had_another = changed.what == What::Changed;
@@ -50,21 +54,21 @@ fn seen(changed: &Changed, from: Option<&Changed>, is_moved: bool) -> Changed {
         seen.size_bytes.0 = from.size_bytes.0;
         seen.replaced_size_bytes = (had_another && !is_moved).then_some(changed.size_bytes.0);
     } else if is_moved {
-        // The file that was here has another name; this one is new.
+        // The old file was renamed, so the file here is new.
         seen.what = What::Added;
         seen.size_bytes.0 = 0;
     }
     seen
 }
 
-/// Changes that are not joined yet, by their files.
+/// Changes not joined yet, by file.
 #[derive(Default)]
 struct Open {
     came: FxHashMap<FileId, Vec<usize>>,
     left: FxHashMap<FileId, Vec<usize>>,
-    /// For each change the one that says where its file came from.
+    /// For each change, the change in which its file left its old name.
     came_from: Vec<Option<usize>>,
-    /// Whether the file that left a name is told where it came to.
+    /// For each change, whether the file that left the name is reported under its new name.
     is_moved: Vec<bool>,
 }
 
@@ -99,8 +103,8 @@ impl Open {
     }
 }
 
-/// Takes the last of the open changes of a file that can be the other side of one. Those of the same name cannot: the file was
-/// there for a time, and that is over.
+/// Removes and returns the last open change of a file that can be the other half of a rename.
+/// Changes of the same name cannot: the file appeared there for a while and was removed again.
 fn partner(
     changes: &[Changed],
     at: usize,

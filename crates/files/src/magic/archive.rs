@@ -1,9 +1,9 @@
-//! Heads of web archives and their indexes.
+//! Signatures of web archives and capture indexes.
 
 use super::{INFLATED_BYTES, named, unpack};
 use crate::format::Format;
 
-/// Records of WARC and ARC, and lines of capture indexes.
+/// Recognizes WARC and ARC records, and lines of capture indexes.
 pub(super) fn of_text(head: &[u8]) -> Option<Format> {
     if head.starts_with(b"WARC/") && head.get(5).is_some_and(u8::is_ascii_digit) {
         return Some(named("warc"));
@@ -14,7 +14,8 @@ pub(super) fn of_text(head: &[u8]) -> Option<Format> {
     is_index(head).then(|| named("cdx"))
 }
 
-/// `http://a/ 192.0.2.1 20260101000000 text/html 1234`: what a part of an ARC begins with that has lost its first record.
+/// Recognizes an ARC record line, such as `http://a/ 192.0.2.1 20260101000000 text/html 1234`. A
+/// fragment of an ARC file without its first record starts with one.
 fn is_arc_record(head: &[u8]) -> bool {
     let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let fields: Vec<&[u8]> = line.split(|&byte| byte == b' ').take(6).collect();
@@ -31,14 +32,14 @@ fn is_arc_record(head: &[u8]) -> bool {
         && length.iter().all(u8::is_ascii_digit)
 }
 
-/// The 14 digits of a date and a time.
+/// Returns whether the field is a timestamp of 14 digits.
 fn is_time(field: &[u8]) -> bool {
     field.len() == 14 && field.iter().all(u8::is_ascii_digit)
 }
 
-/// A capture index: its header, or a line of its own.
+/// Recognizes a capture index by its header or by one of its lines.
 fn is_index(head: &[u8]) -> bool {
-    // ` CDX N b a m s k r M S V g`: the first byte is what stands between fields.
+    // ` CDX N b a m s k r M S V g`: the first byte is the field separator.
     if let [first, b'C', b'D', b'X', second, ..] = head
         && first == second
         && matches!(first, b' ' | b'\t')
@@ -54,16 +55,17 @@ fn is_index(head: &[u8]) -> bool {
         return false;
     };
     let is_key = key.windows(2).any(|pair| pair == b")/");
-    // JSON, or the URL and at least the type, the status and the digest.
+    // JSON, or the URL followed by at least type, status and digest.
     let is_line =
         third.first() == Some(&b'{') || third.windows(3).any(|part| part == b"://") && fields.count() >= 3;
     is_key && is_time(time) && is_line
 }
 
-/// Longest name of an entry of a zip file that is looked at.
+/// Maximum length of the name of a zip entry.
 const NAME_LENGTH_MAX: usize = 256;
 
-/// A zip file with what a WACZ has at its beginning: WARCs, an index, pages, or a package description that says so.
+/// Returns whether a zip file starts like a WACZ: with WARCs, an index, pages, or a package
+/// description that mentions WACZ.
 pub(super) fn is_wacz(head: &[u8]) -> bool {
     let mut at = 0;
     while let Some(entry) = head.get(at..).and_then(ZipEntry::of) {
@@ -83,17 +85,17 @@ pub(super) fn is_wacz(head: &[u8]) -> bool {
     false
 }
 
-/// The local header of an entry, and what is here of its content.
+/// The local header of a zip entry, and the available part of its content.
 struct ZipEntry<'a> {
     name: &'a [u8],
     is_stored: bool,
     content: &'a [u8],
-    /// From one header to the next; `None` where the header does not say it.
+    /// Distance to the next header; `None` if the header does not give it.
     length: Option<usize>,
 }
 
 impl ZipEntry<'_> {
-    /// Reads APPNOTE.TXT 4.3.7: 30 bytes, then name, extra fields, content.
+    /// Parses a local file header (APPNOTE.TXT 4.3.7): 30 bytes, then name, extra fields, content.
     fn of(bytes: &[u8]) -> Option<ZipEntry<'_>> {
         let number = |at: usize| -> Option<usize> {
             let pair = bytes.get(at..at + 2)?;
@@ -120,7 +122,7 @@ impl ZipEntry<'_> {
         })
     }
 
-    /// Whether a word is in what can be seen of the content.
+    /// Returns whether the available part of the content contains a word.
     fn says(&self, word: &[u8]) -> bool {
         let inflated;
         let content = match self.is_stored {

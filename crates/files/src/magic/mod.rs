@@ -1,30 +1,32 @@
-//! What the first bytes of a file say it is.
+//! Formats by the first bytes of a file.
 //!
 //! Invariants:
-//!  - any bytes may come, cut anywhere: nothing panics, and no more than [`INFLATED_BYTES`] are made of them;
-//!  - what says little gives way: a name that says what is in a container, or in a compressed file that cannot be looked into, is
-//!    believed, and so is one that says which of several formats of the same form it is.
+//!  - Input may be arbitrary bytes, truncated anywhere: nothing panics, and at most
+//!    [`INFLATED_BYTES`] bytes are decompressed.
+//!  - A vague signature yields to the file name. The name wins if it says what a container or an
+//!    unreadable compressed file holds, or which of several formats with the same signature the
+//!    file has.
 
 mod archive;
 mod unpack;
 
 use crate::format::Format;
 
-/// Bytes of a file that are read, at most.
+/// Maximum number of bytes read from a file.
 pub(crate) const HEAD_BYTES: usize = 4096;
 
-/// Bytes that the beginning of a compressed file is inflated to, at most.
+/// Maximum number of bytes that a compressed head is inflated to.
 const INFLATED_BYTES: usize = 1024;
 
-/// What a head says.
+/// The format found in a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Said {
     format: Format,
-    /// Whether it is compressed by something that is not looked into.
+    /// Whether it is compressed in a format that is not decompressed here.
     is_closed: bool,
 }
 
-/// What the first bytes of a file say, if anything.
+/// Returns the format found in the first bytes of a file, if any.
 pub(crate) fn said(head: &[u8]) -> Option<Said> {
     let open = |format| {
         Some(Said {
@@ -52,7 +54,7 @@ pub(crate) fn said(head: &[u8]) -> Option<Said> {
     })
 }
 
-/// The format of a file, by its name and by what its first bytes say.
+/// Decides the format of a file from its name and its first bytes.
 pub(crate) fn decided(by_name: Format, said: Option<Said>) -> Format {
     match said {
         Some(said) if by_name.says_nothing() || !is_believed(by_name, said) => said.format,
@@ -60,14 +62,14 @@ pub(crate) fn decided(by_name: Format, said: Option<Said>) -> Format {
     }
 }
 
-/// Whether a name that says something is believed against content of another form.
+/// Returns whether the format by name wins over a different signature.
 fn is_believed(by_name: Format, said: Said) -> bool {
     let name = by_name.name();
     match said.format.name() {
-        // Metadata and texts of captures are records of WARC.
+        // WAT and WET files consist of WARC records.
         "warc" => matches!(name, "wat" | "wet"),
         "compressed" => said.is_closed,
-        // Documents, tables, programs for virtual machines are zip files.
+        // Office documents, tables and programs for virtual machines are zip files.
         "package" => matches!(name, "office" | "wacz" | "table" | "program" | "database"),
         "html" => matches!(name, "text" | "source" | "data" | "office"),
         "data" => matches!(
@@ -75,7 +77,7 @@ fn is_believed(by_name: Format, said: Said) -> bool {
             "text" | "source" | "html" | "image" | "office" | "database" | "cdx"
         ),
         "source" => matches!(name, "text" | "data" | "program" | "html"),
-        // The same containers hold either.
+        // Containers shared by both.
         "audio" | "video" => matches!(name, "audio" | "video"),
         "image" | "scan" => matches!(name, "image" | "scan"),
         "cdx" => matches!(name, "text" | "data"),
@@ -83,17 +85,17 @@ fn is_believed(by_name: Format, said: Said) -> bool {
     }
 }
 
-/// The format of this name; a test looks at all that are named here.
+/// Returns the format with this name. A test checks all names used in this module.
 fn named(name: &'static str) -> Format {
     Format::named(name).unwrap_or_default()
 }
 
-/// Formats that are no web archives.
+/// Recognizes formats other than web archives.
 fn general(head: &[u8]) -> Option<Format> {
     use infer::MatcherType;
     let kind = infer::get(head)?;
     let matcher = kind.matcher_type();
-    // Two bytes are enough for some, with which any text may begin.
+    // Some signatures have only two bytes, and any text may start with them.
     if matches!(
         matcher,
         MatcherType::App | MatcherType::Image | MatcherType::Audio
@@ -116,7 +118,7 @@ fn general(head: &[u8]) -> Option<Format> {
     }))
 }
 
-/// Whether bytes begin as text: no control characters but white space.
+/// Returns whether the bytes start like text: no control characters except white space.
 fn is_text(head: &[u8]) -> bool {
     let is_of_text = |byte: &u8| *byte >= b' ' || matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c);
     head.iter().take(64).all(is_of_text) && std::str::from_utf8(head.get(..32).unwrap_or(head)).is_ok()

@@ -1,4 +1,4 @@
-//! Heads that were made up; real files are in the tests of scans.
+//! Tests with synthetic heads; the tests of scans use real files.
 
 use std::io::Write;
 
@@ -12,7 +12,7 @@ fn gzip(content: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A frame whose size is not said at its beginning, as when it was written without knowing it.
+/// A frame whose header omits the content size, as a streaming writer produces it.
 fn zstd_of(content: &[u8], window_log: u32) -> Vec<u8> {
     let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
     encoder.window_log(window_log).unwrap();
@@ -20,7 +20,7 @@ fn zstd_of(content: &[u8], window_log: u32) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// An entry of a zip file; its size is behind its content where it is not known before.
+/// An entry of a zip file. If `is_size_behind`, the size follows the content.
 fn zip_entry(name: &str, content: &[u8], is_deflated: bool, is_size_behind: bool) -> Vec<u8> {
     let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
     encoder.write_all(content).unwrap();
@@ -43,7 +43,7 @@ fn zip_entry(name: &str, content: &[u8], is_deflated: bool, is_size_behind: bool
     out
 }
 
-/// A tar archive begins with a header of 512 bytes, with a magic at 257.
+/// A tar archive starts with a header of 512 bytes, with a magic at offset 257.
 fn tar() -> Vec<u8> {
     let mut header = vec![0; 512];
     header[..4].copy_from_slice(b"file");
@@ -51,7 +51,7 @@ fn tar() -> Vec<u8> {
     header
 }
 
-/// An LZ4 frame of one block, as the crate of that name writes it.
+/// An LZ4 frame of one block, as the `lz4` crate writes it.
 fn lz4_of_literals(content: &[u8]) -> Vec<u8> {
     let mut out = b"\x04\x22\x4d\x18\x60\x40\x82".to_vec();
     let mut block = vec![0xf0];
@@ -69,7 +69,7 @@ const CDX: &[u8] = b" CDX N b a m s k r M S V g\norg,archive)/ 20140101000000 ht
 const LINE: &[u8] = b"org,archive)/ 20140101000000 http://archive.org/ text/html 200 A - - 1 2 a.warc.gz\n";
 const CDXJ: &[u8] = b"org,archive)/ 20140101000000 {\"url\": \"http://archive.org/\"}\n";
 
-/// Heads, and what they say.
+/// Heads and their expected formats.
 fn heads() -> Vec<(&'static str, Vec<u8>)> {
     let dictionary = [&b"\x5d\x2a\x4d\x18\xff\xff\x01\x00"[..], &[7; 4000]].concat();
     vec![
@@ -78,7 +78,7 @@ fn heads() -> Vec<(&'static str, Vec<u8>)> {
         ("warc", zstd_of(WARC, 20)),
         ("warc", dictionary),
         ("warc", lz4_of_literals(WARC)),
-        // An empty member before the first record.
+        // An empty gzip member before the first record.
         ("warc", [gzip(b""), gzip(WARC)].concat()),
         ("arc", ARC.to_vec()),
         ("arc", gzip(ARC)),
@@ -216,7 +216,7 @@ fn names_that_say_more_are_believed_and_wrong_endings_are_found() {
     }
 }
 
-/// What compresses well, or asks for memory, is inflated no further than a head is long.
+/// Decompression is bounded for input that compresses well or demands much memory.
 #[test]
 fn bombs_do_not_go_off() {
     let zeroes = vec![0; 50 << 20];
@@ -230,7 +230,7 @@ fn bombs_do_not_go_off() {
         unpack::inside(&bomb[..HEAD_BYTES.min(bomb.len())]).unwrap().len(),
         INFLATED_BYTES
     );
-    // A window of 128 MiB is not made.
+    // A window of 128 MiB is refused.
     let greedy = zstd_of(WARC, 27);
     assert_eq!(unpack::inside(&greedy), None);
     assert_eq!(said_name(&greedy), Some("compressed"));
@@ -264,7 +264,7 @@ proptest! {
         }
     }
 
-    /// Beginnings of known formats, cut and changed anywhere.
+    /// Heads of known formats, truncated and changed anywhere.
     #[test]
     fn damaged_heads_do_not_panic(
         which: prop::sample::Index, cut: prop::sample::Index, at: prop::sample::Index, byte: u8, rest: Vec<u8>,

@@ -1,19 +1,21 @@
-//! The beginning of what is in a compressed file.
+//! Decompression of the beginning of a compressed file.
 
 use std::io::Read;
 
 use super::INFLATED_BYTES;
 
-/// Memory that a frame of zstd may ask for: the greatest window that its format recommends, and tools use for web archives.
+/// Maximum zstd window: the largest that the format recommends, and that tools use for web
+/// archives.
 const WINDOW_LOG_MAX: u32 = 23;
 
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 const LZ4: &[u8] = b"\x04\x22\x4d\x18";
-/// A skippable frame that holds the dictionary of a WARC (WARC Compression with Zstandard, 2.1); nothing else begins so.
+/// A skippable frame with the dictionary of a WARC (WARC Compression with Zstandard, 2.1). No other
+/// format starts with it.
 const DICTIONARY: &[u8] = b"\x5d\x2a\x4d\x18";
 
-/// What the file begins with once it is inflated; `None` if it is not compressed by anything that is looked into, or does not
-/// inflate.
+/// Returns the first decompressed bytes; `None` if the format is not supported or decompression
+/// fails.
 pub(super) fn inside(head: &[u8]) -> Option<Vec<u8>> {
     let inside = if head.starts_with(b"\x1f\x8b\x08") {
         some_of(flate2::bufread::MultiGzDecoder::new(head))
@@ -29,17 +31,17 @@ pub(super) fn inside(head: &[u8]) -> Option<Vec<u8>> {
     (!inside.is_empty()).then_some(inside)
 }
 
-/// Whether a compressed file says of itself that it is a WARC.
+/// Returns whether a compressed file is marked as a WARC.
 pub(super) fn is_web_archive(head: &[u8]) -> bool {
     head.starts_with(DICTIONARY)
 }
 
-/// The beginning of a stream of deflate.
+/// Inflates the beginning of a deflate stream.
 pub(super) fn deflated(bytes: &[u8]) -> Vec<u8> {
     some_of(flate2::bufread::DeflateDecoder::new(bytes))
 }
 
-/// Reads until there is enough, or it goes on no more: heads are cut anywhere.
+/// Reads up to the limit, the end or an error: heads are truncated anywhere.
 fn some_of(mut reader: impl Read) -> Vec<u8> {
     let mut bytes = vec![0; INFLATED_BYTES];
     let mut length = 0;
@@ -55,12 +57,12 @@ fn some_of(mut reader: impl Read) -> Vec<u8> {
     bytes
 }
 
-/// The literals at the beginning of the first block of an LZ4 frame. A block cannot be decoded without its end, but what it
-/// begins with was nowhere before, and so is there as it is.
+/// Returns the literals at the start of the first block of an LZ4 frame. An incomplete block cannot
+/// be decoded, but it starts with literals, because there is nothing before them to copy from.
 fn lz4(head: &[u8]) -> Option<&[u8]> {
     let flags = *head.get(4)?;
     let (has_size, has_dictionary) = (flags & 8 != 0, flags & 1 != 0);
-    // Magic, flags, sizes of blocks, and a check byte; in between two fields that may be there.
+    // Magic, flags, block size and a check byte, with two optional fields in between.
     let header = 4 + 2 + if has_size { 8 } else { 0 } + if has_dictionary { 4 } else { 0 } + 1;
     let size: [u8; 4] = head.get(header..header + 4)?.try_into().ok()?;
     let block = head.get(header + 4..)?;

@@ -1,16 +1,18 @@
-//! Addresses of objects, and of what is below a prefix: `s3://bucket/prefix`, `store://bucket/prefix`.
+//! Addresses of buckets and prefixes: `s3://bucket/prefix`, `store://bucket/prefix`.
 
 use super::key::{is_dir_path, split};
 
-/// What addresses begin with.
+/// Schemes of addresses.
 const SCHEMES: [&str; 2] = ["s3://", "store://"];
 
-/// Whether a path is an address of objects. Paths in file systems are absolute, and begin with a slash.
+/// Returns whether a path is an address of objects. Paths of file systems are absolute and start
+/// with a slash.
 pub fn is_address(path: &[u8]) -> bool {
     SCHEMES.iter().any(|scheme| path.starts_with(scheme.as_bytes()))
 }
 
-/// The directory and the name of an object or a directory, by its address; a bucket is in none.
+/// Splits the address of an object or directory into its parent directory and its name. A bucket
+/// has no parent.
 pub(crate) fn path_parts(address: &[u8]) -> (Option<&[u8]>, &[u8]) {
     let scheme = SCHEMES
         .iter()
@@ -20,29 +22,29 @@ pub(crate) fn path_parts(address: &[u8]) -> (Option<&[u8]>, &[u8]) {
         return (None, &address[bucket..]);
     };
     let name = split(&address[bucket + end + 1..]).1;
-    // Behind the bucket there is a slash in front of every name.
+    // A slash separates the bucket from the name.
     let directory = &address[..address.len() - name.len() - 1];
     (Some(directory), name)
 }
 
-/// A bucket, or the objects below a prefix of it: a tree of the catalogue.
+/// A bucket, or the objects below a prefix: a tree of the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// All of it, without a slash at the end.
+    /// The whole address, without a trailing slash.
     text: Vec<u8>,
-    /// Where the bucket ends in it.
+    /// Offset of the end of the bucket name.
     bucket_end: usize,
-    /// What tells the bucket from others of the same name.
+    /// Distinguishes the bucket from others of the same name.
     volume: String,
 }
 
-/// Why a text is no address of a tree.
+/// Why a text is not an address of a tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// It begins otherwise, or names no bucket.
+    /// The scheme or the bucket is missing.
     #[error("{0} is no address of objects: expected s3://bucket/prefix or store://bucket/prefix")]
     Form(String),
-    /// No key is directly below it.
+    /// No key can be directly below it.
     #[error(
         "{0} ends in more than one slash: a prefix is the path of a directory, with one slash behind it or none"
     )]
@@ -50,8 +52,8 @@ pub enum AddressError {
 }
 
 impl Address {
-    /// Reads an address. `store` says which store has the bucket, such as the URL of an endpoint: a bucket of the same name in
-    /// another store is another one.
+    /// Parses an address. `store` identifies the store, for example by the URL of its endpoint:
+    /// buckets of the same name in different stores are different.
     ///
     /// # Errors
     /// [`AddressError`].
@@ -78,22 +80,23 @@ impl Address {
         }
     }
 
-    /// The address as the catalogue has it: without a slash at the end.
+    /// Returns the address without a trailing slash, as the catalogue stores it.
     pub fn path(&self) -> &[u8] {
         &self.text
     }
 
-    /// The path of the directory in the bucket, empty for all of it.
+    /// Returns the path of the directory in the bucket; empty for the whole bucket.
     pub(crate) fn below(&self) -> &[u8] {
         self.text.get(self.bucket_end + 1..).unwrap_or_default()
     }
 
-    /// What the catalogue numbers the bucket by.
+    /// Returns the name under which the catalogue numbers the bucket.
     pub(crate) fn volume(&self) -> &str {
         &self.volume
     }
 
-    /// The same bucket with another directory, by the path of that in the catalogue.
+    /// Returns the address of another directory in the same bucket; `path` is its path in the
+    /// catalogue.
     pub(crate) fn at(&self, path: &[u8]) -> Address {
         Address {
             text: path.to_vec(),

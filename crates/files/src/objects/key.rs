@@ -1,31 +1,33 @@
-//! How a key is a path: directories, and a name in the last one.
+//! Mapping of object keys to paths: directories, and a name in the last one.
 //!
 //! Invariants:
-//!  - a slash ends a directory's name if it is the first one behind something else than slashes, and more comes after it. So
-//!    `a//b` is `/b` in `a`, `/x/y` is `y` in `/x`, and `a/` and `///` are names;
-//!  - names joined by slashes are the key again, and the keys in a directory are those that begin with its path and a slash and
-//!    go on, so that they follow one another in a listing;
-//!  - an object `a` may be beside others below `a/`. In packs, which know a name once, the directory is therefore called `a//`,
-//!    which is the name of no object, and has its place in order of name where its keys have theirs.
+//!  - A slash ends a directory name if it is the first one after a byte other than a slash and more
+//!    bytes follow. So `a//b` is `/b` in `a`, `/x/y` is `y` in `/x`, and `a/` and `///` are names.
+//!  - Joining the names with slashes gives the key again. The keys in a directory are those that
+//!    start with its path and a slash and have more bytes, so they are adjacent in a listing.
+//!  - An object `a` may exist next to objects below `a/`. Because a pack has each name once, it
+//!    stores the directory as `a//`, which is never the name of an object and sorts like the keys
+//!    below it.
 
-/// What ends the name of a directory of objects in packs.
+/// Suffix of directory names in packs.
 const DIRECTORY: &[u8] = b"//";
 
-/// The name of a directory in packs.
+/// Returns the name of a directory in packs.
 pub(crate) fn dir_name(segment: &[u8]) -> Box<[u8]> {
     [segment, DIRECTORY].concat().into()
 }
 
-/// A name of a pack as it is in paths. Names in file systems have no slash, and stay as they are.
+/// Converts a name from a pack to a path component. Names in file systems have no slash and are
+/// unchanged.
 pub(crate) fn shown_name(name: &[u8]) -> &[u8] {
     match name.strip_suffix(DIRECTORY) {
-        // A name of slashes alone is that of an object.
+        // A name of only slashes belongs to an object.
         Some(segment) if segment.iter().any(|&byte| byte != b'/') => segment,
         _ => name,
     }
 }
 
-/// Takes the first directory off a key, or off what is left of one; `None` if it is a name.
+/// Splits the first directory off a key or the rest of one; `None` if only a name is left.
 fn first_dir(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     let begin = rest.iter().position(|&byte| byte != b'/')?;
     let end = begin + rest[begin..].iter().position(|&byte| byte == b'/')?;
@@ -35,7 +37,7 @@ fn first_dir(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     }
 }
 
-/// The directories of a key, and its name in the last one.
+/// Splits a key into its directories and its name in the last one.
 pub(crate) fn split(key: &[u8]) -> (Vec<&[u8]>, &[u8]) {
     let mut dirs = Vec::new();
     let mut rest = key;
@@ -46,7 +48,7 @@ pub(crate) fn split(key: &[u8]) -> (Vec<&[u8]>, &[u8]) {
     (dirs, rest)
 }
 
-/// The directories that a path of a directory leads through, with the last one; none if it is no such path.
+/// Splits the path of a directory into its components; `None` if it is not such a path.
 pub(crate) fn dirs_of(path: &[u8]) -> Option<Vec<&[u8]>> {
     if path.is_empty() {
         return Some(Vec::new());
@@ -56,12 +58,12 @@ pub(crate) fn dirs_of(path: &[u8]) -> Option<Vec<&[u8]>> {
     is_segment(name).then_some(dirs)
 }
 
-/// Whether keys below a path are in a directory of that path.
+/// Returns whether keys below this path are in a directory with this path.
 pub(crate) fn is_dir_path(path: &[u8]) -> bool {
     dirs_of(path).is_some()
 }
 
-/// A name that ends in something else than a slash.
+/// Returns whether a name ends in a byte other than a slash.
 fn is_segment(name: &[u8]) -> bool {
     name.last().is_some_and(|&byte| byte != b'/')
 }
@@ -119,20 +121,21 @@ mod tests {
             let (dirs, name) = split(&key);
             prop_assert_eq!([&dirs[..], &[name]].concat().join(&b'/'), key.clone());
             prop_assert!(!name.is_empty() && dirs.iter().all(|dir| is_segment(dir)));
-            // As packs have them: no object is called like a directory, and what is shown is what was there.
+            // In packs no object has the name of a directory, and the shown name is the original
+            // one.
             prop_assert_eq!(shown_name(name), name);
             for dir in &dirs {
                 let packed = dir_name(dir);
                 prop_assert_eq!(shown_name(&packed), *dir);
             }
-            // A directory is all that begins with its path and goes on.
+            // A directory holds exactly the longer keys with its path as a prefix.
             for length in 1..=dirs.len() {
                 let path = dirs[..length].join(&b'/');
                 prop_assert_eq!(dirs_of(&path), Some(dirs[..length].to_vec()));
                 let is_below = other.strip_prefix(&*path).is_some_and(|rest| rest.len() > 1 && rest[0] == b'/');
                 prop_assert_eq!(is_below, split(&other).0.starts_with(&dirs[..length]));
             }
-            // Names in packs are in the order of the keys.
+            // Names in packs have the order of the keys.
             let packed = |key: &[u8]| -> Vec<Box<[u8]>> {
                 let (dirs, name) = split(key);
                 dirs.into_iter().map(dir_name).chain([name.into()]).collect()

@@ -1,6 +1,7 @@
-//! Objects of a store as entries of the catalogue: what a store must say of them, and how keys become names in directories.
+//! Objects of a store as entries of the catalogue: the listing interface, and the mapping of keys
+//! to names in directories.
 //!
-//! Nothing here knows a network: whoever scans a store gives the catalogue an [`Objects`].
+//! This module does no network access: the caller provides an [`Objects`].
 
 mod address;
 mod key;
@@ -16,41 +17,43 @@ use crate::format::Format;
 
 /// The objects of one bucket, as a store lists them.
 pub trait Objects: Send + Sync {
-    /// The objects whose keys begin with `prefix` and come after `after`, in bytewise order of key, as many as the store gives
-    /// at a time. A page that is not the last one has at least one object.
+    /// Returns the next page of objects whose keys start with `prefix` and come after `after`, in
+    /// bytewise order of key. The store chooses the page size. Every page but the last has at least
+    /// one object.
     ///
     /// # Errors
-    /// What the store says, after retries; also if there is no such bucket, which must not look like one without objects.
+    /// Errors of the store, after retries. A missing bucket must be an error, not an empty page.
     fn page(&self, prefix: &[u8], after: Option<&[u8]>) -> io::Result<ObjectsPage>;
 }
 
-/// Objects that follow one another in a listing.
+/// A page of a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ObjectsPage {
-    /// In bytewise order of key.
+    /// Objects in bytewise order of key.
     pub objects: Vec<Object>,
-    /// Whether there are no more.
+    /// Whether this is the last page.
     pub is_last: bool,
 }
 
-/// An object as a listing has it.
+/// An object in a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
     /// Its key in the bucket.
     pub key: Vec<u8>,
-    /// Its length.
+    /// Its length in bytes.
     pub size_bytes: u64,
     /// When it was last written, in nanoseconds since 1970.
     pub modified_ns: i64,
 }
 
-/// Owner and group of what has none: no user has this number, which means "as it is" to chown(2).
+/// Owner and group of objects. No user has this id: chown(2) interprets it as "unchanged".
 pub const NO_OWNER: u32 = u32::MAX;
 
-/// Whatever is numbered from here on is a bucket, below it a file system.
+/// First number of buckets; file systems have smaller numbers.
 pub(crate) const BUCKETS_BEGIN: u32 = 1 << 31;
 
-/// Which object or directory a key stands for: 128 bits of a hash of it, which nobody can make two keys have.
+/// Returns the identity of the object or directory with this key: 128 bits of a cryptographic hash,
+/// so collisions cannot be forged.
 fn id(volume: u32, kind: Kind, key: &[u8]) -> FileId {
     let mut hash = sums::Sha256::default();
     hash.update(&[kind as u8]);
@@ -63,7 +66,8 @@ fn id(volume: u32, kind: Kind, key: &[u8]) -> FileId {
     }
 }
 
-/// The directory of the keys that begin with `path` and a slash; of all keys, if the path is empty.
+/// Returns the directory of the keys that start with `path` and a slash; of all keys if the path is
+/// empty.
 pub(crate) fn directory(volume: u32, path: &[u8]) -> Attributes {
     Attributes {
         id: id(volume, Kind::Directory, path),
@@ -75,7 +79,7 @@ pub(crate) fn directory(volume: u32, path: &[u8]) -> Attributes {
     }
 }
 
-/// The entry of an object under a name.
+/// Returns the entry of an object under a name.
 pub(crate) fn entry(volume: u32, object: &Object, name: &[u8]) -> Entry {
     Entry {
         name: name.into(),

@@ -1,4 +1,4 @@
-//! DIFF and APPLY: what differs, and its commit.
+//! DIFF and APPLY: compares directories and commits the differences.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -59,7 +59,7 @@ impl Scan {
                 &mut on_disk
             }
         };
-        // Without a row there are no packs.
+        // A directory without a row has no packs.
         let packs = is_known.then(|| {
             self.catalogue
                 .tables
@@ -70,7 +70,7 @@ impl Scan {
             let (key, pack) = row.into_inner().map_err(CatalogueError::from)?;
             Ok((key.to_vec(), pack.to_vec()))
         });
-        // The last part waits for the number of entries.
+        // The last part is held back until the number of entries is known.
         let mut last: Option<Difference> = None;
         let mut new = new.inspect(|entry| {
             if let Ok(entry) = entry {
@@ -104,7 +104,7 @@ impl Scan {
         })
     }
 
-    /// Whoever listens to the scan may want to know of each file that it reads.
+    /// Reports each regular file in a directory that is read, if the observer asks for it.
     fn tell_reader(&self, dir: &Dir, entry: &Entry) {
         let reader = self.observer.as_deref().and_then(Observer::reader);
         let wants = |reader: &&FileReader| (reader.wants)(&entry.name);
@@ -128,7 +128,7 @@ impl Scan {
         Ok(())
     }
 
-    /// Tells what differs, and changes nothing.
+    /// Reports the differences without writing anything.
     fn tell(&self, all: Vec<Differs>, listener: &(dyn Fn(Changed) + Send + Sync)) {
         for differs in all {
             let mut counts = differs.difference.counts;
@@ -150,7 +150,7 @@ impl Scan {
         }
     }
 
-    /// What says that changes were found by the same scan; a watch has no number of its own.
+    /// Returns the scan number recorded with changes; 0 for a watch.
     pub(super) fn number_of_changes(&self) -> u64 {
         if self.is_scan { self.number } else { 0 }
     }
@@ -174,7 +174,7 @@ impl Scan {
             }
             self.apply_one(&mut change, differs, &mut placed)?;
         }
-        // Behind all others: the directory that holds one may be committed with it.
+        // After all others: the parent of a directory may be in the same commit.
         self.place(&mut change, placed)?;
         row.ended_ms = super::wall_ms();
         row.spent_ms = self.spent_ms();
@@ -230,7 +230,7 @@ impl Scan {
             None => true,
         };
         let Some(end) = end else {
-            // With a row, so that the scan that goes on after a kill finds the entries that are there.
+            // Creates the row, so that a scan resumed after a kill finds the existing entries.
             self.without_place(change, &dir)?;
             let row = change.dir(dir.id)?.get_or_insert_default();
             row.entries = (row.entries + counts.added).saturating_sub(counts.removed);

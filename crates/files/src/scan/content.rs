@@ -1,8 +1,9 @@
-//! Looks into files of a directory that is compared: their first bytes say what they are.
+//! Format detection by content for the files of a directory.
 //!
-//! The directory is opened when the first of its files is looked into, by the names that led the walk there. A file is read only if
-//! it is a regular file, and the one that was listed, with the same length and time. Nothing is opened through a link, nothing waits
-//! for the other end of a pipe, and times of access stay as they are where the system lets this program say so.
+//! The directory is opened when its first file is read, by the names that led the walk there. A
+//! file is read only if it is regular and still the listed one, with the same length and time.
+//! Opening follows no link and does not block on a pipe. Access times stay unchanged where the
+//! system permits it.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -47,7 +48,7 @@ impl<'a> Content<'a> {
         let file = open(&self.handle()?, &entry.name)?;
         let looked = look_at(&file, b"")?;
         let mut now = looked.attributes(entry.attributes.id.volume, &entry.name, None);
-        // What is known of a file holds of that file alone.
+        // The listed attributes must still apply to the open file.
         if !now.keep_content(&Attributes {
             is_looked_into: true,
             ..entry.attributes.clone()
@@ -77,7 +78,7 @@ const FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC);
 
 fn open(dir: &Handle, name: &[u8]) -> Result<std::os::fd::OwnedFd, Errno> {
-    // The owner of a file and the administrator alone may read it without a trace.
+    // Only the owner and the administrator can read a file without changing its access time.
     #[cfg(target_os = "linux")]
     match openat(dir, name, FLAGS | OFlags::NOATIME, Mode::empty()) {
         Err(Errno::PERM) => {}
@@ -97,7 +98,7 @@ impl LookInto for Content<'_> {
     }
 
     fn look(&mut self, entry: &Entry) -> Option<Format> {
-        // The next scan looks into what this one leaves.
+        // The next scan reads the remaining files.
         if self.scan.shared.stop.load(Relaxed) {
             return None;
         }

@@ -1,9 +1,12 @@
-//! What a watch reads between scans: some directories of a tree, compared and committed as a scan does.
+//! Incremental reads of a watch: some directories of a tree are read, compared and committed as in
+//! a scan.
 //!
 //! Invariants:
-//!  - a directory of the plan counts as read only once the walk has reached it, wherever it has found it;
-//!  - a directory that the catalogue does not have, or that was not watched before, is read, and all below it;
-//!  - every directory of the plan is also looked at in the one that holds it: its own times are an entry there.
+//!  - A planned directory counts as read only when the walk has reached it, wherever it found it.
+//!  - A directory that is not catalogued, or was not watched before, is read with everything below
+//!    it.
+//!  - The entry of every planned directory in its parent is examined too, because it holds the
+//!    directory's own times.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,64 +22,66 @@ use crate::error::{CatalogueError, ScanError};
 use crate::rows::{LinkedName, ScanCounts, ScanRow, ScanState};
 use crate::walk::{Handle, Handles, Known};
 
-/// Which directories a walk reads.
+/// The directories that a walk reads.
 #[derive(Debug, Clone)]
 pub(crate) enum Which {
     /// All.
     All,
-    /// Those that this scan has not read whole, or that have other times since.
+    /// Directories that this scan has not read in full, or whose times have changed since.
     NotRead,
-    /// Those that have other times than the catalogue knows.
+    /// Directories whose times differ from the catalogue.
     Changed,
-    /// Those of a plan, and those that the catalogue does not have.
+    /// Directories of a plan, and those that are not catalogued.
     Planned(Arc<Plan>),
 }
 
-/// Is told what a scan does on its way, by several threads.
+/// Receives events of a running scan, from several threads.
 pub(crate) trait Observer: Send + Sync {
-    /// A directory was opened, and nothing of it was read yet. Returns whether its changes are known from now on, not before.
+    /// A directory was opened and nothing in it was read yet. Returns whether its changes are
+    /// reported from now on; the caller then reads its times again.
     fn opened(&self, parent: Option<FileId>, id: FileId, handle: &Handle) -> bool;
 
-    /// Whether a directory's changes are known only since it was opened in this round.
+    /// Returns whether changes of a directory are reported only since it was opened in this round.
     fn is_fresh(&self, id: FileId) -> bool;
 
-    /// A name in `dir` of a file with several names has new attributes, or is gone; `names` are all that are known.
+    /// A name in `dir` of a file with several names has new attributes or is gone. `names` are all
+    /// known names.
     fn linked(&self, file: FileId, dir: FileId, now: Option<&Attributes>, names: &[LinkedName]);
 
-    /// A directory is in the catalogue no more.
+    /// A directory was removed from the catalogue.
     fn forgotten(&self, id: FileId);
 
-    /// Who wants to know what is in the directories that are read.
+    /// Returns the receiver of files in directories that are read.
     fn reader(&self) -> Option<&FileReader>;
 }
 
-/// Is told of files in directories that are read.
+/// Receives the files in directories that are read.
 pub(crate) struct FileReader {
-    /// Of which names.
+    /// Selects files by name.
     pub(crate) wants: fn(&[u8]) -> bool,
     pub(crate) tell: Box<dyn Fn(FileSeen) + Send + Sync>,
 }
 
-/// A regular file in a directory that a watch has read, whether anything of it is new or not.
+/// A regular file in a directory that a watch has read, whether or not it changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSeen {
     /// Its path.
     pub path: PathBuf,
-    /// What is known of it.
+    /// Its attributes.
     pub attributes: Attributes,
 }
 
-/// Directories to read, and the ways to them.
+/// Directories to read, and the paths to them.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    /// Those that were not reached yet.
+    /// Directories not reached yet.
     read: Mutex<FxHashSet<FileId>>,
     ways: FxHashMap<FileId, Way>,
-    /// Directories that the catalogue does not have.
+    /// Directories that are not catalogued.
     pub(crate) unknown: Vec<FileId>,
 }
 
-/// What is to be done in a directory on the way to others.
+/// What to do in a directory on the path to others.
 #[derive(Debug, Default)]
 struct Way {
     enter: FxHashSet<Box<[u8]>>,
@@ -84,7 +89,7 @@ struct Way {
 }
 
 impl Plan {
-    /// Finds the ways to directories, as the catalogue knows them.
+    /// Finds the paths to directories in the catalogue.
     pub(crate) fn new(
         catalogue: &Catalogue,
         dirs: impl Iterator<Item = FileId>,
@@ -103,7 +108,7 @@ impl Plan {
                 if at == dir {
                     way.look.insert(row.name.clone());
                 }
-                // From there on the way is known.
+                // The rest of the path is already planned.
                 if !way.enter.insert(row.name) {
                     break;
                 }
@@ -117,12 +122,12 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Whether anything is to be done in a tree.
+    /// Returns whether the plan has work in a tree.
     pub(crate) fn concerns(&self, root: FileId) -> bool {
         self.ways.contains_key(&root) || self.read.lock().contains(&root)
     }
 
-    /// The directories that no walk has reached.
+    /// Returns the directories that no walk has reached.
     pub(crate) fn not_reached(&self) -> Vec<FileId> {
         self.read.lock().iter().copied().collect()
     }
@@ -143,11 +148,11 @@ impl Plan {
 }
 
 impl Catalogue {
-    /// Reads some directories of a tree that was scanned whole. What lost its place stays until
-    /// [`Catalogue::remove_orphans`].
+    /// Reads some directories of a tree that was scanned in full. Directories that are missing
+    /// afterwards stay until [`Catalogue::remove_orphans`].
     ///
     /// # Errors
-    /// As [`Catalogue::scan`], and [`ScanError::Away`] if another directory is where the tree was.
+    /// As [`Catalogue::scan`]; [`ScanError::Away`] if another directory is at the path of the tree.
     pub(crate) fn follow(
         self: &Arc<Self>,
         root: &[u8],
@@ -168,12 +173,12 @@ impl Catalogue {
         Ok(counts)
     }
 
-    /// Whether there are directories without a place.
+    /// Returns whether there are orphans.
     pub(crate) fn has_orphans(&self) -> Result<bool, CatalogueError> {
         Ok(!self.tables.space(crate::tables::Table::Orphans).is_empty()?)
     }
 
-    /// Takes away every directory that has no place, and what is below it.
+    /// Removes all orphans and everything below them.
     pub(crate) fn remove_orphans(
         self: &Arc<Self>,
         progress: &Progress,
@@ -198,7 +203,7 @@ impl Catalogue {
         let now_ms = wall_ms();
         Ok(Scan {
             catalogue: self.clone(),
-            // Directories count as read by the scan that it follows.
+            // Directories count as read by the scan that this follows.
             number: self.root(&target.root)?.map_or(0, |root| root.whole_scan),
             is_resumed: false,
             is_scan: false,

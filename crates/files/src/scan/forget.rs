@@ -1,9 +1,9 @@
-//! Forgetting: a tree leaves the catalogue, and nothing on the disk is touched.
+//! Forgetting a tree: removes it from the catalogue without touching the disk.
 //!
 //! Invariants:
-//!  - the first commit takes the tree's row away and makes its directory an orphan, so from then on it is no tree, and what is
-//!    left of it goes with the next forget or scan, whenever this one ends;
-//!  - a digest goes only when no entry of the catalogue has its file any more.
+//!  - The first commit removes the row of the tree and makes its directory an orphan. From then on
+//!    it is not a tree, and if this run is interrupted, the next forget or scan removes the rest.
+//!  - A digest is removed only when no entry of the catalogue refers to its file.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -23,32 +23,33 @@ use crate::rows::{OrphanRow, RootRow};
 use crate::tables::Table;
 use crate::usage::Usage;
 
-/// What left the catalogue.
+/// What was removed from the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forgotten {
     /// Path of the tree, as bytes.
     pub path: Vec<u8>,
-    /// Sums over what went in this run, the tree's directory among it.
+    /// Sums over everything removed in this run, including the tree's root.
     pub usage: Usage,
-    /// Faults that were noted of it.
+    /// Number of its read errors.
     pub faults: u64,
-    /// Digests of files that are nowhere else in the catalogue.
+    /// Number of digests of files that are nowhere else in the catalogue.
     pub digests: u64,
-    /// Whether an earlier run was stopped or killed, and this one took the rest.
+    /// Whether an earlier run was interrupted and this one removed the rest.
     pub is_resumed: bool,
 }
 
-/// Files whose digests are looked at together: one look through all entries for so many.
+/// Number of digests checked per pass over all entries.
 const DIGESTS: usize = 1 << 20;
-/// Digests that go with one commit.
+/// Number of digests removed per commit.
 const DIGESTS_OF_COMMIT: usize = 1 << 14;
 
 impl Catalogue {
-    /// Takes a tree out of the catalogue, with all that is known of it but its scans.
+    /// Removes a tree from the catalogue with everything known about it except its scans.
     ///
     /// # Errors
-    /// [`ScanError::Within`] for a directory in a tree, [`ScanError::Unknown`] for one in none, [`ScanError::Watched`] while a
-    /// watch keeps it current, [`ScanError::Stopped`] if `progress` was told to stop: the rest goes with the next forget or scan.
+    /// [`ScanError::Within`] for a directory inside a tree, [`ScanError::Unknown`] for one in no
+    /// tree, [`ScanError::Watched`] while a watch keeps it up to date, [`ScanError::Stopped`] if
+    /// `progress` was stopped: the next forget or scan removes the rest.
     pub fn forget(self: &Arc<Self>, dir: &Path, progress: &Progress) -> Result<Forgotten, ScanError> {
         let path = self.path_of_tree(dir)?;
         let mut forgotten = Forgotten {
@@ -81,7 +82,7 @@ impl Catalogue {
         Ok(forgotten)
     }
 
-    /// The path under which a directory is a tree, whether it is there or not.
+    /// Returns the path of a tree, whether or not its directory exists.
     fn path_of_tree(&self, dir: &Path) -> Result<Vec<u8>, ScanError> {
         let given = dir.as_os_str().as_bytes();
         let path = match is_address(given) {
@@ -122,7 +123,8 @@ impl Catalogue {
             change.count_file(directory, -1);
         };
         forget(path, &root.attributes, &mut change);
-        // Trees that a scan of this one has taken in, and was stopped before it said so.
+        // Trees that an interrupted scan of this one had absorbed but not yet removed from the list
+        // of roots.
         for (other, row) in self.roots()? {
             if other != path && rest_below(&other, path).is_some() && self.is_part(&row)? {
                 forget(&other, &row.attributes, &mut change);
@@ -139,7 +141,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Whether something is left of a tree that was forgotten.
+    /// Returns whether something is left of a forgotten tree.
     fn has_forgotten(&self, path: &[u8]) -> Result<bool, CatalogueError> {
         for row in self.tables.space(Table::Orphans).iter() {
             let (key, value) = row.into_inner()?;
@@ -173,7 +175,7 @@ impl Catalogue {
 }
 
 impl Scan {
-    /// Forgets the digests of files that were in a forgotten tree, and are in the catalogue no more.
+    /// Removes the digests of files that were in a forgotten tree and are no longer catalogued.
     pub(super) fn forget_digests(&self) -> Result<(), CatalogueError> {
         loop {
             let marks = self.catalogue.tables.space(Table::Orphans).prefix(DIGEST_MARKS);

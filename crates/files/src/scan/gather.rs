@@ -1,4 +1,4 @@
-//! LOOKUP: gathers the pieces of a directory, and finds what the catalogue has of it.
+//! LOOKUP: collects the pieces of a directory and looks it up in the catalogue.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::error::CatalogueError;
 use crate::rows::Stamp;
 use crate::spill::{RUN_ENTRIES, Runs};
 
-/// All that was read of a directory.
+/// The result of reading a directory.
 pub(super) enum Gathered {
     Entries {
         entries: Sorted,
-        /// Names that could not be looked at, or the directory itself, with an empty name.
+        /// Read errors of names, or of the directory itself under the empty name.
         faults: Vec<(Box<[u8]>, Errno)>,
-        /// Its times before it was read; none if they are so fresh that a change since need not show in them, so that a scan that
-        /// is resumed reads it again.
+        /// Its times before it was read. Empty if they are so recent that a later change might
+        /// leave them unchanged; a resumed scan then reads it again.
         stamp: Stamp,
     },
     /// Some directories in it, in order of name.
@@ -51,11 +51,11 @@ impl Gathered {
     }
 }
 
-/// A directory of which pieces are missing.
+/// A directory with missing pieces.
 #[derive(Default)]
 struct Gathering {
     pieces: u32,
-    /// How many there are, once the last one is here.
+    /// Number of pieces, known once the last one has arrived.
     all: Option<u32>,
     entries: Vec<Entry>,
     runs: Option<Runs>,
@@ -69,7 +69,8 @@ pub(super) struct Gatherer {
     gatherings: FxHashMap<u64, Gathering>,
 }
 
-/// Clocks of file systems are coarser than those of processors: for so long a directory may change without new times.
+/// Granularity of file system clocks: a directory may change within this time without a new
+/// timestamp.
 const CLOCK_NS: i64 = 100_000_000;
 
 impl Gatherer {

@@ -1,4 +1,4 @@
-//! What travels between the stages of a scan.
+//! Items passed between the stages of a scan.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::diff::Difference;
 use crate::rows::Stamp;
 use crate::walk::{Dir, Found, Piece};
 
-/// A piece on its way to STAT.
+/// A piece for STAT.
 pub(super) struct Work(pub(super) Piece);
 
 impl Item for Work {
@@ -30,7 +30,7 @@ impl Item for Work {
     }
 }
 
-/// Names with their files, or why there are none.
+/// Names with their attributes, or the error.
 pub(super) struct LookedAt {
     pub(super) dir: Arc<Dir>,
     pub(super) number: u32,
@@ -40,12 +40,12 @@ pub(super) struct LookedAt {
 pub(super) enum LookedFound {
     Entries {
         entries: Vec<Entry>,
-        /// Names that could not be looked at.
+        /// Names that could not be examined.
         faults: Vec<(Box<[u8]>, Errno)>,
         is_last: bool,
     },
     Fault(Errno),
-    /// Those of some directories in it.
+    /// Entries of some directories in it.
     Some(Vec<Entry>),
     Known,
 }
@@ -63,10 +63,10 @@ impl Item for LookedAt {
     }
 }
 
-/// A directory that was read, and whether the catalogue has it.
+/// A directory that was read, and whether it is catalogued.
 pub(super) struct LookedUp {
     pub(super) dir: Arc<Dir>,
-    /// Whether the catalogue has a row of it: without one it has no entries.
+    /// Whether it has a row. Without one it has no catalogued entries.
     pub(super) is_known: bool,
     pub(super) found: Gathered,
 }
@@ -81,7 +81,7 @@ impl Item for LookedUp {
     }
 }
 
-/// What differs, and at the end of a directory what becomes of its row.
+/// Differences of a directory; the last part also says how to update its row.
 pub(super) struct Differs {
     pub(super) dir: Arc<Dir>,
     pub(super) difference: Difference,
@@ -95,7 +95,7 @@ pub(super) enum End {
         entries: u64,
         faults: Vec<(Box<[u8]>, Errno)>,
     },
-    /// Only some of its names were looked at.
+    /// Only some names were examined.
     Some {
         entries: u64,
     },
@@ -108,7 +108,7 @@ impl Item for Differs {
     }
 
     fn bytes(&self) -> u64 {
-        // What it holds, and what it will make of rows of directories and their sums.
+        // Its own size, and the rows of directories and sums that it will produce.
         self.difference.bytes() as u64 + 500
     }
 }

@@ -1,4 +1,4 @@
-//! STAT: looks at every name that a directory lists.
+//! STAT: examines every listed name.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -17,7 +17,7 @@ impl Scan {
             Found::Fault(errno) => LookedFound::Fault(errno),
             Found::Known => LookedFound::Known,
             Found::Some { handle, names } => {
-                // One that is gone was noted as gone by its directory, or will be.
+                // A missing directory is reported through its parent.
                 let looked = names.iter().map(|listed| self.entry(&dir, &handle, &listed));
                 LookedFound::Some(looked.filter_map(Result::ok).collect())
             }
@@ -51,7 +51,7 @@ impl Scan {
     fn entry(&self, dir: &Dir, handle: &Handle, listed: &Listed<'_>) -> Result<Entry, Errno> {
         let name: Box<[u8]> = listed.name.into();
         if listed.is_far {
-            // Asking could take for ever.
+            // A stat call might hang forever.
             let id = FileId {
                 volume: dir.id.volume,
                 inode: listed.inode,
@@ -68,7 +68,8 @@ impl Scan {
         let looked = look_at(handle, &name)?;
         let volume = match looked.device == dir.device {
             true => dir.id.volume,
-            // What is mounted here is on another one: the walk, if it enters, must find the same number.
+            // A mount point has another file system. The walk, if it enters, must find the same
+            // number.
             false => self.volume_of_mount(handle, &name, looked.device)?,
         };
         let target = match looked.kind() {
@@ -84,7 +85,7 @@ impl Scan {
     fn volume_of_mount(&self, dir: &Handle, name: &[u8], device: u64) -> Result<u32, Errno> {
         match self.handles.open(dir, name) {
             Ok(mounted) => self.volume(device, &mounted),
-            // A file that is mounted over another one.
+            // A file mounted over another one.
             Err(_) => self.volume_named(&format!("device {device:x}")),
         }
     }

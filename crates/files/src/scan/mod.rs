@@ -1,12 +1,15 @@
-//! Scans: a walk of a tree, compared with the catalogue, in stages.
+//! Scans: walk a tree and compare it with the catalogue, in stages.
 //!
-//! READ_DIR lists names, STAT looks at each, LOOKUP gathers a directory and finds what the catalogue has of it, DIFF
-//! compares, APPLY commits, and REMOVE_OLD, at the end, takes away what is below directories that are nowhere any more.
+//! READ_DIR lists names, STAT examines each, LOOKUP collects a directory and looks it up in the
+//! catalogue, DIFF compares, APPLY commits, and REMOVE_OLD finally removes everything below
+//! directories that no longer exist.
 //!
 //! Invariants:
-//!  - between LOOKUP and the commit of its changes no second visit of the same directory is compared;
-//!  - a name is taken away only where its directory was read whole;
-//!  - a scan that was stopped goes on: directories that it has read whole, and that have the same times, are not read again.
+//!  - Between LOOKUP of a directory and the commit of its changes, no second visit of the same
+//!    directory is compared.
+//!  - A name is removed only if its directory was read in full.
+//!  - A stopped scan is resumed: directories that it has read in full are not read again if their
+//!    times are unchanged.
 
 mod apply;
 mod content;
@@ -47,53 +50,54 @@ use roots::RootError;
 pub(crate) use roots::volume_name;
 use visits::Visits;
 
-/// How to scan.
+/// Settings of a scan.
 #[derive(Debug, Clone)]
 pub struct ScanSettings {
-    /// Threads that list directories.
+    /// Number of threads that list directories.
     pub read_threads: usize,
-    /// Threads that look at names.
+    /// Number of threads that examine names.
     pub stat_threads: usize,
-    /// Names between the stages at a time, about.
+    /// Approximate maximum number of names between the stages.
     pub pending_max: usize,
-    /// Also what is mounted below the tree.
+    /// Whether to enter file systems mounted below the tree.
     pub cross_devices: bool,
-    /// Begin anew even if the last scan of the directory was stopped.
+    /// Whether to start over even if the last scan of the directory was stopped.
     pub anew: bool,
-    /// Which files are looked into, to know their formats.
+    /// Which files to read for their format.
     pub magic: Magic,
-    /// How long the first look at the directory may take: where it lies on a mount that does not answer, the scan ends with
+    /// Time limit for the first look at the directory. On a mount that hangs, the scan fails with
     /// [`CatalogueError::NoAnswer`].
     pub answer_within: Duration,
-    /// Where the pipeline ends, to find its slowest stage. Anything but [`Until::Apply`] writes nothing.
+    /// The last active stage, to find the slowest one. Any value but [`Until::Apply`] writes
+    /// nothing.
     pub until: Until,
 }
 
-/// Which files are looked into: their first bytes say what they are. Files that were looked into are not again while they have
-/// the same length and time, nor do they lose what was found, whichever of these is set.
+/// Which files to read for their format, by their first bytes. A file is read once per version
+/// (length and time), and the result is kept under any of these settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Magic {
-    /// None: names alone tell formats.
+    /// Reads no files: only names determine formats.
     #[default]
     Off,
-    /// Those whose names say nothing.
+    /// Files whose names do not determine a format.
     Unnamed,
-    /// All, so that wrong endings of names are found.
+    /// All files, so that wrong extensions are found.
     All,
 }
 
-/// The last stage that works.
+/// The last active stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
     /// Names are listed.
     ReadDir,
-    /// Names are looked at.
+    /// Names are examined.
     Stat,
     /// Names are looked up.
     Lookup,
     /// Differences are found.
     Diff,
-    /// All.
+    /// All stages run.
     Apply,
 }
 
@@ -113,7 +117,7 @@ impl Default for ScanSettings {
     }
 }
 
-/// A scan that runs: for those who show how far it is, and may stop it. Cheap to clone.
+/// Handle of a running scan, to show its progress and to stop it. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Progress {
     shared: Arc<Shared>,
@@ -124,30 +128,30 @@ struct Shared {
     stop: AtomicBool,
     vanished: AtomicU64,
     entries: AtomicU64,
-    /// Directories whose changes are not committed.
+    /// Directories with uncommitted changes.
     in_flight: Mutex<FxHashSet<FileId>>,
     landed: Condvar,
 }
 
 impl Progress {
-    /// Ends the scan soon. What it has read is kept.
+    /// Requests an early end of the scan. Its progress is kept.
     pub fn stop(&self) {
         self.shared.stop.store(true, Relaxed);
     }
 
-    /// Whether it was told to end.
+    /// Returns whether the scan was asked to stop.
     pub fn is_stopped(&self) -> bool {
         self.shared.stop.load(Relaxed)
     }
 
-    /// Names looked at so far in this run.
+    /// Returns the number of names examined so far in this run.
     pub fn entries(&self) -> u64 {
         self.shared.entries.load(Relaxed)
     }
 }
 
 impl Shared {
-    /// Waits until no change of a directory is on its way, and marks that one is.
+    /// Waits until no change of the directory is in flight, and marks it as in flight.
     fn take_off(&self, dir: FileId) {
         let mut in_flight = self.in_flight.lock();
         while !in_flight.insert(dir) {
@@ -167,36 +171,36 @@ impl Shared {
     }
 }
 
-/// What a scan did.
+/// The result of a scan.
 #[derive(Debug, Clone)]
 pub struct Scanned {
     /// Its number.
     pub number: u64,
     /// Its row.
     pub row: ScanRow,
-    /// What each stage did, in this run.
+    /// Reports of the stages, for this run.
     pub stages: Vec<StageReport>,
 }
 
-/// Takes what differs, from several threads.
+/// Receives differences, from several threads.
 type Listener = Arc<dyn Fn(Changed) + Send + Sync>;
 
-/// Longest time that differences wait for others to be committed with.
+/// Maximum time that differences wait to be committed with others.
 const COMMIT_AGE: Duration = Duration::from_millis(300);
-/// Bytes of packs that are committed at a time; fewer where fewer names may be on their way.
+/// Maximum bytes of packs per commit; less if `pending_max` is small.
 const COMMIT_BYTES: u64 = 8 << 20;
 
-/// Where a scan goes.
+/// The part of a tree to scan.
 #[derive(Debug)]
 pub(crate) struct Target {
     /// Path of the catalogued tree.
     pub(crate) root: Vec<u8>,
-    /// Names that lead from there to the directory that alone is walked.
+    /// Names that lead from there to the directory to walk; empty for the whole tree.
     only: Vec<Box<[u8]>>,
 }
 
 impl Target {
-    /// Whether it is all of the tree.
+    /// Returns whether it is the whole tree.
     pub(crate) fn is_whole(&self) -> bool {
         self.only.is_empty()
     }
@@ -206,25 +210,25 @@ impl Target {
     }
 }
 
-/// Everything that the stages share.
+/// State shared by the stages.
 struct Scan {
     catalogue: Arc<Catalogue>,
     number: u64,
-    /// Whether directories may have been read in this scan before.
+    /// Whether an earlier run of this scan may have read some directories.
     is_resumed: bool,
-    /// Whether it has a row of its own: what a watch reads between scans has none.
+    /// Whether it has a scan row. Incremental reads of a watch have none.
     is_scan: bool,
     observer: Option<Arc<dyn Observer>>,
     keeps_changes: bool,
     root_path: Vec<u8>,
     row: Mutex<ScanRow>,
-    /// Differences go here instead of into the catalogue.
+    /// Receives the differences instead of the catalogue.
     listener: Option<Listener>,
     handles: Handles,
-    /// The directory that is walked, for those who look into files.
+    /// The directory being walked, for reading files.
     root: Mutex<Option<Handle>>,
     magic: Magic,
-    /// Directories without a place, by the directory that was listed with them.
+    /// Directories that are not attached yet, by their parent at the time of listing.
     unplaced: Mutex<FxHashMap<FileId, Vec<Arc<Dir>>>>,
     since_ms: i64,
     spent_before_ms: u64,
@@ -232,11 +236,12 @@ struct Scan {
 }
 
 impl Catalogue {
-    /// Scans a directory: all of a tree that becomes catalogued, or a part of one that is.
+    /// Scans a directory: a whole tree, which becomes catalogued, or a part of a catalogued one.
     ///
     /// # Errors
-    /// [`ScanError::Stopped`] if `progress` was told to stop; errors about the directory, and those of the catalogue.
-    /// What could not be read below the directory is no error but noted ([`Catalogue::faults`]).
+    /// [`ScanError::Stopped`] if `progress` was stopped; errors about the directory, and those of
+    /// the catalogue. Read errors below the directory do not fail the scan; they are recorded
+    /// ([`Catalogue::faults`]).
     pub fn scan(
         self: &Arc<Self>,
         dir: &Path,
@@ -246,7 +251,7 @@ impl Catalogue {
         self.scan_observed(dir, settings, progress, None)
     }
 
-    /// The same, told to an observer on the way.
+    /// As [`Catalogue::scan`], and reports to an observer.
     pub(crate) fn scan_observed(
         self: &Arc<Self>,
         dir: &Path,
@@ -263,18 +268,19 @@ impl Catalogue {
             false => Which::All,
         };
         let stages = scan.pass(&target, settings, &which)?;
-        // A directory may have moved to one that had been read before: those that changed since are read again.
+        // A directory may have moved to a parent that had already been read. Directories that
+        // changed since are read again.
         if settings.until == Until::Apply && self.has_orphans()? {
             scan.pass(&target, settings, &Which::NotRead)?;
         }
         scan.finish(&target, settings, stages)
     }
 
-    /// Walks a catalogued directory, and calls `each` with what it holds otherwise than the catalogue has it; changes nothing.
-    /// Of what is below a directory that is gone, the directory alone is told.
+    /// Walks a catalogued directory and calls `each` with every difference from the catalogue.
+    /// Writes nothing. For a removed directory only the directory itself is reported.
     ///
     /// # Errors
-    /// As [`Catalogue::scan`], and [`ScanError::Unknown`] if the directory is in no tree that is catalogued.
+    /// As [`Catalogue::scan`]; [`ScanError::Unknown`] if the directory is in no catalogued tree.
     pub fn compare(
         self: &Arc<Self>,
         dir: &Path,
@@ -292,7 +298,7 @@ impl Catalogue {
         Ok(counts)
     }
 
-    /// The tree that a directory is in, and the way from there.
+    /// Returns the tree that contains a directory, and the path from there.
     pub(crate) fn target(&self, dir: &Path, answer_within: Duration) -> Result<Target, ScanError> {
         use std::os::unix::ffi::OsStrExt;
         let given = dir.to_owned();
@@ -312,13 +318,15 @@ impl Catalogue {
         Ok(self.target_at(path.as_os_str().as_bytes(), names_of)?)
     }
 
-    /// The tree that a path is in, and the names that lead from there: `names` takes the rest of the path apart.
+    /// Returns the tree that contains a path, and the names that lead from there. `names` splits
+    /// the rest of the path.
     fn target_at(&self, path: &[u8], names: fn(&[u8]) -> Vec<&[u8]>) -> Result<Target, CatalogueError> {
         let roots = self.roots()?;
         let containing = roots
             .iter()
             .filter_map(|(root, _)| Some((root, rest_below(path, root)?)));
-        // While a scan takes catalogued trees into one above them, their roots are still there: the outermost counts.
+        // While a scan absorbs trees into one above them, their roots still exist: the outermost
+        // root wins.
         Ok(match containing.min_by_key(|(root, _)| root.len()) {
             Some((root, rest)) => Target {
                 root: root.clone(),
@@ -371,11 +379,11 @@ impl Catalogue {
             is_resumed,
             is_scan: true,
             observer: None,
-            // In a first scan everything is new.
+            // A first scan does not record every name as a change.
             keeps_changes: listener.is_some()
                 || self.root(&target.root)?.is_some_and(|root| root.whole_scan > 0),
             magic: match listener {
-                // Beside the disk what is in files is no difference.
+                // A format found by content is not a difference from the disk.
                 Some(_) => Magic::Off,
                 None => settings.magic,
             },
@@ -396,7 +404,7 @@ fn wall_ms() -> i64 {
     i64::try_from(system::wall_ms()).unwrap_or(i64::MAX)
 }
 
-/// Asks of a directory what a scan asks first.
+/// Makes the calls with which a scan of a directory starts.
 fn first_look(path: &Path) -> Result<(), Errno> {
     let root = Handles::new().open_root(path)?;
     look_at(&root, b"")?;
@@ -404,7 +412,7 @@ fn first_look(path: &Path) -> Result<(), Errno> {
     Ok(())
 }
 
-/// The names of a path in a file system.
+/// Splits a path of a file system into names.
 pub(crate) fn names_of(path: &[u8]) -> Vec<&[u8]> {
     let names = path.split(|&byte| byte == b'/');
     names.filter(|name| !name.is_empty()).collect()
@@ -416,19 +424,20 @@ fn path_buf(path: &[u8]) -> PathBuf {
     ))
 }
 
-/// The rest of a path below another one; empty if they are the same.
+/// Returns the rest of a path below `root`; empty if they are equal.
 pub(crate) fn rest_below<'a>(path: &'a [u8], root: &[u8]) -> Option<&'a [u8]> {
     let rest = path.strip_prefix(root)?;
     match rest.first() {
         None | Some(b'/') => Some(rest.strip_prefix(b"/").unwrap_or(rest)),
-        // The root of all ends in a slash itself.
+        // The root directory itself ends in a slash.
         Some(_) if root == b"/" => Some(rest),
         Some(_) => None,
     }
 }
 
 impl Scan {
-    /// Ends a scan whose tree was read: takes away what is nowhere any more, unless stages are switched off.
+    /// Finishes a scan after its tree was read: removes what no longer exists, unless stages are
+    /// disabled.
     fn finish(
         self: &Arc<Self>,
         target: &Target,
@@ -448,7 +457,7 @@ impl Scan {
         })
     }
 
-    /// One walk of the tree through all stages.
+    /// Walks the tree once through all stages.
     fn pass(
         self: &Arc<Self>,
         target: &Target,
@@ -473,7 +482,7 @@ impl Scan {
             until: settings.until,
             which,
         };
-        // Without these everything that is mounted is entered, whatever it is.
+        // With `cross_devices` every mount is entered, whatever its type.
         let mounts = match settings.cross_devices {
             true => Mounts::default(),
             false => Mounts::below(&target.root),
@@ -498,7 +507,7 @@ impl Scan {
         let walked = walk.run(root);
         let read = walk.report();
         drop(walk);
-        // The input of the pipeline ends; what is in it is still committed, also after a stop.
+        // Closes the input of the pipeline. Items in it are still committed, also after a stop.
         drop(visitor);
         let joined = pipeline.join();
         *self.root.lock() = None;
@@ -525,7 +534,7 @@ impl Scan {
         self.stages_behind(flow, settings)
     }
 
-    /// The stages behind those that read and look.
+    /// Starts the stages after READ_DIR and STAT.
     fn stages_behind<I: flow::Item>(
         self: &Arc<Self>,
         flow: Flow<I, LookedAt>,
@@ -537,7 +546,7 @@ impl Scan {
             bytes_max: COMMIT_BYTES.min(pending_bytes(settings)),
             age_max: COMMIT_AGE,
         };
-        // Looks into files wait for the disk, and each directory is compared by one thread.
+        // Reading files waits for the disk, and one thread compares a directory.
         let threads_of_diff = match self.magic {
             Magic::Off => 1,
             Magic::Unnamed | Magic::All => settings.stat_threads,
@@ -559,7 +568,7 @@ impl Scan {
             .start()
     }
 
-    /// The number of the file system that a directory is on.
+    /// Returns the number of the file system of a directory.
     fn volume(&self, device: u64, handle: &Handle) -> Result<u32, Errno> {
         self.volume_named(&volume_name(device, handle)?)
     }
@@ -576,7 +585,7 @@ impl Scan {
     }
 }
 
-/// The settings of a stage; off if the pipeline ends before it.
+/// Returns the settings of a stage; disabled if the pipeline ends before it.
 fn stage(name: &'static str, until: Until, settings: &ScanSettings) -> StageSettings {
     let order = [
         Until::ReadDir,
@@ -586,13 +595,13 @@ fn stage(name: &'static str, until: Until, settings: &ScanSettings) -> StageSett
         Until::Apply,
     ];
     let place = |until: Until| order.iter().position(|at| *at == until);
-    // Most directories are small: what bounds the queues is their bytes.
+    // Most directories are small, so the queues are bounded by bytes.
     StageSettings::new(name)
         .queue(1 << 12, pending_bytes(settings).max(1 << 20))
         .off(place(until) > place(settings.until))
 }
 
-/// Bytes that names between the stages take, about.
+/// Approximate bytes of names between the stages.
 fn pending_bytes(settings: &ScanSettings) -> u64 {
     settings.pending_max as u64 * 100
 }

@@ -1,12 +1,13 @@
-//! The places of directories: where each counts, with all that is below it.
+//! Attaching directories to their parents, which count them with everything below them.
 //!
-//! A directory is read and committed by itself, often before the one that holds it. Meanwhile it may be removed, renamed or
-//! replaced, and then the look at its name finds nothing, or something else.
+//! A directory is read and committed separately, often before its parent. Meanwhile it may be
+//! removed, renamed or replaced, and then its name in the parent is missing or refers to something
+//! else.
 //!
 //! Invariants:
-//!  - a directory has its place in another one only while that one has an entry with its name and its identity;
-//!  - until then it is an orphan, so that what a scan leaves that is stopped or killed counts nowhere where it is not: the
-//!    scan that goes on gives it its place, or takes it away.
+//!  - A directory is attached only while its parent has an entry with its name and its identity.
+//!  - Until then it is an orphan. So after an interrupted scan it is counted nowhere, and the
+//!    resumed scan attaches or removes it.
 
 use std::sync::Arc;
 
@@ -16,11 +17,12 @@ use crate::error::CatalogueError;
 use crate::rows::OrphanRow;
 use crate::walk::Dir;
 
-/// Directories that get their places with one commit.
+/// Number of directories attached per commit.
 const PLACES: usize = 4096;
 
 impl Scan {
-    /// Gives directories their places. Those that have none yet are tried again once the directory that holds them is committed.
+    /// Attaches directories. Those whose entry is not committed yet are retried after the commit of
+    /// their parent.
     pub(super) fn place(&self, change: &mut Change, mut dirs: Vec<Arc<Dir>>) -> Result<(), CatalogueError> {
         let place = |dir: &Dir| dir.parent.as_ref().map(|parent| parent.id);
         dirs.sort_by(|a, b| (place(a), &a.name).cmp(&(place(b), &b.name)));
@@ -37,12 +39,13 @@ impl Scan {
         Ok(())
     }
 
-    /// Makes a directory an orphan, unless it has a place.
+    /// Makes a directory an orphan, unless it is attached.
     pub(super) fn without_place(&self, change: &mut Change, dir: &Dir) -> Result<(), CatalogueError> {
         change.without_place(dir.id, || OrphanRow::lost(self.path_of(dir)))
     }
 
-    /// Tries once more to place what has no place, now that all is committed. The rest is gone, or is found elsewhere.
+    /// Retries all directories that are not attached, now that everything is committed. The rest
+    /// are gone or are found elsewhere.
     pub(super) fn place_rest(&self) -> Result<(), CatalogueError> {
         let unplaced = std::mem::take(&mut *self.unplaced.lock());
         let rest: Vec<Arc<Dir>> = unplaced.into_values().flatten().collect();

@@ -1,4 +1,4 @@
-//! REMOVE_OLD: takes away what is below directories that are nowhere any more.
+//! REMOVE_OLD: removes orphans and everything below them.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,11 +16,11 @@ use crate::pack;
 use crate::rows::OrphanRow;
 use crate::tables::Table;
 
-/// Which directories without a place are taken away.
+/// Which orphans to remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Orphans {
     All,
-    /// Those of trees that were forgotten: others may be found elsewhere by the next scan.
+    /// Only those of forgotten trees: the next scan may find the others elsewhere.
     Forgotten,
 }
 
@@ -29,7 +29,7 @@ struct Orphan {
     row: OrphanRow,
 }
 
-/// Orphans that are taken at a time.
+/// Orphans processed together.
 struct Lot(Vec<Orphan>);
 
 impl Item for Lot {
@@ -45,14 +45,14 @@ impl Item for Lot {
     }
 }
 
-/// Orphans of a lot.
+/// Number of orphans in a lot.
 const ORPHANS: usize = 256;
-/// Entries that go with one commit, about.
+/// Approximate number of entries removed per commit.
 const ENTRIES_OF_COMMIT: u64 = 1 << 14;
 
 impl Scan {
-    /// Takes away directories that have no place, and what is in them: those in them lose theirs, and follow. Then it forgets
-    /// the digests of files of forgotten trees.
+    /// Removes orphans and their entries. Directories in them become orphans and follow. Then
+    /// removes the digests of files of forgotten trees.
     pub(super) fn remove_old(self: &Arc<Self>, which: Orphans) -> Result<StageReport, ScanError> {
         let scan = self.clone();
         let (feeder, pipeline) = Flow::<Lot, Lot>::new()
@@ -68,11 +68,11 @@ impl Scan {
             if orphans.is_empty() || monitor.is_stopped() || self.shared.stop.load(Relaxed) {
                 break;
             }
-            // The pipeline says why it has stopped.
+            // `join` returns the error that stopped the pipeline.
             if feeder.send(Lot(orphans)).is_err() {
                 break;
             }
-            // Those that they held are orphans once they are gone.
+            // Removing a directory makes its subdirectories orphans.
             while monitor
                 .stages()
                 .iter()
@@ -107,7 +107,8 @@ impl Scan {
         rows.filter(is_wanted).take(ORPHANS).collect()
     }
 
-    /// Takes away the entries of orphans, pack by pack, and each of them with its last ones. Small ones go in one commit.
+    /// Removes the entries of orphans, pack by pack, and each orphan with its last entries. One
+    /// commit covers several small ones.
     fn remove(&self, orphans: &[Orphan]) -> Result<(), CatalogueError> {
         let mut change = Change::new(&self.catalogue)?;
         let (mut entries, mut gone) = (0, Vec::new());
@@ -131,7 +132,7 @@ impl Scan {
         Ok(())
     }
 
-    /// Takes away some packs, and returns how many entries these held.
+    /// Removes some packs and returns the number of their entries.
     fn remove_some(
         &self,
         orphan: &Orphan,

@@ -1,4 +1,4 @@
-//! The beginning and the end of a scan: its row, and that of the tree that it is of.
+//! The start and the end of a scan: its row, and the row of its tree.
 
 use rustix::io::Errno;
 
@@ -25,13 +25,13 @@ impl From<CatalogueError> for RootError {
 }
 
 impl Scan {
-    /// Notes the scan, and the root that it is of.
+    /// Records the scan and the root of its tree.
     pub(super) fn note_root(&self, target: &Target, root: &Handle) -> Result<(), RootError> {
         let looked = look_at(root, b"").map_err(RootError::Read)?;
         let before = self.catalogue.root(&target.root)?;
         let name = volume_name(looked.device, root).map_err(RootError::Read)?;
         let volume = match &before {
-            // The same directory on a file system of another name: the name has changed.
+            // The same directory on a file system with another name: the file system was renamed.
             Some(before) if looked.id(before.attributes.id.volume) == before.attributes.id => {
                 let volume = before.attributes.id.volume;
                 self.catalogue.rename_volume(&name, volume)?;
@@ -42,7 +42,7 @@ impl Scan {
         Ok(self.note_root_as(target, looked.attributes(volume, b"", None))?)
     }
 
-    /// The same, of a root whose attributes are known.
+    /// As [`Scan::note_root`], for a root with known attributes.
     pub(super) fn note_root_as(&self, target: &Target, attributes: Attributes) -> Result<(), CatalogueError> {
         let before = self.catalogue.root(&target.root)?;
         if !self.is_scan
@@ -54,7 +54,7 @@ impl Scan {
         }
         let mut change = Change::new(&self.catalogue)?;
         for (path, other) in self.catalogue.roots()? {
-            // It was called otherwise before.
+            // The directory was catalogued under another path.
             if path != target.root && other.attributes.id == attributes.id {
                 change.count_file(&other.attributes, -1);
                 change.root(&path, None);
@@ -68,7 +68,7 @@ impl Scan {
         if let Some(before) = &before {
             change.count_file(&before.attributes, -1);
             if before.attributes.id != attributes.id {
-                // Another directory has its path: what was below is below no more.
+                // Another directory is at this path, so the former contents are no longer below it.
                 change.lost(
                     before.attributes.id,
                     before.attributes.id,
@@ -88,7 +88,8 @@ impl Scan {
         change.commit()
     }
 
-    /// Whether an open directory is the one that the catalogue has of a tree, or it has none of it.
+    /// Returns whether an open directory is the catalogued root of a tree, or the tree is not
+    /// catalogued.
     pub(super) fn is_root(&self, target: &Target, root: &Handle) -> Result<bool, RootError> {
         let Some(before) = self.catalogue.root(&target.root)? else {
             return Ok(true);
@@ -97,7 +98,7 @@ impl Scan {
         Ok(looked.id(before.attributes.id.volume) == before.attributes.id)
     }
 
-    /// Writes how it ended.
+    /// Records the result.
     pub(super) fn end(&self, target: &Target) -> Result<(), CatalogueError> {
         let mut change = Change::new(&self.catalogue)?;
         let root = self.catalogue.root(&target.root)?;
@@ -128,7 +129,7 @@ impl Scan {
         }
     }
 
-    /// Roots below the one that was scanned are parts of it now.
+    /// Removes roots below the scanned one: they are parts of it now.
     fn absorb_roots(&self, target: &Target) -> Result<(), CatalogueError> {
         let mut change = Change::new(&self.catalogue)?;
         let mut is_changed = false;
@@ -148,7 +149,7 @@ impl Scan {
         }
     }
 
-    /// Keeps the sums of today, so that growth can be shown.
+    /// Stores today's sums for growth reports.
     fn keep_day(&self, change: &mut Change, now_ms: i64) -> Result<(), CatalogueError> {
         let day = u32::try_from(now_ms.div_euclid(86_400_000)).unwrap_or(0);
         for (group, usage) in self.catalogue.groups()? {
@@ -172,15 +173,15 @@ impl Scan {
 }
 
 impl Catalogue {
-    /// Whether the directory of a tree has its place in another one, which takes it in. One on a file system that the walk
-    /// did not enter has none.
+    /// Returns whether the directory of a tree is attached to another one, which absorbs the tree.
+    /// A directory on a file system that the walk did not enter is not attached.
     pub(super) fn is_part(&self, root: &RootRow) -> Result<bool, CatalogueError> {
         let id = root.attributes.id;
         Ok(self.dir_row(id)?.is_none_or(|row| row.parent != Some(id)))
     }
 }
 
-/// What the system calls a file system: its own number where it has one that stays, else that of its device.
+/// Returns the name of a file system: its stable id if it has one, otherwise its device number.
 pub(crate) fn volume_name(device: u64, handle: &Handle) -> Result<String, Errno> {
     let fsid = rustix::fs::fstatvfs(handle)?.f_fsid;
     Ok(match fsid {

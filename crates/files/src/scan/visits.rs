@@ -1,4 +1,4 @@
-//! READ_DIR: which directories the walk reads, and what it finds on its way into the pipeline.
+//! READ_DIR: selects the directories that the walk reads, and feeds its results to the pipeline.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -13,7 +13,7 @@ use crate::attributes::{FileId, Kind};
 use crate::rows::{DirRow, Stamp};
 use crate::walk::{Handle, Known, Piece, Visitor};
 
-/// Takes what the walk finds into the pipeline.
+/// Feeds the results of the walk to the pipeline.
 pub(super) struct Visits<'a> {
     pub(super) scan: &'a Scan,
     pub(super) feeder: Feeder<Work>,
@@ -22,7 +22,7 @@ pub(super) struct Visits<'a> {
 }
 
 impl Visits<'_> {
-    /// What is known of a directory, if it need not be read.
+    /// Returns the known contents of a directory if it need not be read.
     fn not_read(&self, id: FileId, is_as_before: impl Fn(&DirRow) -> bool) -> Option<Known> {
         let row = self.scan.catalogue.dir_row(id).ok()??;
         if !is_as_before(&row) {
@@ -35,7 +35,7 @@ impl Visits<'_> {
             }
             Ok(())
         });
-        // What cannot be read here is read from the disk.
+        // On an error of the catalogue the directory is read from disk.
         read.ok().map(|()| Known {
             enter,
             look: Vec::new(),
@@ -61,7 +61,8 @@ impl Visitor for Visits<'_> {
             Which::Changed => self.not_read(id, |row| row.is_whole() && row.stamp == stamp),
             Which::Planned(plan) => {
                 let known = plan.known(&self.scan.catalogue, id);
-                // A directory that came into the tree, or moved past the scan that set the watches: nobody told of changes below it.
+                // A directory that was moved into the tree, or past the scan that set the watches:
+                // changes below it were not reported.
                 let is_fresh = |observer: &Arc<dyn Observer>| observer.is_fresh(id);
                 known.filter(|_| !self.scan.observer.as_ref().is_some_and(is_fresh))
             }

@@ -1,10 +1,12 @@
-//! The walk: directories read by several threads that take work from each other.
+//! The walk: several threads read directories and steal work from each other.
 //!
 //! Invariants:
-//!  - every path is a single name below an open directory, so no path is too long, and no symbolic link is followed;
-//!  - each thread works on the newest directory that it has found, so the directories that wait are those beside one path
-//!    from the root, and a directory of any size is read in pieces between which those found in it are read;
-//!  - names leave in pieces; the last piece of a directory says how many there were.
+//!  - Every open uses a single name below an open directory, so no path is too long, and no
+//!    symbolic link is followed.
+//!  - Each thread works on the newest directory that it has found. So the pending directories are
+//!    the siblings along one path from the root. A large directory is read in pieces, and the
+//!    directories found in each piece are read before the next one.
+//!  - Names are passed on in pieces; the last piece of a directory gives their number.
 
 mod mounts;
 mod open;
@@ -27,26 +29,26 @@ use crate::attributes::{FileId, Kind};
 use crate::objects::shown_name;
 use crate::rows::Stamp;
 
-/// Names of a piece: once it has that many, the rest of a directory waits.
+/// Number of names after which the rest of a directory waits.
 const PIECE_NAMES: usize = 4096;
 
-/// A directory on the way from the root to the names being read.
+/// A directory on the path from the root to the names being read.
 #[derive(Debug)]
 pub(crate) struct Dir {
     pub(crate) parent: Option<Arc<Dir>>,
     pub(crate) name: Box<[u8]>,
     pub(crate) id: FileId,
     pub(crate) device: u64,
-    /// Before its names were read.
+    /// Its times before its names were read.
     pub(crate) stamp: Stamp,
-    /// Directories between it and the root.
+    /// Number of directories between it and the root.
     pub(crate) depth: usize,
-    /// No two visits of a walk have the same.
+    /// Number of the visit, unique within a walk.
     pub(crate) visit: u64,
 }
 
 impl Dir {
-    /// Its path below the root, without a slash at either end.
+    /// Returns its path below the root, without leading or trailing slash.
     pub(crate) fn path(&self) -> Vec<u8> {
         let mut names = Vec::new();
         let mut at = Some(self);
@@ -62,7 +64,8 @@ impl Dir {
 }
 
 impl Drop for Dir {
-    // A chain of a hundred thousand directories must not be dropped by as many calls within each other.
+    // Iterative, because dropping a chain of a hundred thousand directories recursively would
+    // overflow the stack.
     fn drop(&mut self) {
         let mut next = self.parent.take();
         while let Some(dir) = next {
@@ -74,7 +77,7 @@ impl Drop for Dir {
     }
 }
 
-/// Some names of a directory, one behind the other.
+/// Some names of a directory, concatenated.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     bytes: Vec<u8>,
@@ -86,7 +89,7 @@ struct NameRow {
     end: u32,
     kind: Kind,
     inode: u64,
-    /// What is mounted there is elsewhere, or may be gone: it is not asked.
+    /// A mount point of a network or user-space file system. It may hang, so it is not stat'ed.
     is_far: bool,
 }
 
@@ -133,7 +136,7 @@ impl Names {
     }
 }
 
-/// What a walk finds: some names of a directory, or why there are none.
+/// A result of the walk: some names of a directory, or an error.
 #[derive(Debug)]
 pub(crate) struct Piece {
     pub(crate) dir: Arc<Dir>,
@@ -146,42 +149,42 @@ pub(crate) enum Found {
     Names {
         handle: Handle,
         names: Names,
-        /// Whether these are the last ones.
+        /// Whether these are the last names.
         is_last: bool,
     },
-    /// It could not be opened, or reading stopped before its end.
+    /// The directory could not be opened, or reading it failed.
     Fault(Errno),
-    /// Some of its directories alone, which were not listed but known before.
+    /// Only some of its directories, which were not listed but known before.
     Some { handle: Handle, names: Names },
-    /// It was read before in this scan, and is as it was.
+    /// It was read before in this scan and is unchanged.
     Known,
 }
 
 /// A directory that is not read.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
-    /// Directories in it that are entered.
+    /// Directories in it to enter.
     pub(crate) enter: Vec<Box<[u8]>>,
-    /// Directories in it that are looked at, because their own attributes may have changed.
+    /// Directories in it to examine, because their own attributes may have changed.
     pub(crate) look: Vec<Box<[u8]>>,
 }
 
-/// What a walk needs to be told, and to whom it tells.
+/// Provides the walk with information and receives its results.
 pub(crate) trait Visitor: Sync {
-    /// The number of a file system.
+    /// Returns the number of a file system.
     fn volume(&self, device: u64, handle: &Handle) -> Result<u32, rustix::io::Errno>;
 
-    /// A directory was opened, and nothing of it was read yet. Returns whether its times must be looked at again, because
-    /// only from now on it is told when they change.
+    /// A directory was opened and nothing in it was read yet. Returns whether its times must be
+    /// read again, because changes of them are reported only from now on.
     fn opened(&self, parent: Option<FileId>, id: FileId, handle: &Handle) -> bool;
 
-    /// What is to be done in a directory that need not be read again; `None` if it must be.
+    /// Returns what to do in a directory that need not be read again; `None` if it must be.
     fn known(&self, id: FileId, stamp: Stamp) -> Option<Known>;
 
-    /// Takes a piece; an error ends the walk.
+    /// Receives a piece; an error ends the walk.
     fn piece(&self, piece: Piece) -> Result<(), flow::Stopped>;
 
-    /// A directory was gone when it was to be opened.
+    /// A directory was gone before it could be opened.
     fn vanished(&self);
 }
 
@@ -190,11 +193,11 @@ pub(crate) trait Visitor: Sync {
 pub(crate) struct WalkSettings {
     pub(crate) threads: usize,
     pub(crate) cross_devices: bool,
-    /// Names of the directories on the way to the one that alone is walked.
+    /// Names that lead from the root to the directory to walk; empty for the whole tree.
     pub(crate) only: Vec<Box<[u8]>>,
 }
 
-/// A walk that runs or has ended.
+/// A walk, running or ended.
 pub(crate) struct Walk<'a> {
     settings: WalkSettings,
     visitor: &'a dyn Visitor,
@@ -203,7 +206,7 @@ pub(crate) struct Walk<'a> {
     handles: Handles,
     injector: Injector<Task>,
     stealers: Vec<Stealer<Task>>,
-    /// Tasks that wait or run.
+    /// Number of tasks waiting or running.
     pending: AtomicU64,
     idle: Mutex<usize>,
     wake: Condvar,
@@ -220,13 +223,13 @@ struct Stats {
 }
 
 enum Task {
-    /// A directory that was listed.
+    /// A listed directory.
     Open {
         parent: Arc<Dir>,
         handle: Option<Handle>,
         name: Box<[u8]>,
     },
-    /// A directory of which some names are read, or none yet.
+    /// A directory of which some names, or none, have been read.
     Read {
         dir: Arc<Dir>,
         handle: Handle,
@@ -260,15 +263,15 @@ impl<'a> Walk<'a> {
     /// Opens the root of the walk.
     ///
     /// # Errors
-    /// The system's.
+    /// Errors of the system.
     pub(crate) fn open_root(&self, path: &std::path::Path) -> Result<Handle, Errno> {
         self.handles.open_root(path)
     }
 
-    /// Walks the tree below an open directory. Returns early when it is told to stop, or its visitor ends.
+    /// Walks the tree below an open directory. Returns early if it is stopped or its visitor fails.
     ///
     /// # Errors
-    /// The system's, about the root.
+    /// Errors of the system for the root.
     pub(crate) fn run(&mut self, root: Handle) -> Result<(), Errno> {
         let mut looked = look_at(&root, b"")?;
         let volume = self.visitor.volume(looked.device, &root)?;
@@ -301,7 +304,8 @@ impl<'a> Walk<'a> {
         std::thread::scope(|scope| {
             for (index, worker) in workers.into_iter().enumerate() {
                 let name = format!("READ_DIR-{index}");
-                // Without the thread its share is done by the others, and all of it by this one.
+                // If a thread cannot be started, the others do its share; this one does all of it
+                // if the first fails.
                 let spawned = std::thread::Builder::new()
                     .name(name)
                     .spawn_scoped(scope, move || this.work(&worker));
@@ -316,7 +320,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Puts the directories of a root that need not be read into the queue.
+    /// Queues the directories of a root that need not be read itself.
     fn children_if_known(&self, dir: &Arc<Dir>, root: &Handle) -> bool {
         let Some(known) = self.visitor.known(dir.id, dir.stamp) else {
             return false;
@@ -366,7 +370,7 @@ impl<'a> Walk<'a> {
             done,
             total: waiting + running + done,
             ms_per_item: ratio(stats.busy_ns.load(Relaxed) as f64 / 1e6, done),
-            // A directory is read whole, or in pieces.
+            // A directory is read in full or in pieces.
             batched_share: if done == 0 { 0.0 } else { 1.0 },
             batch_mean: ratio(done as f64, stats.reads.load(Relaxed)),
         }
@@ -393,7 +397,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The next task; `None` once there is none and none can come.
+    /// Returns the next task; `None` if the queues are empty and no running task can add one.
     fn next(&self, worker: &Worker<Task>) -> Option<Task> {
         loop {
             if let Some(task) = worker.pop().or_else(|| self.steal(worker)) {
@@ -404,7 +408,7 @@ impl<'a> Walk<'a> {
             }
             let mut idle = self.idle.lock();
             *idle += 1;
-            // Not for ever: a task may have come between the look and the wait.
+            // With a timeout: a task may have arrived between the check and the wait.
             self.wake.wait_for(&mut idle, Duration::from_millis(1));
             *idle -= 1;
         }
@@ -444,7 +448,7 @@ impl<'a> Walk<'a> {
         system::since(start)
     }
 
-    /// Returns how long it waited for room behind it.
+    /// Runs a task, and returns how long it waited for room in the next stage.
     fn handle(&self, task: Task, worker: &Worker<Task>, buffer: &mut syscalls::Buffer) -> Duration {
         match task {
             Task::Open { parent, handle, name } => match self.open(&parent, handle.as_ref(), &name) {
@@ -467,7 +471,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Opens a directory; `None` if it is of another file system that is not walked.
+    /// Opens a directory; `None` if it is on another file system that is not walked.
     fn open(
         &self,
         parent: &Arc<Dir>,
@@ -580,7 +584,7 @@ impl<'a> Walk<'a> {
         self.stats.names.fetch_add(names.len() as u64, Relaxed);
         self.stats.reads.fetch_add(1, Relaxed);
         if !is_last {
-            // Below those found in it, so that they are read first.
+            // Queued before the directories found in it, so that these are read first.
             self.push(
                 worker,
                 Task::Read {
@@ -592,7 +596,8 @@ impl<'a> Walk<'a> {
         }
         self.mounts.mark(&dir, &mut names);
         for listed in names.iter() {
-            // Where a file system does not say what it lists, opening will.
+            // If the file system does not give the type, opening the name shows whether it is a
+            // directory.
             let may_be_directory = matches!(listed.kind, Kind::Directory | Kind::Unknown);
             if may_be_directory && !listed.is_far && self.is_on_the_way(&dir, listed.name) {
                 self.push_open(worker, &dir, &handle, listed.name.into());

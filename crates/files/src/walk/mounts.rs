@@ -1,4 +1,4 @@
-//! Where other file systems are mounted, so that one that does not answer is not asked.
+//! Mount points of other file systems, so that the walk does not access one that hangs.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::{Dir, Names};
 use crate::attributes::Kind;
 
-/// Places below the root of a walk where something is mounted, by the last name of their paths.
+/// Mount points below the root of a walk, by the last component of their paths.
 #[derive(Debug, Default)]
 pub(crate) struct Mounts {
     by_name: FxHashMap<Box<[u8]>, Vec<Mount>>,
@@ -15,24 +15,26 @@ pub(crate) struct Mounts {
 
 #[derive(Debug)]
 struct Mount {
-    /// Below the root.
+    /// Path below the root.
     path: Vec<u8>,
-    /// It answers over a network, or through another process: perhaps never.
+    /// Whether it is a network or user-space file system, which may hang.
     is_far: bool,
 }
 
-/// Beginnings of the types of file systems whose answers come from elsewhere.
+/// Prefixes of the types of such file systems.
 const FAR: [&str; 12] = [
     "nfs", "cifs", "smb", "fuse", "9p", "ceph", "afs", "autofs", "lustre", "gfs", "ocfs", "beegfs",
 ];
 
 impl Mounts {
-    /// Those below a root, as the system lists them; none where it does not.
+    /// Returns the mount points below a root, as the system lists them; none if the list is not
+    /// available.
     pub(crate) fn below(root: &[u8]) -> Mounts {
         Mounts::of_lines(&std::fs::read("/proc/self/mountinfo").unwrap_or_default(), root)
     }
 
-    /// Reads lines of proc_pid_mountinfo(5): the fifth field is the place, and the first after " - " the type.
+    /// Parses lines of proc_pid_mountinfo(5): the fifth field is the mount point, and the first
+    /// field after " - " the type.
     fn of_lines(lines: &[u8], root: &[u8]) -> Mounts {
         let mut mounts = Mounts::default();
         for line in lines.split(|&byte| byte == b'\n') {
@@ -74,16 +76,16 @@ impl Mounts {
             path.push(b'/');
         }
         path.extend_from_slice(name);
-        // The last one mounted at a place hides the others.
+        // The last mount at a path hides the others.
         mounts.iter().rfind(|mount| mount.path == path)
     }
 
-    /// Whether a directory may be opened.
+    /// Returns whether a directory may be opened.
     pub(crate) fn may_enter(&self, parent: &Arc<Dir>, name: &[u8]) -> bool {
         self.find(parent, name).is_none()
     }
 
-    /// Marks names that must not even be looked at.
+    /// Marks names that must not even be stat'ed.
     pub(crate) fn mark(&self, dir: &Dir, names: &mut Names) {
         if self.by_name.is_empty() {
             return;
@@ -99,7 +101,7 @@ impl Mounts {
     }
 }
 
-/// `\040` and the like stand for bytes that would end a field.
+/// Decodes octal escapes such as `\040`, which replace separator bytes.
 fn unescape(field: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(field.len());
     let mut rest = field;

@@ -1,4 +1,4 @@
-//! Open directories, and how many there may be.
+//! Open directories, and the limit on their number.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 use super::Dir;
 
-/// An open directory, shared by those that wait to be opened below it. Cheap to clone.
+/// An open directory, shared by pending tasks below it. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Handle(Arc<Open>);
 
@@ -32,25 +32,25 @@ impl AsFd for Handle {
     }
 }
 
-/// Opens directories, and counts those that are open.
+/// Opens directories and counts the open ones.
 pub(crate) struct Handles {
     open: Arc<AtomicUsize>,
-    /// Directories that may wait open.
+    /// Maximum number of directories kept open for pending tasks.
     kept_max: usize,
     root: Option<Handle>,
 }
 
 const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// Files that the rest of the program may need at the same time: those of the engine's tables, above all.
+/// Number of files reserved for the rest of the program, mainly the tables of the engine.
 const FILES_OF_OTHERS: u64 = 400;
 
 impl Handles {
-    /// Lets the process open as many files as the system allows it.
+    /// Raises the limit on open files as far as the system permits.
     pub(crate) fn new() -> Handles {
         let mut limit = getrlimit(Resource::Nofile);
         if limit.current < limit.maximum {
-            // More than that would help nobody.
+            // More than this is of no use.
             let wanted = limit.maximum.map_or(65_536, |maximum| maximum.min(65_536));
             let raised = rustix::process::Rlimit {
                 current: Some(wanted),
@@ -72,7 +72,7 @@ impl Handles {
         self.root = Some(root);
     }
 
-    /// Opens the root of a walk: the only path that is followed as it is given.
+    /// Opens the root of a walk. This is the only path opened as given, with links followed.
     pub(crate) fn open_root(&self, path: &std::path::Path) -> Result<Handle, Errno> {
         Ok(self.handle(openat(rustix::fs::CWD, path, FLAGS, Mode::empty())?))
     }
@@ -90,7 +90,8 @@ impl Handles {
         }))
     }
 
-    /// The handle for those that wait, unless too many are open: then they open the way from the root again.
+    /// Returns a handle for pending tasks, or `None` if too many are open: these tasks then open
+    /// the path from the root again.
     pub(crate) fn keep(&self, handle: &Handle) -> Option<Handle> {
         (self.open.load(Relaxed) < self.kept_max).then(|| handle.clone())
     }
@@ -100,7 +101,7 @@ impl Handles {
         self.reopen_below(&self.root.clone().ok_or(Errno::BADF)?, dir)
     }
 
-    /// The same, below the root of a walk that somebody else holds open.
+    /// As `reopen`, below a root that the caller holds open.
     pub(crate) fn reopen_below(&self, root: &Handle, dir: &Arc<Dir>) -> Result<Handle, Errno> {
         let mut names = Vec::new();
         let mut at = dir;

@@ -1,4 +1,4 @@
-//! The calls of the system: names of a directory, attributes of a name.
+//! System calls: names of a directory, attributes of a name.
 
 use std::os::fd::AsFd;
 
@@ -10,7 +10,7 @@ use crate::attributes::{Attributes, FileId, Kind};
 use crate::format::Format;
 use crate::rows::Stamp;
 
-/// What the system says of a file.
+/// Attributes of a file, as the system returns them.
 #[derive(Debug)]
 pub(crate) struct Looked {
     pub(crate) device: u64,
@@ -49,7 +49,7 @@ impl Looked {
     }
 
     pub(crate) fn attributes(&self, volume: u32, name: &[u8], target: Option<Box<[u8]>>) -> Attributes {
-        // Scans themselves read directories and links.
+        // Scans read directories and links themselves.
         let is_read_by_scans = matches!(self.kind, Kind::Directory | Kind::Symlink);
         Attributes {
             id: self.id(volume),
@@ -91,13 +91,13 @@ fn ns(seconds: i64, ns: i64) -> i64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(ns)
 }
 
-/// Where a symbolic link points.
+/// Returns the target of a symbolic link.
 pub(crate) fn target_of(dir: &Handle, name: &[u8]) -> Result<Box<[u8]>, Errno> {
     Ok(rustix::fs::readlinkat(dir, name, Vec::new())?.into_bytes().into())
 }
 
-/// Attributes of a name in a directory, or with the empty name of the directory or file itself that is open. Links are not
-/// followed.
+/// Returns the attributes of a name in a directory, or with the empty name of the open directory or
+/// file itself. Does not follow links.
 pub(crate) fn look_at(dir: impl AsFd, name: &[u8]) -> Result<Looked, Errno> {
     let mut flags = AtFlags::SYMLINK_NOFOLLOW;
     if name.is_empty() {
@@ -116,10 +116,11 @@ mod own {
 
     use super::*;
 
-    /// Room for what one call for names returns.
+    /// Buffer for the result of one getdents call.
     pub(crate) struct Buffer(Vec<MaybeUninit<u8>>);
 
-    /// 64 KiB hold some 1,500 names, so that most directories need one call that finds names and one that finds none.
+    /// 64 KiB hold some 1,500 names, so that most directories need one call that returns names and
+    /// one that returns none.
     const BUFFER_LENGTH: usize = 64 << 10;
 
     impl Buffer {
@@ -128,7 +129,8 @@ mod own {
         }
     }
 
-    /// Reads on in a directory until there are `enough` more names or no more; returns whether there are no more.
+    /// Continues reading a directory until it has `enough` more names or reaches the end. Returns
+    /// whether it reached the end.
     pub(crate) fn read_names(
         dir: &Handle,
         buffer: &mut Buffer,
@@ -138,7 +140,7 @@ mod own {
         let mut entries = RawDir::new(dir, &mut buffer.0);
         let before = names.len();
         loop {
-            // What is in the buffer would be lost.
+            // Stopping earlier would lose the rest of the buffer.
             if names.len() - before >= enough && entries.is_buffer_empty() {
                 return Ok(false);
             }
@@ -180,7 +182,7 @@ mod own {
 #[cfg(not(target_os = "linux"))]
 use portable as own;
 
-/// What other systems have: names all at once, no birth times.
+/// For other systems: reads all names at once, without birth times.
 #[cfg(any(not(target_os = "linux"), test))]
 mod portable {
     use rustix::fs::{Dir, statat};

@@ -1,7 +1,8 @@
-//! Whether a watch runs: a file in the catalogue's folder that is locked for as long as its process lives.
+//! Liveness of a watch: a file in the catalogue's folder that is locked while its process lives.
 //!
-//! The lock goes with the process, however that ends; the file says which watch it was, and until when what it watched was
-//! current. It is not synced: after a crash of the machine the rows of the catalogue, which are, say an earlier time.
+//! The system releases the lock when the process ends, in whatever way. The file records which
+//! watch holds it and the time until which its trees were up to date. It is not synced: after a
+//! machine crash the rows of the catalogue, which are synced, give an earlier time.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -12,27 +13,28 @@ use crate::error::CatalogueError;
 
 const NAME: &str = "watching";
 
-/// The lock of the watch that runs.
+/// The lock of the running watch.
 pub(crate) struct Alive {
     file: File,
     watch_ms: i64,
 }
 
-/// What the file says.
+/// Contents of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Beat {
-    /// Whether the process lives.
+    /// Whether the process is alive.
     pub(crate) is_held: bool,
     pub(crate) watch_ms: i64,
     pub(crate) at_ms: i64,
 }
 
-/// Readers hold the lock for a moment, to see whether they can.
+/// Retries of the lock: readers hold it for a moment to test it.
 const TRIES: u32 = 20;
 
 impl Drop for Alive {
     fn drop(&mut self) {
-        // Closing the file would not do: a child that another thread has forked holds a copy of it until it runs its program.
+        // Closing the file is not enough: a forked child of another thread holds a copy of the
+        // descriptor until it calls exec.
         if let Err(error) = self.file.unlock() {
             tracing::debug!(%error, "the watch was not unlocked");
         }
@@ -40,7 +42,7 @@ impl Drop for Alive {
 }
 
 impl Alive {
-    /// Takes the lock; `None` while another process has it.
+    /// Takes the lock; `None` while another process holds it.
     pub(crate) fn take(dir: &Path, watch_ms: i64) -> Result<Option<Alive>, CatalogueError> {
         let path = dir.join(NAME);
         let failed = |error| CatalogueError::io("lock", &path, error);
@@ -57,21 +59,21 @@ impl Alive {
         Ok(None)
     }
 
-    /// Notes until when everything is current.
+    /// Records the time until which all trees are up to date.
     pub(crate) fn beat(&mut self, at_ms: i64) {
-        // Always of the same length, so that one write replaces the one before.
+        // Fixed length, so that one write replaces the previous one.
         let line = format!("{:020} {at_ms:020}\n", self.watch_ms);
         let written = self
             .file
             .rewind()
             .and_then(|()| self.file.write_all(line.as_bytes()));
         if let Err(error) = written {
-            // Readers take an earlier time.
+            // Harmless: readers see an earlier time.
             tracing::debug!(%error, "the time of the watch was not noted");
         }
     }
 
-    /// What the watch of a catalogue says, if there ever was one.
+    /// Returns the contents of the file of a catalogue; `None` if no watch ever ran.
     pub(crate) fn of(dir: &Path) -> Option<Beat> {
         let mut file = File::open(dir.join(NAME)).ok()?;
         let is_held = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));

@@ -1,11 +1,13 @@
-//! Events of directories, by inotify(7): which directories changed since they were last asked for.
+//! Directory events from inotify(7): which directories have changed since they were last queried.
 //!
 //! Invariants:
-//!  - a watch is set before its directory is read, so what changes later is an event;
-//!  - an event is noted with the directory's identity, which it keeps when it is renamed, and not with a path;
-//!  - what cannot be noted, here or by the system, is counted: all is to be read again then.
+//!  - A watch is set before its directory is read, so every later change is an event.
+//!  - An event is recorded with the identity of the directory, which survives a rename, not with a
+//!    path.
+//!  - Lost events, here or in the system, are counted; then everything must be read again.
 //!
-//! The catalogue's own folder is not watched: its changes would make others without end.
+//! The catalogue's own folder is not watched: writing events to it would cause more events without
+//! end.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
@@ -21,10 +23,11 @@ use crate::rows::LinkedName;
 use crate::scan::{FileReader, Observer};
 use crate::walk::{Handle, Handles, look_at};
 
-/// The watches of all trees.
+/// The inotify watches of all trees.
 pub(crate) struct Watches {
     inotify: OwnedFd,
-    /// Locked from reading events until they are noted, so that whoever finds none knows that all are.
+    /// Locked from reading events until they are recorded. A thread that finds no events then knows
+    /// that all earlier ones are recorded.
     buffer: Mutex<inotify::Buffer>,
     state: Mutex<State>,
     dirty_max: usize,
@@ -43,26 +46,26 @@ struct State {
     dirty_since: Option<Instant>,
     /// Directories that were not watched before this round.
     fresh: FxHashSet<FileId>,
-    /// Files that have more names than the catalogue knows of them.
+    /// Files with more names than the catalogue knows.
     incomplete: FxHashSet<FileId>,
     heard: Heard,
 }
 
-/// What happened so far. Cheap to copy.
+/// Counters of events so far. Cheap to copy.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Heard {
     pub(crate) last_event: Option<Instant>,
     pub(crate) last_event_ms: i64,
     /// How often events were lost.
     pub(crate) overflows: u64,
-    /// Events that say that a file system went away.
+    /// Number of unmount events.
     pub(crate) unmounts: u64,
-    /// Directories for which the system refused a watch, and what it said.
+    /// Number of directories for which the system refused a watch, and the last error.
     pub(crate) refused: u64,
     pub(crate) refusal: Option<Errno>,
 }
 
-/// An event, as far as it matters.
+/// The relevant parts of an event.
 struct Event {
     number: i32,
     what: What,
@@ -74,16 +77,16 @@ enum What {
     Change,
     Overflow,
     Unmount,
-    /// The watch is gone.
+    /// The watch was removed.
     Ignored,
 }
 
 impl Watches {
-    /// Begins to listen. `own` is the catalogue's folder.
+    /// Starts listening. `own` is the catalogue's folder.
     pub(crate) fn new(own: &Path, dirty_max: usize, watches_max: usize) -> Result<Watches, Errno> {
         let mut state = State::default();
         let own = look_at(&Handles::new().open_root(own)?, b"")?;
-        // On whichever file system: an identity of its inode and time of birth is not met twice.
+        // The number of the file system is ignored: inode and birth time together are unique.
         state.own.insert(own.id(0));
         Ok(Watches {
             inotify: inotify::new()?,
@@ -95,12 +98,12 @@ impl Watches {
         })
     }
 
-    /// Who wants to know what is in the directories that are read: the first one that says so.
+    /// Sets the receiver of files in directories that are read. Only the first call has an effect.
     pub(crate) fn read_by(&self, reader: FileReader) {
         let _ = self.reader.set(reader);
     }
 
-    /// Directories that are watched.
+    /// Returns the number of watched directories.
     pub(crate) fn len(&self) -> usize {
         self.state.lock().by_dir.len()
     }
@@ -109,17 +112,17 @@ impl Watches {
         self.state.lock().heard
     }
 
-    /// Its own changes are events of no other directory.
+    /// Adds a root. It has no watched parent that would report changes of its attributes.
     pub(crate) fn add_root(&self, root: FileId) {
         self.state.lock().roots.insert(root);
     }
 
-    /// When the first of the directories that wait changed.
+    /// Returns when the first of the pending directories changed.
     pub(crate) fn dirty_since(&self) -> Option<Instant> {
         self.state.lock().dirty_since
     }
 
-    /// The directories that changed; from now on they count as unchanged.
+    /// Returns the changed directories and marks them as unchanged.
     pub(crate) fn take_dirty(&self) -> FxHashSet<FileId> {
         let mut state = self.state.lock();
         state.dirty_since = None;
@@ -131,18 +134,18 @@ impl Watches {
         self.state.lock().mark(dir, self.dirty_max);
     }
 
-    /// Files that have more names than the catalogue knows of them.
+    /// Returns and clears the files with more names than the catalogue knows.
     pub(crate) fn take_incomplete(&self) -> FxHashSet<FileId> {
         std::mem::take(&mut self.state.lock().incomplete)
     }
 
-    /// From now on no directory counts as watched only since.
+    /// Starts a round: no directory counts as newly watched.
     pub(crate) fn begin_round(&self) {
         self.state.lock().fresh.clear();
     }
 
-    /// Notes everything that the system has to tell by now. What changed before this call has an event then, because the system
-    /// queues it within the call that changes something.
+    /// Records all pending events. This covers every change before the call, because the system
+    /// queues an event within the call that makes the change.
     pub(crate) fn catch_up(&self) -> Result<(), Errno> {
         let mut buffer = self.buffer.lock();
         for _ in 0..inotify::reads(&self.inotify)? {
@@ -153,7 +156,7 @@ impl Watches {
         Ok(())
     }
 
-    /// Takes what the system has to tell, and returns whether it had anything.
+    /// Records the available events and returns whether there were any.
     pub(crate) fn listen(&self) -> Result<bool, Errno> {
         self.take_events(&mut self.buffer.lock())
     }
@@ -175,13 +178,13 @@ impl Watches {
         Ok(is_any)
     }
 
-    /// No more watches of directories that the catalogue does not have.
+    /// Removes the watches of directories that are no longer catalogued.
     pub(crate) fn drop_watches(&self, dirs: &[FileId]) {
         let mut state = self.state.lock();
         for dir in dirs {
             if let Some(number) = state.by_dir.remove(dir) {
                 state.by_number.remove(&number);
-                // It fails where the directory is gone, and its watch with it.
+                // Fails if the directory is gone: the system has then removed its watch.
                 let _ = inotify::remove(&self.inotify, number);
             }
         }
@@ -203,7 +206,7 @@ impl State {
             What::Overflow => self.heard.overflows += 1,
             What::Unmount => self.heard.unmounts += 1,
             What::Ignored => {
-                // The number of a directory whose inode was used again belongs to a newer watch.
+                // If the inode was reused, its directory belongs to a newer watch.
                 if let Some(dir) = self.by_number.remove(&event.number)
                     && self.by_dir.get(&dir) == Some(&event.number)
                 {
@@ -214,7 +217,7 @@ impl State {
                 let Some(&dir) = self.by_number.get(&event.number) else {
                     return;
                 };
-                // What is new of the directory itself, the one that holds it was told too.
+                // Changes of the directory's own attributes are also reported in its parent.
                 if event.has_name || self.roots.contains(&dir) {
                     self.mark(dir, dirty_max);
                 }
@@ -225,7 +228,7 @@ impl State {
 
 impl Observer for Watches {
     fn opened(&self, parent: Option<FileId>, id: FileId, handle: &Handle) -> bool {
-        // Locked until the number is noted, so that no event is met that has none.
+        // Locked until the watch number is recorded, so that no event has an unknown number.
         let mut state = self.state.lock();
         let is_own = state.own.contains(&FileId { volume: 0, ..id })
             || parent.is_some_and(|parent| state.own.contains(&FileId { volume: 0, ..parent }));
@@ -260,7 +263,8 @@ impl Observer for Watches {
     }
 
     fn linked(&self, file: FileId, dir: FileId, now: Option<&Attributes>, names: &[LinkedName]) {
-        // Attributes belong to the file, but the system tells only the directory of the name by which they were changed.
+        // Attributes belong to the file, but the system reports a change only in the directory of
+        // the name through which it was made.
         let changed_ns = now.map(|file| file.changed_ns);
         let others = names
             .iter()
@@ -269,7 +273,7 @@ impl Observer for Watches {
         for name in others {
             state.mark(name.dir, self.dirty_max);
         }
-        // A name that was the only one when it was read is not among them.
+        // Names of files that had a single name when they were read are missing here.
         if now.is_some_and(|file| file.links as usize > names.len()) {
             state.incomplete.insert(file);
         }
@@ -298,12 +302,12 @@ mod inotify {
 
     use super::{Event, What};
 
-    /// Room for some thousands of events.
+    /// Buffer for several thousand events.
     pub(crate) struct Buffer(Vec<MaybeUninit<u8>>);
 
     const BUFFER_BYTES: usize = 256 << 10;
 
-    /// No event is longer: a head and a name.
+    /// Maximum length of an event: header and name.
     const EVENT_BYTES_MAX: usize = 512;
 
     impl Buffer {
@@ -312,10 +316,10 @@ mod inotify {
         }
     }
 
-    /// So many calls return at least the events that are queued now.
+    /// Returns the number of reads that return at least all events queued now.
     pub(super) fn reads(inotify: &OwnedFd) -> Result<u64, Errno> {
         let queued = rustix::io::ioctl_fionread(inotify)?;
-        // A call returns as many whole events as there is room for.
+        // A read returns as many whole events as fit.
         Ok(queued.div_ceil((BUFFER_BYTES - EVENT_BYTES_MAX) as u64))
     }
 
@@ -323,7 +327,7 @@ mod inotify {
         init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)
     }
 
-    /// Watches an open directory. The path leads to what is open, whatever its name is by now.
+    /// Watches an open directory. The path resolves to the open directory even if it was renamed.
     pub(super) fn add(inotify: &OwnedFd, dir: RawFd) -> Result<i32, Errno> {
         let wanted = WatchFlags::CREATE
             | WatchFlags::DELETE
@@ -341,7 +345,7 @@ mod inotify {
         remove_watch(inotify, number)
     }
 
-    /// What one call for events returns.
+    /// Returns the events of one read.
     pub(super) fn events(inotify: &OwnedFd, buffer: &mut Buffer) -> Result<Vec<Event>, Errno> {
         let mut reader = Reader::new(inotify, &mut buffer.0);
         let mut events: Vec<Event> = Vec::new();
@@ -358,7 +362,7 @@ mod inotify {
                 What::Change
             };
             let (number, has_name) = (event.wd(), event.file_name().is_some());
-            // Many changes in one directory are one.
+            // Repeated changes in one directory are merged.
             let is_same =
                 |last: &Event| last.number == number && last.what == what && last.has_name == has_name;
             if !events.last().is_some_and(is_same) {
@@ -391,7 +395,7 @@ mod inotify {
         }
     }
 
-    /// Other systems have no such events.
+    /// Other systems have no inotify.
     pub(super) fn new() -> Result<OwnedFd, Errno> {
         Err(Errno::NOSYS)
     }

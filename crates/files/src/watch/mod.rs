@@ -1,13 +1,16 @@
-//! The watch: keeps catalogued trees current by events of their directories.
+//! The watch: keeps catalogued trees up to date by directory events.
 //!
-//! Events say which directories changed. When it has been quiet for a moment those are read again, and compared and
-//! committed by the stages of a scan. What events cannot tell (changes while no watch ran, more events than the system
-//! keeps, directories that it does not watch) makes a tree stale: names are compared at once, all of it later.
+//! Events report which directories changed. After a short quiet period these are read again, and
+//! compared and committed by the stages of a scan. Events miss changes while no watch runs, beyond
+//! the system's queue, and in unwatched directories. These make a tree stale: its names are
+//! compared at once, and the whole tree is scanned later.
 //!
 //! Invariants:
-//!  - the catalogue is open only while something is written, so that others can ask it in between;
-//!  - a tree is called current only after all of it was read with its watches set, and while every event since was heard;
-//!  - a tree whose directory is not the one that was catalogued is not read: what is unmounted is not gone.
+//!  - The catalogue is open only during a write, so that other processes can query it in between.
+//!  - A tree is called current only after all of it was read with its watches set, and while no
+//!    event since was lost.
+//!  - A tree is not read if another directory is at its path: an unmounted tree is not a removed
+//!    one.
 
 mod alive;
 mod events;
@@ -34,26 +37,26 @@ use alive::Alive;
 use events::{Heard, Watches};
 use tree::Tree;
 
-/// How to watch.
+/// Settings of a watch.
 #[derive(Debug, Clone)]
 pub struct WatchSettings {
     /// How directories are read.
     pub scan: ScanSettings,
     /// How the catalogue is opened.
     pub catalogue: CatalogueSettings,
-    /// So long nothing may change before what changed is read.
+    /// Quiet period before changed directories are read.
     pub quiet: Duration,
-    /// What changed is read after this time at the latest.
+    /// Maximum delay before changed directories are read.
     pub wait_max: Duration,
-    /// Directories that may wait to be read; with more, all trees are swept.
+    /// Maximum number of pending directories; with more, all trees are swept.
     pub dirty_max: usize,
-    /// Directories that are watched at most; the system has a limit of its own.
+    /// Maximum number of watched directories; the system has its own limit.
     pub watches_max: usize,
-    /// After this time a stale tree is scanned, and after twice as long the next time ...
+    /// Delay before a stale tree is scanned. It doubles for each next scan ...
     pub scan_after: Duration,
-    /// ... but at most after this.
+    /// ... up to this limit.
     pub scan_after_max: Duration,
-    /// After this time a tree that is current is scanned in any case.
+    /// Interval between scans of a current tree.
     pub scan_every: Duration,
 }
 
@@ -73,17 +76,17 @@ impl Default for WatchSettings {
     }
 }
 
-/// What a watch tells while it runs.
+/// Events reported by a running watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
-    /// All of a tree is being read.
+    /// A whole tree is being read.
     Scanning {
         /// Its path.
         path: PathBuf,
     },
     /// Changes were committed.
     Committed {
-        /// What they were.
+        /// Counts of the changes.
         counts: ScanCounts,
     },
     /// A tree may differ from the catalogue.
@@ -93,37 +96,37 @@ pub enum Note {
         /// Why.
         reason: StaleReason,
     },
-    /// A tree is as the catalogue has it, and every change since is heard.
+    /// A tree equals the catalogue, and its changes are tracked from now on.
     Current {
         /// Its path.
         path: PathBuf,
-        /// Directories that are watched, of all trees.
+        /// Number of watched directories in all trees.
         watched: usize,
     },
     /// The system refuses to watch more directories.
     Limit {
-        /// Those that it watches, of all trees.
+        /// Number of watched directories in all trees.
         watched: usize,
-        /// Whether its limit of watches is the reason, or what else it said.
+        /// The error of the system; `None` if it is the limit on watches.
         error: Option<String>,
     },
-    /// Another process has the catalogue open; changes wait.
+    /// Another process has the catalogue open, so changes wait.
     Waiting,
 }
 
-/// Why a watch could not begin, or ended.
+/// Why a watch could not start, or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// Another one runs.
+    /// Another watch is running.
     #[error(
         "the catalogue of files in {} is kept current by another watch: end that, and give this one all directories",
         dir.display()
     )]
     Watched {
-        /// Where it is.
+        /// Directory of the catalogue.
         dir: PathBuf,
     },
-    /// The directory is a part of a tree.
+    /// The directory is part of a tree.
     #[error("{} is in {}, which is catalogued: watch that", path.display(), root.display())]
     Within {
         /// The directory.
@@ -131,7 +134,7 @@ pub enum WatchError {
         /// The tree.
         root: PathBuf,
     },
-    /// It is kept in a store.
+    /// The directory is in a store.
     #[error(
         "{} cannot be watched: a store does not tell what changes in it; scan it from time to time (weft files scan)",
         path.display()
@@ -140,7 +143,7 @@ pub enum WatchError {
         /// The address.
         path: PathBuf,
     },
-    /// One directory is below another one.
+    /// One of the directories is below another one.
     #[error("{} is in {}, which is watched too: leave it out", path.display(), root.display())]
     Twice {
         /// The directory.
@@ -148,10 +151,10 @@ pub enum WatchError {
         /// The one above it.
         root: PathBuf,
     },
-    /// The system has no events, or gives no more.
+    /// The system does not support events, or ran out of resources.
     #[error("cannot listen to changes of directories: {0}")]
     System(std::io::Error),
-    /// What was to be read.
+    /// A scan failed.
     #[error(transparent)]
     Scan(#[from] ScanError),
 }
@@ -169,26 +172,26 @@ pub struct Watch {
     trees: Vec<Tree>,
     watches: Arc<Watches>,
     alive: Alive,
-    /// When it began: its number.
+    /// When it began; serves as its number.
     watch_ms: i64,
-    /// What was heard and acted upon.
+    /// Counters of the events already handled.
     heard: Heard,
     refused: u64,
-    /// Directories that were not reached, and how often.
+    /// Directories that the walk did not find, with the number of tries.
     tries: FxHashMap<FileId, u32>,
-    /// Files of which more names are looked for in the catalogue, once that is due.
+    /// Files whose other names are to be searched for in the catalogue.
     sought: FxHashSet<FileId>,
     search_due: Instant,
-    /// Files that had more names than were known, and how often their directories are read again.
+    /// Files that had unknown names, and how many more rounds read their directories.
     suspects: FxHashMap<FileId, u32>,
     busy: Busy,
     /// The catalogue stays closed until then.
     closed_until: Instant,
-    /// Whether it was stopped while directories that had changed were read.
+    /// Whether it was stopped while reading changed directories.
     is_cut_off: bool,
 }
 
-/// Waits for the catalogue, while another process has it.
+/// Backoff while another process has the catalogue open.
 #[derive(Debug, Default)]
 struct Busy {
     retry_at: Option<Instant>,
@@ -196,9 +199,10 @@ struct Busy {
     is_told: bool,
 }
 
-/// How often it is noted that all is current, and looked whether trees that are away are back.
+/// Interval for recording that all trees are current, and for checking whether missing trees are
+/// back.
 const BEAT: Duration = Duration::from_secs(2);
-/// Between looks for events.
+/// Interval between polls for events.
 const PAUSE: Duration = Duration::from_millis(10);
 
 fn wall_ms() -> i64 {
@@ -206,21 +210,22 @@ fn wall_ms() -> i64 {
 }
 
 impl Watch {
-    /// Begins to watch directories: trees of the catalogue in `dir`, or such as become trees of it.
+    /// Starts watching directories: trees of the catalogue in `dir`, or directories that become
+    /// trees.
     ///
     /// # Errors
-    /// [`WatchError::Watched`] while another watch of the same catalogue runs; errors about the directories and the
-    /// catalogue.
+    /// [`WatchError::Watched`] while another watch of the same catalogue is running; errors about
+    /// the directories and the catalogue.
     pub fn begin(dir: &Path, dirs: &[PathBuf], settings: WatchSettings) -> Result<Watch, WatchError> {
         let watch_ms = wall_ms();
         if Watch::is_running(dir) {
             return Err(WatchError::Watched { dir: dir.to_owned() });
         }
-        // Those that only ask have it for a moment.
+        // Queries hold the catalogue for a moment only.
         let catalogue = when_free(wait_max(dir), || Catalogue::create(dir, &settings.catalogue))?;
         let alive = Alive::take(dir, watch_ms)?;
         let mut alive = alive.ok_or_else(|| WatchError::Watched { dir: dir.to_owned() })?;
-        // From now on readers know its number; it has called nothing current.
+        // From now on readers know its number. It has not called any tree current.
         alive.beat(watch_ms);
         let mut trees: Vec<Tree> = Vec::new();
         let delays = (settings.scan_after, settings.scan_after_max);
@@ -236,7 +241,7 @@ impl Watch {
                     root: above.path_buf(),
                 });
             }
-            // A directory above takes those below it in.
+            // A directory absorbs those below it.
             trees.retain(|below| rest_below(&below.path, &tree.path).is_none());
             trees.push(tree);
         }
@@ -260,23 +265,23 @@ impl Watch {
         })
     }
 
-    /// Calls `tell`, from several threads, with each regular file whose name `wants` accepts in a directory that the watch
-    /// reads: when a file in it has changed, and in every scan. It is called before the change is committed, and may be
-    /// called again for what it knows.
+    /// Calls `tell`, from several threads, with each regular file whose name `wants` accepts in
+    /// every directory that the watch reads: after a change in the directory, and in every scan.
+    /// The call precedes the commit of the change and may be repeated for the same file.
     pub fn tell_files(&self, wants: fn(&[u8]) -> bool, tell: impl Fn(FileSeen) + Send + Sync + 'static) {
         let tell = Box::new(tell);
         self.watches.read_by(FileReader { wants, tell });
     }
 
-    /// Whether a watch of the catalogue in `dir` runs, in this process or another one.
+    /// Returns whether a watch of the catalogue in `dir` is running, in this or another process.
     pub fn is_running(dir: &Path) -> bool {
         Alive::of(dir).is_some_and(|beat| beat.is_held)
     }
 
-    /// Keeps the trees current until `progress` is told to stop; then it notes until when they were.
+    /// Keeps the trees current until `progress` is stopped; then records until when they were.
     ///
     /// # Errors
-    /// The catalogue's. What cannot be read of a tree is noted there.
+    /// Errors of the catalogue. Read errors of a tree are recorded there.
     pub fn run(mut self, progress: &Progress, mut tell: impl FnMut(Note)) -> Result<(), WatchError> {
         let watches = self.watches.clone();
         let deaf = std::sync::atomic::AtomicBool::new(false);
@@ -337,9 +342,9 @@ impl Watch {
         Ok(())
     }
 
-    /// Notes that all is current, if it is.
+    /// Records that all trees are current, if they are.
     fn beat(&mut self) -> Result<(), WatchError> {
-        // What changed before has an event by now.
+        // Every earlier change has an event by now.
         let now_ms = wall_ms();
         self.watches.catch_up().map_err(system)?;
         if self.watches.dirty_since().is_none() && self.sought.is_empty() {
@@ -348,20 +353,21 @@ impl Watch {
         Ok(())
     }
 
-    /// All that changed before is in the catalogue.
+    /// Records that all changes before `at_ms` are in the catalogue.
     fn is_current_at(&mut self, at_ms: i64) {
         for tree in &mut self.trees {
             if tree.stale.is_none() {
                 tree.current_until_ms = tree.current_until_ms.max(at_ms);
             }
         }
-        // Readers take this time where a row says that its tree is current, and not all rows may be written yet.
+        // Readers use this time for each tree that its row calls current, so all rows must be
+        // written first.
         if self.trees.iter().all(|tree| tree.stale.is_none() || tree.is_said) {
             self.alive.beat(at_ms);
         }
     }
 
-    /// Events that were lost make all trees stale. Returns whether a file system went away.
+    /// Marks all trees as stale if events were lost. Returns whether a file system was unmounted.
     fn note_losses(&mut self, tell: &mut dyn FnMut(Note)) -> bool {
         let heard = self.watches.heard();
         if heard.overflows > self.heard.overflows {
@@ -378,7 +384,7 @@ impl Watch {
         is_unmounted
     }
 
-    /// Opens the catalogue; `None` while another process has it.
+    /// Opens the catalogue; `None` while another process has it open.
     fn open(&mut self, tell: &mut dyn FnMut(Note)) -> Result<Option<Arc<Catalogue>>, WatchError> {
         let now = system::now();
         if self.busy.retry_at.is_some_and(|at| now < at) {
@@ -393,7 +399,7 @@ impl Watch {
                 self.busy.delay =
                     (self.busy.delay * 2).clamp(Duration::from_millis(20), Duration::from_secs(1));
                 self.busy.retry_at = Some(now + self.busy.delay);
-                // Not for those who ask for a moment.
+                // Short queries are not reported.
                 if self.busy.delay == Duration::from_secs(1) && !self.busy.is_told {
                     self.busy.is_told = true;
                     tell(Note::Waiting);
@@ -404,7 +410,7 @@ impl Watch {
         }
     }
 
-    /// Notes until when the trees were current.
+    /// Records until when the trees were current.
     fn end(mut self) -> Result<(), WatchError> {
         if !self.is_cut_off {
             self.beat()?;
@@ -416,7 +422,8 @@ impl Watch {
             }
             system::pause(Duration::from_millis(50));
         }
-        // The lock that is given back says that it has ended, and the rows until when all was current.
+        // The released lock shows that the watch has ended; the rows show until when the trees were
+        // current.
         Ok(())
     }
 }
@@ -425,10 +432,10 @@ fn system(errno: rustix::io::Errno) -> WatchError {
     WatchError::System(errno.into())
 }
 
-/// So often the end looks whether the catalogue can be opened: for some five seconds.
+/// Retries to open the catalogue at the end: some five seconds in total.
 const END_TRIES: u32 = 100;
 
-/// The path under which a directory is a tree, or becomes one.
+/// Returns the path under which a directory is, or becomes, a tree.
 fn path_of_tree(catalogue: &Catalogue, given: &Path, answer_within: Duration) -> Result<Vec<u8>, WatchError> {
     use std::os::unix::ffi::OsStrExt;
     if is_address(given.as_os_str().as_bytes()) {
@@ -437,7 +444,7 @@ fn path_of_tree(catalogue: &Catalogue, given: &Path, answer_within: Duration) ->
     }
     let target = match catalogue.target(given, answer_within) {
         Ok(target) => target,
-        // A tree that is not there now is watched as soon as it is.
+        // A missing tree is watched once it is back.
         Err(error @ (ScanError::Root { .. } | ScanError::Catalogue(CatalogueError::NoAnswer { .. }))) => {
             let path = std::path::absolute(given).unwrap_or_else(|_| given.to_owned());
             let path = path.as_os_str().as_bytes().to_vec();

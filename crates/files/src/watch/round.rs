@@ -1,4 +1,4 @@
-//! One round of a watch: what is due is read and committed.
+//! One round of a watch: reads and commits the pending changes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,18 +16,18 @@ use crate::rows::{ScanCounts, dir_of_key};
 use crate::scan::{Observer, Plan, Progress, ScanSettings, Which};
 use crate::tables::Table;
 
-/// So often a directory that the walk does not find is looked for: its events may be behind those of others.
+/// Maximum number of tries to find a directory: the event that tells its new place may come later.
 const TRIES: u32 = 5;
 
-/// So often the directories of a file with unknown names are read again: once with the directory of the other name, and once
-/// after it.
+/// Number of rounds in which the directories of a file with unknown names are read again: one
+/// together with the directory of the other name, and one after it.
 const SUSPECT_ROUNDS: u32 = 2;
 
-/// Names of files that have several are looked for in all of the catalogue, which may take this share of the time.
+/// The search for other names reads the whole catalogue. It may take about 1/20 of the time.
 const SEARCH_SHARE: u32 = 20;
 
 impl Watch {
-    /// Does what is due, if anything is.
+    /// Does the work that is due, if any.
     pub(super) fn round(
         &mut self,
         looks_for_trees: bool,
@@ -35,7 +35,7 @@ impl Watch {
         tell: &mut dyn FnMut(Note),
     ) -> Result<(), WatchError> {
         let now = system::now();
-        // Others get their turn.
+        // Gives other processes a turn.
         if now < self.closed_until {
             return Ok(());
         }
@@ -85,7 +85,7 @@ impl Watch {
         tell: &mut dyn FnMut(Note),
     ) -> Result<(), WatchError> {
         for tree in &mut self.trees {
-            // A scan by hand accepts another directory.
+            // A manual scan may have accepted another directory.
             if let Some(root) = catalogue.root(&tree.path)?.filter(|root| root.whole_scan > 0) {
                 tree.root = Some(root.attributes.id);
             }
@@ -103,7 +103,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Reads all of a tree, or where only names are due, the directories whose times have changed.
+    /// Reads a whole tree, or only the directories whose times have changed.
     fn sweep(
         &mut self,
         catalogue: &Arc<Catalogue>,
@@ -120,7 +120,8 @@ impl Watch {
         let mut is_all_read = is_whole;
         let result = if is_whole {
             tell(Note::Scanning { path: path.clone() });
-            // What a scan that was stopped has read may have changed since, but in a first scan it is not read again.
+            // A stopped scan is not resumed, because its directories may have changed since; a
+            // first scan is.
             let settings = ScanSettings {
                 anew: self.trees[at].root.is_some(),
                 ..self.settings.scan.clone()
@@ -149,7 +150,8 @@ impl Watch {
             self.watches.add_root(root);
         }
         if is_all_read {
-            // A directory that moved past the scan is where the events say: it is read before the tree is called current.
+            // The events report the new place of a directory that moved past the scan. It is read
+            // before the tree is called current.
             counts.add(self.read_dirty(catalogue, progress, tell)?);
         }
         let tree = &mut self.trees[at];
@@ -172,7 +174,7 @@ impl Watch {
         Ok(counts)
     }
 
-    /// Directories that are not watched make their tree stale.
+    /// Marks a tree as stale if some of its directories cannot be watched.
     fn note_refusals(&mut self, at: usize, tell: &mut dyn FnMut(Note)) {
         let heard = self.watches.heard();
         if heard.refused == self.refused {
@@ -190,7 +192,7 @@ impl Watch {
         }
     }
 
-    /// A tree whose directory cannot be opened, or is another one, is away.
+    /// Marks a tree as away if its directory cannot be opened or is another one.
     fn or_away<T>(
         &mut self,
         at: usize,
@@ -218,18 +220,18 @@ impl Watch {
         }
     }
 
-    /// Reads the directories that changed.
+    /// Reads the changed directories.
     fn follow_events(
         &mut self,
         catalogue: &Arc<Catalogue>,
         progress: &Progress,
         tell: &mut dyn FnMut(Note),
     ) -> Result<ScanCounts, WatchError> {
-        // What changed before has an event by now.
+        // Every earlier change has an event by now.
         let since_ms = wall_ms();
         let mut counts = self.read_dirty(catalogue, progress, tell)?;
         if catalogue.has_orphans()? {
-            // A directory that was lost may be where the next events say.
+            // The next events may report where a missing directory is now.
             system::pause(2 * super::PAUSE);
             counts.add(self.read_dirty(catalogue, progress, tell)?);
         }
@@ -272,7 +274,7 @@ impl Watch {
         Ok(counts)
     }
 
-    /// Directories that were not found are looked for again, but not for ever.
+    /// Queues directories that were not found again, up to a limit.
     fn try_again(&mut self, dirs: Vec<FileId>) {
         let mut tries = std::mem::take(&mut self.tries);
         for dir in dirs {
@@ -296,8 +298,9 @@ impl Watch {
         }
     }
 
-    /// Where a file has more names than are known, another one was made in a directory that is still to be read, or was taken
-    /// away again before that: then nobody tells the directories of the others.
+    /// Handles files with more names than the catalogue knows: a name was added in a directory that
+    /// is still to be read, or was removed again before that. In the second case no event reaches
+    /// the directories of the other names.
     fn note_suspects(&mut self, catalogue: &Catalogue) -> Result<(), WatchError> {
         for file in self.watches.take_incomplete() {
             self.sought.insert(file);
@@ -313,7 +316,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Marks the directories of names that were the only ones of their files, and are not any more.
+    /// Marks the directories of files that had a single name and now have several.
     fn search_names(&mut self, catalogue: &Catalogue, progress: &Progress) -> Result<(), WatchError> {
         let begun = system::now();
         let files = std::mem::take(&mut self.sought);
@@ -334,7 +337,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Writes how fresh the trees are.
+    /// Writes the freshness of the trees.
     pub(super) fn write_rows(&mut self, catalogue: &Arc<Catalogue>, is_live: bool) -> Result<(), WatchError> {
         let mut change = Change::new(catalogue)?;
         let last_event_ms = self.watches.heard().last_event_ms;
@@ -349,7 +352,7 @@ impl Watch {
     }
 }
 
-/// The directory of a tree is not the one that was there, as far as can be told without the catalogue.
+/// Returns whether another directory may be at the path of a tree, without asking the catalogue.
 fn may_be_away(tree: &mut super::Tree) -> bool {
     tree.is_away || tree.root.is_some_and(|root| !tree.is_there(root))
 }

@@ -1,4 +1,4 @@
-//! How fresh a tree is: the row that a watch keeps of it, and what a reader may conclude from it.
+//! The freshness of a tree: the row that a watch keeps, and its meaning for readers.
 
 use crate::catalogue::Catalogue;
 use crate::error::CatalogueError;
@@ -6,21 +6,21 @@ use crate::tables::Table;
 use crate::varint::{Corrupt, Reader, put_signed};
 use crate::watch::alive::Alive;
 
-/// Why a tree may have changed without the catalogue.
+/// Why a tree may differ from the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StaleReason {
-    /// It changed, or may have, while no watch ran.
+    /// It changed, or may have changed, while no watch was running.
     Restart,
-    /// More changed at a time than could be noted.
+    /// More changes came at a time than could be recorded.
     Overflow,
-    /// Another directory was in its place, or none: what was mounted there was not.
+    /// Another directory, or none, was at its path: its file system was not mounted.
     Away,
-    /// The system does not let this program watch all of its directories.
+    /// The system does not allow this program to watch all of its directories.
     Limit,
-    /// The watch ended in order.
+    /// The watch ended normally.
     Ended,
-    /// The watch is gone and did not say so: it was killed, or the machine stopped.
+    /// The watch did not end normally: it was killed, or the machine crashed.
     Killed,
 }
 
@@ -35,25 +35,26 @@ impl StaleReason {
     ];
 }
 
-/// Since when a tree may have changed without the catalogue, and why.
+/// Since when a tree may differ from the catalogue, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Stale {
     /// In milliseconds since 1970.
     pub since_ms: i64,
     /// The last reason.
     pub reason: StaleReason,
-    /// Whether names were compared since: what may be wrong is what a directory's times do not show, such as sizes.
+    /// Whether names were compared since then. Only changes that leave the times of directories
+    /// unchanged, such as sizes, may be missing.
     pub has_names: bool,
 }
 
-/// What a watch keeps of a tree.
+/// The state of a tree, as a watch stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WatchRow {
-    /// When the process that watches, or watched, began: its number.
+    /// When the watch began; serves as its number.
     pub(crate) watch_ms: i64,
-    /// Whether it has not said that it ended.
+    /// Whether the watch has not recorded its end.
     pub(crate) is_live: bool,
-    /// What changed before is in the catalogue, unless it is stale.
+    /// All earlier changes are in the catalogue, unless the tree is stale.
     pub(crate) current_until_ms: i64,
     pub(crate) last_event_ms: i64,
     pub(crate) stale: Option<Stale>,
@@ -103,14 +104,14 @@ impl WatchRow {
     }
 }
 
-/// How fresh a tree is.
+/// The freshness of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Freshness {
-    /// Whether a watch runs that keeps it current.
+    /// Whether a running watch keeps it current.
     pub is_watched: bool,
-    /// What changed before is in the catalogue, unless it is stale since earlier.
+    /// All earlier changes are in the catalogue, unless the tree has been stale since before.
     pub current_until_ms: i64,
-    /// When the last event came; 0 if none did.
+    /// Time of the last event, or 0.
     pub last_event_ms: i64,
     /// Since when it may be stale; `None` while it is current.
     pub stale: Option<Stale>,
@@ -122,10 +123,10 @@ impl Catalogue {
         Ok(row.map(|row| WatchRow::of_bytes(&row)).transpose()?)
     }
 
-    /// How fresh a tree is; `None` if it was never watched.
+    /// Returns the freshness of a tree; `None` if it was never watched.
     ///
     /// # Errors
-    /// A row could not be read.
+    /// Fails if a row cannot be read.
     pub fn freshness(&self, root: &[u8]) -> Result<Option<Freshness>, CatalogueError> {
         let Some(row) = self.watch_row(root)? else {
             return Ok(None);
@@ -148,11 +149,12 @@ impl Catalogue {
         }))
     }
 
-    /// All that changed in a tree before this time, in milliseconds since 1970, is in the catalogue: since then no scan has read
-    /// all of it, nor has a watch kept it current. 0 if it was never scanned whole.
+    /// Returns the time, in milliseconds since 1970, before which all changes of a tree are in the
+    /// catalogue: the start of the last full scan, or the time until which a watch kept it current.
+    /// 0 if it was never scanned in full.
     ///
     /// # Errors
-    /// A row could not be read.
+    /// Fails if a row cannot be read.
     pub fn known_until_ms(&self, root: &[u8]) -> Result<i64, CatalogueError> {
         let whole_ms = self.whole_since_ms(root)?;
         let watched_ms = self.freshness(root)?.map_or(0, |fresh| match fresh.stale {
@@ -162,7 +164,8 @@ impl Catalogue {
         Ok(if whole_ms > 0 { whole_ms.max(watched_ms) } else { 0 })
     }
 
-    /// What no watch keeps current is stale since the watch ended, or the last scan of all of it began.
+    /// Returns the staleness of a tree without a running watch: since the watch ended, or since the
+    /// last full scan began.
     fn stale_since(&self, root: &[u8], row: &WatchRow, until_ms: i64) -> Result<Stale, CatalogueError> {
         let reason = match row.is_live {
             true => StaleReason::Killed,
@@ -176,7 +179,8 @@ impl Catalogue {
         })
     }
 
-    /// Whether a watch that runs keeps a tree current, or may: one that has just begun has not said which trees are its own.
+    /// Returns whether a running watch keeps a tree current, or may: a watch that has just begun
+    /// has not recorded its trees.
     pub(crate) fn may_be_watched(&self, root: &[u8]) -> Result<bool, CatalogueError> {
         let Some(beat) = Alive::of(&self.dir).filter(|beat| beat.is_held) else {
             return Ok(false);
@@ -195,7 +199,8 @@ impl Catalogue {
         Ok(true)
     }
 
-    /// When the last scan of all of a tree began, in milliseconds since 1970; 0 if none ended.
+    /// Returns when the last finished scan of the whole tree began, in milliseconds since 1970, or
+    /// 0.
     pub(crate) fn whole_since_ms(&self, root: &[u8]) -> Result<i64, CatalogueError> {
         let Some(root) = self.root(root)?.filter(|root| root.whole_scan > 0) else {
             return Ok(0);

@@ -1,4 +1,4 @@
-//! A tree that is watched: how fresh it is, and when it is to be swept.
+//! A watched tree: its freshness, and when it is to be swept.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -13,28 +13,28 @@ use crate::walk::{Handles, look_at};
 pub(super) struct Tree {
     /// Its path, as bytes.
     pub(super) path: Vec<u8>,
-    /// Its directory, once it was scanned whole.
+    /// Its directory, once it was scanned in full.
     pub(super) root: Option<FileId>,
-    /// Whether it was not there when it was last looked for: then nothing of it is read.
+    /// Whether it was missing at the last check. Then it is not read.
     pub(super) is_away: bool,
     pub(super) stale: Option<Stale>,
     /// Whether its row in the catalogue says that it is stale.
     pub(super) is_said: bool,
     pub(super) current_until_ms: i64,
-    /// When the directories whose times have changed are to be read.
+    /// When to read the directories whose times have changed.
     pub(super) names_due: Option<Instant>,
-    /// When all are to be read.
+    /// When to read the whole tree.
     pub(super) whole_due: Instant,
-    /// How long the next scan of all waits.
+    /// Delay of the next full scan.
     delay: Duration,
     delay_max: Duration,
     answer_within: Duration,
-    /// The last look at its directory, which may wait for an answer.
+    /// The last check of its directory, which may hang.
     look: Asked<bool>,
 }
 
 impl Tree {
-    /// A tree of which nothing is known but what the catalogue has.
+    /// Creates the state of a tree from the catalogue.
     pub(super) fn new(
         catalogue: &Catalogue,
         path: Vec<u8>,
@@ -70,7 +70,8 @@ impl Tree {
         })
     }
 
-    /// Whether the directory at its path is the one that was catalogued. One that does not answer is not.
+    /// Returns whether the catalogued directory is at its path. A directory that does not answer is
+    /// not.
     pub(super) fn is_there(&mut self, root: FileId) -> bool {
         let path = self.path_buf();
         let look = move || {
@@ -88,7 +89,8 @@ impl Tree {
         ))
     }
 
-    /// It may differ from now on: names are compared soon, and all of it later, each time after a longer while.
+    /// Marks the tree as stale: names are compared soon, and the whole tree later, with increasing
+    /// delays.
     pub(super) fn mark_stale(&mut self, reason: StaleReason, names_after: Duration) {
         let since_ms = self.stale.map_or(self.current_until_ms, |stale| stale.since_ms);
         self.stale = Some(Stale {
@@ -109,14 +111,14 @@ impl Tree {
         }
     }
 
-    /// All of it was read, watched from before that on.
+    /// The whole tree was read, and was watched since before the read.
     pub(super) fn is_current(&mut self, since_ms: i64) {
         self.stale = None;
         self.names_due = None;
         self.current_until_ms = since_ms;
     }
 
-    /// The next scan of all of it waits for longer.
+    /// Increases the delay of the next full scan.
     pub(super) fn put_off(&mut self, usual: Duration) {
         self.delay = (self.delay * 2).min(self.delay_max);
         let after = if self.stale.is_some() { self.delay } else { usual };

@@ -1,4 +1,4 @@
-//! Answers beside what a look at everything says.
+//! Query results are compared with those of a full traversal.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -69,8 +69,8 @@ fn the_first_of_many_are_those_of_a_look_at_all() {
     }
 }
 
-/// Many files of the same few days, in many directories, that grow younger and older with their sizes or without: sums by day say
-/// nothing of their order.
+/// Many files whose times fall on the same few days, in many directories. Whether or not age
+/// follows size, the sums by day do not give their order.
 #[test]
 fn the_oldest_of_one_day_are_those_of_a_look_at_all() {
     for seed in 0..3 {
@@ -187,7 +187,8 @@ fn what_changed_since_is_told() {
     assert_eq!(last, 4);
 }
 
-/// The names of each directory, the heaviest first, beside a look at all of them; what is left out is in the sum of the others.
+/// For each directory, the heaviest names equal those of a full traversal, and the sum of the
+/// others covers the rest.
 #[test]
 fn names_in_a_directory_are_the_heaviest_and_the_sum_of_the_others() {
     for seed in 0..3 {

@@ -1,4 +1,4 @@
-//! Trees that are too deep for paths, and directories too large for memory.
+//! Trees too deep for paths, and directories too large for memory.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -14,7 +14,7 @@ fn a_tree_deeper_than_any_path_may_be_is_scanned() {
     let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
     let mut dir: OwnedFd = openat(rustix::fs::CWD, rig.tree.path(), flags, Mode::empty()).unwrap();
     for _ in 0..DEPTH {
-        // One beside the way at each step, so that handles wait.
+        // A sibling at each step, so that handles are kept for pending directories.
         mkdirat(&dir, "beside", Mode::RWXU).unwrap();
         mkdirat(&dir, "on the way", Mode::RWXU).unwrap();
         dir = openat(&dir, "on the way", flags, Mode::empty()).unwrap();
@@ -32,7 +32,7 @@ fn a_tree_deeper_than_any_path_may_be_is_scanned() {
     );
     let again = rig.scan().row.counts;
     assert_eq!((again.added, again.removed, again.changed), (0, 0, 0));
-    // What is deeper than a path cannot be removed by one: `remove_dir_all` goes by handles.
+    // A path this deep cannot be removed by name; `remove_dir_all` works with handles.
     fs::remove_dir_all(rig.tree.path().join("on the way")).unwrap();
     let counts = rig.scan().row.counts;
     assert_eq!(counts.removed, 2 * DEPTH as u64 - 1);

@@ -1,4 +1,4 @@
-//! Trees that leave the catalogue: what is left is as if they had never been there.
+//! Forgotten trees: the rest of the catalogue is as if they had never been there.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ fn forget(rig: &Rig, path: &Path) -> Result<Forgotten, ScanError> {
     rig.catalogue.forget(path, &Progress::default())
 }
 
-/// Notes a digest of a file, as a policy does.
+/// Records a digest of a file, as a policy does.
 fn note_digest(rig: &Rig, file: &Attributes) {
     let digest = Digest {
         seen: Seen::of(file),
@@ -32,7 +32,7 @@ fn attributes(rig: &Rig, path: &Path) -> Attributes {
     rig.catalogue.locate(path).unwrap().unwrap().attributes
 }
 
-/// Sums by group; none where nothing is catalogued.
+/// Returns the sums by group; empty if nothing is catalogued.
 fn groups(rig: &Rig) -> BTreeMap<String, Usage> {
     let groups = rig.catalogue.groups().unwrap().into_iter();
     groups
@@ -43,7 +43,7 @@ fn groups(rig: &Rig) -> BTreeMap<String, Usage> {
 /// Entries of a tree, and the sums by group of the whole catalogue.
 type Known = (BTreeMap<Vec<u8>, Row>, BTreeMap<String, Usage>);
 
-/// What a catalogue has that never knew other trees than these.
+/// Returns the contents of a new catalogue that has scanned only these trees.
 fn undisturbed(trees: &[PathBuf]) -> Vec<Known> {
     let rig = Rig::new();
     for tree in trees {
@@ -56,8 +56,8 @@ fn undisturbed(trees: &[PathBuf]) -> Vec<Known> {
     rows.collect()
 }
 
-/// The model: trees made at random, with files that have names in several of them, scanned and forgotten in any order. After
-/// each step the catalogue has what one has that was made of the trees that are left.
+/// Model test: random trees whose files have names in several of them are scanned and forgotten in
+/// any order. After each step the catalogue equals a new one of the remaining trees.
 #[test]
 fn what_is_left_is_as_if_the_tree_had_never_been_there() {
     for seed in 0..2 {
@@ -68,10 +68,10 @@ fn what_is_left_is_as_if_the_tree_had_never_been_there() {
         for tree in &trees {
             fs::create_dir(tree).unwrap();
         }
-        // One mutator over all of them, so that files move and are linked between trees.
+        // One mutator for all trees, so that files move and are linked between them.
         Mutator::new(&rig.path(), seed).steps(500);
         for tree in &trees {
-            // It may have moved into another one, or be gone.
+            // The tree may have been moved into another one or removed.
             let _ = fs::remove_file(tree);
             fs::create_dir_all(tree).unwrap();
             fs::write(tree.join("file.pdf"), b"123").unwrap();
@@ -129,7 +129,7 @@ fn digests_go_unless_their_files_are_elsewhere_in_the_catalogue() {
     rig.scan_of(&one);
     let files = ["gone", "deep/linked", "deep/moved"].map(|name| attributes(&rig, &one.join(name)));
     files.iter().for_each(|file| note_digest(&rig, file));
-    // The other tree has it by now; this one was not scanned again.
+    // The other tree has the file now; this one was not scanned again.
     fs::rename(one.join("deep/moved"), two.join("moved")).unwrap();
     rig.scan_of(&two);
     let forgotten = forget(&rig, &one).unwrap();
@@ -158,7 +158,7 @@ fn forgetting_is_no_change_of_files() {
         .changes_since(0, |changed| changes.push(changed))
         .unwrap();
     assert_eq!(changes, []);
-    // Scanned again it is a new tree, in which all is new.
+    // After another scan it is a new tree in which everything is new.
     rig.scan_of(&one);
     assert!(rig.catalogue.locate(&one.join("deep/file")).unwrap().is_some());
     rig.check_sums();
@@ -177,7 +177,7 @@ fn what_is_no_tree_is_refused_with_a_reason() {
         "{within}"
     );
     rig.check();
-    // A tree that is not there any more, nor the way to it.
+    // A tree whose directory and parent no longer exist.
     fs::remove_dir_all(rig.path().join("a")).unwrap();
     let forgotten = forget(&rig, &rig.path().join("x/..")).unwrap();
     assert_eq!(forgotten.usage.entries, 3);

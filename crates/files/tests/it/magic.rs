@@ -1,4 +1,4 @@
-//! Files that are looked into: their formats are those of their content, in entries, sums and reports.
+//! Format detection by content: formats in entries, sums and reports follow the content.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use crate::model::{Mutator, Rig};
 
 fn format(rig: &Rig, path: &str) -> &'static str {
     use std::os::unix::ffi::OsStrExt;
-    // A link itself is meant, not where it leads.
+    // `locate_exactly` does not follow links.
     let path = rig.path().join(path);
     let found = rig.catalogue.locate_exactly(path.as_os_str().as_bytes());
     found.unwrap().unwrap().attributes.format.name()
@@ -32,7 +32,7 @@ fn what_was_found_stays_as_long_as_the_file_does() {
     write("empty", b"");
     rig.scan();
     assert_eq!(format(&rig, "crawl"), "other");
-    // The first look into files that are as they were is no change of them.
+    // The first read of an unchanged file is not a change.
     rig.settings.magic = Magic::Unnamed;
     let counts = rig.scan().row.counts;
     assert_eq!((counts.added, counts.removed, counts.changed), (0, 0, 0));
@@ -59,7 +59,7 @@ fn what_was_found_stays_as_long_as_the_file_does() {
     }
     rig.check();
     assert_eq!(changes(&rig), 0);
-    // Another content: only its name is known, until it is looked into.
+    // New content: only the name gives a format until the file is read.
     fs::write(rig.path().join("crawl"), b"%PDF-1.4\n1 0 obj\n").unwrap();
     rig.scan();
     assert_eq!(format(&rig, "crawl"), "other");
@@ -95,7 +95,8 @@ fn nothing_but_regular_files_is_opened_and_what_cannot_be_read_keeps_the_format_
     rig.check();
 }
 
-/// A tree that changes at random, scanned with and without looks into its files: sums are those of the entries after every step.
+/// A random tree, scanned with and without reading content: the sums equal those of the entries
+/// after every step.
 #[test]
 fn sums_are_those_of_entries_whatever_is_looked_into() {
     for seed in 0..3 {
@@ -125,7 +126,7 @@ fn sums_are_those_of_entries_whatever_is_looked_into() {
     }
 }
 
-/// Files of the real collection, with their endings taken away.
+/// Files of the real collection, without their extensions.
 #[test]
 fn real_web_archives_are_known_without_their_names() {
     let Some(shared) = apart::shared_data() else {
@@ -155,7 +156,7 @@ fn real_web_archives_are_known_without_their_names() {
             wrong.insert(name.as_str(), found);
         }
     }
-    // There is nothing in it.
+    // The empty archive has no records.
     assert_eq!(
         wrong,
         BTreeMap::from([("gowarc-empty warc gz open", "compressed")])

@@ -1,4 +1,5 @@
-//! Scans of real directories beside what the standard library finds in them, and of objects beside a map.
+//! Scans of real directories, compared with the standard library, and of objects, compared with a
+//! map.
 
 mod ask;
 mod deep;

@@ -1,4 +1,5 @@
-//! A tree made at random, changed at random, and listed by the standard library: what the catalogue is compared with.
+//! A tree that is created and changed at random and listed by the standard library. The catalogue
+//! is compared with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use files::{Catalogue, CatalogueSettings, Found, Go, Kind, Progress, ScanSettings, Scanned};
 use tempfile::TempDir;
 
-/// A small generator: the same numbers for the same seed.
+/// A small deterministic random generator.
 pub(crate) struct Dice(u64);
 
 impl Dice {
@@ -28,10 +29,11 @@ impl Dice {
     }
 }
 
-/// What is compared of an entry: kind, inode, size, blocks, mode, owner, group, names, time of change.
+/// Compared fields of an entry: kind, inode, size, blocks, mode, owner, group, links, modification
+/// time.
 pub(crate) type Row = (char, u64, u64, u64, u32, u32, u32, u64, i128);
 
-/// What the standard library finds at and below a path.
+/// Returns what the standard library finds at and below a path.
 pub(crate) fn listed(root: &Path) -> BTreeMap<Vec<u8>, Row> {
     let mut rows = BTreeMap::new();
     let mut open = vec![root.to_owned()];
@@ -82,7 +84,7 @@ fn row(found: &Found) -> Row {
     )
 }
 
-/// What the catalogue has at and below a path.
+/// Returns what the catalogue has at and below a path.
 pub(crate) fn catalogued(catalogue: &Catalogue, root: &Path) -> BTreeMap<Vec<u8>, Row> {
     let mut rows = BTreeMap::new();
     let top = catalogue.locate(root).unwrap().expect("the root is catalogued");
@@ -127,7 +129,7 @@ impl Rig {
     /// Closes the catalogue and opens it again.
     pub(crate) fn reopen(&mut self) {
         let settings = CatalogueSettings::default();
-        // The engine is open until the last reference is gone.
+        // The engine stays open until the last reference is dropped.
         let aside = tempfile::tempdir().unwrap();
         self.catalogue = Arc::new(Catalogue::create(aside.path(), &settings).unwrap());
         self.catalogue = Arc::new(Catalogue::open(self.state.path(), &settings).unwrap());
@@ -143,13 +145,13 @@ impl Rig {
             .unwrap()
     }
 
-    /// The catalogue has what the disk has, and its sums are those of its entries.
+    /// Checks that the catalogue equals the disk and that its sums equal those of its entries.
     #[track_caller]
     pub(crate) fn check(&self) {
         Rig::check_beside(&self.catalogue, &self.path());
     }
 
-    /// The same for a catalogue and a tree of others.
+    /// As [`Rig::check`], for any catalogue and tree.
     #[track_caller]
     pub(crate) fn check_beside(catalogue: &Catalogue, root: &Path) {
         let (expected, found) = (listed(root), catalogued(catalogue, root));
@@ -192,7 +194,7 @@ impl Rig {
     }
 }
 
-/// Changes a tree, one thing after the other.
+/// Changes a tree in random steps.
 pub(crate) struct Mutator {
     pub(crate) dice: Dice,
     root: PathBuf,
@@ -221,12 +223,12 @@ impl Mutator {
             b"x.warc.gz",
         ];
         let mut name = odd[self.dice.below(6)].to_vec();
-        // The end of a name tells its format.
+        // The extension determines the format.
         name.splice(1..1, self.dice.below(1000).to_string().into_bytes());
         std::ffi::OsString::from_vec(name)
     }
 
-    /// Does some things; each may fail, because another went before it.
+    /// Makes some changes; each may fail because of an earlier one.
     pub(crate) fn steps(&mut self, count: usize) {
         let mut paths = self.paths();
         for step in 0..count {
@@ -258,7 +260,7 @@ impl Mutator {
                     fs::Permissions::from_mode(0o700 + self.dice.below(0o100) as u32),
                 ),
                 18 => {
-                    // The number of the inode is likely to be used again.
+                    // The file system is likely to reuse the inode number.
                     let _ = fs::remove_file(&any);
                     fs::write(&any, b"new")
                 }
@@ -274,7 +276,7 @@ impl Mutator {
     }
 }
 
-/// Whether an entry is a directory.
+/// Returns whether an entry is a directory.
 pub(crate) fn is_dir(found: &Found) -> bool {
     found.attributes.kind == Kind::Directory
 }

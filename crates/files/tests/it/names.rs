@@ -1,4 +1,4 @@
-//! Names by conditions on their paths, beside all names with the same conditions looked at one by one.
+//! Names by conditions on their paths, compared with a filter over all names.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use files::{CatalogueError, NameCondition, directory_of, name_of};
 
 use crate::model::{Dice, Mutator, Rig, listed};
 
-/// The paths of all names that meet conditions, as the catalogue gives them.
+/// Returns the paths of all names that the catalogue finds for some conditions.
 fn given(rig: &Rig, conditions: &[NameCondition]) -> BTreeSet<Vec<u8>> {
     let mut paths = BTreeSet::new();
     rig.catalogue
@@ -38,7 +38,7 @@ fn check(rig: &Rig, all: &BTreeSet<Vec<u8>>, conditions: &[NameCondition]) {
     assert!(given(rig, conditions) == expected, "{conditions:?}");
 }
 
-/// A condition that some of these paths meet, or nearly.
+/// Returns a condition that some of these paths meet or almost meet.
 fn condition(dice: &mut Dice, paths: &[Vec<u8>]) -> NameCondition {
     let mut path = paths[dice.below(paths.len())].clone();
     match dice.below(8) {
@@ -91,7 +91,7 @@ fn names_by_conditions_are_those_that_a_look_at_all_finds() {
     }
 }
 
-/// A directory of many packs: the reading begins in the middle of them.
+/// A directory of many packs: reading starts in the middle of them.
 #[test]
 fn one_name_of_many_thousands_is_found() {
     let rig = Rig::new();

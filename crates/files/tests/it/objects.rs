@@ -1,4 +1,4 @@
-//! Scans of the objects of a bucket that is a map in memory.
+//! Scans of the objects of an in-memory bucket.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,15 +16,15 @@ use tempfile::TempDir;
 
 use crate::model::Dice;
 
-/// Size, and time of the last write, by key.
+/// Size and time of the last write, by key.
 type Model = BTreeMap<Vec<u8>, (u64, i64)>;
 
-/// What happens when pages are asked for.
+/// A failure during a listing.
 enum Trouble {
     None,
     /// The store fails from the n-th page on.
     Fails(u64),
-    /// Somebody stops the scan at the n-th page.
+    /// The scan is stopped at the n-th page.
     Stops(u64, Progress),
 }
 
@@ -69,13 +69,14 @@ impl Objects for Bucket {
     }
 }
 
-/// What is compared of an entry: size, blocks, time of the last write.
+/// Compared fields of an entry: size, blocks, time of the last write.
 type Row = (u64, u64, i64);
 
 /// Entries at and below an address, by path and kind.
 type Rows = BTreeMap<(Vec<u8>, char), Row>;
 
-/// What the entries below a directory of the bucket are, by what the documentation says of keys.
+/// Returns the expected entries below a directory of the bucket, according to the documented rules
+/// for keys.
 fn expected(model: &Model, dir: &str) -> Rows {
     let top = match dir {
         "" => "s3://b".to_owned(),
@@ -96,7 +97,7 @@ fn expected(model: &Model, dir: &str) -> Rows {
             (address(key), 'f'),
             (size_bytes, size_bytes.div_ceil(512), modified_ns),
         );
-        // A slash behind something else than a slash, with more behind it, ends a directory.
+        // A slash after another byte, with more bytes behind it, ends a directory name.
         let ends = |&at: &usize| key[at] == b'/' && key[at - 1] != b'/' && at + 1 < key.len();
         for end in (prefix.len() + 1..key.len()).filter(ends) {
             rows.insert((address(&key[..end]), 'd'), (0, 0, 0));
@@ -157,7 +158,7 @@ impl Rig {
         self.catalogue = Arc::new(Catalogue::open(self.state.path(), &settings).unwrap());
     }
 
-    /// What the catalogue has at and below an address.
+    /// Returns what the catalogue has at and below an address.
     fn rows(&self, address: &str) -> Rows {
         let mut rows = Rows::new();
         let top = self
@@ -180,7 +181,8 @@ impl Rig {
         rows
     }
 
-    /// The catalogue has what the bucket has below a directory, and its sums are those of its entries.
+    /// Checks that the catalogue equals the bucket below a directory and that its sums equal those
+    /// of its entries.
     #[track_caller]
     fn check(&self, dir: &str) {
         let address = format!("s3://b/{dir}");
@@ -207,7 +209,8 @@ impl Rig {
             usage.size_bytes as u64,
             files().map(|(_, row)| row.0).sum::<u64>()
         );
-        // Each is found by its path, and a directory where an object is called like one.
+        // Each entry is found by its path. If an object and a directory share a path, the directory
+        // is found.
         for (path, kind) in expected.keys() {
             let found = self.catalogue.locate_exactly(path).unwrap().unwrap();
             let is_hidden = *kind == 'f' && {
@@ -257,7 +260,7 @@ fn key(dice: &mut Dice) -> Vec<u8> {
     }
 }
 
-/// Puts, replaces and deletes objects.
+/// Puts, replaces and deletes objects at random.
 fn change(model: &mut Model, dice: &mut Dice, steps: usize) {
     for _ in 0..steps {
         let any = |model: &Model, dice: &mut Dice| model.keys().nth(dice.below(model.len().max(1))).cloned();
@@ -282,7 +285,7 @@ fn change(model: &mut Model, dice: &mut Dice, steps: usize) {
             }
         }
     }
-    // Parts of the bucket that are scanned alone are never empty.
+    // The prefixes that are scanned separately are never empty.
     for key in ["data/kept", "data/a/kept"] {
         model.insert(key.into(), (7, 7));
     }
@@ -303,7 +306,7 @@ fn the_catalogue_follows_a_bucket_that_changes_at_random() {
         let mut rig = Rig::new([1, 3, 50, 1000][seed as usize % 4]);
         for round in 0..8 {
             change(&mut rig.bucket.objects, &mut dice, 120);
-            // A part before all of it, and once that is catalogued a part of it.
+            // First a prefix, then the whole bucket, then a prefix of the catalogued bucket.
             let dir = ["data", "data/a", "", "data/a", "", "data", "", ""][round];
             let scanned = rig.scan(&format!("s3://b/{dir}"));
             assert_eq!(scanned.row.state, ScanState::Done);
@@ -343,7 +346,7 @@ fn a_scan_that_is_stopped_or_fails_takes_nothing_out_and_goes_on() {
                 };
                 match rig.scan_with("s3://b/", &progress) {
                     Err(ScanError::Listing { .. } | ScanError::Stopped) => {}
-                    // There were not so many pages to ask for.
+                    // The listing had fewer pages.
                     Ok(_) => break,
                     Err(error) => panic!("{error}"),
                 }
@@ -369,7 +372,8 @@ fn a_scan_that_is_stopped_or_fails_takes_nothing_out_and_goes_on() {
     }
 }
 
-/// The story: a store goes away in the middle of a long listing. When it is back, what was read before is not listed again.
+/// Regression test: the store fails in the middle of a long listing. After that, the part already
+/// read is not listed again.
 #[test]
 fn directories_that_were_read_are_passed_over() {
     let mut rig = Rig::new(100);
@@ -392,9 +396,9 @@ fn directories_that_were_read_are_passed_over() {
     assert_eq!(scanned.row.resumed, 1);
     rig.check("in");
     let listed = rig.bucket.listed.load(Relaxed);
-    // 4,500 were read; a page is read where a directory is found that can be passed over.
+    // 4,500 objects were read. Each skipped directory costs one page.
     assert!(listed < 1500 + 1500, "{listed} objects were listed again");
-    // From the beginning, if that is wanted.
+    // The setting `anew` starts the scan from the beginning.
     rig.bucket.trouble = Trouble::Fails(45);
     rig.scan_with("s3://b/in", &Progress::default()).unwrap_err();
     rig.bucket.trouble = Trouble::None;
@@ -434,7 +438,7 @@ fn a_prefix_around_catalogued_ones_takes_them_in() {
     rig.scan("s3://b/a");
     rig.check("a");
     assert_eq!(rig.trees(), ["s3://b/a", "s3://b/d", "s3://b/gone"]);
-    // What the listing does not meet has no objects any more, also if it is a tree of its own.
+    // Everything missing from the listing is removed, including separate trees.
     rig.bucket.objects.remove(&b"gone/4"[..]);
     rig.scan("s3://b");
     rig.check("");
@@ -481,7 +485,7 @@ fn a_bucket_of_another_store_is_another_one() {
         rig.catalogue
             .scan_objects(&address, &rig.bucket, &rig.settings, &Progress::default())
     };
-    // A part must not take the place of all.
+    // A scan of a prefix must not replace the whole tree.
     let error = elsewhere(&rig, "s3://b/a").unwrap_err().to_string();
     assert!(error.contains("another store"), "{error}");
     rig.check("");
@@ -492,7 +496,7 @@ fn a_bucket_of_another_store_is_another_one() {
 
 #[test]
 fn a_listing_in_another_order_is_refused() {
-    /// Lists directories after what is in others, as some stores do.
+    /// Lists directories after the contents of others, as some stores do.
     struct Unordered(Vec<&'static str>);
     impl Objects for Unordered {
         fn page(&self, _: &[u8], _: Option<&[u8]>) -> io::Result<ObjectsPage> {
@@ -559,7 +563,7 @@ fn what_differs_is_told_and_nothing_changed() {
                 (before, now) if before != now => What::Changed,
                 _ => continue,
             };
-            // Of what is below a directory that is gone, that alone is told.
+            // For a removed directory, only the directory itself is reported.
             let is_below_gone = what == What::Removed
                 && before.keys().any(|(dir, kind)| {
                     let rest = key.0.strip_prefix(&**dir);
@@ -573,7 +577,7 @@ fn what_differs_is_told_and_nothing_changed() {
         }
         assert!(told == differing, "{told:?}\n{differing:?}");
         assert_eq!(rig.catalogue.epoch().unwrap(), epoch);
-        // A scan finds the same, and it is kept.
+        // A scan finds the same changes and stores them.
         rig.scan("s3://b");
         let mut kept = 0;
         rig.catalogue.changes_since(0, |_| kept += 1).unwrap();
@@ -610,7 +614,7 @@ fn directories_and_objects_are_in_one_catalogue() {
     rig.scan("s3://b");
     rig.check("");
     crate::model::Rig::check_beside(&rig.catalogue, &tree.path());
-    // What is directly in a directory has the names that paths have.
+    // Entries directly in a directory have the same names as in paths.
     let top = rig.catalogue.locate(Path::new("s3://b/")).unwrap().unwrap();
     let children = rig.catalogue.children(&top, files::Weight::Size, 10).unwrap();
     let names: Vec<_> = children

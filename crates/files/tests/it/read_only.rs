@@ -1,4 +1,4 @@
-//! The catalogue where nothing may be written.
+//! A catalogue in a directory that is not writable.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use files::{Catalogue, CatalogueError, CatalogueSettings, Notes, Progress, ScanSettings};
 
-/// All files below a directory, with their content.
+/// Returns all files below a directory with their content.
 fn content(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut content = BTreeMap::new();
     for entry in fs::read_dir(dir).unwrap() {
@@ -40,7 +40,7 @@ fn a_catalogue_is_read_where_nothing_may_be_written() {
 
     let before = content(&dir);
     let reader = Arc::new(Catalogue::open_to_read(&dir, &settings).unwrap());
-    // Readers are beside each other, and keep those out who write.
+    // Readers run concurrently and exclude writers.
     let other = Catalogue::open_to_read(&dir, &settings).unwrap();
     let refused = Catalogue::open(&dir, &settings);
     assert!(matches!(refused.err(), Some(CatalogueError::InUse { .. })));
@@ -55,7 +55,7 @@ fn a_catalogue_is_read_where_nothing_may_be_written() {
     ));
     drop((reader, other));
     assert!(content(&dir) == before, "a file of the catalogue has changed");
-    // The owner goes on.
+    // The owner can write again.
     fs::write(tree.path().join("c"), "c").unwrap();
     let owner = Arc::new(Catalogue::open(&dir, &settings).unwrap());
     scan(&owner).unwrap();

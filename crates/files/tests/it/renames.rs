@@ -1,4 +1,4 @@
-//! Renames in what changed, beside what was done.
+//! Detected renames, compared with the operations that caused them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use files::{Changed, FileId, Kind, Progress, What, with_renames};
 
 use crate::model::{Mutator, Rig};
 
-/// Whether the file system of temporary files keeps times of birth, without which nothing can be told.
+/// Returns whether the temporary file system has birth times, which the detection requires.
 fn has_births(rig: &Rig) -> bool {
     let has = fs::metadata(rig.path()).unwrap().created().is_ok();
     if !has {
@@ -36,7 +36,7 @@ fn on_disk(rig: &Rig) -> Vec<Changed> {
     std::mem::take(&mut *found)
 }
 
-/// Changes as words, without directories that only have other times.
+/// Renders changes as text, without directories of which only the times changed.
 fn words(rig: &Rig, changes: Vec<Changed>) -> Vec<String> {
     let root = rig.path();
     let path = |path: &[u8]| String::from_utf8_lossy(&path[root.as_os_str().len() + 1..]).into_owned();
@@ -58,7 +58,8 @@ fn words(rig: &Rig, changes: Vec<Changed>) -> Vec<String> {
     words
 }
 
-/// Does something, and compares what the disk says before a scan, and the history after it, with what was done.
+/// Applies some operations and compares both the differences from the disk before a scan and the
+/// history after it with the expected changes.
 #[track_caller]
 fn check(does: impl Fn(&Path), expected: &[&str]) {
     check_both(does, expected, expected);
@@ -116,7 +117,7 @@ fn a_directory_that_moves_is_one_change_whatever_is_below_it() {
         |root| rename(root, "a/deep", "b/shallow"),
         &["renamed b/shallow from a/deep"],
     );
-    // And a file in it is renamed, too.
+    // A file in it is renamed too.
     check(
         |root| {
             rename(root, "a/deep", "deep");
@@ -136,7 +137,7 @@ fn a_file_moved_out_of_a_directory_that_goes_is_renamed() {
             rename(root, "a/deep/deeper/three", "b/three");
             fs::remove_dir_all(root.join("a/deep")).unwrap();
         },
-        // Of what was below a directory that is gone nothing is told beside the disk.
+        // Comparison with the disk does not report anything below a removed directory.
         &["added b/three", "removed a/deep"],
         &[
             "removed a/deep",
@@ -152,7 +153,7 @@ fn a_rename_onto_another_file_says_what_that_was() {
         |root| rename(root, "a/one", "b/four"),
         &["renamed b/four from a/one replaced 4"],
     );
-    // Its old name is used again at once.
+    // The old name is reused at once.
     check(
         |root| {
             rename(root, "a/one", "b/four");
@@ -189,7 +190,7 @@ fn a_second_name_is_new_and_no_rename() {
     );
 }
 
-/// The number of a deleted file is given to the next one at once (ext4): it is another file all the same.
+/// ext4 reuses the inode number of a deleted file at once, but it is another file.
 #[test]
 fn a_number_that_is_used_again_is_no_rename() {
     check(
@@ -214,7 +215,8 @@ fn over_several_scans_each_rename_is_told_where_it_was_found() {
     rename(&root, "a", "b");
     rig.scan();
     rename(&root, "b", "c");
-    // A second name now, and the first one goes only with the next scan: these are two things.
+    // The second name is added now and the first removed by the next scan: these are two separate
+    // changes.
     fs::hard_link(root.join("x"), root.join("y")).unwrap();
     rig.scan();
     fs::remove_file(root.join("x")).unwrap();
@@ -230,7 +232,7 @@ fn over_several_scans_each_rename_is_told_where_it_was_found() {
         "renamed c from b",
     ];
     assert_eq!(words(&rig, since(&rig)), expected);
-    // There and gone again is no rename.
+    // A file that appears and is removed again is not a rename.
     fs::write(root.join("z"), b"1").unwrap();
     rig.scan();
     fs::remove_file(root.join("z")).unwrap();
@@ -242,8 +244,8 @@ fn over_several_scans_each_rename_is_told_where_it_was_found() {
     );
 }
 
-/// Whatever was done: applied to what was there before, the changes give what is there now, and the sums of sizes are those of
-/// the changes before they were joined.
+/// Applying the changes to the old state gives the new state, and the sums of sizes equal those of
+/// the changes before joining.
 #[test]
 fn changes_with_renames_lead_from_one_state_to_the_next() {
     for seed in 0..4 {
@@ -280,7 +282,7 @@ fn changes_with_renames_lead_from_one_state_to_the_next() {
 
 type State = BTreeMap<Vec<u8>, FileId>;
 
-/// Every name, and which file it is.
+/// Returns every name with the identity of its file.
 fn state(rig: &Rig) -> State {
     let top = rig.catalogue.locate(&rig.path()).unwrap().unwrap();
     let mut state = State::new();
@@ -299,7 +301,7 @@ fn follow(before: State, changes: &[Changed], after: &State) {
         .map(|(path, id)| (path.clone(), Some(*id)))
         .collect();
     let mut dirs: Vec<Vec<u8>> = Vec::new();
-    // What leaves its name, with all below it where a directory moved, before what comes to it.
+    // Removals first, including everything below a moved directory, then additions.
     let mut comes: Vec<(Vec<u8>, Option<FileId>)> = Vec::new();
     for row in changes {
         match (row.what, &row.from) {
@@ -309,7 +311,7 @@ fn follow(before: State, changes: &[Changed], after: &State) {
                     .filter(|path| is_at_or_below(path, from))
                     .cloned()
                     .collect();
-                // In a directory that moved, too, it has the path that it would have had now.
+                // If its directory moved too, `from` is below the new path of the directory.
                 if let Some(file) = before.get(from) {
                     assert!(after.get(&row.path) == Some(file), "another file came");
                 }

@@ -1,4 +1,5 @@
-//! What is kept of the log and of digests, beside a model that keeps everything and asks of each row whether it is needed.
+//! Retention of the log and of digests, compared with a model that checks for each row whether it
+//! is needed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -78,7 +79,7 @@ fn files_of(rig: &Rig) -> Vec<Attributes> {
     files
 }
 
-/// The log, as a model of it keeps it.
+/// A model of the log.
 #[derive(Default)]
 struct Log {
     runs: BTreeMap<u64, RunRow>,
@@ -126,7 +127,7 @@ impl Log {
     }
 }
 
-/// Three years with a run or more on each day: the log comes to an end, and what is left is what the model has left.
+/// Three years with at least one run per day: the log stays bounded and equals the model.
 #[test]
 fn the_log_of_many_runs_has_an_end_and_keeps_what_is_needed() {
     for seed in 0..3 {
@@ -139,7 +140,7 @@ fn the_log_of_many_runs_has_an_end_and_keeps_what_is_needed() {
             let now_ms = day * DAY_MS + 1;
             let number = model.runs.keys().next_back().map_or(1, |last| last + 1);
             let action = ["delete", "release", "move", "verify", "empty-trash"][dice.below(5)];
-            // One policy runs for a while and never again.
+            // One policy runs for a while and then never again.
             let policy = if day < 30 {
                 "once"
             } else {
@@ -154,7 +155,7 @@ fn the_log_of_many_runs_has_an_end_and_keeps_what_is_needed() {
             let mut notes = Notes::default();
             let run = run_row(policy, action, state, now_ms);
             for act in 0..dice.below(4) as u64 {
-                // What lies in the trash is taken out of it some time, or nearly always.
+                // Almost all trashed files are deleted for good at some time.
                 let is_rare = state == ActState::Emptied || dice.below(40) > 0;
                 let acted = match (STATES[dice.below(6)], is_rare) {
                     (ActState::Begun | ActState::Done, true) if action == "delete" => ActState::Emptied,
@@ -178,7 +179,8 @@ fn the_log_of_many_runs_has_an_end_and_keeps_what_is_needed() {
                 rows_max = rows_max.max(found.runs.len());
             }
         }
-        // 400 days, the 30 between two looks, those whose files still lie in the trash, and the last of each policy.
+        // 400 days, the 30 days between two calls, the runs with files in the trash, and the last
+        // run of each policy.
         assert!(rows_max < 520, "{rows_max}");
         assert!(model.runs.values().any(|run| run.policy == "once"));
         let numbers: Vec<u64> = model.runs.keys().copied().collect();
@@ -186,7 +188,7 @@ fn the_log_of_many_runs_has_an_end_and_keeps_what_is_needed() {
     }
 }
 
-/// More actions than go into one batch, and more than one run.
+/// More actions than one batch holds, in several runs.
 #[test]
 fn a_run_of_many_actions_is_removed_whole() {
     let rig = Rig::new();
@@ -212,7 +214,7 @@ fn a_run_of_many_actions_is_removed_whole() {
     assert!(left.acts.is_empty());
 }
 
-/// Digests of files in a tree, of files that are gone, and of files that the log has actions on.
+/// Digests of files in a tree, of removed files, and of files with actions in the log.
 #[test]
 fn digests_are_kept_of_files_in_trees_and_of_what_can_be_taken_back() {
     for seed in 0..3 {
@@ -246,7 +248,7 @@ fn digests_are_kept_of_files_in_trees_and_of_what_can_be_taken_back() {
                 match dice.below(8) {
                     0 | 1 => drop(fs::remove_file(&path)),
                     2 => fs::write(&path, b"more").unwrap(),
-                    // The same file, somewhere else.
+                    // The same file under another name.
                     3 => drop(fs::rename(&path, rig.path().join(format!("{}", dice.below(200))))),
                     _ => {}
                 }
@@ -283,7 +285,7 @@ fn digests_are_kept_of_files_in_trees_and_of_what_can_be_taken_back() {
     }
 }
 
-/// Whoever scans need not ask for it.
+/// Every scan does this without being asked.
 #[test]
 fn the_end_of_a_scan_forgets_what_nobody_needs() {
     let rig = Rig::new();
@@ -319,7 +321,7 @@ fn the_end_of_a_scan_forgets_what_nobody_needs() {
     assert!(is_known(there) && !is_known(gone));
 }
 
-/// All that changed before that time is in the catalogue, and what a part of a tree shows does not count.
+/// All earlier changes are in the catalogue. A scan of a part of the tree does not count.
 #[test]
 fn what_is_known_of_a_tree_is_known_until_its_last_whole_scan_began() {
     let rig = Rig::new();

@@ -1,4 +1,4 @@
-//! Scans one after the other, stopped, beside changes.
+//! Repeated scans of a changing tree, some of them stopped.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -63,7 +63,7 @@ fn a_scan_stopped_anywhere_goes_on_and_ends_as_one_that_was_not() {
                 });
                 match result {
                     Err(ScanError::Stopped) => {}
-                    // It was quicker.
+                    // The scan finished first.
                     Ok(_) => break,
                     Err(error) => panic!("{error}"),
                 }
@@ -107,7 +107,7 @@ fn what_changes_during_a_scan_is_right_after_the_next() {
     }
 }
 
-/// Stops threads when it is dropped.
+/// Stops threads when dropped.
 struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -116,8 +116,9 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// A directory was read, and committed with its place in the one above it; then it was removed, and the look at its name in the one
-/// above found nothing. Nothing ever took its entries out of the sums again, and no scan noticed.
+/// Regression test: a directory was read and committed as attached to its parent. Then it was
+/// removed, and its parent no longer had an entry for it. No later scan removed its entries from
+/// the sums.
 #[test]
 fn a_directory_that_is_removed_between_its_reading_and_the_look_at_its_name_counts_nowhere() {
     let rig = Rig::new();
@@ -132,7 +133,7 @@ fn a_directory_that_is_removed_between_its_reading_and_the_look_at_its_name_coun
                     }
                     let tree = root.join(format!("{thread}-{}", number % 40));
                     let deep = tree.join("a/b");
-                    // Each may fail, because it is there, or not any more.
+                    // Each call may fail because the path exists or is gone.
                     let _ = fs::remove_dir_all(&tree);
                     let _ = fs::create_dir_all(&deep);
                     for file in 0..3 {
@@ -141,7 +142,7 @@ fn a_directory_that_is_removed_between_its_reading_and_the_look_at_its_name_coun
                 }
             });
         }
-        // Also when something is not as it must be: else the threads would never end.
+        // Also on a panic: otherwise the threads would never end.
         let _stop = Stop(&stop);
         for _ in 0..60 {
             rig.scan();
@@ -165,7 +166,8 @@ fn a_directory_that_moves_keeps_what_is_known_of_it() {
     rig.scan();
     fs::rename(root.join("a/x"), root.join("b/y")).unwrap();
     let counts = rig.scan().row.counts;
-    // The name itself, not what is below it; the directories that it left and came to have new times.
+    // Only the name itself changes, not the contents of the directory. The old and the new parent
+    // have new times.
     assert_eq!((counts.added, counts.removed), (1, 1), "{counts:?}");
     rig.check();
 }
@@ -187,7 +189,7 @@ fn a_part_of_a_tree_is_scanned_alone() {
     assert_eq!(find("a/b/c/new").unwrap().attributes.size_bytes, 5);
     assert!(find("a/b/d/e").is_some());
     assert!(find("other/unseen").is_none());
-    // One that is not known yet, below one that is.
+    // A directory that is not catalogued yet, below one that is.
     fs::create_dir_all(root.join("fresh/inner")).unwrap();
     fs::write(root.join("fresh/inner/file"), b"1").unwrap();
     rig.scan_of(&root.join("fresh"));
@@ -225,7 +227,7 @@ fn another_directory_at_the_path_of_a_root_is_another_tree() {
     rig.check_sums();
     assert!(rig.catalogue.locate(&root.join("old")).unwrap().is_none());
     assert!(rig.catalogue.locate(&root.join("new")).unwrap().is_some());
-    // The first one again, under another path.
+    // The first directory again, under another path.
     rig.scan_of(&aside);
     rig.check_sums();
     assert!(rig.catalogue.locate(&aside.join("old/deep")).unwrap().is_some());
@@ -286,7 +288,7 @@ fn what_is_mounted_below_is_entered_only_when_asked() {
     assert!(has(&rig, "inner/file"));
     let top = rig.catalogue.locate(dir.path()).unwrap().unwrap();
     assert_eq!(rig.catalogue.usage(&top).unwrap().entries, 3);
-    // Left out again, it is as if it were gone.
+    // When it is excluded again, it counts as removed.
     rig.settings.cross_devices = false;
     rig.scan_of("/dev".as_ref());
     rig.check_sums();

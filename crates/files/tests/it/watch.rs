@@ -1,4 +1,4 @@
-//! A watch beside a tree that changes: in the end the catalogue is what the disk is.
+//! A watch of a changing tree: in the end the catalogue equals the disk.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ fn quick() -> WatchSettings {
     }
 }
 
-/// A watch on a thread of its own.
+/// A watch on a separate thread.
 struct Running {
     progress: Progress,
     notes: Receiver<Note>,
@@ -39,7 +39,7 @@ impl Running {
             let ended = watch.run(&told, |note| {
                 let _ = sender.send(note);
             });
-            // Whoever waits for the catalogue in vain is to see why.
+            // Shows the cause if a test waits for the catalogue in vain.
             if let Err(error) = &ended {
                 println!("the watch ended: {error}: {error:?}");
             }
@@ -52,7 +52,7 @@ impl Running {
         }
     }
 
-    /// Waits until a note comes that is looked for.
+    /// Waits for a note that satisfies `is_it`.
     #[track_caller]
     fn wait_for(&self, is_it: impl Fn(&Note) -> bool) -> Note {
         let mut seen = Vec::new();
@@ -76,7 +76,7 @@ impl Running {
     }
 }
 
-/// A place for a catalogue, and one for a tree.
+/// Folders for a catalogue and for a tree.
 struct Places {
     state: tempfile::TempDir,
     tree: tempfile::TempDir,
@@ -115,7 +115,7 @@ impl Places {
         }
     }
 
-    /// Waits until the catalogue is as the disk is, and compares everything.
+    /// Waits until the catalogue equals the disk, then compares everything.
     #[track_caller]
     fn check(&self) {
         self.check_of(&self.tree());
@@ -127,7 +127,7 @@ impl Places {
         let end = Instant::now() + Duration::from_secs(60);
         loop {
             let catalogue = self.open();
-            // The first scan may not have begun.
+            // The first scan may be still to come.
             let is_there = catalogue.locate(root).unwrap().is_some();
             if is_there && catalogued(&catalogue, root) == expected || Instant::now() > end {
                 Rig::check_beside(&catalogue, root);
@@ -146,7 +146,7 @@ fn seeds() -> Vec<u64> {
     }
 }
 
-/// Changes a tree in bursts, and compares after each.
+/// Changes a tree in bursts and compares after each.
 fn changes_are_followed(settings: &WatchSettings) {
     for seed in seeds() {
         println!("seed {seed}");
@@ -154,7 +154,7 @@ fn changes_are_followed(settings: &WatchSettings) {
         let mut mutator = Mutator::new(&places.tree(), seed);
         mutator.steps(100);
         let running = places.watch(settings.clone());
-        // Also while the first scan runs.
+        // Also while the first scan is running.
         mutator.steps(100);
         places.check();
         for round in 0..8 {
@@ -234,14 +234,15 @@ fn a_directory_that_is_renamed_keeps_what_is_below_it() {
     };
     assert!(counts.added + counts.removed < 10, "{counts:?}");
     places.check();
-    // Its watches are those that it had.
+    // Its watches are still in place.
     fs::write(to.join("deep/er/new"), b"x").unwrap();
     places.check();
     running.end();
 }
 
-/// The story: a directory is known, and nobody has watched it: it comes from another tree, or moved past the scan that set the watches.
-/// What is known of it may be old, and what changes below it would be heard by nobody, if it were taken for one that was renamed.
+/// A directory is catalogued but not watched: it comes from another tree, or moved past the scan
+/// that set the watches. If it were taken for a renamed directory, its catalogued state could be
+/// old and changes below it would be missed.
 #[test]
 fn a_directory_that_was_known_and_not_watched_is_read_when_it_comes_in() {
     let places = Places::new();
@@ -276,7 +277,7 @@ fn a_tree_that_is_away_is_not_emptied() {
     let running = Running::of(&places.catalogue(), std::slice::from_ref(&root), quick());
     running.wait_until_current();
     fs::rename(&root, &aside).unwrap();
-    // As the empty directory is, on which something was mounted.
+    // Like the empty directory of an unmounted file system.
     fs::create_dir(&root).unwrap();
     running.wait_for(|note| {
         matches!(
@@ -308,7 +309,7 @@ fn how_fresh_a_tree_is_can_be_told() {
     let fresh = places.open().freshness(&path).unwrap().unwrap();
     assert_eq!(fresh.stale.unwrap().reason, StaleReason::Ended);
     assert!(!fresh.is_watched);
-    // Another one takes up at the end of the first.
+    // Another watch continues where the first one ended.
     fs::write(places.tree().join("meanwhile"), b"x").unwrap();
     let again = places.watch(WatchSettings {
         scan_after: Duration::from_millis(300),

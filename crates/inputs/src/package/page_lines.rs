@@ -27,8 +27,11 @@ pub(crate) fn is_page_list(member: &str) -> bool {
 /// A page in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedPage {
+    /// URL as listed.
     pub url: String,
+    /// URL key of `url`.
     pub url_key: String,
+    /// Milliseconds since 1970.
     pub fetch_time_ms: i64,
     /// The complete object.
     pub object: Map<String, Value>,
@@ -46,6 +49,7 @@ impl ListedPage {
 pub struct PageLine {
     /// Counted from 1.
     pub number: u64,
+    /// First byte of the line.
     pub offset: u64,
     /// The page, or why it cannot be used; `None` for an empty line and for the header line.
     pub page: Result<Option<ListedPage>, String>,

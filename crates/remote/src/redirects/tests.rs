@@ -1,4 +1,5 @@
-//! A network in which 127.0.0.2 is public, and so is `far.test`, which is there; `near.test` and 127.0.0.1 are not.
+//! A test network: 127.0.0.2 and `far.test`, which resolves to it, are public; 127.0.0.1 and
+//! `near.test` are not.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -25,7 +26,8 @@ fn network() -> Network {
     }
 }
 
-/// A server that answers each path with a redirect to where it leads, and others with 200. It notes what it is asked.
+/// A server that redirects each path with a target and answers others with 200. It records its
+/// requests.
 struct Server {
     at: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,

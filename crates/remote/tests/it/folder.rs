@@ -1,4 +1,4 @@
-//! A folder of a store as the place of tables: the same as a folder of this machine.
+//! A folder of a store as a place for tables behaves like a local folder.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -18,7 +18,7 @@ use remote::{Remote, S3Settings, Settings};
 
 use crate::reading::{content, settings, with_store};
 
-/// What every place must do.
+/// The required behaviour of every place.
 fn check(place: &dyn Place) {
     let bytes = |text: &'static str| Bytes::from_static(text.as_bytes());
     assert_eq!(place.list("links/_delta_log").unwrap(), Vec::<String>::new());
@@ -39,7 +39,7 @@ fn check(place: &dyn Place) {
     let mut listed = place.list("links/_delta_log").unwrap();
     listed.sort();
     assert_eq!(listed, ["0", "1"]);
-    // A folder's files, not those below.
+    // The files directly in a folder, not those in subfolders.
     assert!(place.list("links").unwrap().contains(&"a".to_owned()));
     assert!(place.list("link").unwrap().is_empty());
     let large = Bytes::from(content((17 << 20) + 5));
@@ -59,7 +59,7 @@ fn a_store_does_what_a_folder_does() {
     assert!(place.exists("links/large").unwrap());
 }
 
-/// Of many writers at once one creates a file.
+/// Only one of many concurrent writers creates a file.
 #[test]
 fn one_of_many_creates_a_file() {
     let remote = with_store(Arc::new(InMemory::new()));
@@ -102,7 +102,7 @@ fn what_is_no_folder_of_a_store_is_refused() {
 fn a_store_that_is_away_is_said_to_be() {
     let remote = Remote::new(Settings {
         s3: S3Settings {
-            // Nobody listens there.
+            // No server listens there.
             endpoint: Some("http://127.0.0.1:1".to_owned()),
             ..S3Settings::default()
         },
@@ -120,14 +120,14 @@ fn a_store_that_is_away_is_said_to_be() {
     }
 }
 
-/// How a store takes a put under a condition.
+/// How a store handles a conditional put.
 #[derive(Debug, Clone, Copy)]
 enum Conditions {
     Ignored,
     Unknown,
 }
 
-/// A store that has no conditional put.
+/// A store without conditional puts.
 #[derive(Debug)]
 struct Unconditional(InMemory, Conditions);
 

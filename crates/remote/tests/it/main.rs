@@ -1,4 +1,4 @@
-//! Inputs over the network, from a web server and from stores, with failures of every kind.
+//! Inputs over the network, from a web server and from stores, with failures of all kinds.
 
 mod folder;
 mod reading;

@@ -13,7 +13,7 @@ use warc::Input;
 
 use crate::web::{Manner, Web};
 
-/// Settings with waits of a millisecond.
+/// Settings with delays of a few milliseconds.
 pub(crate) fn settings() -> Settings {
     Settings {
         retry: Retry {
@@ -31,7 +31,7 @@ pub(crate) fn content(bytes: usize) -> Vec<u8> {
         .collect()
 }
 
-/// A remote whose own store holds `objects`.
+/// Returns a remote whose own store holds `objects`.
 pub(crate) fn with_store(objects: Arc<dyn ObjectStore>) -> Remote {
     Remote::with_store(settings(), move || {
         let objects = objects.clone();
@@ -54,7 +54,7 @@ pub(crate) fn put(objects: &Arc<dyn ObjectStore>, name: &str, content: &[u8]) {
         .unwrap();
 }
 
-/// Reads everything from front to back, in pieces of a given size.
+/// Reads everything from start to end, in pieces of a given size.
 pub(crate) fn read_all(input: &dyn Input, piece_bytes: usize) -> std::io::Result<Vec<u8>> {
     let mut all = Vec::new();
     let mut piece = vec![0; piece_bytes];
@@ -66,7 +66,7 @@ pub(crate) fn read_all(input: &dyn Input, piece_bytes: usize) -> std::io::Result
     }
 }
 
-/// A remote that reads through a cache tier, or does not.
+/// Adds a cache tier to a remote, if asked.
 pub(crate) fn cached(remote: Remote, is_cached: bool) -> Remote {
     if is_cached {
         remote.use_cache(|| Some(cache::Cache::open(&cache::Settings::default(), "test").unwrap()));
@@ -74,7 +74,8 @@ pub(crate) fn cached(remote: Remote, is_cached: bool) -> Remote {
     remote
 }
 
-/// Checks that the input at `address` returns `content`, from front to back and at random, with and without a cache.
+/// Checks that the input at `address` returns `content`, sequentially and at random positions, with
+/// and without a cache.
 fn check(remote: impl Fn() -> Remote, address: &str, content: &[u8]) {
     check_one(&cached(remote(), false), address, content);
     check_one(&cached(remote(), true), address, content);
@@ -149,7 +150,8 @@ fn reading_on_fetches_ahead_and_stopping_stops() {
     );
     assert!(read_all(&*input, 10_000).unwrap() == content);
     let log = web.log();
-    // 64 KiB, 256 KiB, 1 MiB, then 4 MiB each: no byte twice, no piece longer than half of the limit.
+    // 64 KiB, 256 KiB, 1 MiB, then 4 MiB each: no byte twice, no request longer than half of the
+    // limit.
     assert_eq!(log.len(), 3 + 40_usize.div_ceil(4), "{log:?}");
     let mut reached = 0;
     for range in &log {
@@ -175,7 +177,7 @@ fn what_was_read_is_not_asked_for_again() {
         [""; 0],
         "within the bound even its description is known"
     );
-    // Another version: found out by what it is asked for, within the bound of 10 s.
+    // The second read was served from memory.
     let loaded = remote.cache().unwrap().stats();
     assert!(
         loaded
@@ -200,7 +202,7 @@ fn a_password_in_an_address_goes_to_its_server_alone() {
     for asked in asked {
         assert_eq!(asked, ("/file?x=1".to_owned(), basic.clone()));
     }
-    // The redirect stays on this server, and so does the password.
+    // The redirect stays on this server, so the password is sent again.
     let moved = format!("http://user:p%40ss@{}/moved", web.address);
     remote.open(&moved, None).unwrap();
     let paths: Vec<_> = web

@@ -1,4 +1,4 @@
-//! Failures are retried from the byte reached, or reported; never ignored.
+//! Failures are retried at the next missing byte, or reported; never ignored.
 
 use std::io::ErrorKind;
 
@@ -13,7 +13,7 @@ fn read_with(troubles: &[crate::web::Trouble], manner: Manner) -> (std::io::Resu
     read_through(troubles, manner, false)
 }
 
-/// The same with a cache, or without.
+/// As `read_with`, with or without a cache.
 fn read_through(
     troubles: &[crate::web::Trouble],
     manner: Manner,
@@ -29,7 +29,7 @@ fn read_through(
         web.order(troubles.iter().copied());
         read_all(&*input, 10_000)
     } else {
-        // The first answer belongs to opening the file.
+        // The first response belongs to opening the file.
         web.order([Cut(usize::MAX)].into_iter().chain(troubles.iter().copied()));
         remote
             .open(&web.url("/file"), stat.as_ref())
@@ -51,7 +51,7 @@ fn answers_of_trouble_are_asked_for_again() {
 
 #[test]
 fn a_broken_answer_goes_on_at_the_byte_reached() {
-    // Ten breaks with some bytes between them: only failures in a row count.
+    // Ten breaks with some bytes between them: only consecutive failures without bytes count.
     let (read, log) = read_with(&[Cut(5000); 10], Manner::Ranges);
     read.unwrap();
     let resumed: Vec<&str> = log.iter().map(String::as_str).take(5).collect();
@@ -107,7 +107,7 @@ fn servers_without_ranges_are_read_once() {
     let (read, log) = read_with(&[], Manner::NoRanges);
     read.unwrap();
     assert_eq!(log, ["bytes=0-0", ""]);
-    // A break starts the copy again; the length reveals it.
+    // The length reveals a broken response, and the copy starts again.
     let (read, log) = read_with(&[Cut(999_999)], Manner::NoRanges);
     read.unwrap();
     assert_eq!(log, ["bytes=0-0", "", ""]);
@@ -155,7 +155,7 @@ fn what_is_not_there_or_not_allowed_is_told_apart() {
         remote.list(&web.url("/")).unwrap_err().kind(),
         ErrorKind::Unsupported
     );
-    // Probably nothing listens on that port any more.
+    // Probably no server listens on that port.
     let error = remote
         .open("http://127.0.0.1:9/x", None)
         .err()

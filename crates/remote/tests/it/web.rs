@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// A failure of an answer.
+/// A failure of a response.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Trouble {
     /// This status instead of the content.
@@ -16,13 +16,13 @@ pub(crate) enum Trouble {
     Changed,
 }
 
-/// How the server treats all requests.
+/// How the server handles all requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
     Ranges,
     /// No support for ranges.
     NoRanges,
-    /// No support for ranges, and no length in answers.
+    /// No support for ranges, and no length in responses.
     NoLength,
     /// Ranges, but no entity tag.
     NoTag,
@@ -72,12 +72,12 @@ impl Web {
         self.state.lock().unwrap().troubles.extend(troubles);
     }
 
-    /// Paths and `Authorization` headers since the last call.
+    /// Returns paths and `Authorization` headers since the last call.
     pub(crate) fn asked(&self) -> Vec<(String, Option<String>)> {
         std::mem::take(&mut self.state.lock().unwrap().asked)
     }
 
-    /// Ranges requested since the last call.
+    /// Returns the ranges requested since the last call.
     pub(crate) fn log(&self) -> Vec<String> {
         std::mem::take(&mut self.state.lock().unwrap().log)
     }

@@ -1,4 +1,5 @@
-//! Calls the operation that each question asks for; those that only look something up are here.
+//! Dispatches each request to its operation. The operations that only look something up are in this
+//! file.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use super::index::Entry;
 use super::inner::Inner;
 use super::room::reserve_bytes;
 
-/// Answers a question. It may wait for the disk, so it runs on a blocking thread.
+/// Handles a request. It may wait for the disk, so it runs on a blocking thread.
 pub(super) fn answer(inner: &Arc<Inner>, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
     Ok(match ask {
         VolumeAsk::Prepare {
@@ -47,8 +48,8 @@ pub(super) fn answer(inner: &Arc<Inner>, ask: VolumeAsk) -> Result<VolumeAnswer,
 
 impl Inner {
     fn head(&self, key: &Key) -> Result<Head, VolumeError> {
-        // Pending comes before the index: what is committed in between is then seen in one of them or in
-        // both, never in neither.
+        // Pending uploads are read before the index: an upload committed in between is seen in one
+        // of them or both, never in neither.
         let pending = self.uploads.pending(key);
         let entry = self
             .index()?
@@ -89,7 +90,8 @@ impl Inner {
             let life = self.life.read();
             (life.state.clone(), life.index.clone())
         };
-        // A volume that is out of service has a status too; counts that cannot be read are zero.
+        // A volume out of service has a status too; counts that cannot be read are reported as
+        // zero.
         let counts = index.counts().unwrap_or_default();
         let space = self.disk.space(&self.root).ok();
         Ok(VolumeStatus {

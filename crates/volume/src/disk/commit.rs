@@ -1,4 +1,4 @@
-//! Making a replica visible, and taking one away. The crash argument for every step is in `crash`.
+//! Commits and removes replicas. `crash` has the crash argument for each step.
 
 use std::io;
 use std::path::Path;
@@ -17,8 +17,8 @@ impl Inner {
     pub(super) fn commit(&self, upload: UploadId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
         self.index()?;
         let prepared = match self.take_prepared(upload) {
-            // The caller asks again because the answer was lost, or a later version was committed before this
-            // one.
+            // The caller retries because the answer was lost, or a later version was committed
+            // before this one.
             Err(VolumeError::Missing { .. }) if self.uploads.was_committed(upload) => return Ok(()),
             taken => taken?,
         };
@@ -26,13 +26,13 @@ impl Inner {
         match self.place(upload, prepared.clone()) {
             Ok(()) => {
                 self.uploads.committed(upload);
-                // A later version was chosen, so nobody counts on these any more.
+                // A later version was chosen, so these are not needed any more.
                 for older in self.uploads.supersede(&key, version) {
                     self.discard(older);
                 }
             }
             Err(error) => {
-                // The version may be visible on another volume, so the upload is not given up.
+                // The version may be visible on another volume, so the upload is kept.
                 self.not_committed(upload, prepared);
                 return Err(error);
             }
@@ -55,7 +55,8 @@ impl Inner {
         {
             let _lock = self.key_lock(&hash);
             let key = key.clone();
-            // The entry goes first, and durably: an older index would report the removed file as missing.
+            // The entry is removed first, and durably: an older index would report the removed file
+            // as missing.
             let outcome = index
                 .change(Change::Remove { key, version }, true)
                 .map_err(|error| self.index_failed(&error))?;
@@ -64,8 +65,8 @@ impl Inner {
             }
             self.tables.forget(hash, version);
             self.step("remove.after_index")?;
-            // Versions that this one replaced must not come back once it is gone: their removal may not be
-            // durable yet.
+            // Versions that this one replaced must not reappear after its removal: their removal is
+            // perhaps not durable yet.
             self.sync_partition(partition_of(&hash))?;
             self.remove_file(&replica_path(&self.root, &hash, version))?;
             self.step("remove.after_unlink")?;
@@ -75,7 +76,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Gives a prepared upload its name and indexes it; an older version is removed.
+    /// Renames a prepared upload into place and indexes it. Removes an older version.
     fn place(&self, upload: UploadId, prepared: Prepared) -> Result<(), VolumeError> {
         let index = self.index()?;
         let Prepared { meta, file_bytes, .. } = prepared;
@@ -92,7 +93,7 @@ impl Inner {
         self.step("commit.after_rename")?;
         self.sync_partition(partition_of(&hash))?;
         self.step("commit.after_dir_sync")?;
-        // The table in memory may have been read from the file that was replaced.
+        // The cached table may belong to the replaced file.
         self.tables.forget(hash, version);
         let entry = Entry {
             meta,
@@ -109,7 +110,7 @@ impl Inner {
         self.step("commit.after_remove")
     }
 
-    /// Removes the older of two versions, by the `outcome` of indexing `version`.
+    /// Removes the older of two versions, given the `outcome` of indexing `version`.
     pub(super) fn remove_older(
         &self,
         hash: &KeyHash,
@@ -123,7 +124,8 @@ impl Inner {
         };
         self.tables.forget(*hash, older);
         let path = replica_path(&self.root, hash, older);
-        // The name may come back after a power cut; opening knows that it is older, and removes it.
+        // The name may reappear after a power failure. Opening then removes it, because it is
+        // older.
         if let Err(error) = self.disk.remove(&path)
             && !is_gone(&error)
         {
@@ -132,7 +134,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Renames a file into a partition's directory, which is durable before anything relies on its entries.
+    /// Renames a file into the directory of a partition, and first makes that directory durable.
     pub(super) fn rename_into(
         &self,
         from: &Path,
@@ -142,7 +144,7 @@ impl Inner {
         self.require_dir(partition)?;
         let renamed = self.disk.rename(from, to).or_else(|error| {
             if is_directory(&error) {
-                // A directory cannot be replaced by a file, so the replica would stay bad for ever.
+                // A file cannot replace a directory, so the replica would stay bad forever.
                 self.put_aside(&relative(&self.root, to))
                     .map_err(|error| io::Error::other(error.to_string()))?;
                 return self.disk.rename(from, to);
@@ -162,7 +164,7 @@ impl Inner {
 
     fn require_dir(&self, partition: Partition) -> Result<(), VolumeError> {
         let Some(known) = self.known_dirs.get(usize::from(partition.0)) else {
-            return Ok(()); // Not reached: a partition is 12 bits of a hash.
+            return Ok(()); // Unreachable: a partition has 12 bits.
         };
         if known.load(Ordering::Acquire) {
             return Ok(());
@@ -172,13 +174,14 @@ impl Inner {
             if !is_gone(&error) {
                 return Err(error);
             }
-            // What the partitions are in may have been wiped.
+            // The parent directory may have been wiped.
             self.look_after_directories()?;
             make_directory(self.disk.as_ref(), &dir)
         });
         made.map_err(|error| self.failed(format!("create {}", dir.display()), &error))?;
         let objects = self.root.join("objects");
-        // This sync is needed even if another thread made the directory: it may not have synced yet.
+        // Needed even if another thread created the directory: that thread has perhaps not synced
+        // it yet.
         self.disk
             .sync_dir(&objects)
             .map_err(|error| self.sync_failed(&objects, &error))?;
@@ -192,7 +195,7 @@ impl Inner {
         }
     }
 
-    /// Removes a file; returns `Ok` if it is gone already.
+    /// Removes a file. Succeeds if it does not exist.
     pub(super) fn remove_file(&self, path: &Path) -> Result<(), VolumeError> {
         match self.disk.remove(path) {
             Err(_) if self.disk.stat(path).is_ok_and(|found| found.is_dir) => {
@@ -203,13 +206,13 @@ impl Inner {
         }
     }
 
-    /// Marks that a durable step has been reached.
+    /// Marks a durable step, for crash tests.
     pub(super) fn step(&self, name: &'static str) -> Result<(), VolumeError> {
         self.disk.step(name).map_err(|error| self.failed(name, &error))
     }
 }
 
-/// Of two versions of a key the later one stays.
+/// Checks that the later of two versions of a key is kept.
 fn check_order(version: Version, outcome: Outcome) -> Result<(), Broken> {
     let in_order = match outcome {
         Outcome::Done => true,
@@ -225,7 +228,7 @@ fn check_order(version: Version, outcome: Outcome) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Whether a rename failed because a directory is at the target.
+/// Returns whether a rename failed because the target is a directory.
 fn is_directory(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -233,8 +236,8 @@ fn is_directory(error: &io::Error) -> bool {
     )
 }
 
-/// Returns the event of a commit for the fixity log. Writes of clients have none: the replica itself says
-/// when it was written.
+/// Returns the event of a commit for the fixity log. Writes of clients have none: the replica
+/// itself records when it was written.
 fn event_of(cause: Cause) -> Option<&'static str> {
     match cause {
         Cause::Write => None,

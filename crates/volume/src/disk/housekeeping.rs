@@ -1,6 +1,6 @@
-//! The regular work of an open volume: it looks whether its directory still exists, gives up uploads that
-//! nobody finishes, makes the index durable, writes the node's own files again, and returns to service after
-//! a lack of room.
+//! Periodic work of an open volume: checks that its directory still exists, discards abandoned
+//! uploads, syncs the index, rewrites the node's own files, and returns the volume to service once
+//! a full disk has room again.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 
 use super::inner::Inner;
 
-/// Time between two looks. Operations notice a wiped volume at once, this thread after this time at most.
+/// Interval of the work. Operations notice a wiped volume at once, this thread within the interval.
 const EVERY: Duration = Duration::from_secs(2);
 
-/// Time between two durable commits of the index: after a crash, the files written since are read again.
+/// Interval between durable commits of the index. After a crash, the files written since are read
+/// again.
 const SYNC_EVERY: Duration = Duration::from_secs(10);
 
-/// The thread that does it. Dropping it ends the thread and waits for it.
+/// The thread that runs the periodic work. Dropping this value stops the thread and waits for it.
 pub(super) struct Housekeeping {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -49,7 +50,7 @@ impl Drop for Housekeeping {
         // Dropping the sender ends the wait of the thread at once.
         self.stop.take();
         if let Some(thread) = self.thread.take() {
-            // It has nothing to say; if it panicked, that was reported.
+            // A panic has already been reported.
             let _ = thread.join();
         }
     }
@@ -65,14 +66,14 @@ fn look(volume: &Weak<Inner>, synced: &mut Instant) {
     }
 }
 
-/// What is done at every look.
+/// The work of each interval.
 pub(super) fn look_after(inner: &Arc<Inner>) {
     inner.look_after_identity();
     inner.expire_uploads(system::now());
     inner.return_to_service();
 }
 
-/// Makes the index durable and writes the node's own files; returns false if the volume is out of service.
+/// Syncs the index and writes the node's own files. Returns false if the volume is out of service.
 pub(super) fn make_durable(inner: &Inner) -> bool {
     let Ok(index) = inner.index() else {
         return false;

@@ -1,4 +1,4 @@
-//! `volume.json`: what a directory says it is. Without it, a directory is no volume.
+//! `volume.json`, the identity of a volume. A directory without it is not a volume.
 
 use std::io;
 use std::path::Path;
@@ -9,21 +9,22 @@ use serde::{Deserialize, Serialize};
 use super::names::IDENTITY;
 use crate::io::Disk;
 
-/// Version of the directory's structure.
+/// Version of the directory layout.
 const FORMAT: u32 = 1;
 
-/// What `volume.json` says.
+/// The contents of `volume.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Identity {
-    /// Version of the directory's structure.
+    /// Version of the directory layout.
     pub(super) format: u32,
     /// Name of the volume.
     pub(super) id: VolumeId,
-    /// A random number, new each time that the volume begins anew. An index belongs to one incarnation.
+    /// A random number, new each time the volume is initialized. An index belongs to one
+    /// incarnation.
     pub(super) incarnation: String,
     /// When this incarnation began, in milliseconds since 1970.
     pub(super) created_ms: u64,
-    /// Whether "not found" means "not known", until repair has passed over the volume.
+    /// Whether "not found" means "unknown", until repair has processed the volume.
     pub(super) rebuilding: bool,
 }
 
@@ -48,7 +49,7 @@ impl Identity {
         }
     }
 
-    /// Reads a volume's identity; `None` if the directory has none.
+    /// Reads the identity of a volume; `None` if the directory has none.
     pub(super) fn read(root: &Path) -> io::Result<Option<Self>> {
         let text = match std::fs::read(root.join(IDENTITY)) {
             Ok(text) => text,
@@ -63,7 +64,7 @@ impl Identity {
         Ok(Some(identity))
     }
 
-    /// Writes it durably into the directory: at any time either the old text or the new one is there.
+    /// Writes the identity atomically and durably.
     pub(super) fn write(&self, disk: &dyn Disk, root: &Path) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(self)?;
         let temporary = root.join("volume.json.new");
@@ -73,7 +74,8 @@ impl Identity {
         }
         let file = disk.create(&temporary)?;
         file.write_at(&text, 0)?;
-        // The content is synced before the rename, and the name after it: a crash leaves no half file.
+        // The content is synced before the rename and the name after it, so a crash leaves the old
+        // file or the new one.
         file.sync()?;
         disk.rename(&temporary, &root.join(IDENTITY))?;
         disk.sync_dir(root)

@@ -1,11 +1,11 @@
-//! The listing index of a volume: a cache of what its files say, in order of keys.
+//! The listing index of a volume: a cache of its files, in order of key.
 //!
 //! Invariants:
-//!  - it holds one entry for a key, of the newest version whose file is or should be there;
-//!  - the entries, the table from half hash to key, and the counts change in one transaction;
-//!  - an entry disappears durably before its file does, so that an index from before a crash never misses a
-//!    file that was removed on purpose. Everything else may be lost: files are newer than what an old index
-//!    says.
+//!  - It has one entry per key, for the newest version whose file exists or should exist.
+//!  - The entries, the table from half hash to key, and the counts change in one transaction.
+//!  - An entry is removed durably before its file, so an index from before a crash never lists a
+//!    file that was removed on purpose. All other changes may be lost: then the files are newer
+//!    than the index.
 //!
 //! Changes of concurrent callers share a transaction.
 
@@ -32,14 +32,14 @@ const COUNTS: TableDefinition<'_, &str, u64> = TableDefinition::new("counts");
 /// The incarnation of the volume that this index belongs to.
 const ABOUT: TableDefinition<'_, &str, &str> = TableDefinition::new("about");
 
-/// Memory for pages of the index, in bytes. Less would read pages again for every lookup; more is missing in
-/// the system's cache, which serves contents too.
+/// Page cache of the index, in bytes. With less, every lookup would read pages again. More would be
+/// taken from the system's cache, which also serves contents.
 const CACHE_BYTES: usize = 32 << 20;
 
-/// Indexes up to this length are checked whole when opened (some 100 ms); longer ones are taken as they are.
+/// Indexes up to this length are fully checked on open (some 100 ms); longer ones are not.
 const CHECKED_BYTES_MAX: u64 = 128 << 20;
 
-/// What the index knows of one replica.
+/// An entry of the index: one replica.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
     /// The object.
@@ -57,17 +57,17 @@ pub(super) struct Entry {
 /// What is wrong with a replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Flaw {
-    /// What was found and what was expected.
+    /// The found and the expected value.
     pub(super) detail: String,
     /// The bad blocks; `None` if they are not known.
     pub(super) blocks: Option<BlockSet>,
 }
 
-/// A change of the index.
+/// A change to the index.
 pub(super) enum Change {
-    /// A replica's file is in its place.
+    /// The file of a replica is in place.
     Put(Entry),
-    /// Sets or clears what is known to be wrong with a version.
+    /// Sets or clears the flaw of a version.
     Mark {
         key: Key,
         version: Version,
@@ -77,16 +77,16 @@ pub(super) enum Change {
     Remove { key: Key, version: Version },
 }
 
-/// What a change did.
+/// The result of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It was made.
+    /// The change was made.
     Done,
-    /// It was made, and the entry of this older version is gone.
+    /// The change was made, and replaced the entry of this older version.
     Replaced(Version),
-    /// It was not made: this newer version is there.
+    /// No change: this newer version is indexed.
     Superseded(Version),
-    /// It was not made: the index holds no such version.
+    /// No change: the index does not have this version.
     Absent,
 }
 
@@ -117,7 +117,7 @@ pub(super) struct Index {
 }
 
 impl Entry {
-    /// Returns the entry in the form that callers of the volume see.
+    /// Converts the entry for callers of the volume.
     pub(super) fn held(self) -> Held {
         Held {
             meta: self.meta,
@@ -128,8 +128,8 @@ impl Entry {
 }
 
 impl Index {
-    /// Opens the index of a volume's incarnation. One that cannot be used is made anew: the files hold
-    /// everything.
+    /// Opens the index of a volume's incarnation. An unusable index is recreated, because the files
+    /// hold all its data.
     pub(super) fn open(path: &Path, incarnation: &str) -> Result<Self, IndexError> {
         match Self::open_existing(path, incarnation) {
             Ok(index) => Ok(index),
@@ -146,7 +146,7 @@ impl Index {
         let bytes = std::fs::metadata(path)
             .map_err(|error| failed(path, error))?
             .len();
-        // A damaged file may make the engine panic rather than fail.
+        // The engine may panic on a damaged file.
         let opened = std::panic::catch_unwind(|| {
             let mut builder = Database::builder();
             builder.set_cache_size(CACHE_BYTES);
@@ -164,7 +164,7 @@ impl Index {
         opened.unwrap_or_else(|_| Err(failed(path, "its engine panicked")))
     }
 
-    /// Makes an empty index in place of any that exists.
+    /// Creates an empty index and replaces an existing one.
     #[expect(
         clippy::disallowed_methods,
         reason = "the engine writes the index itself; it is only a cache"
@@ -174,7 +174,8 @@ impl Index {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(path, error)),
             _ => {}
         }
-        // The engine makes a file with the usual permissions, but takes an empty one as it is.
+        // The engine would create the file with default permissions, but it accepts an existing
+        // empty one.
         system::private::file()
             .write(true)
             .create_new(true)
@@ -241,7 +242,7 @@ impl Index {
         })
     }
 
-    /// Returns the entries that a query asks for, in order of keys.
+    /// Returns the entries that match a query, in order of key.
     pub(super) fn list(&self, query: &ListQuery) -> Result<Vec<Entry>, IndexError> {
         use std::ops::Bound::{Excluded, Included, Unbounded};
         let prefix = query.prefix.as_str();
@@ -263,7 +264,7 @@ impl Index {
         })
     }
 
-    /// Returns the half hashes and versions of a partition, in order of hashes.
+    /// Returns the half hashes and versions of a partition, in order of hash.
     pub(super) fn names(&self, partition: Partition) -> Result<Vec<(KeyHash, Version)>, IndexError> {
         let (first, last) = hashes_of(partition);
         self.reading(|transaction| {
@@ -302,7 +303,7 @@ impl Index {
         })
     }
 
-    /// Sums over all entries.
+    /// Returns the sums over all entries.
     pub(super) fn counts(&self) -> Result<Counts, IndexError> {
         self.reading(|transaction| {
             let counts = transaction.open_table(COUNTS)?;
@@ -316,7 +317,7 @@ impl Index {
         })
     }
 
-    /// Makes a change, in one transaction with those of other callers; durably if asked.
+    /// Makes a change in one transaction with changes of other callers; durably if asked.
     pub(super) fn change(&self, change: Change, durable: bool) -> Result<Outcome, IndexError> {
         let work = |batch: Vec<(Change, bool)>| {
             // One caller that needs durability makes the whole transaction durable.
@@ -339,7 +340,7 @@ impl Index {
             .map_err(|error| engine_failed(&self.path, error))
     }
 
-    /// Sets all counts to zero, as a bug might.
+    /// Sets all counts to zero, to simulate a bug.
     #[cfg(test)]
     pub(super) fn lose_counts(&self) {
         let transaction = self.database.begin_write().unwrap();
@@ -361,7 +362,7 @@ impl Index {
     fn write(&self, changes: Vec<Change>, durable: bool) -> Result<Vec<Outcome>, redb::Error> {
         let mut transaction = self.database.begin_write()?;
         if durable {
-            // Quick repair saves the next opening a walk through the whole file.
+            // Quick repair saves the next open a scan of the whole file.
             transaction.set_quick_repair(true);
         } else {
             transaction.set_durability(Durability::None)?;
@@ -462,7 +463,7 @@ impl<'t> Tables<'t> {
         self.count(entry, u64::checked_add)
     }
 
-    /// Adds an entry to the counts, or subtracts it, by `step`.
+    /// Adds an entry to the counts or subtracts it, by `step`.
     fn count(&mut self, entry: &Entry, step: fn(u64, u64) -> Option<u64>) -> Result<(), redb::Error> {
         let (deleted, bad) = (u64::from(entry.meta.deleted), u64::from(entry.bad.is_some()));
         let parts = [
@@ -480,7 +481,7 @@ impl<'t> Tables<'t> {
     }
 }
 
-/// A count after a step. What goes was counted when it came.
+/// Returns a count after a step. An entry that is subtracted was added before.
 fn moved(entry: &Entry, (name, count, by): (&str, u64, u64), now: Option<u64>) -> Result<u64, Broken> {
     let key = &entry.meta.key;
     holds!(

@@ -1,4 +1,4 @@
-//! What an open volume consists of, and how its operations fail.
+//! The state of an open volume, and its error handling.
 
 use std::fmt::Display;
 use std::io;
@@ -22,15 +22,15 @@ use crate::fixity::FixityLog;
 use crate::group::Grouped;
 use crate::io::{Disk, is_gone};
 
-/// Number of locks of keys. Keys share a lock by their hash; there are more locks than threads that can hold
+/// Number of key locks. Keys share a lock by hash; there are more locks than threads that can hold
 /// one.
 const KEY_LOCKS: usize = 1024;
 
-/// Number of threads that may wait for one volume at a time. The process has 512 for all: one disk that hangs
-/// must not stop the others.
+/// Maximum number of threads waiting for one volume. The process has 512 in total, and one hanging
+/// disk must not block the others.
 const THREADS_MAX: usize = 64;
 
-/// Why a sync failed, for each of those who shared it.
+/// The error of a failed sync, for each caller that shared it.
 pub(super) type SyncError = (io::ErrorKind, String);
 
 /// An open volume.
@@ -40,10 +40,10 @@ pub(super) struct Inner {
     pub(super) fixity: Arc<FixityLog>,
     pub(super) disk: Arc<dyn Disk>,
     furnish: Option<Furnish>,
-    /// Number of the file system of the directory when it was opened.
+    /// Device number of the directory when it was opened.
     pub(super) device: u64,
     pub(super) life: RwLock<Life>,
-    /// Held while the volume goes from one state to another.
+    /// Held during a state change of the volume.
     pub(super) turning: Mutex<()>,
     pub(super) uploads: Uploads,
     pub(super) tables: Tables,
@@ -52,9 +52,9 @@ pub(super) struct Inner {
     pub(super) dir_syncs: Box<[Grouped<(), Result<(), SyncError>>]>,
     /// By partition: whether its directory exists durably.
     pub(super) known_dirs: Box<[AtomicBool]>,
-    /// Threads that may wait for this disk.
+    /// Permits for threads waiting for this disk.
     pub(super) threads: Arc<Semaphore>,
-    /// For the fixity log, which calls back when the copy here cannot be synced.
+    /// For the fixity log, which calls back if the copy here cannot be synced.
     me: Weak<Self>,
 }
 
@@ -70,7 +70,8 @@ pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce(&Arc<Inner>) -> Result<T, VolumeError> + Send + 'static,
 ) -> Result<T, VolumeError> {
     let volume = inner.id.clone();
-    // The permit is taken before a thread: a caller who waits for a slow disk must not hold one.
+    // The permit is acquired before the thread: a caller waiting for a slow disk must not occupy a
+    // thread.
     let permit = inner.threads.clone().acquire_owned().await;
     let working = move || {
         let result = work(&inner);
@@ -127,10 +128,10 @@ impl Inner {
         self.fixity.attach(&self.id, &self.root, Box::new(sync_failed))
     }
 
-    /// Locks the key: waits until nobody else changes it. Not re-entrant.
+    /// Locks a key against concurrent changes. Not re-entrant.
     pub(super) fn key_lock(&self, hash: &KeyHash) -> MutexGuard<'_, ()> {
-        // These bytes are not those of the partition: keys of one directory must be able to share a sync, so
-        // they must not wait for one lock.
+        // These bytes are independent of the partition: keys in one directory must be able to share
+        // a sync, so they must not contend for one lock.
         let number = usize::from(u16::from_be_bytes([hash[14], hash[15]]));
         self.key_locks[number % KEY_LOCKS].lock()
     }
@@ -161,7 +162,7 @@ impl Inner {
         self.fixity.append(&event, sync);
     }
 
-    /// Makes the names in a partition's directory durable; calls at the same time share a sync.
+    /// Makes the names in the directory of a partition durable. Concurrent calls share a sync.
     pub(super) fn sync_partition(&self, partition: Partition) -> Result<(), VolumeError> {
         let dir = super::names::partition_dir(&self.root, partition);
         let work = |batch: Vec<()>| {
@@ -184,8 +185,8 @@ impl Inner {
         }
     }
 
-    /// Returns the error for a failed operation on a file: it says what the caller may do next. A read-only
-    /// file system puts the volume out of service.
+    /// Returns the error of a failed file operation; its kind tells the caller how to proceed. A
+    /// read-only file system puts the volume out of service.
     pub(super) fn failed(&self, what: impl Display, error: &io::Error) -> VolumeError {
         let volume = self.id.clone();
         let detail = format!("{what}: {error}");
@@ -196,10 +197,10 @@ impl Inner {
         }
     }
 
-    /// Takes the volume out of service after a failed sync: nothing written before can be trusted.
+    /// Puts the volume out of service after a failed sync: earlier writes cannot be trusted.
     ///
-    /// What is gone was not synced at all: its directory is being emptied, or its disk was unmounted, and whoever
-    /// looks after the identity next will see which ([`Inner::look_after_identity`]). Only this operation fails.
+    /// If the path is gone, no sync took place: the directory is being emptied, or its disk was
+    /// unmounted. [`Inner::look_after_identity`] later determines which. Only this operation fails.
     pub(super) fn sync_failed(&self, path: &Path, error: &io::Error) -> VolumeError {
         let what = format!("sync {}", path.display());
         match is_gone(error) {
@@ -208,8 +209,8 @@ impl Inner {
         }
     }
 
-    /// Takes the volume out of service after an error of the index, whose engine takes no more writes until
-    /// it is opened again. If the reason was a full disk, housekeeping makes the index anew once there is room.
+    /// Puts the volume out of service after an index error: the engine accepts no writes until it
+    /// is reopened. If the disk was full, housekeeping recreates the index once there is room.
     pub(super) fn index_failed(&self, error: &IndexError) -> VolumeError {
         if error.full {
             self.life.write().index_full = true;
@@ -217,13 +218,13 @@ impl Inner {
         self.go_out(error.to_string())
     }
 
-    /// Takes the volume out of service after a broken invariant: what it would write cannot be trusted. Other
-    /// replicas are read and written meanwhile.
+    /// Puts the volume out of service after a violated invariant, because its writes cannot be
+    /// trusted. Other replicas stay available.
     pub(super) fn broken(&self, broken: &Broken) -> VolumeError {
         self.go_out(broken.to_string())
     }
 
-    /// Returns the error for a version that is not here.
+    /// Returns the error for a version that is not on this volume.
     pub(super) fn missing(&self, what: impl Display) -> VolumeError {
         VolumeError::Missing {
             volume: self.id.clone(),
@@ -231,7 +232,7 @@ impl Inner {
         }
     }
 
-    /// Returns the error for content or a file that differs from what it must be.
+    /// Returns the error for content or a file with an unexpected value.
     pub(super) fn corrupt(
         &self,
         what: impl Display,

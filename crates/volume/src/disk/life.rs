@@ -1,4 +1,4 @@
-//! What belongs to one incarnation of a volume: its state, its identity, its index, and the locks of its
+//! The state of one incarnation of a volume: its identity, its index, and the locks of its
 //! directory.
 
 use std::fs::File;
@@ -13,18 +13,19 @@ use super::identity::Identity;
 use super::index::Index;
 use super::names::LOCK;
 
-/// The state of an open volume and what belongs to its incarnation.
+/// The state of an open volume and of its incarnation.
 pub(super) struct Life {
     pub(super) state: VolumeState,
     pub(super) identity: Identity,
     pub(super) index: Arc<Index>,
-    /// Whether it is out of service because there was no room for the index.
+    /// Whether it went out of service because the disk had no room for the index.
     pub(super) index_full: bool,
-    /// Locks held as long as the volume is open: it gets another one when it begins anew in a new directory.
+    /// Locks held while the volume is open. It takes another one when it is initialized in a new
+    /// directory.
     pub(super) locks: Vec<File>,
 }
 
-/// Why a volume's directory cannot be locked.
+/// Why the directory of a volume cannot be locked.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LockError {
     /// Another process holds the lock.
@@ -35,11 +36,11 @@ pub(super) enum LockError {
     Failed(#[from] io::Error),
 }
 
-/// How long to wait for a lock that another process holds. A process that was forked when a volume was closed
-/// has a copy of its lock for some milliseconds, until it runs its program.
+/// How long to wait for a lock held by another process. A process forked while a volume was closed
+/// holds a copy of its lock for some milliseconds, until exec.
 const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 
-/// Locks a volume's directory for this process.
+/// Locks the directory of a volume for this process.
 #[expect(
     clippy::disallowed_methods,
     reason = "a lock belongs to the process and is not stored"

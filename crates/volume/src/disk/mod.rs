@@ -1,17 +1,18 @@
-//! A volume that is a directory of this machine.
+//! A volume in a local directory.
 //!
 //! Invariants:
-//!  - a replica's file is complete and synced before it gets its name, and the name is durable before
-//!    `commit` returns;
-//!  - after a failed sync the volume is out of service until it is opened again: data in the system's cache
-//!    may be lost, and a second sync would not report it;
-//!  - the files are the truth, the index a cache: opening compares them in both directions;
-//!  - changes to one key happen one after the other (`Inner::key_lock`), so that index and file of a key
-//!    agree whenever nobody holds its lock;
-//!  - memory does not depend on the number or length of objects.
+//!  - The file of a replica is complete and synced before it gets its name, and the name is durable
+//!    before `commit` returns.
+//!  - After a failed sync the volume stays out of service until it is opened again: data in the
+//!    system's cache may be lost, and a second sync would not report it.
+//!  - The files are authoritative and the index is a cache: opening compares them in both
+//!    directions.
+//!  - Changes to one key are serialized (`Inner::key_lock`), so index and file of a key agree
+//!    whenever its lock is free.
+//!  - Memory use does not depend on the number or length of objects.
 //!
-//! It does not compare content with digests when reading (the reader does, and asks for `verify`), decide
-//! what should be here (the layout does), or restore what is lost (repair does).
+//! A read does not verify content (the reader does, and requests `verify`). The layout decides
+//! which replicas belong here, and repair restores lost ones.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -54,54 +55,57 @@ pub use settings::{DiskSettings, Furnish};
 use housekeeping::Housekeeping;
 use inner::Inner;
 
-/// An open directory of replicas. One process at a time can have it open.
+/// An open directory of replicas. Only one process at a time can have it open.
 pub struct DiskVolume {
     inner: Arc<Inner>,
-    /// The thread that does the regular work, which ends when the volume is dropped.
+    /// The thread for periodic work, which ends when the volume is dropped.
     _housekeeping: Option<Housekeeping>,
 }
 
 impl DiskVolume {
-    /// Opens a volume, or makes one in an empty directory. Compares files and index: this lists all
-    /// directories and reads the files that the index does not know.
+    /// Opens a volume, or creates one in an empty directory. Compares files and index: lists all
+    /// directories and reads the files that are not indexed.
     ///
     /// # Errors
-    /// [`OpenVolumeError`] if another process has it open, the directory is not its own, or the disk fails.
+    /// [`OpenVolumeError`] if another process has it open, the directory belongs to another volume
+    /// or is not empty, or the disk fails.
     pub fn open(settings: DiskSettings) -> Result<Arc<Self>, OpenVolumeError> {
         let (volume, _) = Self::open_with(settings, false)?;
         Ok(volume)
     }
 
-    /// Returns the id of the volume in a directory; `None` if the directory is no volume.
+    /// Returns the id of the volume in a directory; `None` if the directory is not a volume.
     ///
     /// # Errors
-    /// When `volume.json` cannot be read or parsed.
+    /// Fails if `volume.json` cannot be read or parsed.
     pub fn id_in(path: &std::path::Path) -> std::io::Result<Option<VolumeId>> {
         Ok(identity::Identity::read(path)?.map(|identity| identity.id))
     }
 
-    /// Returns what shows that a directory was a volume before; `None` if nothing does.
+    /// Returns the sign that a directory was a volume before; `None` if it shows no sign of use.
     ///
     /// # Errors
-    /// When the directory cannot be read.
+    /// Fails if the directory cannot be read.
     pub fn sign_of_use(path: &std::path::Path) -> std::io::Result<Option<&'static str>> {
         opening::sign_of_use(path)
     }
 
-    /// Marks the volume as `Rebuilding`: "not found" means "not known" until repair has passed over it.
+    /// Marks the volume as `Rebuilding`: "not found" means "unknown" until repair has processed it.
     /// Blocking.
     ///
     /// # Errors
-    /// When the mark cannot be made durable; the volume is out of service then.
+    /// Fails if the mark cannot be made durable; the volume is then out of service.
     pub fn distrust(&self, why: &str) -> Result<(), VolumeError> {
         self.inner.distrust(why)
     }
 
-    /// Opens a volume with an index made anew from its files, and returns what was found. Marks of bad
-    /// replicas are forgotten; the next read or verification of such a replica marks it again.
+    /// Opens a volume with an index rebuilt from its files, and returns the differences found.
+    /// Marks of bad replicas are lost; the next read or verification of such a replica marks it
+    /// again.
     ///
     /// # Errors
-    /// [`OpenVolumeError`] if another process has it open, the directory is not its own, or the disk fails.
+    /// [`OpenVolumeError`] if another process has it open, the directory belongs to another volume
+    /// or is not empty, or the disk fails.
     pub fn reindex(settings: DiskSettings) -> Result<(Arc<Self>, Reconciled), OpenVolumeError> {
         Self::open_with(settings, true)
     }
@@ -117,7 +121,7 @@ impl DiskVolume {
         Ok((Arc::new(volume), found))
     }
 
-    /// Does once what the thread of [`DiskSettings::housekeeping`] does every few seconds. Blocking.
+    /// Runs the periodic work of [`DiskSettings::housekeeping`] once. Blocking.
     pub fn keep_house(&self) {
         housekeeping::look_after(&self.inner);
         housekeeping::make_durable(&self.inner);

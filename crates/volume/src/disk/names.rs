@@ -1,30 +1,30 @@
-//! The names and paths in the directory of a volume.
+//! Names and paths in the directory of a volume.
 //!
-//! `objects/PPP/HHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHH.VVVVVVVVVVVVVVVVVVVVVVVVVVVV`: partition (the first 3 digits
-//! of the hash), the first 32 digits of the hash of the key, version. The name says which replica it is, so
-//! that files and index can be compared without opening any file.
+//! `objects/PPP/HHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHH.VVVVVVVVVVVVVVVVVVVVVVVVVVVV`: partition (the
+//! first 3 digits of the hash), the first 32 digits of the hash of the key, and version. The name
+//! identifies the replica, so files and index can be compared without opening a file.
 
 use std::path::{Path, PathBuf};
 
 use contract::{Key, PARTITIONS, Partition, UploadId, Version};
 use data_encoding::HEXLOWER;
 
-/// The first half of the BLAKE3 of a key: long enough that no two keys share one.
+/// The first half of the BLAKE3 hash of a key: long enough to be unique.
 pub(super) type KeyHash = [u8; 16];
 
-/// Directories that a volume consists of.
+/// Directories of a volume.
 pub(super) const DIRECTORIES: [&str; 3] = ["objects", "staging", "lost+found"];
 
-/// The file that says which volume a directory is.
+/// The file with the identity of a volume.
 pub(super) const IDENTITY: &str = "volume.json";
 
 /// The listing index, a cache.
 pub(super) const INDEX: &str = "index.redb";
 
-/// Directory where the node keeps files of its own, which no volume touches.
+/// Directory for the node's own files, which volumes do not touch.
 pub const NODE_DIR: &str = "node";
 
-/// Held locked by the process that has the volume open.
+/// Locked by the process that has the volume open.
 pub(super) const LOCK: &str = "lock";
 
 /// Returns the half hash of a key.
@@ -53,17 +53,17 @@ pub(super) fn hashes_of(partition: Partition) -> (KeyHash, KeyHash) {
     (first, last)
 }
 
-/// Returns the name of a replica's file within its partition's directory.
+/// Returns the file name of a replica in the directory of its partition.
 pub(super) fn file_name(hash: &KeyHash, version: Version) -> String {
     format!("{}.{version}", HEXLOWER.encode(hash))
 }
 
-/// Returns the parts of a file's name; `None` for names that [`file_name`] does not make.
+/// Parses a file name; `None` for names that [`file_name`] does not produce.
 pub(super) fn parse_file_name(name: &str) -> Option<(KeyHash, Version)> {
     let (hash, version) = name.split_once('.')?;
     let hash: KeyHash = HEXLOWER.decode(hash.as_bytes()).ok()?.try_into().ok()?;
     let version = version.parse().ok()?;
-    // Names in other forms, such as upper case, are not ours although they can be decoded.
+    // Other spellings, such as upper case, are rejected although they decode.
     (file_name(&hash, version) == name).then_some((hash, version))
 }
 
@@ -72,7 +72,8 @@ pub(super) fn partition_name(partition: Partition) -> String {
     format!("{:03x}", partition.0)
 }
 
-/// Returns the partition of a directory's name; `None` for names that [`partition_name`] does not make.
+/// Parses the name of a partition's directory; `None` for names that [`partition_name`] does not
+/// produce.
 pub(super) fn parse_partition_name(name: &str) -> Option<Partition> {
     let partition = Partition(u16::from_str_radix(name, 16).ok()?);
     (partition.0 < PARTITIONS && partition_name(partition) == name).then_some(partition)
@@ -91,7 +92,7 @@ pub(super) fn staging_path(root: &Path, upload: UploadId) -> PathBuf {
     root.join("staging").join(upload.to_string())
 }
 
-/// Returns a path below the volume as text, for reports.
+/// Returns a path relative to the volume as text, for reports.
 pub(super) fn relative(root: &Path, path: &Path) -> String {
     path.strip_prefix(root)
         .unwrap_or(path)

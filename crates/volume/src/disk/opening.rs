@@ -1,4 +1,4 @@
-//! Opening a directory as a volume.
+//! Opens a directory as a volume.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,22 +24,22 @@ pub enum OpenVolumeError {
     /// Another process has it open: end that process.
     #[error("volume {volume} at {path}: another process has it open")]
     Locked {
-        /// Volume asked for.
+        /// The requested volume.
         volume: VolumeId,
         /// Its directory.
         path: PathBuf,
     },
-    /// The directory belongs to another volume: set the path right.
+    /// The directory belongs to another volume: correct the path.
     #[error("directory {path} is volume {found}, expected {expected}")]
     OtherVolume {
         /// The directory.
         path: PathBuf,
         /// Volume found there.
         found: VolumeId,
-        /// Volume asked for.
+        /// The requested volume.
         expected: VolumeId,
     },
-    /// The directory holds something that is no volume's: give an empty one.
+    /// The directory has other files in it: use an empty directory.
     #[error("directory {path} is no volume and not empty: it holds {found:?}; give an empty directory")]
     NotEmpty {
         /// The directory.
@@ -50,11 +50,11 @@ pub enum OpenVolumeError {
     /// The disk failed.
     #[error("volume {volume}: {verb} {path}: {source}")]
     Io {
-        /// Volume asked for.
+        /// The requested volume.
         volume: VolumeId,
-        /// What was tried.
+        /// The attempted operation.
         verb: &'static str,
-        /// The file or directory it was tried on.
+        /// The file or directory.
         path: PathBuf,
         /// The error of the system.
         source: io::Error,
@@ -62,14 +62,14 @@ pub enum OpenVolumeError {
     /// Files and index could not be compared.
     #[error("volume {volume}: {detail}")]
     Index {
-        /// Volume asked for.
+        /// The requested volume.
         volume: VolumeId,
-        /// What failed.
+        /// The cause.
         detail: String,
     },
 }
 
-/// Opens the directory of `settings`, making a volume of it if it is empty.
+/// Opens the directory of `settings`, and makes it a volume if it is empty.
 pub(super) fn open(
     settings: DiskSettings,
     reindex: bool,
@@ -85,7 +85,7 @@ pub(super) fn open(
         },
         LockError::Failed(error) => opening.io_error("lock", &root.join(LOCK), error),
     })?;
-    // Only with the lock held: nothing is written into a directory that another process has open.
+    // The lock is held: nothing is written into a directory that another process has open.
     opening.complete(&identity, found_empty)?;
     if reindex {
         opening.remove_if_there(&root.join(INDEX))?;
@@ -111,29 +111,30 @@ impl Opening {
         self.settings.disk.as_ref()
     }
 
-    /// Returns what the directory is. Makes it durably if it does not exist.
+    /// Returns the attributes of the directory. Creates it durably if it does not exist.
     fn directory(&self) -> Result<Stat, OpenVolumeError> {
         let path = &self.settings.path;
         if let Err(error) = self.disk().stat(path)
             && is_gone(&error)
         {
             make_directory(self.disk(), path).map_err(|error| self.io_error("create", path, error))?;
-            // A path of one name, such as `volume`, has an empty parent, which means the current directory.
+            // The parent of a single name such as `volume` is empty, which means the current
+            // directory.
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
             let parent = parent.unwrap_or(Path::new("."));
             self.disk()
                 .sync_dir(parent)
                 .map_err(|error| self.io_error("sync", parent, error))?;
         }
-        // With `.` a symbolic link is followed: the device must be that of its target.
+        // `.` follows a symbolic link: the device must be that of its target.
         let inside = path.join(".");
         self.disk()
             .stat(&inside)
             .map_err(|error| self.io_error("open directory", path, error))
     }
 
-    /// Returns the identity of the directory. It is a new one, not written yet, if the directory is empty or
-    /// has lost its own (second value: whether it has lost what it held).
+    /// Returns the identity of the directory, and whether the volume has lost its contents. The
+    /// identity is new and not written yet if the directory is empty or has lost it.
     fn identity(&self) -> Result<(Identity, bool), OpenVolumeError> {
         let DiskSettings { path, id, .. } = &self.settings;
         let found =
@@ -162,13 +163,14 @@ impl Opening {
         Ok((Identity::new(id, system::wall_ms(), lost), lost))
     }
 
-    /// Whether there are partitions. Without a `volume.json` they show that a volume was here.
+    /// Returns whether there are partitions. Without `volume.json` they show that a volume was
+    /// here.
     fn holds_partitions(&self) -> bool {
         let names = self.disk().list(&self.settings.path.join("objects"));
         names.is_ok_and(|names| !names.is_empty())
     }
 
-    /// Makes the directories that are missing, and writes the identity if it is new.
+    /// Creates the missing directories, and writes the identity if it is new.
     fn complete(&self, identity: &Identity, found_empty: bool) -> Result<(), OpenVolumeError> {
         let root = &self.settings.path;
         make_directories(self.disk(), root).map_err(|error| self.io_error("complete", root, error))?;
@@ -176,7 +178,8 @@ impl Opening {
         let written = Identity::read(root).is_ok_and(|found| found.as_ref() == Some(identity));
         if !written {
             tracing::info!(volume = %identity.id, path = %root.display(), found_empty, "a volume begins");
-            // The node's files come before `volume.json`: a directory with an identity has them (see `life`).
+            // The node's files precede `volume.json`, so every directory with an identity has them
+            // (see `turning`).
             if let Some(furnish) = &self.settings.furnish {
                 furnish(root).map_err(|error| self.io_error("furnish", root, error))?;
             }
@@ -211,14 +214,14 @@ impl Opening {
         Ok((inner, found))
     }
 
-    /// Closes to others what an earlier version made readable for everybody. A closed directory closes the
-    /// files in it too.
+    /// Removes the permissions of other users that an earlier version granted. A closed directory
+    /// also closes the files in it.
     fn close_to_others(&self) {
         let root = &self.settings.path;
         let files = [IDENTITY, INDEX, FIXITY, LOCK];
         for name in DIRECTORIES.iter().chain(&files).chain(&[NODE_DIR]) {
             let path = root.join(name);
-            // Only the owner of a file can change its permissions; it may be another user.
+            // Only the owner of a file can change its permissions, and may be another user.
             if let Err(error) = system::private::close(&path) {
                 tracing::warn!(path = %path.display(), %error, "the permissions are left as they are");
             }
@@ -249,7 +252,7 @@ impl Opening {
     }
 }
 
-/// Returns what shows that a directory was a volume before; `None` if nothing does.
+/// Returns the sign that a directory was a volume before; `None` if it shows no sign of use.
 pub(super) fn sign_of_use(path: &Path) -> io::Result<Option<&'static str>> {
     if path.join(IDENTITY).try_exists()? {
         return Ok(Some("volume.json"));
@@ -261,7 +264,7 @@ pub(super) fn sign_of_use(path: &Path) -> io::Result<Option<&'static str>> {
     }
 }
 
-/// Whether a name may occur in the directory of a volume.
+/// Returns whether a name may occur in the directory of a volume.
 fn is_ours(name: &str) -> bool {
     let files = [IDENTITY, "volume.json.new", INDEX, FIXITY, LOCK];
     DIRECTORIES.contains(&name) || files.contains(&name) || name == NODE_DIR

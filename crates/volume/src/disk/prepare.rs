@@ -1,4 +1,5 @@
-//! Preparing an upload: the content that was received becomes a whole replica under a temporary name, synced.
+//! Prepares an upload: turns the received content into a whole replica under a temporary name,
+//! synced.
 
 use std::io;
 
@@ -18,7 +19,7 @@ impl Inner {
         self.index()?;
         let received = match self.uploads.take(upload) {
             Some(Progress::Received(received)) => received,
-            // The caller asks again because the answer was lost.
+            // The caller retries because the answer was lost.
             Some(Progress::Prepared(prepared)) if prepared.meta == *meta => {
                 self.uploads.set(upload, Progress::Prepared(prepared));
                 return Ok(());
@@ -84,8 +85,8 @@ impl Inner {
         Ok(())
     }
 
-    /// Writes everything around the content, and the content itself if it is not there yet; then syncs the
-    /// file.
+    /// Writes everything around the content, and the content itself if it is not written yet; then
+    /// syncs the file.
     fn complete(
         &self,
         upload: UploadId,
@@ -110,7 +111,7 @@ impl Inner {
         self.disk.step("prepare.before_sync").map_err(write_failed)?;
         file.sync()
             .map_err(|error| self.sync_failed(&staging_path(&self.root, upload), &error))?;
-        // The name is synced too: what is prepared outlives a crash.
+        // The name is synced too, so that a prepared upload survives a crash.
         let staging = self.root.join("staging");
         self.disk
             .sync_dir(&staging)
@@ -123,7 +124,7 @@ impl Inner {
         })
     }
 
-    /// Notes that an upload is prepared, or removes it.
+    /// Marks an upload as prepared, or removes it.
     fn settle(&self, upload: UploadId, prepared: Result<Prepared, VolumeError>) -> Result<(), VolumeError> {
         match prepared {
             Ok(prepared) => {
@@ -138,7 +139,7 @@ impl Inner {
     }
 }
 
-/// Only content that is what its description says becomes a replica, with a digest for each of its blocks.
+/// Checks that the content matches its description and that the table has a digest for each block.
 fn check_whole(meta: &Meta, received: &Received) -> Result<(), Broken> {
     let blocks = received.table.values().len() as u64;
     holds!(

@@ -1,8 +1,8 @@
-//! Reading blocks of a replica, whole or damaged. Nothing is verified here: the reader compares every block
-//! with the table, and the table with the digest of the object.
+//! Reads blocks of a replica, whole or damaged, without verification. The reader compares every
+//! block with the table, and the table with the digest of the object.
 //!
-//! No thread waits for a slow reader: each piece is read when it is asked for, one ahead. Memory for a reader
-//! is two blocks.
+//! No thread waits for a slow reader: each piece is read on demand, with a read-ahead of one. A
+//! reader uses the memory of two blocks.
 
 use std::io;
 use std::ops::Range;
@@ -48,7 +48,7 @@ impl Inner {
         })
     }
 
-    /// Returns the index's entry of a version.
+    /// Returns the index entry of a version.
     pub(super) fn entry(&self, key: &Key, version: Version) -> Result<Entry, VolumeError> {
         let found = self
             .index()?
@@ -59,8 +59,8 @@ impl Inner {
             .ok_or_else(|| self.missing(format!("{key} at version {version}")))
     }
 
-    /// Opens the file of a replica, and returns its table as it is stored. The reader compares the table's
-    /// root, and takes another replica's table if this one is damaged.
+    /// Opens the file of a replica and returns its table as stored. The reader checks the root of
+    /// the table, and uses the table of another replica if this one is damaged.
     fn open_replica(&self, entry: &Entry) -> Result<(Arc<dyn DiskFile>, Arc<BlockTable>), VolumeError> {
         let (hash, version) = (hash_of(&entry.meta.key), entry.meta.version);
         let path = replica_path(&self.root, &hash, version);
@@ -76,7 +76,7 @@ impl Inner {
         }
         let stored = replica::stored_table(file.as_ref(), entry.meta.size);
         let table = Arc::new(stored.unwrap_or_else(|_| BlockTable::from_values(Vec::new())));
-        // A damaged table is not kept: the next read may find it repaired.
+        // A damaged table is not cached: it may have been repaired by the next read.
         if table.root() == Some(entry.meta.digests.blake3) {
             self.tables.keep(hash, version, table.clone());
         }
@@ -84,7 +84,7 @@ impl Inner {
     }
 }
 
-/// Returns a part of the content as a stream. A part of at most one block is read at once.
+/// Returns a range of the content as a stream. A range of at most one block is read immediately.
 pub(super) fn content(
     file: Arc<dyn DiskFile>,
     bytes: Range<u64>,
@@ -103,7 +103,7 @@ pub(super) fn content(
     Ok(Box::pin(stream::unfold(pieces, Pieces::next)))
 }
 
-/// The range that is left to read, and the piece that is being read meanwhile.
+/// The rest of the range, and the piece being read.
 struct Pieces {
     file: Arc<dyn DiskFile>,
     left: Range<u64>,
@@ -114,7 +114,7 @@ struct Pieces {
 impl Pieces {
     async fn next(mut self) -> Option<(io::Result<Bytes>, Self)> {
         let coming = self.coming.take().or_else(|| self.begin())?;
-        // The next piece is begun before this one is awaited: one is read ahead.
+        // Starts the next read before waiting for this one: a read-ahead of one.
         self.coming = self.begin();
         let piece = coming.await.map_err(io::Error::other).and_then(|piece| piece);
         if piece.is_err() {
@@ -125,7 +125,7 @@ impl Pieces {
         Some((piece, self))
     }
 
-    /// Begins to read the next piece; returns `None` if nothing is left.
+    /// Starts reading the next piece; returns `None` at the end.
     fn begin(&mut self) -> Option<JoinHandle<io::Result<Bytes>>> {
         if self.left.is_empty() {
             return None;
@@ -142,7 +142,7 @@ impl Pieces {
     }
 }
 
-/// Reads a range of the content: at most one block of it.
+/// Reads a range of the content, of at most one block.
 pub(super) fn read_piece(file: &dyn DiskFile, bytes: &Range<u64>) -> io::Result<Bytes> {
     let length = bytes.end.saturating_sub(bytes.start).min(BLOCK_BYTES);
     // The length is at most a block, so it fits into `usize`.

@@ -1,7 +1,7 @@
-//! Content that arrives in a temporary file, and the reading of it there.
+//! Receives content into a temporary file, and reads it from there.
 //!
-//! Any end but the last byte of the content (a body's error, a full disk, a caller that goes away) removes
-//! the file. Memory for one upload is two pieces of [`PIECE_BYTES`] and the block table.
+//! If the body ends early (an error, a full disk, a caller that disconnects), the file is removed.
+//! An upload uses the memory of two pieces of [`PIECE_BYTES`] and the block table.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::uploads::{Progress, Received};
 use crate::io::DiskFile;
 use crate::replica;
 
-/// Content is hashed and written in pieces of about this length, in bytes: one block.
+/// Approximate length in bytes of the pieces in which content is hashed and written: one block.
 pub(super) const PIECE_BYTES: usize = BLOCK_BYTES as usize;
 
 /// Receives content into a temporary file.
@@ -30,7 +30,7 @@ pub(super) async fn receive(
     let mut receiving = blocking(inner.clone(), move |inner| Receiving::begin(inner, upload)).await?;
     let mut next = gather(&mut body).await?;
     while let Some(pieces) = next {
-        // One piece is written while the next one comes.
+        // One piece is written while the next one is received.
         let writing = blocking(inner.clone(), move |_| receiving.write(&pieces));
         let (written, gathered) = futures_util::future::join(writing, gather(&mut body)).await;
         receiving = written?;
@@ -73,7 +73,7 @@ async fn gather(body: &mut ByteStream) -> Result<Option<Vec<Bytes>>, VolumeError
     Ok((!pieces.is_empty()).then_some(pieces))
 }
 
-/// An upload whose content arrives. If it is dropped before its end, its file is removed.
+/// An upload whose content is being received. Dropping it before the end removes its file.
 struct Receiving {
     inner: Arc<Inner>,
     upload: UploadId,
@@ -138,7 +138,7 @@ impl Drop for Receiving {
         }
         let (inner, upload) = (self.inner.clone(), self.upload);
         let discard = move || inner.discard(upload);
-        // Removing a long file takes a while, so it does not run on a thread that serves others.
+        // Removing a long file takes a while, so it does not run on a runtime thread.
         match tokio::runtime::Handle::try_current() {
             Ok(_) => drop(system::blocking(discard)),
             Err(_) => discard(),

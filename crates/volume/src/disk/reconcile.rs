@@ -1,5 +1,5 @@
-//! Compares files and index in both directions, by names, when a volume is opened. Only files that the index
-//! does not know are read.
+//! Compares files and index in both directions, by name, when a volume is opened. Only files that
+//! are not indexed are read.
 //!
 //! Memory is bounded by the names of one partition.
 
@@ -14,24 +14,26 @@ use super::names::{KeyHash, file_name, hash_of, parse_file_name, partition_of, r
 use super::verify::FILE_MISSING;
 use crate::replica;
 
-/// The differences that were found between files and index.
+/// The differences found between files and index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reconciled {
-    /// Number of files that the index did not know, and now does.
+    /// Number of files that were added to the index.
     pub indexed: u64,
-    /// Number of older versions that were removed: leftovers of a crash.
+    /// Number of older versions removed: leftovers of a crash.
     pub outdated: u64,
     /// Number of entries without a file.
     pub missing: u64,
-    /// Number of files that are no replicas. They stay where they are until they are settled.
+    /// Number of files that are not replicas. They stay in place until they are settled.
     pub strays: u64,
 }
 
 impl Inner {
-    /// Compares all partitions. Nobody else uses the volume yet, or it has just begun anew.
+    /// Compares all partitions. The caller has exclusive access to the volume, or has just
+    /// initialized it.
     pub(super) fn reconcile(&self, index: &Index) -> Result<Reconciled, VolumeError> {
-        // The process before may have ended between a change and its sync: a name that was just given may not be
-        // durable yet, one that is gone may come back at a power cut. From here on others rely on what is seen.
+        // The previous process may have ended between a change and its sync: a new name is perhaps
+        // not durable yet, and a removed one may reappear after a power failure. From here on,
+        // other nodes rely on the names seen.
         self.disk
             .sync_all(&self.root)
             .map_err(|error| self.sync_failed(&self.root, &error))?;
@@ -66,7 +68,7 @@ impl Inner {
 struct Comparing<'a> {
     volume: &'a Inner,
     index: &'a Index,
-    /// Whether some replicas were known to be bad before.
+    /// Whether some replicas were marked as bad before.
     any_bad: bool,
     found: Reconciled,
 }
@@ -91,14 +93,13 @@ impl Comparing<'_> {
                 self.found_again(&hash)?;
             }
         }
-        // Existing files come first: a file that is gone may have made way for a newer version.
+        // Existing files come first: a missing file may have been replaced by a newer version.
         self.unknown(partition, files)?;
         gone.iter()
             .try_for_each(|(hash, version)| self.gone(hash, *version))
     }
 
-    /// Indexes the files that the index does not know, or removes them if they are older than what the volume
-    /// holds.
+    /// Indexes files that are not indexed, or removes them if the volume has a newer version.
     fn unknown(&mut self, partition: Partition, files: BTreeSet<String>) -> Result<(), VolumeError> {
         if files.is_empty() {
             return Ok(());
@@ -155,7 +156,7 @@ impl Comparing<'_> {
             .get_hash(hash)
             .map_err(|error| self.volume.index_failed(&error))?;
         if held.is_some_and(|held| held.meta.version > version && held.bad.is_some()) {
-            // This may be the last version that can be read: a person decides.
+            // This may be the last readable version, so an operator must decide.
             return Ok(None);
         }
         Ok(Some(Entry {
@@ -166,7 +167,7 @@ impl Comparing<'_> {
         }))
     }
 
-    /// Clears the mark of an entry whose file was missing and exists again.
+    /// Clears the mark of an entry whose missing file exists again.
     fn found_again(&self, hash: &KeyHash) -> Result<(), VolumeError> {
         let index_failed = |error| self.volume.index_failed(&error);
         let entry = self.index.get_hash(hash).map_err(index_failed)?;
@@ -181,7 +182,7 @@ impl Comparing<'_> {
         self.index.change(change, false).map(drop).map_err(index_failed)
     }
 
-    /// Marks an entry as missing whose file does not exist.
+    /// Marks an entry as missing because its file does not exist.
     fn gone(&mut self, hash: &KeyHash, version: Version) -> Result<(), VolumeError> {
         let entry = self
             .index

@@ -5,13 +5,13 @@ use contract::VolumeError;
 use super::inner::Inner;
 use crate::io::Space;
 
-/// Content is accepted only while more than this is free (or an eighth of a small file system, where that is
-/// less). The rest is kept for tombstones, the index and the fixity log, without which a full volume could
-/// not even delete.
+/// Content is accepted only while more than this is free (or an eighth of a small file system, if
+/// that is less). The reserve is for tombstones, the index and the fixity log, without which a full
+/// volume could not even delete.
 const RESERVE_BYTES: u64 = 64 << 20;
 
 impl Inner {
-    /// Refuses content when the volume is nearly full.
+    /// Rejects content when the volume is nearly full.
     pub(super) fn require_room(&self) -> Result<(), VolumeError> {
         let space = match self.disk.space(&self.root) {
             Ok(space) => space,

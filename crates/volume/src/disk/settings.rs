@@ -1,4 +1,4 @@
-//! What a volume is opened with.
+//! Settings of a volume.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,34 +8,35 @@ use contract::VolumeId;
 use crate::fixity::FixityLog;
 use crate::io::{Disk, RealDisk};
 
-/// Writes the files that the node keeps in the directory of each volume. It is called on a thread that may
-/// wait: when a directory begins as a volume (before `volume.json` is written), before a rebuilding ends, and
-/// every few seconds. It must leave existing files alone.
+/// Writes the files that the node keeps in the directory of each volume. It runs on a blocking
+/// thread: when a directory is initialized as a volume (before `volume.json` is written), before a
+/// rebuild ends, and every few seconds. It must leave existing files alone.
 pub type Furnish = Arc<dyn Fn(&std::path::Path) -> std::io::Result<()> + Send + Sync>;
 
-/// What a volume is opened with.
+/// Settings of a volume.
 #[derive(Clone)]
 pub struct DiskSettings {
-    /// Its directory, which is made if it does not exist (its parent must exist).
+    /// Its directory, which is created if it does not exist (its parent must exist).
     pub path: PathBuf,
     /// Its name in the cluster.
     pub id: VolumeId,
     /// The node's fixity log.
     pub fixity: Arc<FixityLog>,
-    /// Whether the volume took part before this process was started. If so, an empty directory has lost what
-    /// it held, and begins as [`contract::VolumeState::Rebuilding`].
+    /// Whether the volume was in the cluster before this process started. If so, an empty directory
+    /// has lost its contents, and the volume starts as [`contract::VolumeState::Rebuilding`].
     pub held_before: bool,
-    /// Writes the files that the node keeps on each of its volumes; `None` writes nothing.
+    /// Writes the files that the node keeps on each of its volumes; `None` writes none.
     pub furnish: Option<Furnish>,
     /// The file system.
     pub disk: Arc<dyn Disk>,
-    /// Whether a thread does the volume's regular work. If not, the caller does: [`DiskVolume::keep_house`](super::DiskVolume::keep_house).
+    /// Whether a thread runs the periodic work. If not, the caller must call
+    /// [`DiskVolume::keep_house`](super::DiskVolume::keep_house).
     pub housekeeping: bool,
 }
 
 impl DiskSettings {
-    /// Returns settings for a volume on this machine's file system. If its directory is empty, the volume
-    /// takes part for the first time.
+    /// Returns settings for a volume on the local file system. If its directory is empty, the
+    /// volume is new to the cluster.
     pub fn new(path: impl Into<PathBuf>, id: VolumeId, fixity: Arc<FixityLog>) -> Self {
         Self {
             path: path.into(),

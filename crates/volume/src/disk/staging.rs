@@ -1,6 +1,6 @@
-//! The temporary files of uploads in `staging/`: how one is made, found again and removed.
+//! The temporary files of uploads in `staging/`: created, found again and removed.
 //!
-//! What is prepared is found again after a crash ([`Inner::recover`]).
+//! Prepared uploads are found again after a crash ([`Inner::recover`]).
 
 use std::io;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::io::{DiskFile, is_gone};
 use crate::replica;
 
 impl Inner {
-    /// Creates a temporary file; the upload is known from now on.
+    /// Creates a temporary file and registers the upload.
     pub(super) fn create_upload(&self, upload: UploadId) -> Result<Arc<dyn DiskFile>, VolumeError> {
         self.index()?;
         if !self.uploads.reserve(upload) {
@@ -39,7 +39,7 @@ impl Inner {
         })
     }
 
-    /// Takes a prepared upload to be committed.
+    /// Takes a prepared upload, to commit it.
     pub(super) fn take_prepared(&self, upload: UploadId) -> Result<Prepared, VolumeError> {
         match self.uploads.take(upload) {
             Some(Progress::Prepared(prepared)) => Ok(prepared),
@@ -52,7 +52,7 @@ impl Inner {
         }
     }
 
-    /// Puts back what could not be committed: it stays prepared, unless its file is gone.
+    /// Puts back an upload that could not be committed: it stays prepared, unless its file is gone.
     pub(super) fn not_committed(&self, upload: UploadId, prepared: Prepared) {
         if self.disk.stat(&staging_path(&self.root, upload)).is_ok() {
             self.uploads.set(upload, Progress::Prepared(prepared));
@@ -73,7 +73,7 @@ impl Inner {
         }
     }
 
-    /// Removes what is left of an upload.
+    /// Removes the file and the state of an upload.
     pub(super) fn discard(&self, upload: UploadId) {
         let path = staging_path(&self.root, upload);
         if let Err(error) = self.disk.remove(&path)
@@ -84,7 +84,7 @@ impl Inner {
         self.uploads.forget(upload);
     }
 
-    /// Gives up uploads that nobody finishes.
+    /// Discards abandoned uploads.
     pub(super) fn expire_uploads(&self, now: Instant) {
         for upload in self.uploads.idle(now) {
             tracing::info!(volume = %self.id, %upload, "an upload was given up after an hour without activity");
@@ -92,8 +92,9 @@ impl Inner {
         }
     }
 
-    /// Finds the uploads that were prepared when the volume was closed: whole replicas with every block
-    /// right, newer than what the volume holds of the key. Everything else in `staging/` is removed.
+    /// Finds the uploads that were prepared when the volume was closed: whole replicas with every
+    /// block intact, newer than the volume's version of the key. Removes everything else in
+    /// `staging/`.
     pub(super) fn recover(&self, index: &Index) -> Result<(), VolumeError> {
         let staging = self.root.join("staging");
         let names = self
@@ -122,7 +123,8 @@ impl Inner {
         if !bad_blocks(file.as_ref(), &replica.table, replica.meta.size).is_empty() {
             return None;
         }
-        // The file may have been read from memory that never reached the disk; from now on others rely on it.
+        // The file may have been read from a cache that never reached the disk, and other nodes
+        // rely on it from now on.
         file.sync().ok()?;
         Some(Prepared {
             meta: replica.meta,
@@ -143,7 +145,7 @@ impl Inner {
     }
 }
 
-/// Returns the upload that a file in `staging/` is named for.
+/// Parses the upload id from the name of a file in `staging/`.
 fn parse_upload(name: &str) -> Option<UploadId> {
     let upload = UploadId(u128::from_str_radix(name, 16).ok()?);
     (upload.to_string() == name).then_some(upload)

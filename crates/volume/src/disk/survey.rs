@@ -1,7 +1,7 @@
-//! Lists everything in some partitions, from files and index together, and settles strays.
+//! Surveys partitions by comparing files with the index, and settles strays.
 //!
-//! The listing of the directory and the index are not of the same moment. Where they differ, the key is
-//! locked, so that nobody changes it, and both are read again: only what differs then is reported.
+//! The directory listing and the index are read at different moments. Where they differ, the key is
+//! locked against changes and both are read again. Only remaining differences are reported.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -19,8 +19,8 @@ use crate::io::{Stat, is_gone};
 use crate::replica;
 use crate::replica::Replica;
 
-/// From this number of partitions on, the directory above them is listed first. That lists up to 4,096 names
-/// at once; for fewer partitions it is cheaper to look for each directory.
+/// From this number of partitions on, their parent directory is listed first. The listing has up to
+/// 4,096 names; for fewer partitions, one lookup each is cheaper.
 const LISTED_FROM: usize = 16;
 
 impl Inner {
@@ -28,7 +28,7 @@ impl Inner {
         self.survey_until(partitions, SURVEY_ENTRIES)
     }
 
-    /// Surveys these partitions in order, and stops when they have `most` entries together.
+    /// Surveys these partitions in order, and stops once they have `most` entries in total.
     pub(super) fn survey_until(
         &self,
         partitions: &[Partition],
@@ -53,8 +53,9 @@ impl Inner {
         Ok(answer)
     }
 
-    /// Returns the partitions that have neither a directory nor an entry, by one listing and one read of the
-    /// index. For few partitions it returns none: looking at each costs less than the listing.
+    /// Returns the partitions that have neither a directory nor an entry, with one listing and one
+    /// read of the index. Returns none for few partitions, because looking at each is cheaper than
+    /// the listing.
     fn empty_among(
         &self,
         index: &Index,
@@ -63,8 +64,8 @@ impl Inner {
         if partitions.len() < LISTED_FROM {
             return Ok(HashSet::new());
         }
-        // Directories come before the index, as files do below: what is committed meanwhile is then in the
-        // index.
+        // Directories are read before the index, like files below: an upload committed meanwhile is
+        // then in the index.
         let there = self.partitions_there()?;
         let is_absent = |partition: &&Partition| partition.0 != 0 && !there.contains(*partition);
         let absent: HashSet<_> = partitions.iter().filter(is_absent).copied().collect();
@@ -87,7 +88,7 @@ impl Inner {
     }
 
     fn survey_partition(&self, index: &Index, partition: Partition) -> Result<Vec<Surveyed>, VolumeError> {
-        // Files come before the index: what is committed meanwhile is then in the index.
+        // Files are read before the index: an upload committed meanwhile is then in the index.
         let mut files = self.files_of(partition)?;
         let names = index
             .names(partition)
@@ -108,7 +109,7 @@ impl Inner {
             strays.extend(self.strays_above()?);
         }
         replicas.sort_by(|a, b| order(a).cmp(order(b)));
-        // An entry that was new in the index may have been found as a file too.
+        // An entry added to the index meanwhile may also have been found as a file.
         replicas.dedup();
         strays.sort_by(|a, b| order(a).cmp(order(b)));
         replicas.extend(strays);
@@ -142,7 +143,7 @@ impl Inner {
             .get_hash(&hash)
             .map_err(|error| self.index_failed(&error))?;
         if entry.is_some_and(|entry| entry.meta.version == version) {
-            // It was indexed after the survey, so it is no stray any more.
+            // Indexed after the survey, so it is not a stray any more.
             return Ok(());
         }
         let is_its_own =
@@ -153,7 +154,7 @@ impl Inner {
         }
     }
 
-    /// Returns the replica in a file, if every block of it is right.
+    /// Returns the replica in a file, if all its blocks are intact.
     fn whole(&self, path: &str) -> Option<Replica> {
         let file = self.disk.open(&self.root.join(path)).ok()?;
         let replica = replica::read(file.as_ref()).ok()?;
@@ -161,7 +162,8 @@ impl Inner {
         bad.is_empty().then_some(replica)
     }
 
-    /// Returns the names in a partition's directory, in order; none if the directory does not exist.
+    /// Returns the names in the directory of a partition, in order; none if the directory does not
+    /// exist.
     pub(super) fn files_of(&self, partition: Partition) -> Result<BTreeSet<String>, VolumeError> {
         let dir = partition_dir(&self.root, partition);
         match self.disk.list(&dir) {
@@ -171,7 +173,7 @@ impl Inner {
         }
     }
 
-    /// Compares the entry of a hash with its file, with the key locked.
+    /// Compares the entry of a hash with its file, under the lock of the key.
     fn survey_entry(&self, index: &Index, hash: &KeyHash) -> Result<Option<Surveyed>, VolumeError> {
         let _lock = self.key_lock(hash);
         let entry = index.get_hash(hash).map_err(|error| self.index_failed(&error))?;
@@ -190,7 +192,7 @@ impl Inner {
                             found.bytes, entry.file_bytes
                         ),
                     };
-                    // Reading the replica will tell which blocks are lost.
+                    // A read of the replica determines the lost blocks.
                     let flaw = Flaw {
                         detail: detail.clone(),
                         blocks: None,
@@ -212,7 +214,7 @@ impl Inner {
         }
     }
 
-    /// Looks again, with the key locked, at a file that the index did not seem to know.
+    /// Checks a file that did not seem to be indexed again, under the lock of the key.
     fn survey_file(
         &self,
         index: &Index,
@@ -223,11 +225,11 @@ impl Inner {
         if let Some((hash, version)) =
             parse_file_name(name).filter(|(hash, _)| partition_of(hash) == partition)
         {
-            // While the key is locked nobody indexes or removes the file.
+            // Under the lock, the file is neither indexed nor removed.
             let lock = self.key_lock(&hash);
             let entry = index.get_hash(&hash).map_err(|error| self.index_failed(&error))?;
             if entry.is_some_and(|entry| entry.meta.version == version) {
-                // `survey_entry` locks the key itself, and the lock is not re-entrant.
+                // `survey_entry` takes the lock itself, and the lock is not re-entrant.
                 drop(lock);
                 return self.survey_entry(index, &hash);
             }
@@ -236,7 +238,7 @@ impl Inner {
         Ok(self.stray(&path, "its name is not that of a replica"))
     }
 
-    /// Returns the entries of `objects/` that are no partitions.
+    /// Returns the entries of `objects/` that are not partitions.
     fn strays_above(&self) -> Result<Vec<Surveyed>, VolumeError> {
         let objects = self.root.join("objects");
         let names = self
@@ -268,8 +270,8 @@ impl Inner {
         })
     }
 
-    /// Moves a whole replica to its place and indexes it, unless the volume holds a newer version. The caller
-    /// holds the lock of its key.
+    /// Moves a whole replica to its place and indexes it, unless the volume has a newer version.
+    /// The caller holds the lock of its key.
     fn adopt_stray(&self, path: &str, replica: Replica) -> Result<(), VolumeError> {
         let index = self.index()?;
         let (hash, version) = (hash_of(&replica.meta.key), replica.meta.version);
@@ -302,8 +304,8 @@ impl Inner {
         Ok(())
     }
 
-    /// Moves a stray, or something in the place of a replica, to `lost+found/`, under a name that says where
-    /// it was.
+    /// Moves a stray, or something in the place of a replica, to `lost+found/`, under a name that
+    /// includes its former path.
     pub(super) fn put_aside(&self, path: &str) -> Result<(), VolumeError> {
         let from = self.root.join(path);
         let lost = self.root.join("lost+found");
@@ -339,7 +341,7 @@ fn surveyed(entry: Entry) -> Surveyed {
     }
 }
 
-/// Returns the text that entries of a survey are sorted by.
+/// Returns the sort key of a survey entry.
 fn order(surveyed: &Surveyed) -> &str {
     match surveyed {
         Surveyed::Replica { key, .. } | Surveyed::FileMissing { key, .. } => key.as_str(),

@@ -1,4 +1,5 @@
-//! Block tables of replicas read lately, so that a range read of a big object does not read its table again.
+//! A cache of block tables of recently read replicas, so that a range read of a big object does not
+//! read its table again.
 
 use std::sync::Arc;
 
@@ -8,14 +9,14 @@ use parking_lot::Mutex;
 
 use super::names::KeyHash;
 
-/// Memory for tables of one volume, in bytes: those of 128 GB of objects. The last table used stays even if
-/// it is bigger.
+/// Memory for the tables of one volume, in bytes: enough for 128 GB of objects. The last table used
+/// stays even if it is larger.
 const TABLES_BYTES_MAX: usize = 16 << 20;
 
-/// What an entry costs besides its values, in bytes.
+/// Overhead of an entry, in bytes.
 const ENTRY_BYTES: usize = 128;
 
-/// The block tables in memory, least recently used first out.
+/// The cached block tables, evicted in order of last use.
 pub(super) struct Tables(Mutex<Cached>);
 
 struct Cached {
@@ -33,12 +34,12 @@ impl Default for Tables {
 }
 
 impl Tables {
-    /// Returns the table of a replica, if it is in memory.
+    /// Returns the table of a replica, if it is cached.
     pub(super) fn get(&self, hash: KeyHash, version: Version) -> Option<Arc<BlockTable>> {
         self.0.lock().tables.get(&(hash, version)).cloned()
     }
 
-    /// Keeps a table, and drops the least recently used ones beyond [`TABLES_BYTES_MAX`].
+    /// Caches a table, and evicts the least recently used ones beyond [`TABLES_BYTES_MAX`].
     pub(super) fn keep(&self, hash: KeyHash, version: Version, table: Arc<BlockTable>) {
         let mut cached = self.0.lock();
         cached.bytes += cost(&table);
@@ -53,7 +54,7 @@ impl Tables {
         }
     }
 
-    /// Forgets a replica that is gone or bad.
+    /// Forgets a removed or bad replica.
     pub(super) fn forget(&self, hash: KeyHash, version: Version) {
         let mut cached = self.0.lock();
         if let Some(table) = cached.tables.pop(&(hash, version)) {

@@ -1,14 +1,16 @@
-//! How a volume goes from one state to another: in service, rebuilding, out of service.
+//! State changes of a volume: in service, rebuilding, out of service.
 //!
-//! `volume.json` missing from an open volume means that its directory was emptied or is no longer what it
-//! was:
-//!  - the directory is there, on the same file system: the volume begins anew, durably as `Rebuilding`;
-//!  - it is gone, or on another file system (the disk was unmounted, and the path is now the empty mount
-//!    point): out of service. Beginning anew there would fill the wrong disk.
+//! If `volume.json` is missing from an open volume, its directory was emptied or replaced:
+//!  - If the directory exists on the same file system, the volume is initialized again, durably as
+//!    `Rebuilding`.
+//!  - If it is gone or on another file system (the disk was unmounted, and the path is now the
+//!    empty mount point), the volume goes out of service. Initializing it there would fill the
+//!    wrong disk.
 //!
-//! The files that the node keeps on each volume (its layouts above all) are written into a volume that begins
-//! anew before its `volume.json`, and again before its rebuilding ends. So every directory with a
-//! `volume.json` has the layouts, even if volumes are wiped one after another with a rebuilding between.
+//! The files that the node keeps on each volume (above all its layouts) are written before the
+//! `volume.json` of a new incarnation, and again before its rebuild ends. So every directory with a
+//! `volume.json` has the layouts, even if volumes are wiped one after another with a rebuild in
+//! between.
 
 use std::fs::File;
 use std::io;
@@ -28,16 +30,16 @@ use super::names::{DIRECTORIES, IDENTITY, INDEX, LOCK};
 use crate::fixity;
 use crate::io::{Disk, is_gone, make_directory};
 
-/// How often a volume tries to begin anew: whoever empties its directory may still be at it, and take away what
-/// was just made.
+/// Maximum number of tries to initialize a volume: its directory may still be being emptied, so
+/// that new files are removed again.
 const BEGINNINGS_MAX: u32 = 10;
 
-/// Time between two of them.
+/// Delay between two tries.
 const BEGINNING_PAUSE: Duration = Duration::from_millis(50);
 
 impl Inner {
-    /// Takes the volume out of service and logs it. Returns the error for the operation that found the
-    /// reason.
+    /// Puts the volume out of service and logs it. Returns the error for the operation that found
+    /// the reason.
     pub(super) fn go_out(&self, reason: String) -> VolumeError {
         let out = VolumeError::Out {
             volume: self.id.clone(),
@@ -68,8 +70,8 @@ impl Inner {
         }
     }
 
-    /// Checks, after a name was found gone, that the directory is still this volume, and makes what is
-    /// missing in it. A slow wipe can remove directories that the volume has just made when it began anew.
+    /// Checks, after a name was not found, that the directory is still this volume, and creates
+    /// missing directories. A slow wipe can remove directories that the volume has just created.
     pub(super) fn look_after_directories(&self) -> io::Result<()> {
         self.look_after_identity();
         if matches!(self.life.read().state, VolumeState::Out(_)) {
@@ -78,8 +80,8 @@ impl Inner {
         make_directories(self.disk.as_ref(), &self.root)
     }
 
-    /// Returns a volume to service that was out for lack of room for the index, once there is room, with an
-    /// index made anew.
+    /// Returns a volume to service that was out because there was no room for the index, once there
+    /// is room. Recreates the index.
     pub(super) fn return_to_service(&self) {
         if !self.life.read().index_full || self.require_room().is_err() {
             return;
@@ -111,7 +113,7 @@ impl Inner {
         self.fixity.append(&event, true);
     }
 
-    /// Begins `Rebuilding`; the volume keeps its replicas.
+    /// Starts `Rebuilding`; the volume keeps its replicas.
     pub(super) fn distrust(&self, why: &str) -> Result<(), VolumeError> {
         let _turning = self.turning.lock();
         self.index()?;
@@ -161,7 +163,7 @@ impl Inner {
     fn begin_anew(&self) {
         let _turning = self.turning.lock();
         let is_out = matches!(self.life.read().state, VolumeState::Out(_));
-        // Another thread may have begun anew while this one waited.
+        // Another thread may have initialized it meanwhile.
         if is_out || self.disk.stat(&self.root.join(IDENTITY)).is_ok() {
             return;
         }
@@ -202,7 +204,7 @@ impl Inner {
         identity
             .write(self.disk.as_ref(), &self.root)
             .map_err(|error| error.to_string())?;
-        // An index that exists is of another incarnation and is made anew.
+        // An existing index belongs to another incarnation and is recreated.
         let index =
             Index::open(&self.root.join(INDEX), &identity.incarnation).map_err(|error| error.to_string())?;
         let index = Arc::new(index);
@@ -220,13 +222,13 @@ impl Inner {
         let detail = format!("{IDENTITY} was gone while the volume was open: it begins anew, empty");
         let event = fixity::event("volume-wiped", &self.id, None, Cause::Request, detail);
         self.fixity.append(&event, true);
-        // If only `volume.json` was removed, the replicas are still there.
+        // If only `volume.json` was removed, the replicas still exist.
         self.reconcile(&index)
             .map(drop)
             .map_err(|error| error.to_string())
     }
 
-    /// Locks the directory again, unless the lock that is held is still the one in it.
+    /// Locks the directory again, unless the held lock is still the one in it.
     fn lock_anew(&self) -> Result<Option<File>, String> {
         let file = |found: std::fs::Metadata| (found.dev(), found.ino());
         let there = std::fs::metadata(self.root.join(LOCK)).ok().map(file);
@@ -241,7 +243,7 @@ impl Inner {
     }
 }
 
-/// Makes the directories of a volume that are missing, durably.
+/// Creates the missing directories of a volume durably.
 pub(super) fn make_directories(disk: &dyn Disk, root: &Path) -> io::Result<()> {
     for name in DIRECTORIES {
         make_directory(disk, &root.join(name))?;

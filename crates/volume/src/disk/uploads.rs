@@ -1,8 +1,7 @@
-//! The table of uploads under way, and how far each is. It touches no file.
+//! The table of uploads in progress. It does not access files.
 //!
-//! An upload is known under its name from its first byte until it is committed, given up, or an hour without
-//! activity. What is prepared for a write is never given up by itself: the process that decides the key may
-//! count on it.
+//! An upload is registered from its first byte until it is committed, aborted, or idle for an hour.
+//! An upload prepared for a write does not expire, because its decider may count on it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -13,12 +12,12 @@ use parking_lot::Mutex;
 
 use crate::io::DiskFile;
 
-/// An upload without activity for this long is given up. Clients' own time limits are minutes.
+/// An upload is discarded after this long without activity. Clients time out within minutes.
 const IDLE_MAX: Duration = Duration::from_secs(60 * 60);
 
-/// Number of finished uploads that are remembered, for callers that ask again because an answer was lost.
-/// Callers ask again within seconds, and at a thousand writes a second these last for four: forgotten too
-/// early, a commit that succeeded is reported as missing. Each costs 16 bytes.
+/// Number of finished uploads remembered for callers that retry because an answer was lost. Callers
+/// retry within seconds, and at a thousand writes per second these entries last for four. If one
+/// were forgotten too early, a successful commit would be reported as missing. Each costs 16 bytes.
 const COMMITTED_KEPT: usize = 4096;
 
 /// The uploads of a volume.
@@ -28,7 +27,7 @@ pub(super) struct Uploads(Mutex<Known>);
 #[derive(Default)]
 struct Known {
     uploads: BTreeMap<UploadId, Upload>,
-    /// Uploads prepared for a write and not committed yet, including those that are being committed.
+    /// Uploads prepared for a write and not committed yet, including those being committed.
     pending: BTreeMap<(Key, UploadId), Meta>,
     committed: VecDeque<UploadId>,
 }
@@ -39,7 +38,7 @@ struct Upload {
 }
 
 impl Known {
-    /// Ends an upload that was committed, or lost to a later one: only its name is kept.
+    /// Ends an upload that was committed or superseded by a later one: only its id is kept.
     fn end(&mut self, upload: UploadId) {
         self.uploads.remove(&upload);
         self.pending.retain(|(_, pending), _| *pending != upload);
@@ -63,15 +62,15 @@ impl Upload {
     }
 }
 
-/// How far an upload is.
+/// The progress of an upload.
 pub(super) enum Progress {
-    /// Content arrives, or the file is being completed or moved.
+    /// Content is being received, or the file is being completed or moved.
     Busy,
     Received(Received),
     Prepared(Prepared),
 }
 
-/// Content that has arrived whole.
+/// Fully received content.
 pub(super) struct Received {
     pub(super) file: Arc<dyn DiskFile>,
     pub(super) table: BlockTable,
@@ -88,7 +87,7 @@ pub(super) struct Prepared {
 }
 
 impl Uploads {
-    /// Returns the number of uploads known at this moment.
+    /// Returns the present number of uploads.
     pub(super) fn count(&self) -> u64 {
         self.0.lock().uploads.len() as u64
     }
@@ -120,9 +119,9 @@ impl Uploads {
         })
     }
 
-    /// Takes out the prepared uploads of a key that are older than a version that was committed. They count
-    /// as committed from then on: a late commit of one returns `Ok`, as if the two had come one after the
-    /// other. An upload that is being committed at this moment stays, and finds out by itself that it is too
+    /// Removes and returns the prepared uploads of a key that are older than a committed version.
+    /// They count as committed from then on: a late commit of one returns `Ok`, as if the two had
+    /// come in order. An upload that is being committed stays, and detects itself that it is too
     /// old.
     pub(super) fn supersede(&self, key: &Key, version: Version) -> Vec<UploadId> {
         let mut known = self.0.lock();
@@ -138,7 +137,7 @@ impl Uploads {
         uploads
     }
 
-    /// Returns the keys that begin with `prefix` and have something pending.
+    /// Returns the keys with this prefix that have pending uploads.
     pub(super) fn unsettled(&self, prefix: &str) -> Vec<Key> {
         let known = self.0.lock();
         let keys = known.pending.keys().map(|(key, _)| key);
@@ -146,12 +145,12 @@ impl Uploads {
             .filter(|key| key.as_str().starts_with(prefix))
             .cloned()
             .collect();
-        // Keys come in order, so equal ones are neighbours.
+        // Keys are sorted, so equal ones are adjacent.
         keys.dedup();
         keys
     }
 
-    /// Reserves the name of an upload; returns false if it is taken.
+    /// Reserves an upload id; returns false if it is taken.
     pub(super) fn reserve(&self, upload: UploadId) -> bool {
         let mut known = self.0.lock();
         if known.uploads.contains_key(&upload) {
@@ -162,7 +161,7 @@ impl Uploads {
         true
     }
 
-    /// Takes an upload's progress and leaves it busy.
+    /// Takes the progress of an upload and leaves it busy.
     pub(super) fn take(&self, upload: UploadId) -> Option<Progress> {
         let mut known = self.0.lock();
         let entry = known.uploads.get_mut(&upload)?;
@@ -170,7 +169,7 @@ impl Uploads {
         Some(std::mem::replace(&mut entry.progress, Progress::Busy))
     }
 
-    /// Returns the length of the content, in bytes, of an upload that has been received.
+    /// Returns the length of the content of a received upload, in bytes.
     pub(super) fn size(&self, upload: UploadId) -> Option<u64> {
         match &self.0.lock().uploads.get(&upload)?.progress {
             Progress::Busy => None,
@@ -179,7 +178,7 @@ impl Uploads {
         }
     }
 
-    /// Notes that an upload is in use.
+    /// Records activity of an upload.
     pub(super) fn touch(&self, upload: UploadId) {
         if let Some(entry) = self.0.lock().uploads.get_mut(&upload) {
             entry.touched = system::now();
@@ -192,17 +191,17 @@ impl Uploads {
         known.pending.retain(|(_, pending), _| *pending != upload);
     }
 
-    /// Forgets an upload that was committed; its name is remembered.
+    /// Removes a committed upload; its id is remembered.
     pub(super) fn committed(&self, upload: UploadId) {
         self.0.lock().end(upload);
     }
 
-    /// Whether an upload was committed lately.
+    /// Returns whether an upload was committed recently.
     pub(super) fn was_committed(&self, upload: UploadId) -> bool {
         self.0.lock().committed.contains(&upload)
     }
 
-    /// Returns the uploads that nobody works on and nobody touched for [`IDLE_MAX`].
+    /// Returns the uploads that no thread works on and that had no activity for [`IDLE_MAX`].
     pub(super) fn idle(&self, now: Instant) -> Vec<UploadId> {
         let known = self.0.lock();
         let is_ours = |progress: &Progress| match progress {

@@ -1,4 +1,4 @@
-//! Reading a whole replica against its digests.
+//! Verifies whole replicas against their digests.
 
 use std::fmt::Display;
 
@@ -15,7 +15,7 @@ use super::read::read_piece;
 use crate::io::{DiskFile, is_gone};
 use crate::replica;
 
-/// Why the index marks a replica as bad whose file is gone.
+/// Mark of a replica whose file is gone.
 pub(super) const FILE_MISSING: &str = "file missing";
 
 impl Inner {
@@ -36,20 +36,20 @@ impl Inner {
             };
             file.forget_cached();
             let found = compare(file.as_ref(), &entry);
-            // The file is dropped from the cache again: verifying everything must not displace what is in
+            // Drops the file from the cache again: a full verification must not displace files in
             // use.
             file.forget_cached();
-            // The key is locked only after the long read, so that writes to it do not wait for that.
+            // The key is locked only after the long read, so that it does not block writes.
             let _lock = self.key_lock(&hash);
             if self.is_at(file.as_ref(), &path) {
                 return self.note_verdict(&entry, cause, found);
             }
-            // The file was replaced or removed while it was read: the finding is not about the present file.
-            // Try again.
+            // The file was replaced or removed during the read, so the result does not apply to the
+            // present file. Try again.
         }
     }
 
-    /// Marks a version as missing if its file is still not found with the key locked.
+    /// Marks a version as missing if its file is still not found under the lock of the key.
     pub(super) fn note_missing(&self, key: &Key, version: Version, cause: Cause) {
         self.look_after_identity();
         let hash = hash_of(key);
@@ -60,8 +60,8 @@ impl Inner {
         }
     }
 
-    /// Marks a version as missing and logs it, once. The caller holds the lock of the key, or nobody else has
-    /// the volume yet.
+    /// Marks a version as missing and logs it, once. The caller holds the lock of the key, or has
+    /// exclusive access to the volume.
     pub(super) fn mark_missing(&self, key: &Key, version: Version, cause: Cause) {
         let Ok(entry) = self.entry(key, version) else {
             return;
@@ -89,8 +89,8 @@ impl Inner {
         }
     }
 
-    /// Sets the mark of a version in the index. Returns false if the index has no such version or cannot be
-    /// written.
+    /// Sets the mark of a version in the index. Returns false if the index does not have the
+    /// version or cannot be written.
     fn mark(&self, key: &Key, version: Version, bad: Option<Flaw>) -> bool {
         let Ok(index) = self.index() else {
             return false;
@@ -105,7 +105,7 @@ impl Inner {
         }
     }
 
-    /// Whether the open file is the one at `path`; false if either cannot be looked at.
+    /// Returns whether the open file is the one at `path`; false if either cannot be examined.
     fn is_at(&self, file: &dyn DiskFile, path: &std::path::Path) -> bool {
         let (Ok(open), Ok(there)) = (file.stat(), self.disk.stat(path)) else {
             return false;
@@ -113,7 +113,7 @@ impl Inner {
         (open.device, open.inode) == (there.device, there.inode)
     }
 
-    /// Marks and logs the outcome. The caller holds the lock of the key.
+    /// Marks and logs the result. The caller holds the lock of the key.
     fn note_verdict(
         &self,
         entry: &Entry,
@@ -121,7 +121,7 @@ impl Inner {
         found: Result<u64, Flaw>,
     ) -> Result<Verdict, VolumeError> {
         let (key, version) = (&entry.meta.key, entry.meta.version);
-        // By now the key may have another version.
+        // The key may have another version by now.
         let Ok(now) = self.entry(key, version) else {
             return Ok(Verdict::Missing);
         };
@@ -142,10 +142,10 @@ impl Inner {
     }
 }
 
-/// Compares a whole file with its entry in the index. Returns the number of bytes read, or what differs.
+/// Compares a whole file with its index entry. Returns the number of bytes read, or the difference.
 pub(super) fn compare(file: &dyn DiskFile, entry: &Entry) -> Result<u64, Flaw> {
     let size = entry.meta.size;
-    // Head, table, meta or tail is damaged. The content may still be right, and be needed.
+    // Head, table, meta or tail is damaged. The content may still be intact and needed.
     let around = |detail| {
         Err(Flaw {
             detail,
@@ -172,8 +172,8 @@ pub(super) fn compare(file: &dyn DiskFile, entry: &Entry) -> Result<u64, Flaw> {
     }
 }
 
-/// Returns the blocks of the content that differ from the table or cannot be read. It reads all of them: a
-/// right block of a bad replica may be the only right one that is left.
+/// Returns the blocks of the content that differ from the table or cannot be read. Checks all
+/// blocks: an intact block of a bad replica may be the last copy.
 pub(super) fn bad_blocks(file: &dyn DiskFile, table: &BlockTable, size: u64) -> BlockSet {
     let mut bad = BlockSet::default();
     for block in 0..block_count(size) {
@@ -184,8 +184,8 @@ pub(super) fn bad_blocks(file: &dyn DiskFile, table: &BlockTable, size: u64) -> 
     bad
 }
 
-/// Returns the bad blocks of a replica whose own description is damaged, by the digest in the index; `None`
-/// if that cannot tell which they are.
+/// Returns the bad blocks of a replica with a damaged frame, by the digest in the index; `None` if
+/// they cannot be determined.
 fn bad_without_frame(file: &dyn DiskFile, entry: &Entry) -> Option<BlockSet> {
     let (size, blake3) = (entry.meta.size, entry.meta.digests.blake3);
     if let Ok(table) = replica::stored_table(file, size)
@@ -216,7 +216,7 @@ fn read_block(file: &dyn DiskFile, block: u64, size: u64) -> std::io::Result<byt
     read_piece(file, &(start..start + block_bytes(block, size) as u64))
 }
 
-/// Says what is wrong with the first bad block, and how many others there are.
+/// Describes the first bad block, and gives the number of others.
 fn told(file: &dyn DiskFile, table: &BlockTable, size: u64, block: u64, bad: &BlockSet) -> String {
     let first = match read_block(file, block, size) {
         Err(error) => format!("block {block} cannot be read: {error}"),

@@ -1,4 +1,5 @@
-//! The log on several volumes: what is written is read again, whatever happens to some of the copies.
+//! The log on several volumes: lines that were written are read again, even if some copies are lost
+//! or damaged.
 
 use std::fs::OpenOptions;
 use std::sync::Arc;

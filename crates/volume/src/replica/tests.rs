@@ -1,4 +1,4 @@
-//! The format: fixtures of every version that was ever written, and files that are not as they were written.
+//! The file format: fixtures of every version ever written, and damaged files.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::Stat;
 
-/// A file in memory that remembers the longest piece asked of it.
+/// An in-memory file that records the longest read.
 struct MemoryFile {
     bytes: Vec<u8>,
     longest: AtomicUsize,
@@ -44,7 +44,8 @@ impl DiskFile for MemoryFile {
     fn forget_cached(&self) {}
 }
 
-/// Reads a file of these bytes; whatever they are, no piece is longer than the file (or its fixed parts).
+/// Reads a file of these bytes, and checks that no read is longer than the file (or its fixed
+/// parts).
 fn check(bytes: Vec<u8>) -> Result<Replica, ReplicaError> {
     let most = bytes.len().max(HEAD_BYTES);
     let file = MemoryFile {
@@ -108,7 +109,7 @@ fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// The same as a decider writes it: in a term, for a request that has a name.
+/// Returns the same object as a decider writes it: in a term, for a request with an id.
 fn decided((meta, content): (Meta, &'static [u8])) -> (Meta, &'static [u8]) {
     let version = format!("t00000007c0ffee02{}", meta.version).parse().unwrap();
     let write = Some(serde_json::from_str(&format!("{:?}", "ab".repeat(16))).unwrap());
@@ -120,7 +121,7 @@ fn decided((meta, content): (Meta, &'static [u8])) -> (Meta, &'static [u8]) {
     (meta, content)
 }
 
-/// Those of format 2 were not made by this program, but by hand as `docs/format-replica.md` says.
+/// The fixtures of format 2 were written by hand according to `docs/format-replica.md`.
 #[test]
 fn files_of_every_format_are_read_and_written_alike() {
     for (name, (meta, content)) in [
@@ -199,8 +200,8 @@ fn meta_of_another_object_is_found() {
     }
 }
 
-/// Bytes that look like a tail, with any lengths in it and a digest that is right for a table and meta of no
-/// bytes.
+/// Returns bytes that look like a tail with the given lengths, and with a digest that is right for
+/// an empty table and meta.
 fn hostile_tail(size: u64, table_bytes: u64, meta_bytes: u32) -> Vec<u8> {
     let mut tail = Vec::new();
     tail.extend(size.to_le_bytes());
@@ -231,7 +232,7 @@ proptest! {
         if is_cut {
             bytes.truncate(cut.index(bytes.len()));
         }
-        // Flips of the content alone are found by verification, not here.
+        // Verification, not this module, finds changes of the content.
         if let Ok(found) = check(bytes) {
             prop_assert_eq!(found.meta, meta);
         }

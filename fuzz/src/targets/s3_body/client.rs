@@ -1,4 +1,4 @@
-//! A client that signs requests by version 4, and sends what it is told.
+//! A client that signs requests with AWS Signature Version 4.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -14,13 +14,13 @@ use super::framing::Framing;
 /// Access key and secret.
 pub(super) const KEY: (&str, &str) = ("FUZZ", "secret-of-a-fuzz-target");
 
-/// What follows the date in a credential.
+/// The part of a credential after the date.
 const SCOPE: &str = "us-east-1/s3/aws4_request";
 
-/// Longest head of an answer, in bytes.
+/// Maximum length of the head of a response, in bytes.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 
-/// A connection that the server keeps.
+/// A kept-alive connection.
 pub(super) type Connection = TcpStream;
 
 /// A signed request without its body.
@@ -32,19 +32,19 @@ pub(super) struct Signed {
 }
 
 impl Signed {
-    /// Signs what follows the head: a chunk or the trailer.
+    /// Signs data after the head: a chunk or the trailer.
     pub(super) fn sign(&self, algorithm: &str, text: &str) -> String {
         sign(algorithm, &self.stamp, text)
     }
 
-    /// The request with a body.
+    /// Returns the request with a body.
     pub(super) fn with(&self, body: &[u8]) -> Vec<u8> {
         let length = format!("content-length: {}\r\n\r\n", body.len());
         [&self.head, length.as_bytes(), body].concat()
     }
 }
 
-/// Signs a request for content of so many bytes in some framing; without framing it has no body.
+/// Signs a request for content of `bytes` bytes with a framing; without framing it has no body.
 pub(super) fn signed(
     address: SocketAddr,
     method: &str,
@@ -110,25 +110,25 @@ fn mac(key: &[u8], text: &str) -> Vec<u8> {
     mac.chain_update(text).finalize().into_bytes().to_vec()
 }
 
-/// SHA-256 in hexadecimal.
+/// Returns the SHA-256 in hexadecimal.
 pub(super) fn digest(bytes: &[u8]) -> String {
     HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
-/// Date and time as they are signed.
+/// Returns date and time in the form used in signatures.
 fn stamp() -> String {
     let millis = i64::try_from(system::wall_ms()).expect("a time before the year 292 million");
     let iso = format::date::iso(millis);
     format!("{}Z", iso[..19].replace(['-', ':'], ""))
 }
 
-/// Sends a request and returns the status. The connection is kept if the server keeps it.
+/// Sends a request and returns the status. Keeps the connection if the server does.
 pub(super) async fn exchange(address: SocketAddr, kept: &mut Option<Connection>, request: &[u8]) -> u16 {
     let mut stream = match kept.take() {
         Some(stream) => stream,
         None => TcpStream::connect(address).await.expect("a connection"),
     };
-    // A server that has refused the head need not read the body: what counts is its answer.
+    // A server that has rejected the head need not read the body: only its response matters.
     let _ = stream.write_all(request).await;
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {

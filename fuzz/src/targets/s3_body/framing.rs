@@ -1,4 +1,4 @@
-//! A body in chunks, as a client that holds the key makes it.
+//! Chunked bodies, as a client with the key creates them.
 
 use std::fmt::Write as _;
 
@@ -6,16 +6,16 @@ use data_encoding::BASE64;
 
 use super::client::{Signed, digest};
 
-/// How a body is framed.
+/// The framing of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// Not at all.
+    /// No framing.
     None,
     /// Every chunk has a signature.
     Signed,
-    /// Every chunk has a signature, and the trailer with a checksum too.
+    /// Every chunk has a signature, and so has the trailer with a checksum.
     SignedTrailer,
-    /// Without signatures; a trailer has a checksum.
+    /// No signatures; a trailer has a checksum.
     Unsigned,
 }
 
@@ -24,7 +24,7 @@ impl Framing {
         [Self::Signed, Self::SignedTrailer, Self::Unsigned][usize::from(choice) % 3]
     }
 
-    /// What `x-amz-content-sha256` says.
+    /// Returns the value of `x-amz-content-sha256`.
     pub(super) fn payload(self) -> &'static str {
         match self {
             Self::None => "UNSIGNED-PAYLOAD",
@@ -39,7 +39,7 @@ impl Framing {
     }
 }
 
-/// The body of a request.
+/// Returns the body of a request.
 pub(super) fn framed(framing: Framing, request: &Signed, chunks: &[&[u8]]) -> Vec<u8> {
     let mut body = Vec::new();
     let mut previous = request.signature.clone();
@@ -71,7 +71,7 @@ pub(super) fn framed(framing: Framing, request: &Signed, chunks: &[&[u8]]) -> Ve
     body
 }
 
-/// The CRC-32 in Base64, as in a trailer.
+/// Returns the CRC-32 in Base64, as in a trailer.
 pub(super) fn crc32(content: &[u8]) -> String {
     let mut sum = flate2::Crc::new();
     sum.update(content);

@@ -1,4 +1,5 @@
-//! Clients that write, delete and read a few keys through any machine, and the history of what they were told.
+//! Clients that write, delete and read a few keys through any machine, and the history of the
+//! results.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,10 +19,10 @@ use super::World;
 /// Number of keys.
 pub(super) const KEYS: usize = 3;
 
-/// A client that has waited this long goes on without an answer.
+/// Timeout of a client.
 const CLIENT_WAITS: Duration = Duration::from_millis(2500);
 
-/// What was asked and answered.
+/// Requests and results.
 #[derive(Default)]
 pub(super) struct History(Mutex<Told>);
 
@@ -38,7 +39,7 @@ pub(super) fn key(at: usize) -> Key {
     Key::new("bucket", &format!("key-{at}")).expect("the name is short")
 }
 
-/// The content that a value stands for: small, or of several blocks.
+/// Returns the content for a value: small, or of several blocks.
 fn content(value: Value) -> Vec<u8> {
     let length = match value % 8 {
         0..5 => 0,
@@ -82,12 +83,12 @@ impl History {
         found.map_or_else(String::new, |(etag, _)| etag.clone())
     }
 
-    /// The content with this entity tag, if anybody wrote it.
+    /// Returns the content with this entity tag, if a client wrote it.
     pub(super) fn content_of(&self, etag: &str) -> Option<Vec<u8>> {
         self.0.lock().etags.get(etag).map(|value| content(*value))
     }
 
-    /// Notes an operation when it begins, as unanswered.
+    /// Records the start of an operation, as unanswered.
     fn begin(&self, at: usize, asked: Asked) -> usize {
         let event = Event {
             asked,
@@ -106,7 +107,7 @@ impl History {
         (event.answer, event.ended) = (answer, ended);
     }
 
-    /// Whether a register for each key could have given these answers.
+    /// Checks that the results are linearizable, with one register per key.
     pub(super) fn check(&self) -> Result<(), String> {
         for at in 0..KEYS {
             let told = self.0.lock();
@@ -123,7 +124,7 @@ impl History {
 }
 
 impl World {
-    /// One client: some operations, each through a machine that runs.
+    /// Runs a client: some operations, each through a running machine.
     pub(super) async fn client(self: Arc<Self>, client: usize, seed: u64, operations: u64) {
         let mut dice = Dice(seed);
         let mut seen = [0; KEYS];
@@ -220,7 +221,7 @@ impl World {
         self.trace.line(format_args!("{name}: {answer:?}"));
     }
 
-    /// Reads a key whole; `None` when it was not told.
+    /// Reads a whole key; `None` if there was no answer.
     pub(super) async fn get(&self, store: &Store, at: usize, name: &str) -> Option<Value> {
         self.trace.count("reads");
         let index = self.history.begin(at, Asked::Read);

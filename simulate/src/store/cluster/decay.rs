@@ -1,7 +1,7 @@
-//! Bits that flip on the disks of a simulated cluster, and what every volume gives when it is asked directly.
+//! Bit flips on the disks of a simulated cluster, and direct reads of every volume.
 //!
-//! Of a key only one replica is damaged until everything is whole again, so that the others are good. Whatever the
-//! cluster does meanwhile, a client never gets the damage, and no copy is made of it.
+//! At most one replica of a key is damaged until everything is repaired, so the others are good.
+//! Clients must never receive the damage, and it must never be copied.
 
 use std::path::PathBuf;
 
@@ -17,8 +17,8 @@ use super::World;
 use super::clients::{KEYS, key};
 
 impl World {
-    /// After everything is whole: a replica of each object is damaged. Clients read, or the layout changes and copies
-    /// are made before anybody has looked.
+    /// Damages one replica of each object after everything is repaired. Then clients read, or the
+    /// layout changes and replicas are copied before the damage is detected.
     pub(super) async fn decay(&self, values: &[Value; KEYS], dice: &mut Dice) -> Result<(), String> {
         let store = self.any_store()?;
         let topology = store.cluster().topology();
@@ -54,12 +54,13 @@ impl World {
         }
     }
 
-    /// Flips a bit of a replica of any key on a volume.
+    /// Flips a bit in a replica of any key on a volume.
     pub(super) fn flip_any(&self, home: &Home, dice: &mut Dice) -> Result<(), String> {
         self.flip(home, &key(dice.roll(KEYS as u64) as usize), dice)
     }
 
-    /// Flips a bit of the newest replica of a key on a volume, more often in its content than around it.
+    /// Flips a bit in the newest replica of a key on a volume, more often in its content than
+    /// around it.
     fn flip(&self, home: &Home, key: &Key, dice: &mut Dice) -> Result<(), String> {
         let Some(path) = replica_of(home, key) else {
             return Ok(());
@@ -70,7 +71,7 @@ impl World {
         }
         let at = match dice.roll(4) {
             0 => dice.roll(length),
-            // The first bytes are of the content in every replica.
+            // The first bytes belong to the content of every replica.
             1 => CONTENT_AT,
             _ => CONTENT_AT + dice.roll(length - CONTENT_AT),
         };
@@ -82,8 +83,8 @@ impl World {
         Ok(())
     }
 
-    /// Asks every volume for the bytes of all it holds or has prepared: they are what somebody wrote, except where a
-    /// bit was flipped.
+    /// Reads everything that any volume holds or has prepared. The bytes must be those a client
+    /// wrote, except where a bit was flipped.
     pub(super) async fn look_at_contents(&self) -> Result<(), String> {
         for machine in 0..self.machines.shape.machines {
             for (volume, home) in self.machines.volumes(machine) {
@@ -130,7 +131,7 @@ impl World {
     }
 }
 
-/// The file of the newest replica of a key.
+/// Returns the file of the newest replica of a key.
 fn replica_of(home: &Home, key: &Key) -> Option<PathBuf> {
     let hash = data_encoding::HEXLOWER.encode(&key.hash());
     let dir = home.path.join(format!("objects/{}", &hash[..3]));

@@ -1,7 +1,9 @@
-//! The lines between the nodes of a simulated cluster: what a node asks another, under which layout, and what it hears.
+//! The network between the nodes of a simulated cluster: requests of one node to another, with the
+//! layout they were made under.
 //!
-//! They do what the protocol between nodes does: a question under another layout than the one in force is refused with
-//! the layouts there, and the newer ones win on both sides.
+//! It behaves like the protocol between nodes: a request made under another layout than the
+//! receiver's is rejected. The response has the receiver's layouts, and both sides adopt the newer
+//! ones.
 
 use std::collections::BTreeMap;
 use std::future::pending;
@@ -25,7 +27,7 @@ use store::{Connect, LayoutTag};
 
 use crate::Trace;
 
-/// Of so many contents that go over a line one is damaged, while anything goes wrong.
+/// One in this many transferred contents is damaged, while faults are active.
 const DAMAGED_ONE_IN: u64 = 12;
 
 /// How a volume answers.
@@ -35,19 +37,19 @@ pub(super) enum Mood {
     Silent,
 }
 
-/// The processes and the lines between them.
+/// The processes and the network between them.
 pub(super) struct Switchboard {
     pub(super) net: Arc<Net>,
     /// The running process of each node.
     pub(super) nodes: Vec<Mutex<Option<BareNode>>>,
-    /// Volumes that do not answer as usual.
+    /// Volumes that are slow or silent.
     pub(super) moods: Mutex<BTreeMap<VolumeId, Mood>>,
-    /// Decides which contents are damaged on the way; `None` when none is.
+    /// Decides which contents are damaged in transit; `None` for none.
     pub(super) damage: Mutex<Option<Dice>>,
     pub(super) trace: Trace,
 }
 
-/// The lines of one process.
+/// The network connections of one process.
 #[derive(Clone)]
 pub(super) struct Lines {
     pub(super) board: Arc<Switchboard>,
@@ -55,7 +57,7 @@ pub(super) struct Lines {
     pub(super) life: u32,
 }
 
-/// The end of a line.
+/// One end of a connection.
 #[derive(Clone)]
 struct End {
     lines: Lines,
@@ -65,16 +67,16 @@ struct End {
     way: Way,
 }
 
-/// A bit that flips on the way, in one piece of a content.
+/// A bit flip in transit, in one piece of a content.
 struct Damage {
     piece: u64,
     at: u64,
 }
 
-/// Why a question was not answered.
+/// Why a request was not answered.
 enum Refused<E> {
     Said(E),
-    /// Another layout is in force there.
+    /// The receiver has another layout in force.
     Layouts(Layouts),
 }
 
@@ -85,7 +87,7 @@ struct FarVolume {
 
 struct FarNode(End);
 
-/// The number of a node by its name, `n3`.
+/// Returns the number of a node from its name, such as `n3`.
 pub(super) fn number_of(node: &NodeId) -> usize {
     let number = node.0.strip_prefix('n').and_then(|number| number.parse().ok());
     number.expect("nodes are called n and a number")
@@ -114,7 +116,7 @@ impl Switchboard {
         self.nodes.get(number)?.lock().clone()
     }
 
-    /// Returns when the volume answers; for a silent one that is never.
+    /// Returns when the volume answers; never for a silent one.
     async fn mood(&self, volume: &VolumeId) {
         let mood = self.moods.lock().get(volume).copied();
         match mood {
@@ -126,7 +128,7 @@ impl Switchboard {
 }
 
 impl Lines {
-    /// A content as it comes out of the line.
+    /// Returns a content as the receiver gets it.
     fn carry(&self, to: usize, body: ByteStream) -> ByteStream {
         match self.damage(to) {
             Some(damage) => damage.of_stream(body),
@@ -134,7 +136,7 @@ impl Lines {
         }
     }
 
-    /// What happens to the next content, if anything does. Nothing happens to what stays in its process.
+    /// Decides whether the next content is damaged. Transfers within a process are never damaged.
     fn damage(&self, to: usize) -> Option<Damage> {
         let mut dice = self.board.damage.lock();
         let dice = dice.as_mut().filter(|_| to != self.from)?;
@@ -165,12 +167,12 @@ impl Lines {
 }
 
 impl End {
-    /// The process at the end, if it goes by the same layout.
+    /// Returns the process at the other end, if it has the same layout.
     async fn there<E>(&self, needs_layout: bool, gone: E) -> Result<BareNode, Refused<E>> {
         let Some(node) = self.lines.board.node(self.to) else {
             return Err(Refused::Said(gone));
         };
-        // A node asks itself without going over the line.
+        // A node's requests to itself do not use the network.
         if needs_layout && self.to != self.lines.from {
             let Ok(layouts) = node.node().layouts().await else {
                 return Err(Refused::Said(gone));
@@ -182,13 +184,14 @@ impl End {
         Ok(node)
     }
 
-    /// Two nodes with different layouts: the newer ones win on both sides. Returns the number of theirs.
+    /// Resolves different layouts of two nodes: both adopt the newer ones. Returns the layout
+    /// number of the other side.
     async fn meet(&self, theirs: Layouts) -> u64 {
         let number = theirs.current.number;
         let Some(me) = self.lines.board.node(self.lines.from) else {
             return number;
         };
-        // Neither fails: a node adopts what it can.
+        // Neither call fails: a node adopts what it can.
         let _ = me.node().adopt(&theirs).await;
         if let Ok(ours) = me.node().layouts().await
             && ours.current.number > number
@@ -349,7 +352,7 @@ impl Node for FarNode {
     }
 
     async fn finish(&self, finish: Finish) -> Result<Option<Meta>, NodeError> {
-        // Others are asked in turn.
+        // The caller tries the next node on a timeout.
         let way = self.0.way.clone().patient();
         self.ask(true, &way, |node| async move { node.finish(finish).await })
             .await

@@ -1,5 +1,5 @@
-//! The machines of a simulated cluster: each is a node with its volumes on simulated disks. They start, are killed,
-//! lose power, and start again with what is left on their disks.
+//! The machines of a simulated cluster: each is a node with its volumes on simulated disks. They
+//! start, are killed, lose power, and restart from the remains on their disks.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ use super::super::machine::Home;
 use super::lines::{Lines, Switchboard};
 use crate::Trace;
 
-/// Short, so that waiting does not fill the runs: answers take some milliseconds here.
+/// Short timeouts, so that runs do not consist of waiting: responses take a few milliseconds here.
 const PATIENCE: Patience = Patience {
     hedge: Duration::from_millis(8),
     answer: Duration::from_millis(120),
@@ -29,23 +29,23 @@ const PATIENCE: Patience = Patience {
     probe: Duration::from_millis(30),
 };
 
-/// Topologies by layout, for their tables: thousands of runs have one of a few layouts.
+/// Cached topologies by layout: thousands of runs share a few layouts.
 static KNOWN: Mutex<BTreeMap<String, Arc<Topology>>> = Mutex::new(BTreeMap::new());
 
-/// How many of what a cluster has.
+/// The size of a cluster.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
-    /// Machines that take part in the first layout.
+    /// Machines in the first layout.
     pub(super) first: usize,
     /// All machines.
     pub(super) machines: usize,
-    /// Volumes of each.
+    /// Volumes per machine.
     pub(super) volumes: usize,
-    /// Copies.
+    /// Copies per object.
     pub(super) replicas: u8,
 }
 
-/// The machines, and the lines between them.
+/// The machines, and the network between them.
 pub(super) struct Machines {
     pub(super) shape: Shape,
     pub(super) board: Arc<Switchboard>,
@@ -89,7 +89,7 @@ impl Machines {
         })
     }
 
-    /// Starts a machine that is off. Returns whether it runs: a fault may stop it again.
+    /// Starts a machine that is off. Returns whether it is running: a fault may stop it again.
     pub(super) async fn start(&self, machine: usize) -> Result<bool, String> {
         let fixity = FixityLog::new();
         let mut volumes: Vec<(Arc<dyn Volume>, _)> = Vec::new();
@@ -151,7 +151,7 @@ impl Machines {
         self.homes[machine].iter().all(|home| home.platter.is_on())
     }
 
-    /// Ends the process of a machine, if it runs, and decides what is on its disks.
+    /// Ends the process of a machine, if it is running, and determines the state of its disks.
     pub(super) fn crash(&self, machine: usize) -> Result<(), String> {
         if !self.board.net.is_down(machine) {
             self.board.net.kill(machine);
@@ -177,7 +177,7 @@ impl Machines {
         Ok(())
     }
 
-    /// Crashes a machine and starts it again, as often as it takes.
+    /// Crashes a machine and starts it, repeatedly if necessary.
     pub(super) async fn restart(&self, machine: usize) -> Result<(), String> {
         for attempt in 0.. {
             self.crash(machine)?;
@@ -193,14 +193,15 @@ impl Machines {
         Ok(())
     }
 
-    /// The store of the process that runs on a machine, and the life of that process.
+    /// Returns the store of the running process of a machine, and the number of the process.
     pub(super) fn running(&self, machine: usize) -> Option<(Store, u32)> {
         let net = &self.board.net;
         let store = self.stores[machine].lock().clone()?;
         (!net.is_down(machine)).then(|| (store, net.life(machine)))
     }
 
-    /// The volumes of the process that runs on a machine, each with its directory, without a line between.
+    /// Returns the volumes of the running process of a machine with their directories, bypassing
+    /// the network.
     pub(super) fn volumes(&self, machine: usize) -> Vec<(Arc<dyn Volume>, Arc<Home>)> {
         let volumes = self.volumes[machine].lock().clone();
         volumes
@@ -209,7 +210,7 @@ impl Machines {
             .collect()
     }
 
-    /// Ends all, so that nothing holds anything any more.
+    /// Ends all processes, so that nothing is held any more.
     pub(super) fn end(&self) {
         for machine in 0..self.shape.machines {
             if let Some(node) = self.board.nodes[machine].lock().take() {
@@ -220,7 +221,7 @@ impl Machines {
         }
     }
 
-    /// A layout of the first machines.
+    /// Returns a layout of the first machines.
     pub(super) fn layout(&self, number: u64, machines: usize) -> Layout {
         Layout {
             number,
@@ -234,7 +235,7 @@ pub(super) fn name(machine: usize) -> NodeId {
     NodeId::from(format!("n{machine}"))
 }
 
-/// Roles of the first machines, each in a zone of its own.
+/// Returns the roles of the first machines, each in a separate zone.
 pub(super) fn roles(shape: &Shape, machines: usize) -> Roles {
     let node = |i: usize| NodeRole {
         id: name(i),

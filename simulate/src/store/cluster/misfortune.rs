@@ -1,5 +1,5 @@
-//! What befalls a simulated cluster while clients use it: faults of disks, machines and lines, upkeep at any time, and
-//! changes of the layout, two at once among them.
+//! Faults of a simulated cluster while clients use it: failures of disks, machines and network,
+//! upkeep at any time, and changes of the layout, some of them concurrent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,11 +17,11 @@ use super::World;
 use super::lines::Mood;
 use super::machines::roles;
 
-/// Older tombstones go. Longer than anything here is under way.
+/// Age at which tombstones are removed. Longer than any operation here.
 const TOMBSTONE_GRACE: Duration = Duration::from_hours(1);
 
 impl World {
-    /// Faults, one after the other, until the round is over.
+    /// Injects faults until the round ends.
     pub(super) async fn misfortune(self: Arc<Self>, seed: u64) {
         let mut dice = Dice(seed);
         while !self.is_over() {
@@ -105,7 +105,7 @@ impl World {
         crate::surroundings::jump(by);
     }
 
-    /// Upkeep by any machine, until the round is over.
+    /// Runs upkeep on random machines until the round ends.
     pub(super) async fn upkeep(self: Arc<Self>, seed: u64) {
         let mut dice = Dice(seed);
         while !self.is_over() {
@@ -134,7 +134,7 @@ impl World {
         }
     }
 
-    /// One pass over everything.
+    /// Runs one repair of everything.
     pub(super) async fn repair(&self, store: &Store, machine: usize) -> store::upkeep::RepairReport {
         let options = RepairOptions {
             tombstone_grace: TOMBSTONE_GRACE,
@@ -146,7 +146,7 @@ impl World {
         report
     }
 
-    /// Changes of the layout, some of them by two machines at once, until the round is over.
+    /// Changes the layout until the round ends, sometimes from two machines concurrently.
     pub(super) async fn layouts(self: Arc<Self>, seed: u64) {
         let mut dice = Dice(seed);
         while !self.is_over() {
@@ -193,7 +193,7 @@ impl World {
         }
     }
 
-    /// Roles that differ: a machine more, or another weight.
+    /// Returns different roles: one machine more, or another weight.
     fn other_roles(&self, now: &Roles, dice: &mut Dice) -> Roles {
         let shape = &self.machines.shape;
         let mut roles = match now.nodes.len() < shape.machines && dice.roll(2) == 0 {

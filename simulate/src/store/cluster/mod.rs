@@ -1,11 +1,13 @@
-//! A cluster of several machines, used by clients while everything fails that may fail, beside a register for each
-//! key.
+//! A cluster of several machines, used by clients under all kinds of faults, and compared with one
+//! register per key.
 //!
-//! Everything is production code but the disks, the lines between nodes and the clocks. What must hold:
-//!  - what clients were told can be explained by one register for each key, and no byte is read that nobody wrote;
-//!  - two layouts that were in force never share a number, whoever knew them;
-//!  - when all faults have ended, every machine answers, and upkeep comes to an end: every object has R verified
-//!    replicas, on its home volumes and nowhere else, and the census counts what the register holds.
+//! Everything except disks, network and clocks is production code. The following must hold:
+//!  - The results that clients received can be explained by one register per key, and every byte
+//!    read was written by a client.
+//!  - Two layouts that were ever in force on any machine never share a number.
+//!  - After all faults have ended, every machine answers and upkeep terminates: every object has R
+//!    verified replicas, on its home volumes and nowhere else, and the census counts what the
+//!    register holds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,19 +38,19 @@ const ROUNDS: u64 = 2;
 const CLIENTS: usize = 3;
 const OPERATIONS: u64 = 7;
 
-/// How long a healed cluster may take for an answer.
+/// Timeout of an answer of a healed cluster.
 const HEALS: Duration = Duration::from_secs(30);
 
-/// Longer than anything here is under way, and than tombstones are kept.
+/// Longer than any operation here, and longer than tombstones are kept.
 const LATER: Duration = Duration::from_hours(2);
 
-/// Passes of upkeep after which everything must be in its place.
+/// Number of upkeep passes after which everything must be in its place.
 const PASSES_MAX: usize = 8;
 
-/// Listings after which no write that was broken off may be left.
+/// Number of listings after which no interrupted write may be left.
 const DRAINS_MAX: usize = 20;
 
-/// First machines, all machines, volumes of each, copies.
+/// Machines in the first layout, all machines, volumes per machine, copies.
 const SHAPES: [(usize, usize, usize, u8); 6] = [
     (3, 3, 1, 2),
     (3, 4, 1, 2),
@@ -64,7 +66,8 @@ struct World {
     history: History,
     /// Whether the clients of the round have ended.
     is_over: AtomicBool,
-    /// Where a bit was flipped since everything was whole: one replica of a key, the others must be good.
+    /// Bits flipped since everything was repaired, by key: one replica at most, so the others must
+    /// be good.
     flipped: Mutex<BTreeMap<Key, VolumeId>>,
     /// Every layout that was in force, by number.
     layouts: Mutex<BTreeMap<u64, Layout>>,
@@ -152,7 +155,7 @@ impl World {
         layouts.await.map_err(ended)
     }
 
-    /// Ends all faults, and starts again what is down or out of service.
+    /// Ends all faults, and restarts machines that are down or have volumes out of service.
     async fn heal(&self) -> Result<(), String> {
         self.trace.line("all faults end");
         let board = &self.machines.board;
@@ -171,7 +174,7 @@ impl World {
         Ok(())
     }
 
-    /// Whether a volume of a machine is out of service.
+    /// Returns whether a machine has a volume out of service.
     async fn is_any_out(&self, machine: usize) -> bool {
         let Some(node) = self.machines.board.node(machine) else {
             return true;
@@ -183,7 +186,7 @@ impl World {
         status.volumes.iter().any(|volume| is_out(&volume.state))
     }
 
-    /// Notes the layouts that somebody has in force.
+    /// Records the layouts in force on a machine or client.
     fn in_force(&self, layouts: &Layouts, who: &str) {
         let mut known = self.layouts.lock();
         for layout in std::iter::once(&layouts.current).chain(&layouts.older) {
@@ -197,7 +200,7 @@ impl World {
         }
     }
 
-    /// After everything has healed.
+    /// Checks everything after the cluster has healed.
     async fn check(&self) -> Result<[Value; KEYS], String> {
         self.trace.count("checks");
         self.look_at_contents().await?;
@@ -229,7 +232,7 @@ impl World {
             .ok_or_else(|| "machine 0 does not run".to_owned())
     }
 
-    /// Every machine answers, and all answer the same.
+    /// Reads every key through every machine; all must answer the same.
     async fn read_all(&self) -> Result<[Value; KEYS], String> {
         let mut values = [0; KEYS];
         for machine in 0..self.machines.shape.machines {
@@ -254,7 +257,8 @@ impl World {
         Ok(values)
     }
 
-    /// Writes that were broken off come to their end when somebody asks for them: a listing asks every volume.
+    /// Completes interrupted writes. A request for their keys does this, and a listing asks every
+    /// volume.
     async fn drain(&self) -> Result<(), String> {
         let list = List {
             prefix: "bucket/".to_owned(),
@@ -281,16 +285,16 @@ impl World {
         Err("writes that were broken off do not come to their end".to_owned())
     }
 
-    /// Upkeep, until it has nothing left to do.
+    /// Runs upkeep until it has nothing left to do.
     async fn settle(&self) -> Result<(), String> {
-        // What lies damaged without anybody knowing is found by reading everything.
+        // A scrub reads everything, and so finds undetected damage.
         let topology = self.any_store()?.cluster().topology();
         let scrubbed = scrub_all(&topology, &[], None, &|_| {}).await;
         self.trace.line(format_args!("scrub at last: {scrubbed:?}"));
         let mut last = String::new();
         for _ in 0..PASSES_MAX {
             let store = self.any_store()?;
-            // Tombstones go in the pass after the older layouts.
+            // Tombstones are removed in the pass after the older layouts.
             let has_moved = store.cluster().topology().layouts.older.is_empty();
             let report = self.repair(&store, 0).await;
             let done = report.copies + report.dropped + report.tombstones_collected + report.strays_settled;
@@ -302,7 +306,7 @@ impl World {
         Err(format!("upkeep does not come to its end: {last}"))
     }
 
-    /// Every object has its verified replicas at home, and nothing else is anywhere.
+    /// Checks that every object has its verified replicas at home, and that no others exist.
     async fn check_replicas(&self, values: &[Value; KEYS]) -> Result<(), String> {
         let store = self.any_store()?;
         let topology = store.cluster().topology();
@@ -351,7 +355,7 @@ impl World {
         self.count_files(live * u64::from(self.machines.shape.replicas))
     }
 
-    /// Nothing lies on the disks of all machines but these replicas.
+    /// Checks that the disks of all machines hold only these replicas.
     fn count_files(&self, expected: u64) -> Result<(), String> {
         let mut found = 0;
         for home in self.machines.homes.iter().flatten() {

@@ -1,4 +1,4 @@
-//! The keys below an address, a page at a time, in an order that is checked.
+//! Listing of the keys below an address, page by page, with a check of their order.
 
 use std::time::Duration;
 
@@ -8,19 +8,20 @@ use crate::error::ScanError;
 use crate::objects::{Address, Objects, ObjectsPage};
 use crate::scan::path_buf;
 
-/// Behind every text that goes on after a prefix, unless that begins with the same character. Keys are text.
+/// Sorts after every continuation of a prefix that does not start with this character. Keys are
+/// text.
 const LAST_CHAR: &str = "\u{10ffff}";
 
-/// Longest key that stores take, and so the longest that they may be asked to go on after.
+/// Maximum length of a key in stores, and so of `after` in a request.
 const KEY_BYTES_MAX: usize = 1024;
 
 /// The keys below an address, as the store lists them.
 pub(super) struct Keys<'a> {
     address: &'a Address,
     objects: &'a dyn Objects,
-    /// The path of the directory and a slash; empty for the bucket.
+    /// Path of the directory with a slash; empty for the bucket.
     pub(super) prefix: Vec<u8>,
-    /// The last key.
+    /// The last key listed.
     last: Vec<u8>,
     listed: u64,
     pages: u64,
@@ -40,7 +41,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// The page of the keys after one, in order.
+    /// Returns the page of keys after `after`, in order.
     pub(super) fn page(&mut self, after: Option<&[u8]>) -> Result<ObjectsPage, ScanError> {
         let begun = system::now();
         let page = self
@@ -85,7 +86,8 @@ impl<'a> Keys<'a> {
         Ok(page)
     }
 
-    /// Where the listing goes on: after the last key, or after all keys of a directory that is passed over.
+    /// Returns the key after which the listing continues: the last key, or a bound behind all keys
+    /// of a directory that is skipped.
     pub(super) fn after(&self, passing: Option<&[u8]>) -> Vec<u8> {
         let past = passing.map(|path| [path, LAST_CHAR.as_bytes()].concat());
         match past {

@@ -1,10 +1,11 @@
-//! READ_DIR of a store: its listing, cut into directories.
+//! READ_DIR for a store: splits its listing into directories.
 //!
 //! Invariants:
-//!  - keys come in order, so that the directories that are open are those of the last key, and one that a key leaves was read to
-//!    its end. A listing in another order is an error;
-//!  - of directories that are open when the listing ends early nothing is taken away;
-//!  - a scan that is resumed passes over the keys of a directory that it has read before, with all that is below it.
+//!  - Keys come in order. So the open directories are those of the last key, and a directory was
+//!    read in full when a key outside it arrives. A listing in another order is an error.
+//!  - If the listing ends early, nothing is removed from directories that are still open.
+//!  - A resumed scan skips the keys of a directory that it has read before together with everything
+//!    below it.
 
 mod keys;
 mod reading;
@@ -27,12 +28,14 @@ use keys::Keys;
 use reading::Reading;
 
 impl Catalogue {
-    /// Scans the objects below an address: all of a tree that becomes catalogued, or a part of one that is.
+    /// Scans the objects below an address: a whole tree, which becomes catalogued, or a part of a
+    /// catalogued one.
     ///
     /// # Errors
-    /// [`ScanError::Stopped`] if `progress` was told to stop; [`ScanError::Listing`] and [`ScanError::Order`] about the store.
-    /// What was read until then is kept, and nothing is taken out that was not read. [`ScanError::NoObjects`] if there is no
-    /// object and the catalogue does not have the address.
+    /// [`ScanError::Stopped`] if `progress` was stopped; [`ScanError::Listing`] and
+    /// [`ScanError::Order`] for errors of the store. Its progress is kept, and nothing that was not
+    /// listed is removed. [`ScanError::NoObjects`] if there is no object and the address is not
+    /// catalogued.
     pub fn scan_objects(
         self: &Arc<Self>,
         address: &Address,
@@ -49,10 +52,11 @@ impl Catalogue {
         scan.finish(&target, settings, stages)
     }
 
-    /// As [`Catalogue::compare`], with the objects below an address.
+    /// As [`Catalogue::compare`], for the objects below an address.
     ///
     /// # Errors
-    /// As [`Catalogue::scan_objects`], and [`ScanError::Unknown`] if the address is in no tree that is catalogued.
+    /// As [`Catalogue::scan_objects`]; [`ScanError::Unknown`] if the address is in no catalogued
+    /// tree.
     pub fn compare_objects(
         self: &Arc<Self>,
         address: &Address,
@@ -72,14 +76,15 @@ impl Catalogue {
         Ok(counts)
     }
 
-    /// The tree that an address is in, and the directories that lead from there.
+    /// Returns the tree that contains an address, and the directories that lead from there.
     fn target_of(&self, address: &Address) -> Result<Target, CatalogueError> {
         self.target_at(address.path(), |rest| dirs_of(rest).unwrap_or_default())
     }
 }
 
 impl Scan {
-    /// One listing of the objects through all stages but STAT: a listing says what there is to say of each.
+    /// Runs one listing through all stages but STAT: a listing includes the attributes of each
+    /// object.
     fn pass_objects(
         self: &Arc<Self>,
         target: &Target,
@@ -98,7 +103,7 @@ impl Scan {
             });
         }
         let mut keys = Keys::new(address, objects);
-        // Before anything is written: an address that cannot be listed is not catalogued.
+        // Before any write: an address that cannot be listed is not catalogued.
         let first = keys.page(None)?;
         if first.is_last
             && first.objects.iter().all(|object| *object.key == *keys.prefix)
@@ -126,7 +131,7 @@ impl Scan {
             Ok(()) => reading.read(&mut keys, first),
             Err(Stopped) => Ok(()),
         };
-        // The input of the pipeline ends; what is in it is still committed, also after an error.
+        // Closes the input of the pipeline. Items in it are still committed, also after an error.
         drop(reading);
         pipeline.join().map_err(ScanError::Flow)?;
         self.place_rest()?;
@@ -137,7 +142,8 @@ impl Scan {
         Ok([vec![keys.report()], monitor.stages()].concat())
     }
 
-    /// Trees below the one that was listed have no objects any more if the listing did not meet them.
+    /// Removes trees below the listed one that the listing did not contain: they have no objects
+    /// left.
     fn lose_roots(&self, target: &Target) -> Result<(), CatalogueError> {
         let mut change = Change::new(&self.catalogue)?;
         let mut is_changed = false;
@@ -157,7 +163,7 @@ impl Scan {
         }
     }
 
-    /// Whether this scan has read a directory whole, and all below it: it was stopped after that.
+    /// Returns whether an earlier run of this scan has read a directory and everything below it.
     fn has_read(&self, dir: &Attributes) -> Result<bool, CatalogueError> {
         let is_read = |id: FileId| -> Result<bool, CatalogueError> {
             let row = self.catalogue.dir_row(id)?;
@@ -179,7 +185,7 @@ impl Scan {
     }
 }
 
-/// Why a look at all that is below a directory ended early.
+/// Why a check of everything below a directory ended early.
 enum Unread {
     Directory,
     Catalogue(CatalogueError),

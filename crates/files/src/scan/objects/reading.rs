@@ -1,4 +1,4 @@
-//! A listing cut into directories, on its way into the pipeline.
+//! Splits a listing into directories and feeds them to the pipeline.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -14,33 +14,34 @@ use crate::scan::items::{LookedAt, LookedFound};
 use crate::scan::{Scan, Target};
 use crate::walk::Dir;
 
-/// Entries of a piece.
+/// Maximum number of entries per piece.
 const PIECE_ENTRIES: usize = 4096;
 
 /// A directory whose keys are being listed.
 pub(super) struct Open {
     dir: Arc<Dir>,
-    /// What its keys begin with.
+    /// Prefix of its keys.
     prefix: Vec<u8>,
     entries: Vec<Entry>,
     pieces: u32,
 }
 
-/// A listing on its way into the pipeline.
+/// State of a listing.
 pub(super) struct Reading<'a> {
     pub(super) scan: &'a Scan,
-    /// Nothing is sent where all stages are switched off.
+    /// `None` if all stages are disabled.
     pub(super) feeder: Option<Feeder<LookedAt>>,
     pub(super) volume: u32,
-    /// The directories of the last key, from the one that is scanned on; never empty while objects are taken.
+    /// The directories of the last key, starting with the scanned one. Not empty while objects are
+    /// processed.
     pub(super) open: Vec<Open>,
-    /// What the keys of a directory begin with that is passed over.
+    /// Prefix of the keys of a directory that is skipped.
     pub(super) passing: Option<Vec<u8>>,
     pub(super) visits: u64,
 }
 
 impl Reading<'_> {
-    /// Opens the directory that is scanned. Those on the way to it are not read, but hold what leads to it.
+    /// Opens the scanned directory. Its ancestors are not read, but get entries that lead to it.
     pub(super) fn begin(&mut self, root: &Address, target: &Target) -> Result<(), Stopped> {
         let mut path = root.below().to_vec();
         let mut dir = self.dir(None, b"", directory(self.volume, &path));
@@ -63,7 +64,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Reads all keys. Returns early when the scan is told to stop, or the pipeline has ended.
+    /// Reads all keys. Returns early if the scan is stopped or the pipeline has ended.
     pub(super) fn read(&mut self, keys: &mut Keys<'_>, first: ObjectsPage) -> Result<(), ScanError> {
         let mut page = first;
         loop {
@@ -71,7 +72,7 @@ impl Reading<'_> {
                 if self.scan.shared.stop.load(Relaxed) {
                     return Ok(());
                 }
-                // A key that is the prefix itself is a name in the directory above.
+                // A key equal to the prefix is a name in the parent directory.
                 if *object.key != *keys.prefix && self.take(object)?.is_err() {
                     return Ok(());
                 }
@@ -90,7 +91,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Takes the next object.
+    /// Processes the next object.
     fn take(&mut self, object: &Object) -> Result<Result<(), Stopped>, CatalogueError> {
         if self
             .passing
@@ -128,7 +129,7 @@ impl Reading<'_> {
         Ok(self.add(entry(self.volume, object, name)))
     }
 
-    /// Goes into a directory of the one that is open, unless it was read before.
+    /// Enters a directory of the open one, unless it was read before.
     fn enter(
         &mut self,
         name: &[u8],
@@ -168,7 +169,7 @@ impl Reading<'_> {
         self.send(&dir, number, entries_found(entries, false))
     }
 
-    /// Sends the rest of a directory that was read to its end.
+    /// Sends the rest of a directory that was read in full.
     fn close(&self, open: Open) -> Result<(), Stopped> {
         self.send(&open.dir, open.pieces, entries_found(open.entries, true))
     }

@@ -1,8 +1,7 @@
-//! Ends the process at every crash point, and checks that everything answered before is still there
-//! afterwards.
+//! Ends the process at every crash point, and checks that everything acknowledged before survives.
 //!
-//! The test binary runs itself: the child works on a volume and aborts at the point named in its environment.
-//! It writes down what was answered, in a file beside the volume.
+//! The test binary runs itself: the child works on a volume and aborts at the point named in its
+//! environment. It records acknowledged operations in a file next to the volume.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -46,7 +45,7 @@ async fn work(home: &Path) {
         }
         writeln!(answered, "{name} {n}").unwrap();
     }
-    // A key of its own, which comes and goes.
+    // A separate key, which is added and removed.
     let content = content(10, 0);
     let passing = meta(&key("passing"), version(1), &content);
     put(volume.as_ref(), &passing, &content).await.unwrap();
@@ -60,7 +59,7 @@ async fn work(home: &Path) {
     assert_eq!(volume.status().await.unwrap().state, VolumeState::Rebuilding);
 }
 
-/// This is no test of its own: the test below runs it in another process.
+/// Runs only in the child process of the test below.
 #[test]
 fn child() {
     if let Some(home) = std::env::var_os(HOME) {
@@ -78,7 +77,7 @@ fn run_child(home: &Path, point: &str) -> bool {
     output.status.success()
 }
 
-/// The newest answered version of each key.
+/// Returns the newest acknowledged version of each key.
 fn answered(home: &Path) -> BTreeMap<Key, u64> {
     let text = std::fs::read_to_string(home.join("answered")).unwrap_or_default();
     let pairs = text.lines().filter_map(|line| line.split_once(' '));
@@ -115,7 +114,7 @@ async fn check(home: &Path, context: &str) {
     };
     let surveyed = survey(volume.as_ref()).await;
     assert!(surveyed.iter().all(is_sound), "{context}: {surveyed:#?}");
-    // An upload that is left is a whole replica, newer than what is visible; the process that decides the key
+    // A remaining upload is a whole replica, newer than the visible version. The decider of the key
     // completes it.
     let mut left = 0;
     for key in volume.unsettled("").await.unwrap().keys {

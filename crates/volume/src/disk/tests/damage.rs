@@ -1,4 +1,4 @@
-//! Tests what a volume reports and does when its disk fails or its directories vanish.
+//! Failing disks and vanishing directories.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn a_volume_wiped_while_open_begins_anew() {
         let _other = DiskVolume::open(other).unwrap();
         put_some(&volume, "before").await.unwrap();
         wipe(&dir);
-        // The first write notices.
+        // The first write detects it.
         put_some(&volume, "after").await.unwrap();
         assert_eq!(state(&volume).await, VolumeState::Rebuilding);
         let head = volume.head(&key("before")).await.unwrap();
@@ -46,7 +46,7 @@ fn a_volume_wiped_while_open_begins_anew() {
             events.iter().any(|event| event.event == "volume-wiped"),
             "{events:?}"
         );
-        // The state survives a restart, until repair has passed.
+        // The state survives a restart, until repair has processed the volume.
         drop(volume);
         let volume = DiskVolume::open(DiskSettings::new(&dir, id(), fixity.clone())).unwrap();
         assert_eq!(state(&volume).await, VolumeState::Rebuilding);
@@ -76,7 +76,8 @@ fn a_wipe_that_goes_on_after_the_volume_began_anew_does_no_lasting_harm() {
     });
 }
 
-/// A directory that is gone before it is synced once took the volume out of service, as a failed sync does.
+/// Regression test: a directory that vanished before its sync put the volume out of service, like a
+/// failed sync.
 #[test]
 fn a_volume_wiped_at_any_sync_begins_anew() {
     for nth in 1..=12 {
@@ -89,7 +90,7 @@ fn a_volume_wiped_at_any_sync_begins_anew() {
             let volume = DiskVolume::open(settings).unwrap();
             put_some(&volume, "before").await.unwrap();
             if nth > 6 {
-                // It begins anew while it is wiped once more.
+                // The volume is wiped again while it is being initialized.
                 wipe(&dir);
             }
             disk.inject(Some(Fault::Wipe(nth - nth / 7 * 6)));
@@ -117,7 +118,8 @@ fn a_volume_wiped_at_any_sync_begins_anew() {
     }
 }
 
-/// A slow wipe removes what the volume has made when it began anew: `objects` before any partition is in it.
+/// A slow wipe removes directories that the volume has just created, for example `objects` before
+/// it has a partition.
 #[test]
 fn directories_that_a_slow_wipe_removes_are_made_again() {
     let dir = tempfile::tempdir().unwrap();
@@ -144,7 +146,7 @@ fn a_reader_notices_that_the_directory_is_wiped() {
         assert!(matches!(read, Some(VolumeError::Missing { .. })), "{read:?}");
         let head = volume.head(&key("k")).await.unwrap();
         assert_eq!((head.found, head.complete), (None, false));
-        // Again, and again: each time it begins anew.
+        // Repeatedly: the volume is initialized each time.
         for _ in 0..3 {
             put_some(&volume, "k").await.unwrap();
             wipe(dir.path());
@@ -317,7 +319,7 @@ fn a_stray_that_is_a_whole_replica_comes_back() {
         let meta = meta(&key("k"), version(1), &content);
         assert_eq!(get(volume.as_ref(), &meta, 0..1).await.unwrap(), content);
         assert_eq!(survey(volume.as_ref()).await.len(), 1);
-        // Once more: the volume holds it, so the copy goes out of the way.
+        // The second time the volume already holds it, so the copy is moved away.
         std::fs::copy(&path, &kept).unwrap();
         volume.settle_stray("objects/kept-by-hand").await.unwrap();
         assert_eq!(survey(volume.as_ref()).await.len(), 1);
@@ -333,7 +335,7 @@ fn a_settled_path_that_holds_a_replica_again_stays() {
         let hash = super::super::names::hash_of(&key("k"));
         let path = super::super::names::replica_path(dir.path(), &hash, version(1));
         let path = super::super::names::relative(dir.path(), &path);
-        // A survey saw junk there; before it was settled, the replica was written.
+        // A survey saw junk there; the replica was written before the junk was settled.
         volume.settle_stray(&path).await.unwrap();
         let verdict = volume.verify(&key("k"), version(1), Cause::Scrub).await.unwrap();
         assert!(matches!(verdict, Verdict::Good { .. }), "{verdict:?}");
@@ -384,7 +386,7 @@ fn a_volume_without_room_for_its_index_comes_back_when_there_is_some() {
         assert_eq!(state(&volume).await, VolumeState::InService);
         assert!(volume.head(&key("k")).await.unwrap().found.is_some());
         put_some(&volume, "l").await.unwrap();
-        // After any other reason a person must act.
+        // After any other reason an operator must act.
         volume.inner.go_out("a failed sync".to_owned());
         volume.inner.return_to_service();
         assert!(matches!(state(&volume).await, VolumeState::Out(_)));
@@ -410,7 +412,7 @@ fn a_volume_that_is_nearly_full_still_takes_deletions() {
     });
 }
 
-/// The counts would fall below zero: a bug of ours, after which nothing that the volume writes can be trusted.
+/// The counts would fall below zero: a bug, after which no write of the volume can be trusted.
 #[test]
 fn a_broken_invariant_takes_the_volume_out_of_service_and_nothing_is_written() {
     let dir = tempfile::tempdir().unwrap();
@@ -429,7 +431,7 @@ fn a_broken_invariant_takes_the_volume_out_of_service_and_nothing_is_written() {
         ));
         assert!(matches!(state(&volume).await, VolumeState::Out(reason) if reason == detail));
         drop(volume);
-        // Its files are as they were, and the index is made of them again.
+        // Its files are unchanged, and the index is rebuilt from them.
         std::fs::remove_file(dir.path().join(crate::disk::names::INDEX)).unwrap();
         let volume = open(dir.path());
         assert!(volume.head(&key("k")).await.unwrap().found.is_some());

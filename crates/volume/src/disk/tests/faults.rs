@@ -1,8 +1,7 @@
-//! A disk that fails on purpose, and that forgets at a power cut what nobody synced.
+//! A disk with injected faults, which loses unsynced changes at a power failure.
 //!
-//! It works on real files. What has not been synced is remembered: content of files, names given by a rename,
-//! names taken away, directories made. [`FaultyDisk::cut_power`] lets each of these, by the toss of a coin,
-//! not have happened.
+//! It works on real files and records everything that is not synced: file content, renames,
+//! removals and new directories. [`FaultyDisk::cut_power`] undoes each of these at random.
 
 use std::collections::HashMap;
 use std::io;
@@ -17,24 +16,24 @@ use rand::{RngExt, SeedableRng};
 use super::support::wipe;
 use crate::io::{Disk, DiskFile, RealDisk, Space, Stat};
 
-/// What fails next.
+/// The next fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// The nth sync of a file or directory from now on.
+    /// The nth sync of a file or directory from now on fails.
     Sync(u32),
     /// The volume's directory is emptied just before the nth sync of a directory from now on.
     Wipe(u32),
-    /// The nth write from now on, after a part of it has arrived.
+    /// The nth write from now on fails after writing a part.
     TornWrite(u32),
-    /// Every write: no room.
+    /// Every write fails with a full disk.
     Full,
-    /// Every write still works, but next to no room is left.
+    /// Writes succeed, but almost no room is left.
     NearlyFull,
-    /// The nth durable step from now on is the last one: nothing works after it.
+    /// The nth durable step from now on is the last one: every later call fails.
     Crash(u32),
 }
 
-/// The disk. Shared by all that have a clone of it.
+/// The disk. Clones share it.
 #[derive(Clone)]
 pub(super) struct FaultyDisk(Arc<Mutex<Platter>>);
 
@@ -44,16 +43,16 @@ struct Platter {
     random: StdRng,
     fault: Option<Fault>,
     dead: bool,
-    /// Files with content that was not synced.
+    /// Files with unsynced content.
     unsynced: HashMap<PathBuf, Arc<AtomicBool>>,
     /// Changes of names since the last sync of their directory, oldest first.
     names: Vec<Name>,
-    /// Where files go whose removal is not durable.
+    /// Directory for files whose removal is not durable.
     removed: tempfile::TempDir,
     removed_count: u64,
 }
 
-/// A change of a directory that was not synced.
+/// An unsynced change of a directory.
 enum Name {
     Renamed { from: PathBuf, to: PathBuf },
     Removed { path: PathBuf, kept: PathBuf },
@@ -67,7 +66,8 @@ struct FaultyFile {
 }
 
 impl FaultyDisk {
-    /// A disk without faults yet. Removed files are kept beside `root`, on the same file system.
+    /// Creates a disk without faults. Removed files are kept next to `root`, on the same file
+    /// system.
     pub(super) fn new(seed: u64, root: &Path) -> Self {
         Self(Arc::new(Mutex::new(Platter {
             root: root.to_owned(),
@@ -85,29 +85,29 @@ impl FaultyDisk {
         self.0.lock().fault = fault;
     }
 
-    /// The fault that is still to come.
+    /// Returns the pending fault.
     pub(super) fn fault(&self) -> Option<Fault> {
         self.0.lock().fault
     }
 
-    /// Whether a crash has happened.
+    /// Returns whether a crash has happened.
     pub(super) fn is_dead(&self) -> bool {
         self.0.lock().dead
     }
 
-    /// Nothing works from now on, until the power comes back.
+    /// Makes every call fail until the power returns.
     pub(super) fn die(&self) {
         self.0.lock().dead = true;
     }
 
-    /// Another process uses the disk after one was killed: everything is as that one left it.
+    /// Restarts after a kill: everything is as the killed process left it.
     pub(super) fn go_on(&self) {
         let mut platter = self.0.lock();
         platter.fault = None;
         platter.dead = false;
     }
 
-    /// The machine lost power and starts again: what was not synced may or may not have reached the disk.
+    /// Restarts after a power failure: each unsynced change is kept or lost at random.
     pub(super) fn cut_power(&self) {
         let mut platter = self.0.lock();
         while let Some(name) = platter.names.pop() {
@@ -149,7 +149,7 @@ impl FaultyDisk {
 }
 
 impl Platter {
-    /// Counts a fault down; true when it is due.
+    /// Counts a fault down; returns true when it is due.
     fn due(&mut self, is_kind: fn(Fault) -> Option<u32>, again: fn(u32) -> Fault) -> bool {
         let Some(left) = self.fault.and_then(is_kind) else {
             return false;
@@ -170,8 +170,8 @@ impl Platter {
     }
 
     fn undo(&mut self, name: Name) {
-        // What is undone may be in a directory that is gone, or gone itself by a later change that was not
-        // undone.
+        // A change may be in a directory that no longer exists, or may be overridden by a later
+        // change that was not undone.
         match name {
             Name::Renamed { from, to } => {
                 if std::fs::rename(&to, &from).is_ok()

@@ -1,8 +1,7 @@
-//! Random histories with faults, beside a map that does the same.
+//! Random histories with faults, compared with a map.
 //!
-//! A write or removal that returned `Ok` is never undone. One that failed may have happened or not: which of
-//! the two is seen once the volume is open again, and does not change after that. After each opening files
-//! and index agree.
+//! A write or removal that returned `Ok` is never undone. The outcome of a failed one is open until
+//! the volume is reopened, and does not change after that. After each open, files and index agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,14 +19,14 @@ use crate::disk::{DiskVolume, OpenVolumeError};
 const KEYS: u64 = 12;
 const STEPS: u64 = 120;
 
-/// The volume beside its model.
+/// A volume and its model.
 struct History {
     root: PathBuf,
     disk: FaultyDisk,
     volume: Option<Arc<DiskVolume>>,
     random: StdRng,
     clock: u64,
-    /// What every key must be: one of these. `None`: nothing held.
+    /// The possible values of every key; `None` means not held.
     model: BTreeMap<Key, Vec<Option<(Meta, Bytes)>>>,
 }
 
@@ -51,7 +50,7 @@ impl History {
         settings.disk = Arc::new(self.disk.clone());
         let opened = loop {
             match DiskVolume::open(settings.clone()) {
-                // A failed upload is still being cleared away on another thread.
+                // A failed upload is still being removed on another thread.
                 Err(OpenVolumeError::Locked { .. }) => std::thread::yield_now(),
                 opened => break opened,
             }
@@ -67,7 +66,7 @@ impl History {
         key(&format!("k{}", self.random.random_range(0..KEYS)))
     }
 
-    /// The only thing that a key can be; what it is must be known.
+    /// Returns the value of a key, which must be certain.
     fn known(&self, key: &Key) -> Option<(Meta, Bytes)> {
         match self.model.get(key).map(Vec::as_slice) {
             None => None,
@@ -76,7 +75,7 @@ impl History {
         }
     }
 
-    /// An operation would make `key` this; it was answered, or not.
+    /// Records an operation that sets `key` to `after`, and its result.
     fn note(&mut self, key: Key, after: Option<(Meta, Bytes)>, answer: &Result<(), VolumeError>) {
         let before = self.known(&key);
         let can_be = match answer {
@@ -128,7 +127,7 @@ impl History {
         self.after(answer).await;
     }
 
-    /// After a failure: goes on where that can be told from the answer, and opens again where not.
+    /// Handles a result: continues if the error is temporary, and reopens the volume otherwise.
     async fn after(&mut self, answer: Result<(), VolumeError>) {
         let Err(error) = answer else {
             return;
@@ -141,12 +140,13 @@ impl History {
         }
     }
 
-    /// The process ends without closing anything, the power goes, and all starts again.
+    /// Kills the process without closing anything, cuts the power, and starts again.
     async fn restart(&mut self) {
         self.disk.die();
         let index = self.root.join("index.redb");
         let left = self.root.with_extension("index");
-        // What a killed process leaves: closing the index would make everything in it durable.
+        // The state that a killed process leaves: closing the index would make everything in it
+        // durable.
         std::fs::copy(&index, &left).unwrap();
         drop(self.volume.take());
         std::fs::rename(&left, &index).unwrap();
@@ -158,7 +158,7 @@ impl History {
         self.check().await;
     }
 
-    /// Compares everything, and takes what is found for certain from now on.
+    /// Compares everything, and takes the found values as certain.
     async fn check(&mut self) {
         let volume = self.volume();
         let held: BTreeMap<Key, Meta> = list(volume.as_ref())
@@ -212,7 +212,7 @@ impl History {
             (held.len() as u64 - tombstones, tombstones)
         );
         assert_eq!(status.bad, 0);
-        // An upload that is left is prepared: a write that was broken off, to be brought to its end.
+        // A remaining upload is prepared: an interrupted write, to be completed.
         let unsettled = volume.unsettled("").await.unwrap().keys;
         assert_eq!(status.uploads > 0, !unsettled.is_empty(), "{unsettled:?}");
         assert_eq!(
@@ -267,7 +267,8 @@ fn what_was_answered_stands() {
     }
 }
 
-/// A process may end between a removal and its sync. The next one sees that the file is gone, and others rely on it.
+/// A process may end between a removal and its sync. The next one sees that the file is gone, and
+/// other nodes rely on it.
 #[test]
 fn what_an_opening_sees_is_not_undone_by_a_power_cut() {
     for seed in 1..=8 {
@@ -277,7 +278,7 @@ fn what_an_opening_sees_is_not_undone_by_a_power_cut() {
             let (key, content) = (key("k"), content(100, seed));
             let meta = meta(&key, version(1), &content);
             put(history.volume().as_ref(), &meta, &content).await.unwrap();
-            // The directory is synced before the removal and after it.
+            // The directory is synced before and after the removal.
             history.disk.inject(Some(Fault::Sync(2)));
             let removed = history
                 .volume()

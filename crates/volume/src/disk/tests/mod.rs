@@ -1,4 +1,4 @@
-//! Tests of a volume as its users see it.
+//! Tests of a volume through its interface.
 
 mod crash;
 mod damage;

@@ -1,4 +1,4 @@
-//! Tests every operation once, undisturbed.
+//! Tests of every operation without faults.
 
 use bytes::Bytes;
 use contract::{
@@ -41,7 +41,7 @@ fn what_was_put_is_read() {
     });
 }
 
-/// Two processes that decide a key may hold the same upload, when a request came to both.
+/// Two deciders of a key may hold the same upload, if a request reached both.
 #[test]
 fn what_another_has_prepared_of_an_upload_is_not_given_up() {
     let dir = tempfile::tempdir().unwrap();
@@ -93,7 +93,7 @@ fn whole_content_in_one_step() {
             .unwrap();
         assert_eq!(volume.head(&meta.key).await.unwrap().found, None);
         volume.commit(upload, Cause::Write, "").await.unwrap();
-        // The answer may be lost on its way: asking again changes nothing.
+        // The answer may be lost; a retry changes nothing.
         volume.commit(upload, Cause::Write, "").await.unwrap();
         assert_eq!(get(volume.as_ref(), &meta, 0..1).await.unwrap(), content);
     });
@@ -180,7 +180,7 @@ fn a_body_that_breaks_off_leaves_nothing() {
         while std::fs::read_dir(&staging).unwrap().count() > 0 {
             tokio::task::yield_now().await;
         }
-        // The file goes before the name: between the two the upload is busy.
+        // The file is removed before the id: in between, the upload is busy.
         let committed = loop {
             match volume.commit(upload, Cause::Write, "").await {
                 Err(VolumeError::Failed { detail, .. }) if detail.ends_with("is busy") => {
@@ -230,7 +230,8 @@ fn everything_is_there_after_opening_again_with_and_without_the_index() {
     });
 }
 
-/// An answer ends with the partition in which it has become long enough, and has a list for each before it.
+/// A response ends with the partition in which it reached its maximum length, and has a list for
+/// each partition before.
 #[test]
 fn a_survey_of_many_partitions_is_cut_between_two() {
     let dir = tempfile::tempdir().unwrap();
@@ -323,7 +324,7 @@ fn survey_tells_every_kind_of_damage() {
             log.iter().map(|line| line.event.as_str()).collect::<Vec<_>>(),
             ["missing"]
         );
-        // Writing the same version again is how both are repaired.
+        // Writing the same version again repairs both.
         for name in ["cut", "lost"] {
             let content = content(1000, 1);
             put(volume.as_ref(), &meta(&key(name), version(1), &content), &content)
@@ -355,7 +356,7 @@ fn a_flipped_bit_is_found_and_told() {
         );
         let bad_blocks = volume.head(&meta.key).await.unwrap().found.unwrap().bad_blocks;
         assert_eq!(bad_blocks, Some(BlockSet::of(1..2)));
-        // The right blocks of a bad replica may be needed.
+        // The intact blocks of a bad replica may be needed.
         let read = volume.read(&meta.key, meta.version, 2..3).await.unwrap();
         let bytes: Vec<Bytes> = read.bytes.try_collect().await.unwrap();
         assert!(read.table.holds(2, &bytes.concat()));
@@ -387,7 +388,7 @@ fn a_directory_is_opened_once_and_by_its_own_name() {
     assert!(matches!(refused, OpenVolumeError::NotEmpty { .. }), "{refused}");
 }
 
-/// Modes of everything below a directory that others than its owner may use.
+/// Returns the modes of everything below a directory that is accessible to other users.
 fn open_to_others(dir: &std::path::Path) -> Vec<String> {
     use std::os::unix::fs::PermissionsExt;
     let mut found = Vec::new();
@@ -404,7 +405,7 @@ fn open_to_others(dir: &std::path::Path) -> Vec<String> {
     found
 }
 
-/// On a machine with other users, a user who could read the files could read every object.
+/// On a machine with other users, anyone who could read the files could read every object.
 #[test]
 fn only_its_owner_may_read_a_volume() {
     use std::os::unix::fs::PermissionsExt;
@@ -422,7 +423,7 @@ fn only_its_owner_may_read_a_volume() {
             .unwrap();
         assert_eq!(open_to_others(home.path()), [""; 0]);
     });
-    // As an earlier version made it.
+    // As an earlier version created it.
     let names = [
         "objects",
         "staging",

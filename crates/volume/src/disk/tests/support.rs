@@ -1,4 +1,4 @@
-//! Code that the tests share: volumes in temporary directories, objects, and one way to ask.
+//! Shared code of the tests: volumes in temporary directories, objects, and requests.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use futures_util::{StreamExt, stream};
 use crate::disk::{DiskSettings, DiskVolume};
 use crate::fixity::FixityLog;
 
-/// A runtime for one test.
+/// Runs a test on a separate runtime.
 pub(super) fn run<T>(test: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -23,7 +23,7 @@ pub(super) fn run<T>(test: impl Future<Output = T>) -> T {
         .block_on(test)
 }
 
-/// Removes all that is in a directory.
+/// Removes everything in a directory.
 pub(super) fn wipe(dir: &Path) {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
@@ -59,7 +59,7 @@ pub(super) fn version(millis: u64) -> Version {
     }
 }
 
-/// Bytes that differ from block to block.
+/// Returns bytes that differ from block to block.
 pub(super) fn content(size: u64, seed: u64) -> Bytes {
     (0..size)
         .map(|i| (i.wrapping_mul(31) ^ (i >> 11) ^ seed) as u8)
@@ -111,7 +111,7 @@ pub(super) async fn put(volume: &dyn Volume, meta: &Meta, content: &Bytes) -> Re
     volume.commit(upload, Cause::Write, "").await
 }
 
-/// Reads blocks, each compared with the table.
+/// Reads blocks and compares each with the table.
 pub(super) async fn get(
     volume: &dyn Volume,
     meta: &Meta,

@@ -1,4 +1,4 @@
-//! Tests many callers at once: writers of the same keys, readers, verifications and surveys.
+//! Concurrent callers: writers of the same keys, readers, verifications and surveys.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ const KEYS: u64 = 3;
 const WRITERS: u64 = 6;
 const VERSIONS: u64 = 40;
 
-/// Content of a version: several blocks for some.
+/// Returns the content of a version: several blocks for some versions.
 fn of(n: u64) -> bytes::Bytes {
     content(
         if n.is_multiple_of(5) {
@@ -39,7 +39,7 @@ async fn write(volume: Arc<DiskVolume>, writer: u64) {
     }
 }
 
-/// Reads and verifies what is there until writing ends: it is right, or it is gone.
+/// Reads and verifies everything until writing ends: each replica is intact or removed.
 async fn read(volume: Arc<DiskVolume>, done: Arc<AtomicBool>) {
     while !done.load(Ordering::Relaxed) {
         for n in 0..KEYS {
