@@ -51,7 +51,7 @@ impl Sights {
         let Some(rules) = self.rules()? else {
             return Ok(Arc::clone(&self.owner));
         };
-        let now_ms = i64::try_from(system::wall_ms()).unwrap_or(i64::MAX);
+        let now_ms = system::time_ms();
         let mut kept = self.kept.lock();
         let is_same = kept
             .rules

@@ -123,7 +123,7 @@ pub fn check_fixity(
             }
         }
     }
-    check.checked = format::date::iso(i64::try_from(system::wall_ms()).unwrap_or(i64::MAX));
+    check.checked = format::date::iso(system::time_ms());
     Some(check)
 }
 

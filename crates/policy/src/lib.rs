@@ -9,6 +9,8 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod condition;
+mod crash;
+mod path;
 mod plan;
 mod rules;
 mod run;
@@ -21,6 +23,7 @@ pub use plan::{Grown, Plan, PlanError, Planned, is_due, plan};
 pub use rules::{
     Action, CommandLimits, Level, Limits, Names, Order, Policy, Rules, RulesError, Trigger, Usage, UsageOf,
 };
-pub use run::{CRASH_POINTS, Ran, RunError, RunSettings, UNDO_CRASH_POINTS, Undone, run, settle, undo};
+pub use crash::{CRASH_POINTS, UNDO_CRASH_POINTS};
+pub use run::{Ran, RunError, RunSettings, Undone, run, settle, undo};
 pub use shelf::{Shelf, Shelved};
 pub use trash::TRASH;

@@ -7,8 +7,8 @@
 
 use files::{ActRow, ActState, Catalogue, CatalogueError, Root, Seen};
 use rustc_hash::FxHashMap;
+use crate::path::is_below;
 
-use crate::plan::is_below;
 
 /// Actions by the path of their file and its state at that time.
 pub(crate) type Taken = FxHashMap<(Vec<u8>, Seen), ActRow>;

@@ -7,8 +7,8 @@
 //!   permanently. It is not read again.
 
 use files::{ActRow, ActState, Catalogue, CatalogueError, Notes, Place};
+use crate::path::is_there;
 
-use crate::run::is_there;
 
 /// The directory in a tree for the files that policies have deleted from it. Only policies that
 /// empty the trash act in it.

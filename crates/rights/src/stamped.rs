@@ -43,7 +43,7 @@ impl Stamp {
 
     /// Returns whether any later change will alter the stamp.
     fn is_settled(&self) -> bool {
-        let now_ms = i64::try_from(system::wall_ms()).unwrap_or(i64::MAX);
+        let now_ms = system::time_ms();
         let changed_ms = self.changed_ns.0.saturating_mul(1000);
         changed_ms.saturating_add(SETTLED_AFTER_MS) < now_ms
     }

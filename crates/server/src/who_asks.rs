@@ -137,7 +137,7 @@ impl WhoAsks {
     /// Returns the bearer of a token.
     pub(crate) fn of_token(&self, token: &str) -> Result<Bearer, Failure> {
         let tokens = self.tokens.as_ref().ok_or_else(no_tokens)?;
-        let now_ms = i64::try_from(system::wall_ms()).unwrap_or(i64::MAX);
+        let now_ms = system::time_ms();
         match tokens.bearer(token.trim(), now_ms) {
             Ok(Some(bearer)) => Ok(bearer),
             Ok(None) => Err(refused(

@@ -39,6 +39,11 @@ pub fn wall_ms() -> u64 {
         .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
+/// Returns [`wall_ms`] as the signed number that captures and rows hold.
+pub fn time_ms() -> i64 {
+    i64::try_from(wall_ms()).unwrap_or(i64::MAX)
+}
+
 /// Makes this thread sleep. In a simulation its clocks advance by `time` instead.
 ///
 /// Tasks must not call it, since it blocks the other tasks of their thread. They use

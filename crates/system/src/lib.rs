@@ -30,7 +30,7 @@ pub mod users;
 
 #[cfg(feature = "blocking")]
 pub use blocking::blocking;
-pub use clock::{now, pause, since, wall, wall_ms};
+pub use clock::{now, pause, since, time_ms, wall, wall_ms};
 pub use invariant::Broken;
 pub use random::{random, random_range};
 #[cfg(feature = "simulated")]

@@ -20,7 +20,7 @@ pub(super) fn rights(basis: &Basis<'_>, question: &Rights) -> Result<RightsBody,
     let Some(rules) = basis.open.sights.rules()? else {
         return Ok(RightsBody::default());
     };
-    let now_ms = now_ms();
+    let now_ms = system::time_ms();
     let mut left = LOOKED_AT_MAX;
     let mut numbered = Vec::with_capacity(rules.rules.len());
     for (number, rule) in (1..).zip(&rules.rules) {
@@ -126,7 +126,7 @@ fn made_up(question: &RightsTest) -> CdxRow {
     let timestamp = question
         .at
         .clone()
-        .unwrap_or_else(|| format::date::digits(now_ms()));
+        .unwrap_or_else(|| format::date::digits(system::time_ms()));
     CdxRow {
         fetch_time: format::date::iso(format::date::ms_of_digits(&timestamp)),
         timestamp,
@@ -147,7 +147,7 @@ struct Tester<'r> {
 
 impl<'r> Tester<'r> {
     fn new(rules: &'r Rules, groups: &'r Groups) -> Result<Tester<'r>, AskError> {
-        let now_ms = now_ms();
+        let now_ms = system::time_ms();
         let sight = rules
             .sight(groups, now_ms)
             .map_err(|(number, error)| AskError::unavailable(format!("rule {number}: {error}")))?;
@@ -185,8 +185,4 @@ impl<'r> Tester<'r> {
             rules,
         }
     }
-}
-
-fn now_ms() -> i64 {
-    i64::try_from(system::wall_ms()).unwrap_or(i64::MAX)
 }

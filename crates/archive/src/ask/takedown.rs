@@ -65,7 +65,7 @@ fn taken_down(
         selector,
         who: question.who.clone(),
         reason: question.reason.clone(),
-        at_ms: now_ms(),
+        at_ms: system::time_ms(),
     };
     let took_down = take_down_captures(open, &asked).map_err(AskError::internal)?;
     for location in &locations {
@@ -218,7 +218,7 @@ pub(super) fn undo(basis: &Basis<'_>, question: &UndoTakedown) -> Result<UndoneB
         open.weave.recover().map_err(AskError::internal)?;
         let undone = open
             .weave
-            .undo_takedown(question.id, &question.who, now_ms())
+            .undo_takedown(question.id, &question.who, system::time_ms())
             .map_err(AskError::internal)?;
         let undone = undone.ok_or_else(|| AskError::not_found(format!("no takedown {}", question.id)))?;
         Ok(UndoneBody {
@@ -344,10 +344,6 @@ fn unreadable((row, why): (CaptureRow, String)) -> UnreadableCapture {
         offset: row.offset,
         why,
     }
-}
-
-fn now_ms() -> i64 {
-    system::wall_ms() as i64
 }
 
 #[cfg(test)]

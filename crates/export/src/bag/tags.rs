@@ -58,7 +58,7 @@ pub(super) fn write(
 }
 
 fn info(collection: Option<&str>, bagged: &Bagged) -> String {
-    let today = format::date::iso(i64::try_from(system::wall_ms()).unwrap_or(i64::MAX));
+    let today = format::date::iso(system::time_ms());
     let mut info = format!(
         "Bag-Software-Agent: Weft {}\nBagging-Date: {}\nPayload-Oxum: {}.{}\nExternal-Description: web-archive files of {}, as they were loaded\n",
         archive::VERSION,

@@ -316,7 +316,7 @@ pub(crate) fn begin_warc(description: &str, out: &mut dyn Write) -> io::Result<(
         ("format", "WARC File Format 1.1"),
         ("description", description),
     ];
-    let now_ms = i64::try_from(system::wall_ms()).unwrap_or(i64::MAX);
+    let now_ms = system::time_ms();
     writer.write(&Draft::warcinfo(now_ms, &fields))?;
     writer.finish().map(drop)
 }

@@ -233,7 +233,7 @@ impl Package {
     }
 
     fn finish(mut self, title: &str) -> io::Result<()> {
-        let now_ms = i64::try_from(system::wall_ms()).unwrap_or(i64::MAX);
+        let now_ms = system::time_ms();
         let described = json!({
             "profile": "data-package",
             "wacz_version": WACZ_VERSION,

@@ -138,7 +138,7 @@ impl Scan {
             self.row.lock().counts.add(counts);
             let (dir, names) = (self.path_of(&differs.dir), differs.difference.changes);
             ChangesRow {
-                at_ms: super::wall_ms(),
+                at_ms: system::time_ms(),
                 dir,
                 names,
                 scan: self.number_of_changes(),
@@ -176,7 +176,7 @@ impl Scan {
         }
         // After all others: the parent of a directory may be in the same commit.
         self.place(&mut change, placed)?;
-        row.ended_ms = super::wall_ms();
+        row.ended_ms = system::time_ms();
         row.spent_ms = self.spent_ms();
         if self.is_scan {
             change.scan(self.number, &row);
@@ -218,7 +218,7 @@ impl Scan {
             }
             if !difference.changes.is_empty() {
                 change.changes(&ChangesRow {
-                    at_ms: super::wall_ms(),
+                    at_ms: system::time_ms(),
                     dir: path,
                     names: difference.changes,
                     scan: self.number_of_changes(),

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::remove::Orphans;
-use super::{Magic, Progress, Scan, ScanSettings, Target, wall_ms};
+use super::{Magic, Progress, Scan, ScanSettings, Target};
 use crate::attributes::{Attributes, FileId};
 use crate::catalogue::Catalogue;
 use crate::error::{CatalogueError, ScanError};
@@ -200,7 +200,7 @@ impl Catalogue {
         progress: &Progress,
         observer: Option<&Arc<dyn Observer>>,
     ) -> Result<Scan, CatalogueError> {
-        let now_ms = wall_ms();
+        let now_ms = system::time_ms();
         Ok(Scan {
             catalogue: self.clone(),
             // Directories count as read by the scan that this follows.

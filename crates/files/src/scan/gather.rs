@@ -127,7 +127,7 @@ impl Gatherer {
             return Ok(());
         }
         let entries = sorted(gathering.entries, gathering.runs, gathering.spilled)?;
-        let now_ns = super::wall_ms().saturating_mul(1_000_000);
+        let now_ns = system::time_ms().saturating_mul(1_000_000);
         let is_settled = now_ns.saturating_sub(dir.stamp.changed_ns) > CLOCK_NS;
         let stamp = if is_settled { dir.stamp } else { Stamp::default() };
         self.send(

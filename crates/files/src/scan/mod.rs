@@ -346,7 +346,7 @@ impl Catalogue {
         progress: &Progress,
         listener: Option<Listener>,
     ) -> Result<Scan, ScanError> {
-        let now_ms = wall_ms();
+        let now_ms = system::time_ms();
         let scans = self.scans()?;
         let last = scans.last().map_or(0, |(number, _)| *number);
         let same = |row: &ScanRow| *row.root == *target.root && row.below == target.below();
@@ -398,10 +398,6 @@ impl Catalogue {
             shared: progress.shared.clone(),
         })
     }
-}
-
-fn wall_ms() -> i64 {
-    i64::try_from(system::wall_ms()).unwrap_or(i64::MAX)
 }
 
 /// Makes the calls with which a scan of a directory starts.
@@ -581,7 +577,7 @@ impl Scan {
     }
 
     fn spent_ms(&self) -> u64 {
-        self.spent_before_ms + u64::try_from(wall_ms() - self.since_ms).unwrap_or(0)
+        self.spent_before_ms + u64::try_from(system::time_ms() - self.since_ms).unwrap_or(0)
     }
 }
 

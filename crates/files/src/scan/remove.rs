@@ -171,7 +171,7 @@ impl Scan {
         }
         if !difference.changes.is_empty() {
             change.changes(&ChangesRow {
-                at_ms: super::wall_ms(),
+                at_ms: system::time_ms(),
                 dir: orphan.row.path.clone(),
                 names: difference.changes,
                 scan: self.number_of_changes(),

@@ -2,7 +2,7 @@
 
 use rustix::io::Errno;
 
-use super::{Scan, Target, rest_below, wall_ms};
+use super::{Scan, Target, rest_below};
 use crate::attributes::Attributes;
 use crate::catalogue::Catalogue;
 use crate::change::Change;
@@ -104,7 +104,7 @@ impl Scan {
         let root = self.catalogue.root(&target.root)?;
         let mut row = self.row.lock();
         row.state = ScanState::Done;
-        row.ended_ms = wall_ms();
+        row.ended_ms = system::time_ms();
         row.spent_ms = self.spent_ms();
         row.counts.faults = self.catalogue.faults_below(&target.root, &target.below())?.len() as u64;
         if let Some(mut root) = root {

@@ -170,7 +170,7 @@ impl Watches {
         let is_any = !events.is_empty();
         if is_any {
             state.heard.last_event = Some(system::now());
-            state.heard.last_event_ms = i64::try_from(system::wall_ms()).unwrap_or(i64::MAX);
+            state.heard.last_event_ms = system::time_ms();
         }
         for event in events {
             state.hear(event, self.dirty_max);

@@ -205,10 +205,6 @@ const BEAT: Duration = Duration::from_secs(2);
 /// Interval between polls for events.
 const PAUSE: Duration = Duration::from_millis(10);
 
-fn wall_ms() -> i64 {
-    i64::try_from(system::wall_ms()).unwrap_or(i64::MAX)
-}
-
 impl Watch {
     /// Starts watching directories: trees of the catalogue in `dir`, or directories that become
     /// trees.
@@ -217,7 +213,7 @@ impl Watch {
     /// [`WatchError::Watched`] while another watch of the same catalogue is running; errors about
     /// the directories and the catalogue.
     pub fn begin(dir: &Path, dirs: &[PathBuf], settings: WatchSettings) -> Result<Watch, WatchError> {
-        let watch_ms = wall_ms();
+        let watch_ms = system::time_ms();
         if Watch::is_running(dir) {
             return Err(WatchError::Watched { dir: dir.to_owned() });
         }
@@ -345,7 +341,7 @@ impl Watch {
     /// Records that all trees are current, if they are.
     fn beat(&mut self) -> Result<(), WatchError> {
         // Every earlier change has an event by now.
-        let now_ms = wall_ms();
+        let now_ms = system::time_ms();
         self.watches.catch_up().map_err(system)?;
         if self.watches.dirty_since().is_none() && self.sought.is_empty() {
             self.is_current_at(now_ms);

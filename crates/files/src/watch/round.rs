@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 
 use super::row::StaleReason;
-use super::{Note, Watch, WatchError, system, wall_ms};
+use super::{Note, Watch, WatchError, system};
 use crate::attributes::FileId;
 use crate::catalogue::Catalogue;
 use crate::change::Change;
@@ -114,7 +114,7 @@ impl Watch {
         let observer: Arc<dyn Observer> = self.watches.clone();
         self.watches.begin_round();
         let (overflows, refused) = (self.watches.heard().overflows, self.refused);
-        let since_ms = wall_ms();
+        let since_ms = system::time_ms();
         let path = self.trees[at].path_buf();
         let is_whole = system::now() >= self.trees[at].whole_due;
         let mut is_all_read = is_whole;
@@ -228,7 +228,7 @@ impl Watch {
         tell: &mut dyn FnMut(Note),
     ) -> Result<ScanCounts, WatchError> {
         // Every earlier change has an event by now.
-        let since_ms = wall_ms();
+        let since_ms = system::time_ms();
         let mut counts = self.read_dirty(catalogue, progress, tell)?;
         if catalogue.has_orphans()? {
             // The next events may report where a missing directory is now.

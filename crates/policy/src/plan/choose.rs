@@ -5,7 +5,8 @@ use std::collections::BinaryHeap;
 use files::{Attributes, Catalogue, CatalogueError, Found, Go, Kind, Root, Seen};
 use rustc_hash::FxHashSet;
 
-use super::{PlanError, Planned, is_below};
+use crate::path::is_below;
+use super::{PlanError, Planned};
 use crate::condition::{Subject, name_of};
 use crate::rules::{Action, Order, Policy};
 use crate::trash::{TRASH, each_in_trash};

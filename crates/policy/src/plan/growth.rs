@@ -2,7 +2,8 @@
 
 use files::{Catalogue, Root};
 
-use super::{Grown, Plan, PlanError, path_of};
+use crate::path::path_of;
+use super::{Grown, Plan, PlanError};
 use crate::rules::Policy;
 
 /// Lists the trees that have grown by more than a percentage since the last full scan before the

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use files::{ActState, Attributes, Catalogue, CatalogueError, Found, Root};
 
+use crate::path::{is_below, path_of};
 use crate::rules::{Action, Policy};
 use crate::taken::taken;
 
@@ -119,12 +120,6 @@ pub enum PlanError {
         /// The system's error.
         source: std::io::Error,
     },
-}
-
-pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(
-        bytes,
-    ))
 }
 
 /// Returns the trees that policies apply to: directories on disk, not objects in a store.
@@ -267,10 +262,4 @@ fn check_fresh(policy: &Policy, tree: &Root, now_ms: i64) -> Result<(), PlanErro
         });
     }
     Ok(())
-}
-
-/// Returns whether a path is a directory or below it.
-pub(crate) fn is_below(path: &[u8], directory: &[u8]) -> bool {
-    path.strip_prefix(directory)
-        .is_some_and(|rest| rest.is_empty() || rest[0] == b'/' || directory == b"/")
 }

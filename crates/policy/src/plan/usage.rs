@@ -8,7 +8,8 @@
 use files::{ActRow, Catalogue, Found, Place, Root};
 use rustc_hash::FxHashMap;
 
-use super::{Plan, PlanError, is_below, path_of};
+use crate::path::{is_below, path_of};
+use super::{Plan, PlanError};
 use crate::rules::{Action, Level, Policy, Usage, UsageOf};
 use crate::taken::taken;
 use crate::trash::{TRASH, each_in_trash};

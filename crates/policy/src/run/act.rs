@@ -2,11 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use files::{ActRow, ActState, Attributes, Catalogue, CatalogueError, Digest, Kind, Notes, Place, Seen};
+use files::{ActRow, ActState, Attributes, CatalogueError, Digest, Notes, Place, Seen};
 
+use crate::crash::CRASH_POINTS;
 use super::command::run_command;
 use super::leave::empty;
-use super::{CRASH_POINTS, Runner, now_ms, too_many_errors};
+use super::{Runner, too_many_errors};
 use crate::condition::name_of;
 use crate::plan::{Planned, holds};
 use crate::rules::Action;
@@ -78,7 +79,7 @@ impl Runner<'_> {
             let mut row = ActRow {
                 action: self.policy.action.name().to_owned(),
                 state: ActState::Begun,
-                at_ms: now_ms(),
+                at_ms: system::time_ms(),
                 path: item.path.clone(),
                 to: self.to(item, act),
                 seen: Seen::of(&item.file),
@@ -191,7 +192,7 @@ impl Runner<'_> {
         if matches!(self.policy.action, Action::EmptyTrash { .. }) {
             return Ok((place, file));
         }
-        if !holds(self.catalogue, self.policy, item, &file, now_ms())? {
+        if !holds(self.catalogue, self.policy, item, &file, system::time_ms())? {
             return Err(Not::Skipped(
                 "it has changed: the condition holds no more".to_owned(),
             ));
@@ -217,7 +218,7 @@ impl Runner<'_> {
 /// Records the outcome of an action in its row. Returns the digest of the content, if it was
 /// computed.
 fn set(row: &mut ActRow, end: Result<Done, Not>) -> Option<Digest> {
-    row.at_ms = now_ms();
+    row.at_ms = system::time_ms();
     let (state, why, digest) = match end {
         Ok(Done { why, digest }) => (ActState::Done, why, digest),
         Err(Not::Skipped(why)) => (ActState::Skipped, why, None),
@@ -226,10 +227,4 @@ fn set(row: &mut ActRow, end: Result<Done, Not>) -> Option<Digest> {
     row.state = state;
     row.why = why;
     digest
-}
-
-/// Returns whether the path now refers to the file with this identity.
-pub(crate) fn is_there(catalogue: &Catalogue, path: &[u8], seen: &Seen) -> bool {
-    let found = Place::open(path).and_then(|place| place.look(catalogue));
-    matches!(found, Ok(Some(file)) if file.id == seen.id && file.kind != Kind::Directory)
 }

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use files::{Copy, Digest, Notes, Seen};
 use sha2::{Digest as _, Sha256};
 
+use crate::crash::CRASH_POINTS;
 use super::act::{Done, Not, Ready};
-use super::{CRASH_POINTS, Runner, now_ms};
+use super::Runner;
 
 impl Runner<'_> {
     /// Reads a whole file and returns its digest. Skips a file that changed meanwhile, because it
@@ -42,7 +43,7 @@ impl Runner<'_> {
         let mut digest = Digest {
             seen: Seen::of(&ready.file),
             sha256,
-            verified_ms: now_ms(),
+            verified_ms: system::time_ms(),
             damaged_ms: None,
             copy: None,
         };
@@ -62,7 +63,7 @@ impl Runner<'_> {
         }
         // Keep the correct digest and the record of its copy, from which the file can be restored.
         let damaged = Digest {
-            damaged_ms: Some(now_ms()),
+            damaged_ms: Some(system::time_ms()),
             ..known
         };
         self.catalogue.note(&Notes {
@@ -115,7 +116,7 @@ impl Runner<'_> {
                 "{address} is another object than the one that was written"
             )));
         }
-        let verified_ms = now_ms();
+        let verified_ms = system::time_ms();
         let digest = Digest {
             seen: Seen::of(&ready.file),
             sha256,

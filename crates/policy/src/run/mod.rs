@@ -26,19 +26,8 @@ use crate::rules::{Action, Policy};
 use crate::shelf::Shelf;
 use crate::trash;
 
-pub(crate) use act::is_there;
 pub use settle::settle;
-pub use undo::{UNDO_CRASH_POINTS, Undone, undo};
-
-/// Points at which a test ends the process.
-pub const CRASH_POINTS: [&str; 6] = [
-    "policy.begun",
-    "policy.put",
-    "policy.verified",
-    "policy.staged",
-    "policy.unlinked",
-    "policy.acted",
-];
+pub use undo::{Undone, undo};
 
 /// The parameters of a run in addition to its policy.
 pub struct RunSettings<'a> {
@@ -163,7 +152,7 @@ pub fn run(
             sent_bytes += act.seen.size_bytes;
             (settings.each)(&act);
         }
-        row.ended_ms = now_ms();
+        row.ended_ms = system::time_ms();
         if let Some(why) = end {
             row.end = why;
             break;
@@ -172,7 +161,7 @@ pub fn run(
             hold_to(rate, sent_bytes, began, settings.stop);
         }
     }
-    row.ended_ms = now_ms();
+    row.ended_ms = system::time_ms();
     row.state = match (is_stopped, row.failed) {
         // Keep the state: the next run continues this one.
         (true, _) => ActState::Begun,
@@ -228,8 +217,8 @@ fn begin(catalogue: &Catalogue, policy: &Policy, plan: &Plan) -> Result<Begun, C
         action: policy.action.name().to_owned(),
         cause: plan.cause.clone(),
         state: ActState::Begun,
-        begun_ms: now_ms(),
-        ended_ms: now_ms(),
+        begun_ms: system::time_ms(),
+        ended_ms: system::time_ms(),
         planned: (plan.items.len() as u64, plan.size_bytes()),
         done: (0, 0),
         skipped: 0,
@@ -248,7 +237,7 @@ fn ends_early(policy: &Policy, row: &RunRow, stop: &AtomicBool) -> Option<String
         return Some(why);
     }
     let (from, to) = policy.limits.window?;
-    let minute = u32::try_from(now_ms().div_euclid(60_000).rem_euclid(24 * 60)).unwrap_or(0);
+    let minute = u32::try_from(system::time_ms().div_euclid(60_000).rem_euclid(24 * 60)).unwrap_or(0);
     let is_in = match from <= to {
         true => (from..to).contains(&minute),
         false => minute >= from || minute < to,
@@ -271,10 +260,6 @@ fn hold_to(rate: u64, bytes: u64, began: std::time::Instant, stop: &AtomicBool) 
     while system::since(began) < due && !stop.load(Relaxed) {
         system::pause(Duration::from_millis(20).min(due));
     }
-}
-
-pub(crate) fn now_ms() -> i64 {
-    i64::try_from(system::wall_ms()).unwrap_or(i64::MAX)
 }
 
 struct Runner<'a> {

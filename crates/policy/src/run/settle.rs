@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use files::{ActRow, ActState, Catalogue, CatalogueError, Notes, Place, RunRow};
 
-use super::act::is_there;
+use crate::path::is_there;
 use super::leave::remove_empty;
-use super::now_ms;
 use super::undo::{UNDOING, after_undo};
 use crate::trash;
 
@@ -30,7 +29,7 @@ pub fn settle(catalogue: &Arc<Catalogue>) -> Result<usize, CatalogueError> {
                 (row.state, row.why) = outcome(catalogue, &mut row);
                 // Remove the directories that were created for it in the trash, if they are empty.
                 remove_empty(&to, b"/");
-                row.at_ms = now_ms();
+                row.at_ms = system::time_ms();
                 notes.acts.push((run, act, row));
             }
             Ok::<(), CatalogueError>(())
@@ -51,7 +50,7 @@ fn settle_undo(catalogue: &Arc<Catalogue>, run: u64, row: &RunRow) -> Result<(),
     catalogue.each_act(Some(run), |run, act, mut row| {
         if row.takes_away() && row.state == ActState::Done && is_back(catalogue, &row) {
             row.state = ActState::Undone;
-            row.at_ms = now_ms();
+            row.at_ms = system::time_ms();
             notes.acts.push((run, act, row));
         }
         Ok::<(), CatalogueError>(())

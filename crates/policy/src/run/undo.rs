@@ -5,15 +5,12 @@ use std::sync::Arc;
 use files::{ActRow, ActState, Catalogue, CatalogueError, Digest, Notes, Place, RunRow, Seen};
 use rustix::fs::{Gid, Mode, Timespec, Timestamps, Uid};
 
-use super::act::is_there;
+use crate::crash::UNDO_CRASH_POINTS;
+use crate::path::{is_there, path_of};
 use super::content::digest;
 use super::leave::remove_empty;
-use super::{RunError, now_ms, settle};
-use crate::plan::path_of;
+use super::{RunError, settle};
 use crate::shelf::Shelf;
-
-/// Points at which a test ends the process.
-pub const UNDO_CRASH_POINTS: [&str; 1] = ["policy.taken_back"];
 
 /// The outcome of undoing one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,7 +78,7 @@ pub fn undo(
             Ok(digest) => {
                 system::failpoint::pass(&UNDO_CRASH_POINTS, "policy.taken_back");
                 row.state = ActState::Undone;
-                row.at_ms = now_ms();
+                row.at_ms = system::time_ms();
                 catalogue.note(&Notes {
                     acts: vec![(run, act, row)],
                     digests: digest.into_iter().collect(),
@@ -223,7 +220,7 @@ fn fetch_back(
     let came = came.ok_or("it went away again")?;
     Ok(Digest {
         seen: Seen::of(&came),
-        verified_ms: now_ms(),
+        verified_ms: system::time_ms(),
         damaged_ms: None,
         ..known
     })

@@ -99,7 +99,7 @@ fn described(args: &Args) -> String {
 }
 
 fn write_html(answer: &Answer<ReportBody>, of: &str, path: &Path) -> anyhow::Result<()> {
-    let made = format::date::iso(i64::try_from(system::wall_ms()).unwrap_or(i64::MAX));
+    let made = format::date::iso(system::time_ms());
     let document = server::report_document(answer, of, &made);
     let (part, mut file) = PartFile::begin(path)?;
     file.write_all(document.as_bytes())?;

@@ -329,7 +329,7 @@ fn url_result(xml: &mut Xml, found: &UrlResult) -> std::io::Result<()> {
 }
 
 fn request(xml: &mut Xml, query: &Query, kind: &str, returned: usize, count: usize) -> std::io::Result<()> {
-    let now_ms = i64::try_from(system::wall_ms()).unwrap_or(i64::MAX);
+    let now_ms = system::time_ms();
     let request = xml.create_element("request");
     request.write_inner_content(|xml| {
         text(xml, "startdate", "19960101000000")?;

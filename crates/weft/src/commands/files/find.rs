@@ -10,7 +10,7 @@ use ::files::{Attributes, CatalogueError, Digest, Format, Found, Go, Kind};
 use anyhow::Context as _;
 use pattern::Pattern;
 
-use super::when::{age_ms, now_ms, shown_ms};
+use super::when::{age_ms, shown_ms};
 use super::{JsonPath, open, shown};
 use crate::context::Context;
 use crate::exit::Outcome;
@@ -240,7 +240,7 @@ impl Conditions<'_> {
             args,
             name,
             path,
-            now_ms: now_ms(),
+            now_ms: system::time_ms(),
         })
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ::files::{Note, Progress, ScanSettings, StaleReason, Watch, WatchSettings};
 use anyhow::Context as _;
 
-use super::when::{now_ms, shown_ms};
+use super::when::{shown_ms};
 use super::{CATALOGUE, JsonPath, LookInto, magic, shown};
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
@@ -112,7 +112,7 @@ fn print(note: &Note, context: &mut Context) -> anyhow::Result<()> {
             writeln!(
                 context.out,
                 "{}  {} added, {} removed, {} changed",
-                shown_ms(now_ms()),
+                shown_ms(system::time_ms()),
                 count(counts.added),
                 count(counts.removed),
                 count(counts.changed)
@@ -168,7 +168,7 @@ pub(super) fn because(reason: StaleReason) -> &'static str {
 }
 
 fn json(note: &Note) -> serde_json::Value {
-    let at_ms = now_ms();
+    let at_ms = system::time_ms();
     let dir = |path: &Path| JsonPath::new(path.as_os_str().as_bytes());
     match note {
         Note::Committed { counts } => {

@@ -42,11 +42,7 @@ pub(crate) fn moment_ms(text: &str) -> Result<i64, String> {
         let is_time = has_form && format::date::digits(ms).starts_with(&digits);
         return is_time.then_some(ms).ok_or_else(expected);
     }
-    Ok(now_ms() - age_ms(text)?)
-}
-
-pub(crate) fn now_ms() -> i64 {
-    i64::try_from(system::wall_ms()).unwrap_or(i64::MAX)
+    Ok(system::time_ms() - age_ms(text)?)
 }
 
 /// Formats milliseconds since 1970 as a time.
@@ -59,7 +55,7 @@ pub(super) fn shown_ms(ms: i64) -> String {
 
 /// Formats how long ago a time was.
 pub(super) fn ago(ms: i64) -> String {
-    let age_ms = u64::try_from(now_ms() - ms).unwrap_or(0);
+    let age_ms = u64::try_from(system::time_ms() - ms).unwrap_or(0);
     match age_ms / 86_400_000 {
         0 => format!("{} ago", crate::units::duration_ms(age_ms / 1000 * 1000)),
         1 => "1 day ago".to_owned(),
@@ -101,6 +97,6 @@ mod tests {
         }
         assert_eq!(shown_ms(-1500), "1969-12-31T23:59:58.500Z");
         let day = moment_ms("1d").unwrap();
-        assert!((now_ms() - day - 86_400_000).abs() < 60_000);
+        assert!((system::time_ms() - day - 86_400_000).abs() < 60_000);
     }
 }

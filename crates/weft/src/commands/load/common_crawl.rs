@@ -369,7 +369,7 @@ impl Fetching<'_> {
             ("description", &description),
             ("source", &index),
         ];
-        let now_ms = i64::try_from(system::wall_ms()).unwrap_or(i64::MAX);
+        let now_ms = system::time_ms();
         let info = Draft::warcinfo(now_ms, &fields);
         let mut writer = Writer::new(BufWriter::new(File::create(path)?), Compression::GZIP)?;
         writer.write(&info)?;

@@ -208,7 +208,7 @@ fn counted(context: &Context) -> anyhow::Result<RightsBody> {
 
 /// Returns the rules from the file alone, for an archive that does not answer.
 fn uncounted(rules: &Rules) -> RightsBody {
-    let now_ms = i64::try_from(system::wall_ms()).unwrap_or(i64::MAX);
+    let now_ms = system::time_ms();
     let numbered = (1..).zip(&rules.rules).map(|(number, rule)| NumberedRule {
         number,
         in_force: rule.clause(now_ms).is_ok_and(|clause| clause.is_some()),

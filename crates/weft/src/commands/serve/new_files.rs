@@ -346,7 +346,7 @@ impl Stamp {
 
     /// Returns the time since the last change of the file; zero if that is in the future.
     fn age(&self) -> Duration {
-        let now_ms = i64::try_from(system::wall_ms()).unwrap_or(i64::MAX);
+        let now_ms = system::time_ms();
         let changed_ms = self.changed_ns.max(self.modified_ns) / 1_000_000;
         Duration::from_millis(u64::try_from(now_ms.saturating_sub(changed_ms)).unwrap_or(0))
     }

@@ -18,7 +18,6 @@ use policy::{Policy, Trigger};
 
 use crate::commands::files::open_of;
 use crate::commands::files::policy::{Job, kept, line, read};
-use crate::commands::files::when::now_ms;
 use crate::context::Context;
 use crate::exit::chain_text;
 use crate::outcome::WrongUse;
@@ -94,7 +93,7 @@ impl Policies {
     fn run_if_due(&self, policy: &Policy, stop: &Stop) -> anyhow::Result<Option<String>> {
         let catalogue = open_of(&self.archive)?;
         policy::settle(&catalogue)?;
-        if !policy::is_due(&catalogue, policy, now_ms())? {
+        if !policy::is_due(&catalogue, policy, system::time_ms())? {
             return Ok(None);
         }
         let job = Job::plan(&catalogue, policy, &kept(&self.archive), &|| self.store())?;

@@ -4,7 +4,7 @@ use format::date::{DAY_MS, DateTime};
 use serde::Serialize;
 use store::{Protection, RetentionMode};
 
-use crate::commands::files::when::{moment_ms, now_ms};
+use crate::commands::files::when::{moment_ms};
 
 /// Longest retention, as in S3. A typo under `compliance` cannot be undone. A legal hold has no
 /// end.
@@ -38,7 +38,7 @@ impl Shown {
 /// # Errors
 /// Fails if `text` is not a span, is empty, or is too long.
 pub(crate) fn end_of_span(text: &str) -> Result<u64, String> {
-    checked(text, span_end(text, now_ms())?, now_ms())
+    checked(text, span_end(text, system::time_ms())?, system::time_ms())
 }
 
 /// Returns the retention end for a date (its first moment) or a time in UTC.
@@ -51,7 +51,7 @@ pub(crate) fn end_of_date(text: &str) -> Result<u64, String> {
             "{text:?}: expected a day such as 2036-01-01, or a time such as 2036-01-01T00:00:00Z (UTC)"
         ));
     }
-    checked(text, moment_ms(text)?, now_ms())
+    checked(text, moment_ms(text)?, system::time_ms())
 }
 
 fn span_end(text: &str, from_ms: i64) -> Result<i64, String> {

@@ -10,7 +10,6 @@ use cluster::ConnectSettings;
 use policy::{Action, Plan, Policy, Ran, RunSettings, Shelf};
 
 use super::shelf::StoreShelf;
-use crate::commands::files::when::now_ms;
 use crate::commands::store::session::{Begin, with_store_until};
 use crate::outcome::WrongUse;
 use crate::stop::Stop;
@@ -32,7 +31,7 @@ impl<'a> Job<'a> {
         kept: &[Vec<u8>],
         store: &dyn Fn() -> Result<ConnectSettings, WrongUse>,
     ) -> anyhow::Result<Job<'a>> {
-        let plan = policy::plan(catalogue, policy, kept, now_ms())?;
+        let plan = policy::plan(catalogue, policy, kept, system::time_ms())?;
         let needs_store = policy.action.needs_store() && !plan.items.is_empty();
         let store = needs_store.then(store).transpose();
         let store = store.context(format!("policy {}", policy.name))?;

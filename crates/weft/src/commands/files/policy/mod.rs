@@ -7,7 +7,6 @@ use ::files::ActState;
 use anyhow::Context as _;
 use policy::{Names, Policy, Rules, RunError};
 
-use super::when::now_ms;
 use super::{JsonPath, open, shown};
 use crate::commands::store::session::{Begin, Session, with_store};
 use crate::context::Context;
@@ -226,7 +225,7 @@ fn plan_all(
     let catalogue = open(context)?;
     let mut outcome = Outcome::Done;
     for policy in &policies {
-        match policy::plan(&catalogue, policy, &kept(&context.archive), now_ms()) {
+        match policy::plan(&catalogue, policy, &kept(&context.archive), system::time_ms()) {
             Ok(plan) => show::plan(policy, &plan, limit, context)?,
             // The remaining policies can still be planned.
             Err(error) => {
@@ -251,7 +250,7 @@ fn run_all(args: &RunArgs, context: &mut Context) -> anyhow::Result<Outcome> {
     let mut is_any_due = false;
     for policy in &policies {
         let is_due = || -> anyhow::Result<bool> {
-            Ok(!args.names.is_empty() || policy::is_due(&catalogue, policy, now_ms())?)
+            Ok(!args.names.is_empty() || policy::is_due(&catalogue, policy, system::time_ms())?)
         };
         let job = match is_due() {
             Ok(false) => continue,
