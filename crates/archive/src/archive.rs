@@ -10,7 +10,8 @@ use parking_lot::RwLock;
 use rights::Groups;
 use weave::TakedownRules;
 
-use crate::cut::{Cut, CutEpochs, Held};
+use crate::cut::{Cut, Held};
+use crate::cut_epochs::CutEpochs;
 use crate::files::Files;
 use crate::from_facts::{FactLine, FromFacts};
 use crate::kept_facts::FactsSettings;

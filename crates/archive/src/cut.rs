@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use serde::{Deserialize, Serialize};
 use weave::Snapshot;
 
+use crate::cut_epochs::CutEpochs;
 use crate::question::{Dump, DumpFormat, DumpRange, DumpRequest};
 use crate::socket::client::HeldCut;
 use crate::{Archive, AskError, ask};
@@ -15,25 +15,6 @@ pub struct Cut {
     pub(crate) archive: Archive,
     pub(crate) of: CutEpochs,
     pub(crate) held: Held,
-}
-
-/// The state that a cut shows.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct CutEpochs {
-    epoch: u64,
-    /// For each table of facts, the last epoch that it must contain to show the same state.
-    facts: [u64; 3],
-}
-
-impl CutEpochs {
-    pub(crate) fn of(snapshot: &Snapshot) -> Result<CutEpochs, AskError> {
-        let note = snapshot.note_beside()?;
-        let facts = note.as_deref().and_then(facts::Note::of_bytes);
-        Ok(CutEpochs {
-            epoch: snapshot.epoch().0,
-            facts: facts.map(|note| note.last_epochs()).unwrap_or_default(),
-        })
-    }
 }
 
 /// The holder of the cut.

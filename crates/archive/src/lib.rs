@@ -19,6 +19,7 @@ mod as_text;
 mod ask;
 mod crash;
 mod cut;
+mod cut_epochs;
 mod error;
 mod facts_place;
 mod feed;

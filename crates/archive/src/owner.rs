@@ -16,7 +16,7 @@ use weave::Snapshot;
 
 use weave::TakedownRules;
 
-use crate::cut::CutEpochs;
+use crate::cut_epochs::CutEpochs;
 use crate::files::{ArchiveSettings, FORMAT, FORMAT_WITHOUT_FACTS, Files};
 use crate::from_facts::{self, FactLine, FromFacts};
 use crate::kept_facts::{FactsSettings, OpenedFor};

@@ -17,7 +17,7 @@ use crate::rows::{DirRow, Group, LinkedRow, RootRow, ScanRow};
 use crate::tables::{Table, Tables};
 use crate::usage::Usage;
 use crate::varint::{Corrupt, Reader, put};
-use crate::watch::Watch;
+use crate::watch_heartbeat::WatchHeartbeat;
 
 /// Format version of the tables.
 const FORMAT: u64 = 1;
@@ -412,7 +412,7 @@ impl Catalogue {
 /// Returns how long a query waits for the catalogue in `dir`. A server holds it for a moment per
 /// page, and so does a watch, except during a scan, which takes longer.
 pub fn wait_max(dir: &Path) -> Duration {
-    match Watch::is_running(dir) {
+    match WatchHeartbeat::is_running(dir) {
         true => Duration::from_secs(5),
         false => Duration::from_secs(2),
     }

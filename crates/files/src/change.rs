@@ -25,7 +25,7 @@ use crate::pack;
 use crate::rows::{DirRow, FaultRow, Group, LinkedName, LinkedRow, OrphanRow, RootRow, ScanRow};
 use crate::tables::Table;
 use crate::usage::Usage;
-use crate::watch::WatchRow;
+use crate::watch_row::WatchRow;
 
 /// Points at which tests kill the process.
 pub const CRASH_POINTS: [&str; 4] = [

@@ -32,6 +32,8 @@ mod usage;
 mod varint;
 mod walk;
 mod watch;
+mod watch_heartbeat;
+mod watch_row;
 
 pub use ask::{
     Changed, Child, Children, Duplicates, DuplicatesFound, Fault, FirstBy, Found, Go, Heaviest, Name,
@@ -50,4 +52,5 @@ pub use rows::{Group, ScanCounts, ScanRow, ScanState};
 pub use scan::{FileSeen, Forgotten, Magic, Progress, ScanSettings, Scanned, Until};
 pub use usage::{SIZE_CLASSES, Share, Usage};
 pub use varint::Corrupt;
-pub use watch::{Freshness, Note, Stale, StaleReason, Watch, WatchError, WatchSettings};
+pub use watch::{Note, Watch, WatchError, WatchSettings};
+pub use watch_row::{Freshness, Stale, StaleReason};

@@ -24,6 +24,8 @@ mod bucket_records;
 mod client;
 mod cluster;
 mod union;
+mod version_id;
+mod versioning;
 mod versions;
 
 pub use client::{
@@ -38,6 +40,6 @@ pub use contract::{
     WorkerState, WorkerStatus,
 };
 pub use placement::{NodeRole, VolumeRole};
-pub use versions::{
-    Deletion, ListVersions, ObjectVersion, VersionId, VersionListing, Versioning, is_delete_marker,
-};
+pub use version_id::{VersionId, is_delete_marker};
+pub use versioning::Versioning;
+pub use versions::{Deletion, ListVersions, ObjectVersion, VersionListing};

@@ -27,7 +27,7 @@ use parking_lot::Mutex;
 
 use crate::bucket::is_hidden;
 use crate::client::{Complete, List, Multipart, Object, Put, Store, StoreError};
-use crate::versions::Versioning;
+use crate::versioning::Versioning;
 
 /// The store's name in errors.
 const STORE: &str = "weft";

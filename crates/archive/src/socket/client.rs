@@ -11,7 +11,7 @@ use rights::Groups;
 use super::frame::{Frame, read_frame, write_message};
 use super::{Hello, Reply, Request, path};
 use crate::AskError;
-use crate::cut::CutEpochs;
+use crate::cut_epochs::CutEpochs;
 use crate::question::{Answer, DumpRequest, Question};
 
 /// Time limit for the owner's greeting. A live owner accepts within milliseconds.

@@ -19,7 +19,7 @@ use rights::Groups;
 use serde::{Deserialize, Serialize};
 
 use crate::AskError;
-use crate::cut::CutEpochs;
+use crate::cut_epochs::CutEpochs;
 use crate::question::{Answer, DumpRequest, Question};
 
 /// The first message of both sides.

@@ -17,7 +17,7 @@ use rights::Groups;
 use super::frame::{read_frame, write_data, write_message};
 use super::{Hello, Reply, Request, path};
 use crate::AskError;
-use crate::cut::CutEpochs;
+use crate::cut_epochs::CutEpochs;
 use crate::question::{Answer, DumpRequest, Question};
 
 /// Limit of connections at once. Further ones are refused, so that a loop in another program cannot

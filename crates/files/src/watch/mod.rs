@@ -12,10 +12,8 @@
 //!  - A tree is not read if another directory is at its path: an unmounted tree is not a removed
 //!    one.
 
-mod alive;
 mod events;
 mod round;
-mod row;
 mod tree;
 
 use std::path::{Path, PathBuf};
@@ -24,16 +22,14 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub(crate) use row::WatchRow;
-pub use row::{Freshness, Stale, StaleReason};
-
 use crate::attributes::FileId;
 use crate::catalogue::{Catalogue, CatalogueSettings, wait_max, when_free};
 use crate::error::{CatalogueError, ScanError};
 use crate::objects::is_address;
 use crate::rows::ScanCounts;
 use crate::scan::{FileReader, FileSeen, Progress, ScanSettings, rest_below};
-use alive::Alive;
+use crate::watch_heartbeat::WatchHeartbeat;
+use crate::watch_row::StaleReason;
 use events::{Heard, Watches};
 use tree::Tree;
 
@@ -171,7 +167,7 @@ pub struct Watch {
     settings: WatchSettings,
     trees: Vec<Tree>,
     watches: Arc<Watches>,
-    alive: Alive,
+    alive: WatchHeartbeat,
     /// When it began; serves as its number.
     watch_ms: i64,
     /// Counters of the events already handled.
@@ -219,7 +215,7 @@ impl Watch {
         }
         // Queries hold the catalogue for a moment only.
         let catalogue = when_free(wait_max(dir), || Catalogue::create(dir, &settings.catalogue))?;
-        let alive = Alive::take(dir, watch_ms)?;
+        let alive = WatchHeartbeat::take(dir, watch_ms)?;
         let mut alive = alive.ok_or_else(|| WatchError::Watched { dir: dir.to_owned() })?;
         // From now on readers know its number. It has not called any tree current.
         alive.beat(watch_ms);
@@ -271,7 +267,7 @@ impl Watch {
 
     /// Returns whether a watch of the catalogue in `dir` is running, in this or another process.
     pub fn is_running(dir: &Path) -> bool {
-        Alive::of(dir).is_some_and(|beat| beat.is_held)
+        WatchHeartbeat::is_running(dir)
     }
 
     /// Keeps the trees current until `progress` is stopped; then records until when they were.

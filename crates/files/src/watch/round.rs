@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
-use super::row::StaleReason;
+use crate::watch_row::StaleReason;
 use super::{Note, Watch, WatchError, system};
 use crate::attributes::FileId;
 use crate::catalogue::Catalogue;

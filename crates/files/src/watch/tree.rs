@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::row::{Stale, StaleReason, WatchRow};
+use crate::watch_row::{Stale, StaleReason, WatchRow};
 use crate::answer::Asked;
 use crate::attributes::FileId;
 use crate::catalogue::Catalogue;

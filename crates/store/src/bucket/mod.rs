@@ -18,7 +18,7 @@ use contract::{BUCKET_BYTES_MAX, Condition, Key, Meta};
 use futures_util::stream;
 
 use crate::client::{List, Put, Store, StoreError};
-use crate::versions::Versioning;
+use crate::versioning::Versioning;
 
 /// Shortest bucket name in bytes, as in S3.
 const NAME_BYTES_MIN: usize = 3;
@@ -30,9 +30,6 @@ const RECORDS: &str = ".s3/buckets/";
 /// Attribute: when the bucket was made, in milliseconds since 1970. It is set when the record is
 /// changed, because the record's own time changes then.
 pub(crate) const MADE: &str = "weft-made";
-
-/// Attribute: how the bucket treats objects that are overwritten; absent if it keeps no versions.
-pub(crate) const VERSIONING: &str = "weft-versioning";
 
 /// How often a change is retried after another process changed the bucket in between. Fewer would
 /// refuse some of many simultaneous changes. Each try is a write, and without a limit a request

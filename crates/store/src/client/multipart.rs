@@ -22,7 +22,7 @@ use super::error::StoreError;
 use super::list::List;
 use super::put::{Finisher, Put};
 use super::store::Store;
-use crate::versions::Versioning;
+use crate::versioning::Versioning;
 
 /// The bucket that holds multipart uploads.
 const BUCKET: &str = ".uploads";

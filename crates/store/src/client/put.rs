@@ -21,7 +21,8 @@ use super::spread::{Content, Expected, Spread};
 use super::store::Store;
 use super::uploads::Uploads;
 use super::volumes::next_places;
-use crate::versions::{VERSION_ID, Versioning};
+use crate::version_id::VERSION_ID;
+use crate::versioning::Versioning;
 
 /// Called once the whole content has arrived and before it is visible. An error cancels the write.
 /// It may add attributes (checksums from a trailer).

@@ -6,7 +6,8 @@ use contract::{Condition, Key, Meta};
 use super::decide::Order;
 use super::error::{StoreError, unavailable};
 use super::store::Store;
-use crate::versions::{Kept, TRIES, Versioning, refused};
+use crate::versioning::Versioning;
+use crate::versions::{Kept, TRIES, refused};
 
 impl Store {
     /// Has a put decided on condition that the current version is still the one that was kept.

@@ -2,7 +2,7 @@
 
 use contract::{Key, Meta};
 
-use super::id::{self, BUCKET, Place, VersionId, is_delete_marker};
+use crate::version_id::{BUCKET, Place, VersionId, is_delete_marker};
 use crate::client::{List, Store, StoreError};
 
 /// An older version, or a delete marker.
@@ -20,7 +20,7 @@ impl Entry {
     /// write it.
     pub(super) fn read(meta: Meta) -> Option<Self> {
         let (_, text) = meta.key.name().split_once('/')?;
-        let (name, place) = id::read(text)?;
+        let (name, place) = crate::version_id::read(text)?;
         Some(Self { name, place, meta })
     }
 
@@ -47,7 +47,7 @@ impl Store {
         below: Option<Place>,
         limit: usize,
     ) -> Result<Vec<Entry>, StoreError> {
-        let prefix = format!("{BUCKET}/{}", id::name(object));
+        let prefix = format!("{BUCKET}/{}", crate::version_id::name(object));
         let mut list = List {
             after: below.map(|place| format!("{prefix}{place}")),
             prefix,

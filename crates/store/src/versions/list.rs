@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use contract::{Key, Meta};
 
 use super::entry::{Entry, listed};
-use super::id::{Place, VersionId, escaped};
+use crate::version_id::{Place, VersionId, escaped};
 use super::read::ObjectVersion;
 use crate::client::{List, Store, StoreError};
 

@@ -15,19 +15,16 @@
 //! Every step is one write of the store, and the change takes effect with that of the plain object.
 
 mod entry;
-mod id;
 mod list;
 mod read;
 mod remove;
 mod rewrite;
 mod write;
 
-pub use id::{VersionId, is_delete_marker};
 pub use list::{ListVersions, VersionListing};
 pub use read::ObjectVersion;
-pub use write::{Deletion, Versioning};
+pub use write::Deletion;
 
-pub(crate) use id::VERSION_ID;
 pub(crate) use write::{Kept, refused};
 
 /// How often a change is retried after another client wrote the object in between. Fewer would

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use contract::{Key, Meta};
 
-use super::id::{VersionId, is_delete_marker};
+use crate::version_id::{VersionId, is_delete_marker};
 use crate::client::{Object, Store, StoreError};
 
 /// A version of an object, or a delete marker.

@@ -4,8 +4,8 @@ use contract::{Condition, Key, Meta, Protect, Protection};
 
 use super::TRIES;
 use super::entry::Entry;
-use super::id::{Place, VersionId};
-use super::write::Versioning;
+use crate::version_id::{Place, VersionId};
+use crate::versioning::Versioning;
 use crate::client::{Put, Store, StoreError};
 
 /// A version to be removed, and where it was found.

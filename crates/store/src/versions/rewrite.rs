@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use contract::{Condition, Key, Meta, Protect, Protection};
 use system::wall_ms;
 
-use super::id::{VERSION_ID, VersionId};
-use super::write::Versioning;
+use crate::version_id::{VERSION_ID, VersionId};
+use crate::versioning::Versioning;
 use crate::bucket::MADE;
 use crate::client::{Object, Put, Store, StoreError};
 

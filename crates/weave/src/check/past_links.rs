@@ -8,6 +8,7 @@ use crate::packed;
 use crate::snapshot::Snapshot;
 use crate::sort::Sorter;
 use crate::tables::Table;
+use crate::views::links_name;
 use crate::views::captures::{self, Stored};
 use crate::views::{links, past_links, versions};
 
@@ -70,7 +71,7 @@ fn sets_of(
         let dictionary = cut.link_dictionary().map(AsRef::as_ref);
         let row = packed::unpack(dictionary, &value);
         let row = cut.decode(Table::PastLinks, &key, row)?;
-        if links::name_of_row(&row) != name {
+        if links_name::name_of_row(&row) != name {
             let other = format!("links of {url_key} are others than their name says");
             return Ok(difference(Table::PastLinks, other));
         }

@@ -9,7 +9,7 @@ use crate::domain_of::DomainOf;
 use crate::error::SnapshotError;
 use crate::rows::{CaptureRow, VersionLink};
 use crate::views::captures::Stored;
-use crate::views::links::LinksName;
+use crate::views::links_name::LinksName;
 use crate::views::version_row::VersionRow;
 use crate::views::{links, past, past_links, uris, versions};
 

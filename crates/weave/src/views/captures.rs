@@ -13,7 +13,8 @@ use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::tables::Table;
 use crate::url_code;
-use crate::views::links::{self, LinksName};
+use crate::views::links;
+use crate::views::links_name::LinksName;
 use crate::views::order::{self, content_of, page_of};
 use crate::write::Write;
 

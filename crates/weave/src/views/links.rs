@@ -36,6 +36,7 @@ use crate::url_code;
 use crate::views::captures::is_usable_key;
 use crate::views::order::{is_eligible, page_of};
 use crate::views::sources::{self, Numbering, SourceId};
+use crate::views::links_name::{self, LinksName};
 use crate::views::version_change::VersionChange;
 use crate::write::Write;
 
@@ -156,19 +157,9 @@ fn diff(source: u32, old: Vec<(String, String)>, new: Vec<Link>, changes: &mut V
     changes.extend(old.map(|(gone, anchor)| change(gone, Some(anchor), None)));
 }
 
-/// First bytes of the BLAKE3 hash of links as encoded by [`encode`]. As for texts, strangers must
-/// not be able to make two sets collide.
-pub(crate) type LinksName = [u8; 16];
-
-pub(crate) fn name_of_row(row: &[u8]) -> LinksName {
-    let mut name = LinksName::default();
-    name.copy_from_slice(&blake3::hash(row).as_bytes()[..16]);
-    name
-}
-
 /// Returns the name of the links that a capture has if it becomes current; `None` without links.
 pub(crate) fn name_of(capture: &Capture) -> Option<LinksName> {
-    row_of(capture).map(|row| name_of_row(&row))
+    row_of(capture).map(|row| links_name::name_of_row(&row))
 }
 
 /// Returns these links as encoded by [`encode`].

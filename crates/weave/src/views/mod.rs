@@ -11,6 +11,7 @@ pub(crate) mod domains;
 pub(crate) mod index_lines;
 pub(crate) mod inlinks;
 pub(crate) mod links;
+pub(crate) mod links_name;
 pub(crate) mod order;
 pub(crate) mod originals;
 pub(crate) mod past;

@@ -22,7 +22,8 @@ use crate::ids::InputId;
 use crate::packed::{self, Packer};
 use crate::tables::Table;
 use crate::views::captures::{Place, Stored};
-use crate::views::links::{self, LinksName};
+use crate::views::links;
+use crate::views::links_name::{self, LinksName};
 use crate::views::order::is_eligible_row;
 use crate::views::past::{Collections, content_order};
 use crate::views::version_row::VersionRow;
@@ -167,7 +168,7 @@ impl Turned<'_> {
             .group
             .iter()
             .filter_map(|(_, capture)| links::row_of(capture));
-        rows.into_iter().find(|row| links::name_of_row(row) == name)
+        rows.into_iter().find(|row| links_name::name_of_row(row) == name)
     }
 
     /// Returns the targets of stored sets.

@@ -14,7 +14,7 @@ use crate::error::CatalogueError;
 const NAME: &str = "watching";
 
 /// The lock of the running watch.
-pub(crate) struct Alive {
+pub(crate) struct WatchHeartbeat {
     file: File,
     watch_ms: i64,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Beat {
 /// Retries of the lock: readers hold it for a moment to test it.
 const TRIES: u32 = 20;
 
-impl Drop for Alive {
+impl Drop for WatchHeartbeat {
     fn drop(&mut self) {
         // Closing the file is not enough: a forked child of another thread holds a copy of the
         // descriptor until it calls exec.
@@ -41,9 +41,14 @@ impl Drop for Alive {
     }
 }
 
-impl Alive {
+impl WatchHeartbeat {
+    /// Returns whether a watch of the catalogue in `dir` is running, in this or another process.
+    pub(crate) fn is_running(dir: &Path) -> bool {
+        WatchHeartbeat::of(dir).is_some_and(|beat| beat.is_held)
+    }
+
     /// Takes the lock; `None` while another process holds it.
-    pub(crate) fn take(dir: &Path, watch_ms: i64) -> Result<Option<Alive>, CatalogueError> {
+    pub(crate) fn take(dir: &Path, watch_ms: i64) -> Result<Option<WatchHeartbeat>, CatalogueError> {
         let path = dir.join(NAME);
         let failed = |error| CatalogueError::io("lock", &path, error);
         let mut options = File::options();
@@ -51,7 +56,7 @@ impl Alive {
         let file = file.open(&path).map_err(failed)?;
         for _ in 0..TRIES {
             match file.try_lock() {
-                Ok(()) => return Ok(Some(Alive { file, watch_ms })),
+                Ok(()) => return Ok(Some(WatchHeartbeat { file, watch_ms })),
                 Err(TryLockError::WouldBlock) => system::pause(Duration::from_millis(10)),
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
@@ -95,19 +100,19 @@ mod tests {
     #[test]
     fn a_lock_says_whether_its_watch_lives() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(Alive::of(dir.path()), None);
-        let mut alive = Alive::take(dir.path(), 5).unwrap().unwrap();
+        assert_eq!(WatchHeartbeat::of(dir.path()), None);
+        let mut alive = WatchHeartbeat::take(dir.path(), 5).unwrap().unwrap();
         alive.beat(7);
-        assert!(Alive::take(dir.path(), 6).unwrap().is_none());
+        assert!(WatchHeartbeat::take(dir.path(), 6).unwrap().is_none());
         let beat = |is_held, at_ms| Beat {
             is_held,
             watch_ms: 5,
             at_ms,
         };
-        assert_eq!(Alive::of(dir.path()), Some(beat(true, 7)));
+        assert_eq!(WatchHeartbeat::of(dir.path()), Some(beat(true, 7)));
         alive.beat(1_700_000_000_000);
         drop(alive);
-        assert_eq!(Alive::of(dir.path()), Some(beat(false, 1_700_000_000_000)));
-        assert!(Alive::take(dir.path(), 6).unwrap().is_some());
+        assert_eq!(WatchHeartbeat::of(dir.path()), Some(beat(false, 1_700_000_000_000)));
+        assert!(WatchHeartbeat::take(dir.path(), 6).unwrap().is_some());
     }
 }

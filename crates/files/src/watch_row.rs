@@ -4,7 +4,7 @@ use crate::catalogue::Catalogue;
 use crate::error::CatalogueError;
 use crate::tables::Table;
 use crate::varint::{Corrupt, Reader, put_signed};
-use crate::watch::alive::Alive;
+use crate::watch_heartbeat::WatchHeartbeat;
 
 /// Why a tree may differ from the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -131,7 +131,7 @@ impl Catalogue {
         let Some(row) = self.watch_row(root)? else {
             return Ok(None);
         };
-        let beat = Alive::of(&self.dir).filter(|beat| beat.watch_ms == row.watch_ms);
+        let beat = WatchHeartbeat::of(&self.dir).filter(|beat| beat.watch_ms == row.watch_ms);
         let is_watched = row.is_live && beat.as_ref().is_some_and(|beat| beat.is_held);
         let until_ms = match beat {
             Some(beat) if row.stale.is_none() && row.is_live => beat.at_ms.max(row.current_until_ms),
@@ -182,7 +182,7 @@ impl Catalogue {
     /// Returns whether a running watch keeps a tree current, or may: a watch that has just begun
     /// has not recorded its trees.
     pub(crate) fn may_be_watched(&self, root: &[u8]) -> Result<bool, CatalogueError> {
-        let Some(beat) = Alive::of(&self.dir).filter(|beat| beat.is_held) else {
+        let Some(beat) = WatchHeartbeat::of(&self.dir).filter(|beat| beat.is_held) else {
             return Ok(false);
         };
         let is_of = |row: &WatchRow| row.watch_ms == beat.watch_ms;

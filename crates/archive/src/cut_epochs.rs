@@ -1,0 +1,25 @@
+//! The epochs of a cut, as the owner sends them to its clients.
+
+use serde::{Deserialize, Serialize};
+use weave::Snapshot;
+
+use crate::AskError;
+
+/// The state that a cut shows.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct CutEpochs {
+    pub(crate) epoch: u64,
+    /// For each table of facts, the last epoch that it must contain to show the same state.
+    pub(crate) facts: [u64; 3],
+}
+
+impl CutEpochs {
+    pub(crate) fn of(snapshot: &Snapshot) -> Result<CutEpochs, AskError> {
+        let note = snapshot.note_beside()?;
+        let facts = note.as_deref().and_then(facts::Note::of_bytes);
+        Ok(CutEpochs {
+            epoch: snapshot.epoch().0,
+            facts: facts.map(|note| note.last_epochs()).unwrap_or_default(),
+        })
+    }
+}
