@@ -61,7 +61,7 @@ impl Connection {
     fn answer(&mut self) -> anyhow::Result<Answer> {
         let status = self.line()?;
         let status = status.split(' ').nth(1).and_then(|code| code.parse().ok());
-        let status = status.context("an answer without a status")?;
+        let status = status.context("a response without a status")?;
         let (mut length, mut is_chunked) = (None, false);
         loop {
             let line = self.line()?;
@@ -82,7 +82,7 @@ impl Connection {
         match (length, is_chunked) {
             (_, true) => while self.chunk(&mut body)? {},
             (Some(length), false) => self.read(&mut body, length)?,
-            (None, false) => bail!("an answer without a length"),
+            (None, false) => bail!("a response without a length"),
         }
         Ok(Answer { status, body })
     }

@@ -66,6 +66,6 @@ pub async fn make_bucket(client: &AmazonS3) -> anyhow::Result<()> {
     )?;
     let mut answer = String::new();
     connection.read_to_string(&mut answer)?;
-    ensure!(answer.starts_with("HTTP/1.1 200"), "make the bucket: {answer}");
+    ensure!(answer.starts_with("HTTP/1.1 200"), "create the bucket: {answer}");
     Ok(())
 }

@@ -43,12 +43,14 @@ impl Server {
             .stdout(Stdio::piped());
         more(&mut command);
         let mut child = command.spawn().context("start weft-sql serve")?;
-        let stdout = child.stdout.take().context("read what weft-sql serve prints")?;
+        let stdout = child.stdout.take().context("read the output of weft-sql serve")?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
         let said: Value =
-            serde_json::from_str(&line).context("weft-sql serve --json printed something else")?;
-        let url = said["url"].as_str().context("weft-sql serve names no address")?;
+            serde_json::from_str(&line).context("weft-sql serve --json printed unexpected output")?;
+        let url = said["url"]
+            .as_str()
+            .context("weft-sql serve printed no address")?;
         let address = url
             .trim_start_matches("http://")
             .trim_end_matches("/sql")
@@ -69,7 +71,7 @@ impl Server {
         let end = answer
             .windows(4)
             .position(|four| four == b"\r\n\r\n")
-            .context("an answer without a head")?;
+            .context("a response without a header")?;
         let body = answer.split_off(end + 4);
         let head = String::from_utf8_lossy(&answer);
         ensure!(
@@ -100,7 +102,7 @@ impl Server {
         first
             .first()
             .and_then(|text| text.parse().ok())
-            .context("no count")
+            .context("the response has no count")
     }
 
     /// Returns the first column, as texts.
@@ -114,7 +116,7 @@ impl Server {
             .map(|line| {
                 let row: Value = serde_json::from_slice(line)?;
                 let first = row.as_object().and_then(|row| row.values().next());
-                Ok(match first.context("a row without a column")? {
+                Ok(match first.context("a row without columns")? {
                     Value::String(text) => text.clone(),
                     other => other.to_string(),
                 })

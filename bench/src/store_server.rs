@@ -46,8 +46,11 @@ impl StoreServer {
         let mut server = StoreServer(child);
         let started = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            ensure!(server.0.try_wait()?.is_none(), "weft store serve ended at once");
-            ensure!(started.elapsed() < START, "weft store serve does not answer");
+            ensure!(
+                server.0.try_wait()?.is_none(),
+                "weft store serve exited immediately"
+            );
+            ensure!(started.elapsed() < START, "weft store serve does not respond");
             thread::sleep(Duration::from_millis(20));
         }
         Ok(server)

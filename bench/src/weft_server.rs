@@ -31,11 +31,14 @@ impl Server {
             .stdout(Stdio::piped())
             .spawn()
             .context("start weft serve with taskset")?;
-        let stdout = child.stdout.take().context("read what weft serve prints")?;
+        let stdout = child.stdout.take().context("read the output of weft serve")?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
-        let said: Value = serde_json::from_str(&line).context("weft serve --json printed something else")?;
-        let address = said["address"].as_str().context("weft serve names no address")?;
+        let said: Value =
+            serde_json::from_str(&line).context("weft serve --json printed unexpected output")?;
+        let address = said["address"]
+            .as_str()
+            .context("weft serve printed no address")?;
         let address = address.parse().context("read the server's address")?;
         let replay = said["replay"].as_str().map(|url| {
             let address = url.trim_start_matches("http://").trim_end_matches('/');

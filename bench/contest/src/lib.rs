@@ -111,7 +111,7 @@ pub async fn measure<T: DiskTier>(task: &Task) -> anyhow::Result<Figures> {
     let began = Instant::now();
     burst(&tier, task).await?;
     let readers_s = began.elapsed().as_secs_f64();
-    let tier = Arc::into_inner(tier).ok_or_else(|| anyhow::anyhow!("a reader has not ended"))?;
+    let tier = Arc::into_inner(tier).ok_or_else(|| anyhow::anyhow!("a reader is still running"))?;
     let told_lost = tier.close(SETTLE_MAX).await?;
     let burst_s = began.elapsed().as_secs_f64();
     let space_bytes = space_bytes(&task.dir)?;
@@ -145,7 +145,7 @@ async fn burst<T: DiskTier>(tier: &Arc<T>, task: &Task) -> anyhow::Result<()> {
                     return anyhow::Ok(());
                 }
                 let bytes = tier.read(block).await?;
-                ensure!(is_block(block, &bytes), "block {block} is not what the store has");
+                ensure!(is_block(block, &bytes), "block {block} differs from the store");
             }
         });
     }
@@ -164,7 +164,10 @@ async fn opened<T: DiskTier>(task: &Task, store: &Arc<Store>) -> anyhow::Result<
     let mut kept = 0;
     for block in 0..task.blocks {
         if let Some(bytes) = tier.find(block).await? {
-            ensure!(is_block(block, &bytes), "block {block} is not what was written");
+            ensure!(
+                is_block(block, &bytes),
+                "block {block} differs from what was written"
+            );
             kept += 1;
         }
     }

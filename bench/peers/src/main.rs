@@ -112,7 +112,7 @@ impl Cacache {
         let (dir, key) = (self.dir.clone(), block.to_string());
         tokio::task::spawn_blocking(move || ask(dir, key))
             .await
-            .context("the thread that asked it ended")
+            .context("the blocking thread panicked")
     }
 }
 

@@ -44,20 +44,21 @@ struct Args {
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let weft = bench::program::weft(args.weft.as_ref())?;
-    let work = tempfile::tempdir().context("make a temporary folder")?;
+    let work = tempfile::tempdir().context("create a temporary folder")?;
     let (tree, archive) = (work.path().join("tree"), work.path().join("archive"));
     for dir in 0..args.directories {
-        std::fs::create_dir_all(tree.join(dir_name(dir))).context("make a tree")?;
+        std::fs::create_dir_all(tree.join(dir_name(dir))).context("create a tree")?;
     }
     let mut watch = Watching::start(&weft, &archive, &tree)?;
     watch.wait_for("current")?;
     println!(
-        "{} files in {} directories, {} threads; to the last commit of the watch (aim: {AIM:.0} changes/s)\n",
+        "{} files in {} directories, {} threads; until the last commit of the watch (aim: {AIM:.0} \
+         changes/s)\n",
         args.files, args.directories, args.threads
     );
     println!(
         "{:<10} {:>12} {:>12} {:>12} {:>10} {:>10} {:>9}",
-        "", "made in", "in catalogue", "changes/s", "commits", "CPU us", "memory"
+        "", "changed in", "in catalogue", "changes/s", "commits", "CPU us", "memory"
     );
     let path = |file: usize| {
         tree.join(dir_name(file % args.directories))
@@ -78,7 +79,7 @@ fn main() -> anyhow::Result<()> {
                 .collect();
             for changer in changers {
                 let Ok(changed) = changer.join() else {
-                    bail!("a thread that changes files ended early")
+                    bail!("a thread that changes files panicked")
                 };
                 changed.context("change a file")?;
             }
@@ -121,7 +122,7 @@ impl Watching {
             .stdout(Stdio::piped())
             .spawn()
             .context("start the watch")?;
-        let stdout = child.stdout.take().context("the watch has an output")?;
+        let stdout = child.stdout.take().context("the watch has no standard output")?;
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
@@ -141,7 +142,7 @@ impl Watching {
             let (_, line) = self
                 .lines
                 .recv_timeout(Duration::from_secs(60))
-                .context("the watch says nothing")?;
+                .context("the watch printed nothing")?;
             if line["what"] == what {
                 return Ok(());
             }

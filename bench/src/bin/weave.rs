@@ -62,7 +62,7 @@ fn main() -> anyhow::Result<()> {
         )?);
     }
     println!(
-        "{} pages at {:.0} % of the rate of {} (aim: {:.0} %)",
+        "{} pages: {:.0} % of the rate of {} pages (aim: {:.0} %)",
         FULL_PAGES[1],
         100.0 * rates[1] / rates[0],
         FULL_PAGES[0],
@@ -82,7 +82,7 @@ fn weave_web(dir: &Path, pages: u64, per_epoch: u64) -> anyhow::Result<f64> {
         woven: 0,
         offset: 0,
     };
-    println!("pages {pages}, {per_epoch} an epoch");
+    println!("{pages} pages, {per_epoch} per epoch");
     let mut rates = Vec::new();
     let (mut spent, mut links) = (Duration::ZERO, 0);
     while run.woven < pages {
@@ -94,7 +94,7 @@ fn weave_web(dir: &Path, pages: u64, per_epoch: u64) -> anyhow::Result<f64> {
     }
     let rate = run.woven as f64 / spent.as_secs_f64();
     println!(
-        "all: {rate:.0} pages/s, {:.0} links/s; last tenth at {:.0} % of the first; memory at most {} MiB",
+        "total: {rate:.0} pages/s, {:.0} links/s; last tenth at {:.0} % of the first; peak memory {} MiB",
         links as f64 / spent.as_secs_f64(),
         100.0 * rates.last().unwrap_or(&0.0) / rates.first().unwrap_or(&1.0),
         bench::process::memory_bytes_max(std::process::id()).unwrap_or_default() >> 20,
@@ -184,7 +184,8 @@ impl Tenth {
             .map(|(step, time)| format!("{step} {:.0}", us_per_page(*time)))
             .collect();
         println!(
-            "{woven:>9} pages: {:>6.0} pages/s {:>7.0} links/s {:.2} new URIs a link; us a page: processor {:.0} + {:.0}; {}",
+            "{woven:>9} pages: {:>6.0} pages/s {:>7.0} links/s {:.2} new URIs per link; us per page: CPU \
+             {:.0} + {:.0}; {}",
             self.pages as f64 / seconds,
             self.links as f64 / seconds,
             self.uris as f64 / self.links as f64,
@@ -310,7 +311,7 @@ fn print_disk(weave: &Weave, pages: u64, links: u64) {
     let rows = weave.disk_bytes();
     for (table, bytes) in &rows {
         println!(
-            "{table:>12} {:>8.1} MB {:>7.0} B a page {:>6.1} B a link",
+            "{table:>12} {:>8.1} MB {:>7.0} B per page {:>6.1} B per link",
             *bytes as f64 / 1e6,
             *bytes as f64 / pages as f64,
             *bytes as f64 / links as f64
@@ -318,7 +319,7 @@ fn print_disk(weave: &Weave, pages: u64, links: u64) {
     }
     let without_journal: u64 = rows.iter().filter(|(t, _)| *t != "journal").map(|(_, b)| b).sum();
     println!(
-        "{:>12} {:>8.1} MB {:>7.0} B a page {:>6.1} B a link (without the journal)",
+        "{:>12} {:>8.1} MB {:>7.0} B per page {:>6.1} B per link (without the journal)",
         "all",
         without_journal as f64 / 1e6,
         without_journal as f64 / pages as f64,
@@ -338,7 +339,7 @@ fn print_reads(weave: &Weave) -> anyhow::Result<()> {
     let begun = Instant::now();
     let top = snapshot.top(None, None, 100)?;
     timed("top 100", top.len(), begun);
-    let best = top.first().context("a ranking")?;
+    let best = top.first().context("the ranking is empty")?;
     let begun = Instant::now();
     timed(
         "in-links of the first",

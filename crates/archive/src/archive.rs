@@ -234,7 +234,7 @@ impl Archive {
     /// # Errors
     /// [`AskError`].
     pub fn hold(&self) -> Result<Cut, AskError> {
-        self.check_everything("the rows of its views")?;
+        self.check_everything("the rows of the views")?;
         let (of, held) = self.with_retry(|role| match role {
             Role::Owner(owner) => {
                 let snapshot = owner.snapshot().map_err(ClientError::Answered)?;
@@ -268,7 +268,7 @@ impl Archive {
     }
 
     pub(crate) fn dump_requested(&self, request: &DumpRequest, out: &mut dyn Write) -> Result<u64, AskError> {
-        self.check_everything("the rows of its views")?;
+        self.check_everything("the rows of the views")?;
         let mut out = Noting { out, written: false };
         self.with_retry(|role| match role {
             Role::Owner(owner) => owner.dump(request, &mut out).map_err(ClientError::Answered),
@@ -330,7 +330,8 @@ impl Archive {
         match &*self.shared.role.read() {
             Role::Owner(owner) => owner.load_facts(lines, goes_on),
             Role::Client(_) => Err(AskError::unavailable(
-                "another process has the archive open; a load from facts needs it alone: end weft serve first",
+                "another process has the archive open, and a load from facts needs exclusive access: stop weft serve \
+                 first",
             )),
         }
     }
@@ -384,7 +385,9 @@ impl Archive {
 }
 
 fn lost(error: &io::Error) -> AskError {
-    AskError::unavailable(format!("the owner of the archive went away: {error}"))
+    AskError::unavailable(format!(
+        "lost the connection to the process that owns the archive: {error}"
+    ))
 }
 
 fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Result<Role, OpenError> {
@@ -471,7 +474,7 @@ fn try_own(
             Ok(Some(lock)) => return Ok(Some(Owner::open(files, lock, how.clone(), sources)?)),
             Ok(None) => return Ok(None),
             Err(error) if error.forbids_writing() => {
-                tracing::info!(dir = %files.dir().display(), "cannot be written to: opened read-only");
+                tracing::info!(dir = %files.dir().display(), "the archive is not writable, opened read-only");
             }
             Err(error) => return Err(error),
         }

@@ -16,7 +16,8 @@ pub enum OpenError {
     },
     /// The directory contains other files.
     #[error(
-        "{dir} is not an archive and not empty; it holds {found}: name the folder of the archive (--archive, WEFT_ARCHIVE)"
+        "{dir} is not an archive and not empty; it contains {found}: give the folder of the archive (--archive, \
+         WEFT_ARCHIVE)"
     )]
     NotEmpty {
         /// The directory.
@@ -55,8 +56,8 @@ pub enum OpenError {
     },
     /// Other processes have the archive open read-only, and this process had to change it.
     #[error(
-        "{dir} is open for reading only by {readers} (weft serve --read-only, for example), so nothing in it can be \
-         changed: end that first, then try again"
+        "{dir} is held open read-only by {readers} (weft serve --read-only, for example), so it cannot be changed: \
+         stop that first, then try again"
     )]
     Read {
         /// The directory.
@@ -102,7 +103,7 @@ pub enum OpenError {
     },
     /// The search index cannot be opened.
     #[error(
-        "open the search index of {dir}: {message}; where it is damaged, remove {dir}/search: it is made again"
+        "open the search index of {dir}: {message}; if it is damaged, remove {dir}/search, and weft rebuilds it"
     )]
     Search {
         /// The directory.

@@ -45,7 +45,7 @@ pub(crate) fn check_new(settings: &FactsSettings, sources: &Sources) -> Result<(
         let found = place.list(&log).map_err(|error| failed(error.to_string()))?;
         if !found.is_empty() {
             return Err(failed(format!(
-                "there is a table {} already; give each archive a place of its own",
+                "there is a table {} already; give each archive its own address",
                 table.name()
             )));
         }

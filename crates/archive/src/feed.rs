@@ -50,7 +50,7 @@ pub(crate) fn feed(
         }
         match outcome {
             Err(FeedError::Search(error)) => {
-                tracing::warn!(%error, "feeding the search index again");
+                tracing::warn!(%error, "cannot update the search index, trying again");
                 catch_up(search, &snapshot, fed.progress())?;
             }
             other => other?,
@@ -162,7 +162,11 @@ pub(crate) fn catch_up(
     let covered = search.covered_epoch();
     let since = Epoch(search.settled_epoch().max(1).min(covered));
     if since < snapshot.epoch() {
-        tracing::info!(from = since.0, to = snapshot.epoch().0, "search catches up");
+        tracing::info!(
+            from = since.0,
+            to = snapshot.epoch().0,
+            "the search index is catching up"
+        );
         // Listing the pages takes a small part of the time that feeding them takes.
         progress.begin(snapshot.pages_changed_since(since).count() as u64);
         let changes = snapshot.pages_changed_since(since).map(|change| {

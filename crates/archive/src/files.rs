@@ -75,7 +75,7 @@ pub(crate) struct ArchiveSettings {
 impl Files {
     /// Makes `dir` absolute, so that a later change of the working directory has no effect.
     pub(crate) fn new(dir: &Path) -> Result<Files, OpenError> {
-        let dir = std::path::absolute(dir).map_err(|source| OpenError::io("find", dir, source))?;
+        let dir = std::path::absolute(dir).map_err(|source| OpenError::io("resolve", dir, source))?;
         Ok(Files { dir, overlay: None })
     }
 
@@ -104,7 +104,7 @@ impl Files {
             match make_readable(&dir) {
                 // Files of other users keep their permissions.
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    tracing::debug!(dir = %dir.display(), %error, "some files stay closed to other users");
+                    tracing::debug!(dir = %dir.display(), %error, "cannot make all files readable for other users");
                 }
                 _ => {}
             }

@@ -168,7 +168,7 @@ impl<'a> Weaving<'a> {
             match line.map_err(AskError::internal)? {
                 FactLine::Tables { .. } => {
                     return Err(AskError::bad_request(
-                        "the line about the tables comes once, and first",
+                        "the line about the tables must come first, and only once",
                     ));
                 }
                 FactLine::Input(input) => {
@@ -194,7 +194,7 @@ impl<'a> Weaving<'a> {
         match is_whole {
             true => Ok(()),
             false => Err(AskError::internal(
-                "the facts end before their last line; what was read of them is loaded, and the same load goes on there",
+                "the facts end before their last line; what was read is loaded, and the same load continues there",
             )),
         }
     }
@@ -267,7 +267,8 @@ impl<'a> Weaving<'a> {
         let end = capture.offset.saturating_add(capture.length);
         if capture.offset < current.position || end > current.input.size {
             return Err(AskError::bad_request(format!(
-                "{}: the capture at {} to {end} is not behind the one before it, which ends at {}, and within the {} bytes of the input",
+                "{}: the capture at {} to {end} must begin after the previous one, which ends at {}, and end within the {} \
+                 bytes of the input",
                 current.input.name, capture.offset, current.position, current.input.size
             )));
         }

@@ -99,7 +99,7 @@ impl Jobs {
         let state = self.state.lock();
         if state.all.iter().any(|job| !job.has_ended()) {
             return Err(AskError::unavailable(
-                "a load is under way; ask again when it has ended",
+                "a load is running; try again when it has ended",
             ));
         }
         Ok(work())

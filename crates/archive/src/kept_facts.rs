@@ -75,7 +75,8 @@ pub(crate) enum WeaveError {
     #[error("facts: {0}")]
     Facts(#[from] FactsError),
     #[error(
-        "facts: what the index notes about the last ones is not understood; load with the newest program that loaded into this archive"
+        "facts: the note about the last facts in the index has an unknown form; load with the newest weft that loaded \
+         into this archive"
     )]
     Note,
 }
@@ -160,7 +161,7 @@ impl KeptFacts {
     /// that is impossible, the next epoch fails with the reason.
     pub(crate) fn roll_back(&self, to: Epoch) {
         if let Err(error) = self.tables.facts.roll_back(to.0) {
-            tracing::warn!(%error, "facts of epochs that the index lost stay in their tables");
+            tracing::warn!(%error, "cannot remove the facts of epochs that the index lost from their tables");
         }
     }
 
@@ -254,12 +255,12 @@ impl KeptFacts {
         self.tables.publish(weave, &mut last)?;
         if let Some(address) = &self.tables.address {
             return Ok(vec![format!(
-                "the tables in {address} keep files of before until they are vacuumed (weft sql maintain)"
+                "the tables in {address} keep old files until they are vacuumed (weft sql maintain)"
             )]);
         }
         let purged = self.tables.facts.purge()?;
         let stays = |log: String| {
-            format!("{log} has a checkpoint of another program, which may hold bounds of columns of before")
+            format!("{log} has a checkpoint of another program, which may hold column bounds of removed rows")
         };
         Ok(purged.checkpoints.into_iter().map(stays).collect())
     }
@@ -306,7 +307,7 @@ impl KeptFacts {
         };
         let late = || {
             let seconds = SUMS_TIME_MAX.as_secs();
-            format!("the tables in {address} could not be read within {seconds} s; ask again")
+            format!("the tables in {address} could not be read within {seconds} s; try again")
         };
         // Another question would wait just as long, and then start a second read.
         let mut waiting = self.late_sums.try_lock_for(SUMS_TIME_MAX).ok_or_else(late)?;
@@ -324,7 +325,7 @@ impl KeptFacts {
                 *waiting = Some(answer);
                 Err(late())
             }
-            Err(RecvTimeoutError::Disconnected) => Err(format!("reading the tables in {address} has ended")),
+            Err(RecvTimeoutError::Disconnected) => Err(format!("reading the tables in {address} failed")),
         }
     }
 }
@@ -367,7 +368,7 @@ impl Tables {
             }
         });
         if let Err(error) = begun {
-            tracing::warn!(%error, "facts of the last epoch are not looked for; the next load does so");
+            tracing::warn!(%error, "cannot publish the facts of the last epoch; the next load does it");
         }
     }
 
@@ -404,6 +405,6 @@ fn noted(weave: &Weave) -> Result<Last, WeaveError> {
 
 fn unpublished(error: Option<WeaveError>) {
     if let Some(error) = error {
-        tracing::warn!(%error, "facts of the last epoch are not in their tables; the next load tries again");
+        tracing::warn!(%error, "cannot publish the facts of the last epoch; the next load tries again");
     }
 }

@@ -22,7 +22,7 @@ impl Drop for Lock {
         // Closing the file is not enough: a child that another thread has forked holds a copy of it
         // until it runs its program.
         if let Some(Err(error)) = self.file.as_ref().map(File::unlock) {
-            tracing::debug!(%error, "the archive was not unlocked");
+            tracing::debug!(%error, "cannot unlock the archive");
         }
     }
 }

@@ -154,7 +154,7 @@ impl Parts {
     /// [`ReadError`]: the bytes cannot be read. Damaged bytes are quarantined instead.
     #[expect(
         clippy::should_implement_trait,
-        reason = "an iterator would go on after an error"
+        reason = "an iterator would continue after an error"
     )]
     pub fn next(&mut self) -> Result<Option<Part>, ReadError> {
         while let Some((entry, sent_by)) = self.next_entry()? {

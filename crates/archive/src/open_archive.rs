@@ -128,7 +128,7 @@ impl OpenArchive {
     pub(crate) fn writable(&self) -> Result<(), AskError> {
         match self.files.is_read_only() {
             true => Err(AskError::unavailable(format!(
-                "{} is open read-only: nothing in it can be changed",
+                "{} is open read-only, so it cannot be changed",
                 self.files.dir().display()
             ))),
             false => Ok(()),
@@ -176,7 +176,7 @@ impl OpenArchive {
             // A search index that covers a later epoch than the index would return pages that the
             // index does not have, so it must not answer.
             Err(FeedError::Search(error)) if error.covered_epoch <= self.weave.snapshot().epoch().0 => {
-                tracing::warn!(%error, "search is behind");
+                tracing::warn!(%error, "cannot update the search index");
                 Ok(())
             }
             other => other,
@@ -185,7 +185,7 @@ impl OpenArchive {
 
     /// Begins a rebuild, which lasts until the returned value is dropped.
     pub(crate) fn rebuild_begins(&self) -> Result<Begun, AskError> {
-        let running = || AskError::unavailable("another rebuild is under way; ask again when it has ended");
+        let running = || AskError::unavailable("another rebuild is running; try again when it has ended");
         self.rebuilding.begin().ok_or_else(running)
     }
 
@@ -218,7 +218,7 @@ impl OpenArchive {
     /// Returns advice for a damaged search index.
     pub(crate) fn remake_search(&self) -> String {
         format!(
-            "remove {} while no process has the archive open; it is made again when it is searched next",
+            "remove {} while no process has the archive open; the next search rebuilds it",
             self.search_folder()
         )
     }

@@ -95,7 +95,7 @@ impl Owner {
             && let Err(error) = posts::settle(&open)
         {
             // The next post retries. The lines in the index can still be queried.
-            tracing::error!(%error, "posted lines are not all in the index");
+            tracing::error!(%error, "cannot add all posted lines to the index");
         }
         let open = Arc::new(open);
         let in_runner = open.clone();
@@ -192,7 +192,7 @@ impl Answerer for Desk {
             None => self.open.weave.snapshot(),
             Some(cut) => self.cuts.lock().get(&cut).cloned().ok_or_else(|| {
                 // The owner that held it has ended.
-                AskError::unavailable("the archive has another owner since the question began; ask again")
+                AskError::unavailable("the owner of the archive changed since the request began; try again")
             })?,
         };
         ask::dump(&snapshot, request, out)

@@ -48,7 +48,7 @@ pub(crate) enum PostError {
         path: String,
         source: std::io::Error,
     },
-    #[error("read {path}: {message}; it says what was not finished: mend or remove it")]
+    #[error("read {path}: {message}; the file records an unfinished post: repair or remove it")]
     Pending { path: String, message: String },
     #[error(transparent)]
     Weave(#[from] WeaveError),

@@ -101,7 +101,7 @@ impl Input for Interruptible {
         match self.interrupt.is_over() {
             true => Err(io::Error::new(
                 io::ErrorKind::TimedOut,
-                "reading took too long, or nobody waits for it",
+                "reading took too long or was cancelled",
             )),
             false => self.input.read_at(into, offset),
         }

@@ -59,13 +59,13 @@ pub enum FilterError {
         "there is no field {0:?}; known: urlkey, timestamp, url (original), mime (mimetype), status (statuscode), digest, length, offset, filename, collection"
     )]
     Field(String),
-    #[error("{0:?} is no number of characters")]
+    #[error("{0:?} is not a positive number of characters")]
     Chars(String),
-    #[error("{text:?} is no expression that is known here: {reason}")]
+    #[error("{text:?} is not a supported regular expression: {reason}")]
     Expression { text: String, reason: String },
     #[error("more than {FILTERS_MAX} filters")]
     TooMany,
-    #[error("{0:?} names no field: OutbackCDX expects [~][!]field:text")]
+    #[error("{0:?} has no field name: filters of OutbackCDX have the form [~][!]field:text")]
     NoField(String),
 }
 

@@ -42,7 +42,7 @@ pub enum ApplyError {
         detail: String,
     },
     /// Another process changes the layout at the same time: look at its layout, then retry.
-    #[error("layout {number} of somebody else has come between: plan again")]
+    #[error("another process applied layout {number} in the meantime: plan again")]
     Overtaken {
         /// Its number.
         number: u64,
@@ -218,21 +218,21 @@ fn checked(mut roles: Roles, before: &Roles) -> Result<Roles, ApplyError> {
         ));
     }
     if roles.volumes.iter().all(|volume| volume.weight == 0) {
-        return wrong("no volume has a weight".to_owned());
+        return wrong("no volume has a weight above 0".to_owned());
     }
     roles
         .check_copies()
         .map_err(|error| ApplyError::Roles(error.to_string()))?;
     if let Some(pair) = roles.nodes.windows(2).find(|pair| pair[0].id == pair[1].id) {
-        return wrong(format!("two nodes are {}", pair[0].id));
+        return wrong(format!("two nodes have the id {}", pair[0].id));
     }
     if let Some(pair) = roles.volumes.windows(2).find(|pair| pair[0].id == pair[1].id) {
-        return wrong(format!("two volumes are {}", pair[0].id));
+        return wrong(format!("two volumes have the id {}", pair[0].id));
     }
     let nodes: BTreeSet<_> = roles.nodes.iter().map(|node| &node.id).collect();
     if let Some(volume) = roles.volumes.iter().find(|volume| !nodes.contains(&volume.node)) {
         return wrong(format!(
-            "volume {} is of node {}, which is not there",
+            "volume {} belongs to node {}, which is not in the list of nodes",
             volume.id, volume.node
         ));
     }
@@ -244,8 +244,9 @@ fn checked(mut roles: Roles, before: &Roles) -> Result<Roles, ApplyError> {
         .extend(left.filter(|id| !stay.contains(*id)).cloned());
     match roles.retired.iter().find(|retired| stay.contains(*retired)) {
         Some(retired) => wrong(format!(
-            "volume {retired} took part once and was retired: its name is never used again, because it may hold objects \
-             that were deleted since. Empty its directory and give it a new name (--volume DIR,name=NEW)"
+            "volume {retired} was in the cluster before and was retired: its name is never used again, because its \
+             directory may hold objects that were deleted since. Empty the directory and give the volume a new \
+             name (--volume DIR,name=NEW)"
         )),
         None => Ok(roles),
     }

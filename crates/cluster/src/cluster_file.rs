@@ -155,7 +155,7 @@ impl MemberNode {
             check_name("volume", &volume.name)?;
             if !names.insert(&volume.name) {
                 return Err(format!(
-                    "node {:?} has two volumes of the name {:?}",
+                    "node {:?} has two volumes named {:?}",
                     self.id, volume.name
                 ));
             }

@@ -26,7 +26,7 @@ pub enum SettingsError {
     #[error(transparent)]
     Secret(#[from] super::secret::SecretError),
     /// The keys of connections could not be made.
-    #[error("keys of connections between nodes: {0}")]
+    #[error("cannot make the keys for connections between nodes: {0}")]
     Tls(String),
     /// A `--volume` option that cannot be parsed.
     #[error("volume {text:?}: {detail}: expected DIR[,name=NAME][,zone=ZONE][,weight=NUMBER]")]
@@ -48,7 +48,7 @@ pub(super) fn check_name(what: &str, name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{what} name {name:?}: expected 1 to 63 of letters, digits, dot, hyphen and underscore"
+        "{what} name {name:?}: expected 1 to 63 letters, digits, dots, hyphens or underscores"
     ))
 }
 

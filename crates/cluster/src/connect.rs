@@ -155,7 +155,7 @@ async fn through_running_node(settings: &NodeSettings) -> Option<Connection> {
                 strangers,
             });
         }
-        tracing::debug!(node = %beacon.node, pid = beacon.pid, "beacon of a node that does not answer");
+        tracing::debug!(node = %beacon.node, pid = beacon.pid, "the node of this beacon does not answer");
     }
     None
 }
@@ -167,7 +167,7 @@ fn strangers(settings: &NodeSettings, beacon: &Beacon) -> Vec<PathBuf> {
     let strangers: Vec<_> = paths.filter(strange).collect();
     for path in &strangers {
         tracing::warn!(
-            "{} is no volume that the running process (node {}) has open: it is left alone",
+            "{} is not open in the running process (node {}) and is ignored",
             path.display(),
             beacon.node
         );

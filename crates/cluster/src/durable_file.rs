@@ -10,7 +10,7 @@
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "this is the way to the node's own files"
+    reason = "this module writes the node's own files durably"
 )]
 
 use std::fs::{self, File};

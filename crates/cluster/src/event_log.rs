@@ -89,7 +89,7 @@ impl Counts {
             let key = key.map(|key| key.to_string()).unwrap_or_default();
             lines.push(match count.number {
                 1 => format!("volume {volume}: 1 replica {kind}: {key}"),
-                number => format!("volume {volume}: {number} replicas {kind} lately: {key} and others"),
+                number => format!("volume {volume}: {number} replicas {kind} recently: {key} and others"),
             });
             count.number = 0;
             count.told = Some(now);
@@ -159,7 +159,7 @@ mod tests {
         let lines = counts.due(later);
         assert_eq!(
             lines,
-            ["volume n/d: 412 replicas found bad lately: b/0 and others"]
+            ["volume n/d: 412 replicas found bad recently: b/0 and others"]
         );
         assert_eq!(counts.due(later + TELL_EVERY), [""; 0]);
     }

@@ -100,7 +100,7 @@ impl Guarded {
         carried.await.unwrap_or_else(|error| {
             Err(VolumeError::Failed {
                 volume: self.inner.id().clone(),
-                detail: format!("an operation ended without a result: {error}"),
+                detail: format!("the operation ended without a result: {error}"),
             })
         })
     }

@@ -153,7 +153,10 @@ impl LayoutLog {
     pub(crate) async fn propose(&self, layout: &Layout) -> Result<(), String> {
         let mut state = self.state.lock().await;
         if layout.number <= state.layouts.current.number {
-            return Err(format!("layout {} is in force", state.layouts.current.number));
+            return Err(format!(
+                "layout {} is already in force",
+                state.layouts.current.number
+            ));
         }
         if let Some(newest) = state.accepted.last()
             && newest.number >= layout.number
@@ -161,7 +164,10 @@ impl LayoutLog {
             return if newest == layout {
                 Ok(())
             } else {
-                Err(format!("another layout {} has been accepted", newest.number))
+                Err(format!(
+                    "another layout, number {}, has already been accepted",
+                    newest.number
+                ))
             };
         }
         let mut next = state.clone();
@@ -188,7 +194,7 @@ impl LayoutLog {
         next.accepted.retain(|accepted| accepted.number > number);
         if let Err(broken) = check_follows(&state, &next) {
             // The layouts in force stay, so requests under others are refused.
-            tracing::error!(%broken, "layouts are not adopted");
+            tracing::error!(%broken, "layouts that contradict those in force are not adopted");
             return;
         }
         *state = next;
@@ -196,14 +202,14 @@ impl LayoutLog {
             tracing::error!(
                 layout = number,
                 error,
-                "layouts are in force but could not be written"
+                "layouts are in force but could not be written to disk"
             );
         }
         *self.tag.write() = LayoutTag::of(&merged.current);
         if !self.places.is_empty() {
             let older = match merged.older.len() {
-                0 => "nothing lies by an older one".to_owned(),
-                older => format!("data moves from {older} older"),
+                0 => "no data is placed by older layouts".to_owned(),
+                older => format!("data still moves from older layouts ({older})"),
             };
             tracing::info!(target: NEWS, "layout {number} is in force: {older}");
         }
@@ -223,7 +229,7 @@ impl LayoutLog {
         let ours = self.layouts().await.current;
         let theirs = &layouts.current;
         if ours.seed != theirs.seed || (ours.number == theirs.number && ours != *theirs) {
-            return Err("it is of another store than the volumes in service".to_owned());
+            return Err("it belongs to another store than the volumes in service".to_owned());
         }
         self.adopt(layouts).await;
         for layout in accepted {
@@ -371,7 +377,7 @@ mod tests {
         let layout_log = layout_log(&dirs);
         std::fs::remove_dir_all(dirs[0].path()).unwrap();
         layout_log.propose(&layout(2, 0)).await.unwrap();
-        assert!(!dirs[0].path().exists(), "a missing volume is not made");
+        assert!(!dirs[0].path().exists(), "a missing volume must not be created");
         std::fs::remove_dir_all(dirs[1].path()).unwrap();
         layout_log.propose(&layout(3, 0)).await.unwrap_err();
         assert_eq!(layout_log.accepted().await, [layout(2, 0)]);
@@ -392,7 +398,7 @@ mod tests {
         let furnish = move || layout_log.furnish(&VolumeId::from("n/0".to_owned()), &dir);
         tokio::task::spawn_blocking(furnish).await.unwrap().unwrap();
         let file = LayoutsFile::read(dirs[0].path()).unwrap().unwrap();
-        assert_eq!(file.accepted, [layout(2, 0)], "a volume that begins gets it");
+        assert_eq!(file.accepted, [layout(2, 0)], "a new volume gets the layouts");
     }
 
     #[tokio::test]

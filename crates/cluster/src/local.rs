@@ -117,7 +117,7 @@ impl Node for LocalNode {
         let store = self.store.read().clone();
         let store = store.ok_or_else(|| NodeError::Unreachable {
             node: self.id.clone(),
-            detail: "it is starting or ending".to_owned(),
+            detail: "the node is starting or shutting down".to_owned(),
             asked: false,
         })?;
         store.finish_here(finish).await

@@ -64,7 +64,7 @@ impl NodeFiles {
             if super::durable_file::is_volume(path, volume)
                 && let Err(error) = beacon.write(path)
             {
-                tracing::warn!(%volume, path = %path.display(), %error, "commands cannot find this node by its volume");
+                tracing::warn!(%volume, path = %path.display(), %error, "commands cannot find this node by this volume");
             }
         }
         *held = Some(beacon);

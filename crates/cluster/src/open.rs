@@ -68,11 +68,11 @@ fn may_open(volume: &OpenVolume) -> Result<(), StartError> {
     };
     if !volume.makes_directory && !path.exists() {
         return refused(
-            "there is no such directory: mount its disk, or make the directory if the volume is to begin anew",
+            "there is no such directory: mount its disk, or create the directory to start with an empty volume",
         );
     }
     match DiskVolume::sign_of_use(path) {
-        Ok(None) if !volume.begins => refused("the directory is no volume of this store"),
+        Ok(None) if !volume.begins => refused("the directory is not a volume of this store"),
         // If the directory cannot be read, opening it returns the error.
         _ => Ok(()),
     }

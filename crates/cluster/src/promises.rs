@@ -79,7 +79,7 @@ impl Promises {
                 Err(error) => Err(error.to_string()),
             };
             if let Err(detail) = learnt {
-                tracing::warn!(%volume, path = %path.display(), detail, "what was promised cannot be read here");
+                tracing::warn!(%volume, path = %path.display(), detail, "the stored promises cannot be read");
             }
         }
         Arc::new(Self {
@@ -252,7 +252,7 @@ fn check_risen(before: &BTreeMap<Partition, Term>, now: &BTreeMap<Partition, Ter
     holds!(
         "cluster.promises",
         fallen.is_none(),
-        "the promise {fallen:?} is taken back"
+        "the promise {fallen:?} would be withdrawn"
     );
     Ok(())
 }
@@ -300,7 +300,7 @@ fn list(partitions: &[Partition]) -> String {
 fn listed(text: &str) -> Result<Vec<Partition>, String> {
     let number = |text: &str| {
         let number = text.parse::<u16>().ok().filter(|number| *number < PARTITIONS);
-        number.ok_or_else(|| format!("{text:?} is no partition"))
+        number.ok_or_else(|| format!("{text:?} is not a partition"))
     };
     let mut partitions = Vec::new();
     for run in text.split_ascii_whitespace() {

@@ -130,7 +130,7 @@ impl Secret {
     /// owner only.
     #[expect(
         clippy::disallowed_methods,
-        reason = "the secret lies where a person wants it, on no volume"
+        reason = "the operator chooses the path of the secret file, which is on no volume"
     )]
     fn create(path: &Path) -> io::Result<Self> {
         if path.exists() {

@@ -238,7 +238,7 @@ impl NodeSettings {
     pub(super) fn check(&self) -> Result<(), String> {
         check_name("node", &self.id.0)?;
         if self.volumes.is_empty() {
-            return Err("no volume is given: a node needs at least one".to_owned());
+            return Err("no volume is given: a node requires at least one".to_owned());
         }
         let mut names = BTreeSet::new();
         for name in self.volumes.iter().filter_map(|volume| volume.name.as_deref()) {
@@ -283,7 +283,7 @@ impl FromStr for VolumeSettings {
         let mut parts = text.split(',');
         let mut volume = Self::at(parts.next().unwrap_or_default());
         if volume.path.as_os_str().is_empty() {
-            return Err(wrong("no directory".to_owned()));
+            return Err(wrong("the directory is missing".to_owned()));
         }
         for part in parts {
             match part.split_once('=') {
@@ -293,9 +293,11 @@ impl FromStr for VolumeSettings {
                 }
                 Some(("zone", zone)) if !zone.is_empty() => volume.zone = Some(zone.to_owned()),
                 Some(("weight", weight)) => {
-                    volume.weight = weight.parse().map_err(|_| wrong(format!("weight {weight:?}")))?;
+                    volume.weight = weight
+                        .parse()
+                        .map_err(|_| wrong(format!("invalid weight {weight:?}")))?;
                 }
-                _ => return Err(wrong(format!("{part:?}"))),
+                _ => return Err(wrong(format!("cannot parse {part:?}"))),
             }
         }
         Ok(volume)

@@ -176,7 +176,7 @@ fn make_directories(given: &[OpenVolume]) {
     for volume in given.iter().filter(|volume| volume.makes_directory) {
         if let Err(error) = durable_file::make_dir(&volume.path) {
             // Opening the volume reports the error.
-            tracing::debug!(volume = %volume.id, path = %volume.path.display(), %error, "no directory was made");
+            tracing::debug!(volume = %volume.id, path = %volume.path.display(), %error, "a directory cannot be created");
         }
     }
 }

@@ -56,7 +56,7 @@ pub enum StartError {
     },
     /// No layouts are found, but the volumes were used before. An operator must confirm that the
     /// layouts are lost.
-    #[error("the layouts of this store are not to be found, so nothing can be either: {found}. {advice}")]
+    #[error("the layouts of this store are missing, so its objects cannot be found: {found}. {advice}")]
     LayoutsLost {
         /// The state of each directory.
         found: String,

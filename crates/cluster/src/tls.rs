@@ -134,7 +134,7 @@ impl SameKey {
 
 /// Returns the error for TLS 1.2, which neither side offers.
 fn too_old() -> Result<HandshakeSignatureValid, Error> {
-    Err(Error::General("TLS 1.2 is not spoken here".to_owned()))
+    Err(Error::General("TLS 1.2 is not supported".to_owned()))
 }
 
 impl fmt::Debug for SameKey {

@@ -144,7 +144,7 @@ pub(crate) fn put(file: NamedTempFile, out: &Path, replaces: bool) -> Result<(),
     };
     named.map_err(|error| match error.error.kind() {
         io::ErrorKind::AlreadyExists => WriteError::Exists { path: out.to_owned() },
-        _ => io_error("name", out)(error.error),
+        _ => io_error("rename the temporary file to", out)(error.error),
     })?;
     sync_folder(out)
 }

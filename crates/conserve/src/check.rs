@@ -104,9 +104,9 @@ impl Checker {
             Place::Occupied(place) => {
                 let (before, offset) = *place.get();
                 Some(match before == file {
-                    true => format!("the record at offset {offset} has the same"),
+                    true => format!("the record at offset {offset} has the same id"),
                     false => format!(
-                        "the record at offset {offset} of {} has the same",
+                        "the record at offset {offset} of {} has the same id",
                         self.names[before]
                     ),
                 })
@@ -135,7 +135,7 @@ impl CheckedFile<'_> {
             Some(Entry::Quarantined(span, defect)) => vec![of_bytes(span.offset, &defect)],
             Some(Entry::Padding(span)) => match self.holds_zeros(span)? {
                 true => {
-                    let detail = format!("zero bytes among {} that are no record", span.length);
+                    let detail = format!("zero bytes among {} bytes that belong to no record", span.length);
                     vec![of_bytes(span.offset, &Defect::new(reason::JUNK, detail))]
                 }
                 false => Vec::new(),
@@ -258,7 +258,7 @@ fn shares(format: Format, lies: Lies, container: Container) -> Option<&'static s
         // A record may have several zstd frames (WARC-zstd 1.0, 4), and the ARC format has no rule
         // for it.
         Lies::InSeveral if container == Container::Gzip && matches!(format, Format::Warc(..)) => {
-            Some("it takes several members")
+            Some("it spans several members")
         }
         _ => None,
     }

@@ -23,13 +23,13 @@ pub enum WriteError {
         source: io::Error,
     },
     /// The output exists and was not to be replaced.
-    #[error("{} is there already; --force replaces it", path.display())]
+    #[error("{} already exists; --force replaces it", path.display())]
     Exists {
         /// The output.
         path: PathBuf,
     },
     /// The input is damaged, so a copy of its records would lose data.
-    #[error("{path} at offset {offset}: {reason}: {detail}; weft warc repair mends it")]
+    #[error("{path} at offset {offset}: {reason}: {detail}; repair it with weft warc repair")]
     Damaged {
         /// The input.
         path: String,
@@ -41,20 +41,20 @@ pub enum WriteError {
         detail: String,
     },
     /// The input has no record.
-    #[error("{path} holds no record")]
+    #[error("{path} contains no records")]
     NoRecord {
         /// The input.
         path: String,
     },
     /// The input was changed while it was read.
-    #[error("{} changed while it was read; nothing was written, try again once it is whole", path.display())]
+    #[error("{} changed while it was read; nothing was written, try again when it is complete", path.display())]
     Changed {
         /// The input.
         path: PathBuf,
     },
     /// The written file does not have the expected records.
     #[error(
-        "{path}: record {number} of what was written is not what it has to be: {detail}; the file was not put in its place"
+        "{path}: record {number} of the written file is wrong: {detail}; the file was not moved into place"
     )]
     NotTheSame {
         /// The written file.
@@ -66,7 +66,8 @@ pub enum WriteError {
     },
     /// No dictionary could be trained.
     #[error(
-        "train a dictionary on {path}: {source}; {samples} records are too few or too different, write without one"
+        "cannot train a dictionary on {path}: {source}; {samples} records are too few or too different, \
+         write without a dictionary"
     )]
     Untrained {
         /// The input.
@@ -77,7 +78,7 @@ pub enum WriteError {
         source: io::Error,
     },
     /// The output exists and is not an empty folder.
-    #[error("{} is there already; name a folder that is not there, or an empty one", path.display())]
+    #[error("{} already exists; name a new or an empty folder", path.display())]
     FolderExists {
         /// The output.
         path: PathBuf,

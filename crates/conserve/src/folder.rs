@@ -137,7 +137,7 @@ impl ProvedFolder {
             | io::ErrorKind::NotADirectory => WriteError::FolderExists {
                 path: self.out.clone(),
             },
-            _ => io_error("name", &self.out)(error),
+            _ => io_error("rename the temporary folder to", &self.out)(error),
         })?;
         // The folder has been renamed, so there is nothing to remove.
         let _ = self.dir.keep();

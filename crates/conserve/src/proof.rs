@@ -65,14 +65,14 @@ impl Proof {
                 return Err(differs(format!("{}: {}", defect.reason, defect.detail)));
             }
             if matches!(reader.lies(), Lies::Shared | Lies::InSeveral) {
-                return Err(differs("it has no member to itself".to_owned()));
+                return Err(differs("it does not have its own compressed member".to_owned()));
             }
             let header = reader.header_bytes().to_vec();
             let digest = digest(&header, reader.block(&record).map_err(&keep)?).map_err(&keep)?;
             match self.records.get(number) {
                 Some(expected) if *expected == digest => {}
-                Some(_) => return Err(differs("it has another content".to_owned())),
-                None => return Err(differs("there is one more".to_owned())),
+                Some(_) => return Err(differs("its content differs".to_owned())),
+                None => return Err(differs("it is an extra record".to_owned())),
             }
             number += 1;
             reader.recycle(record);
@@ -147,5 +147,5 @@ impl<R: Read> Read for Hashed<R> {
 
 /// Wraps errors of the temporary file, next to `out`, that holds a large record.
 pub(crate) fn keep(out: &Path) -> impl Fn(io::Error) -> WriteError + use<> {
-    io_error("read a large record that was kept beside", out)
+    io_error("read the temporary copy of a large record for", out)
 }

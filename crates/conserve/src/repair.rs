@@ -125,7 +125,7 @@ pub fn write(
     let accounted = repaired.record_bytes + repaired.padding_bytes + repaired.quarantined_bytes;
     assert_eq!(
         accounted, repaired.input_bytes,
-        "every byte is in one of the three"
+        "every byte is in a record, in padding or in quarantine"
     );
     repaired.records = proof.records();
     let (quarantine, pieces) = quarantine.finish()?;
@@ -193,17 +193,18 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
         if is_cut || has(record, &[reason::LENGTH_MISSING, reason::LENGTH_INVALID]) {
             block_bytes = self.without_its_line_ends(record)?;
             change.length = Some(block_bytes);
-            done.push(format!("its length is {block_bytes}"));
+            done.push(format!("its length was set to {block_bytes}"));
         }
         let is_proved = self.is_proved(record, block_bytes, &[])?;
         if is_cut && !is_proved && matches!(record.format, Format::Warc(..)) {
             change.cut = true;
             done.push(
-                "it says WARC-Truncated: unspecified, and digests of the whole have other names".to_owned(),
+                "WARC-Truncated: unspecified was added, and digests of the whole record were renamed"
+                    .to_owned(),
             );
         }
         if has(record, &[reason::LINE_ENDS_MISSING]) {
-            done.push("line ends follow its block".to_owned());
+            done.push("line ends were added after its block".to_owned());
         }
         // A digest may prove the block, but not the header, which could be altered unnoticed.
         if let Some(defect) = record.defects.iter().find(|defect| is_of_member(defect)) {
@@ -213,7 +214,7 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
             };
             let detail = format!("{}; what could be decoded is a record{proved}", defect.detail);
             self.quarantine.stored(record.span, defect.reason, &detail)?;
-            done.push("its stored bytes are in quarantine as well".to_owned());
+            done.push("its stored bytes were also written to quarantine".to_owned());
         }
         self.write(record, block_bytes, &change, &[], &done)
     }
@@ -261,7 +262,9 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
                 cut: false,
             };
             self.taken = beside;
-            let done = [format!("its length is {length}, as its digest says")];
+            let done = [format!(
+                "its length was set to {length}, which its digest confirms"
+            )];
             return self.write(record, record.body_length, &change, &surplus, &done);
         }
         let mut done = Vec::new();
@@ -277,7 +280,7 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
                     .quarantine
                     .stored(record.span, reason::LENGTH_TOO_SHORT, &detail)?,
             }
-            done.push("what follows its declared length is in quarantine".to_owned());
+            done.push("the bytes after its declared length were moved to quarantine".to_owned());
         }
         self.write(record, record.body_length, &Change::default(), &[], &done)
     }

@@ -27,7 +27,7 @@ impl Original {
         if !path.metadata().map_err(unread(path))?.is_file() {
             return Err(unread(path)(io::Error::new(
                 io::ErrorKind::InvalidInput,
-                "it is no file of this machine",
+                "it is not a regular file",
             ))
             .into());
         }

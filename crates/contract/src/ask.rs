@@ -157,7 +157,7 @@ operations! {
 #[serde(untagged)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "the largest answer, to `Head`, is the most frequent: a box is an allocation for each"
+    reason = "the largest variant, `Head`, is the most frequent: boxing it would allocate for each response"
 )]
 pub enum VolumeAnswer {
     /// The operation is done.
@@ -223,7 +223,7 @@ pub(crate) fn value<T: TryFrom<VolumeAnswer>>(
 ) -> Result<T, VolumeError> {
     answer?.try_into().map_err(|_| VolumeError::Failed {
         volume: volume.clone(),
-        detail: "it answered another question".to_owned(),
+        detail: "the response does not match the request".to_owned(),
     })
 }
 

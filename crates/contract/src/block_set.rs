@@ -36,7 +36,7 @@ impl BlockSet {
         match self.0.last_mut() {
             // Ranges that touch are joined, so that equal sets have equal ranges.
             Some(last) if last.end >= blocks.start => {
-                debug_assert!(last.start <= blocks.start, "blocks are added in order");
+                debug_assert!(last.start <= blocks.start, "blocks must be added in order");
                 last.end = last.end.max(blocks.end);
             }
             _ => self.0.push(blocks),

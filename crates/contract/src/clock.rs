@@ -46,13 +46,14 @@ pub struct Version {
 
 /// The text is not a version or a term.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a version: expected 28 hexadecimal digits, or t and 44")]
+#[error("{0:?} is not a version: expected 28 hexadecimal digits, or t and 44 hexadecimal digits")]
 pub struct VersionError(String);
 
 /// A version is too far ahead of this machine's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "version {version} is {ahead_ms} ms ahead of this machine's clock (at most {DRIFT_MS_MAX}): set the clocks right"
+    "version {version} is {ahead_ms} ms ahead of this machine's clock (at most {DRIFT_MS_MAX} ms are \
+         allowed): synchronise the clocks"
 )]
 pub struct DriftError {
     /// The version seen.

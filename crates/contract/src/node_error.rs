@@ -21,7 +21,7 @@ pub enum NodeError {
         asked: bool,
     },
     /// The node has another layout in force. The newer of the two has been adopted: retry.
-    #[error("node {node} was asked under layout {ours}, it knows {theirs}")]
+    #[error("the request to node {node} was made under layout {ours}, but the node has {theirs}")]
     OtherLayout {
         /// Node asked.
         node: NodeId,
@@ -51,13 +51,13 @@ pub enum NodeError {
     #[error("no room: {0}")]
     Full(String),
     /// Another node has begun a later term and decides now: ask that node, or retry here.
-    #[error("another node decides now, in term {term}")]
+    #[error("another node decides about this key now, in term {term}")]
     Superseded {
         /// Its term.
         term: Term,
     },
     /// The node cannot decide now because too few other nodes answer it.
-    #[error("nothing can be decided now: {detail}")]
+    #[error("no decision is possible now: {detail}")]
     Undecided {
         /// The nodes that did not answer.
         detail: String,
@@ -67,13 +67,13 @@ pub enum NodeError {
     },
     /// The newest version is not the one that the caller had seen. No change was made or will be
     /// made: retry.
-    #[error("the object was written since")]
+    #[error("the object was changed in the meantime")]
     Changed {
         /// The newest version.
         newest: Seen,
     },
     /// It is no longer possible to find out whether the write has happened.
-    #[error("whether the write has happened is not known: {0}")]
+    #[error("the outcome of the write is unknown: {0}")]
     Unknown(String),
     /// The write could not be made safe. The text says what to do next.
     #[error("{0}")]

@@ -93,7 +93,7 @@ pub trait Volume: Send + Sync + 'static {
         if let Err(error) = self.call(VolumeAsk::Abort { upload, what }).await {
             // The caller cannot do anything about it. Received content is removed at the latest
             // when the volume is next opened.
-            tracing::debug!(volume = %self.id(), %upload, %error, "upload was not given up, its node will do so");
+            tracing::debug!(volume = %self.id(), %upload, %error, "upload could not be aborted, its node will abort it");
         }
     }
 

@@ -54,7 +54,7 @@ pub enum VolumeError {
         expected: String,
     },
     /// The node has another layout in force. The newer of the two has been adopted: retry.
-    #[error("volume {volume} was asked under layout {ours}, its node knows {theirs}")]
+    #[error("the request to volume {volume} was made under layout {ours}, but its node has {theirs}")]
     OtherLayout {
         /// Volume asked.
         volume: VolumeId,
@@ -64,7 +64,7 @@ pub enum VolumeError {
         theirs: u64,
     },
     /// Another node has begun a later term for the key's partition. Nothing was prepared.
-    #[error("volume {volume}: the version's turn is over, term {promised} was promised")]
+    #[error("volume {volume}: the version's term has ended, term {promised} was promised")]
     Superseded {
         /// Volume asked.
         volume: VolumeId,
@@ -72,7 +72,7 @@ pub enum VolumeError {
         promised: Term,
     },
     /// The client's content ended early or with an error. The volume is not at fault.
-    #[error("content ended: {0}")]
+    #[error("the content was cut short: {0}")]
     Body(String),
     /// Any other failure of this operation alone.
     #[error("volume {volume}: {detail}")]

@@ -72,7 +72,7 @@ impl TryFrom<String> for WorkerState {
             None if text == "busy" => Ok(WorkerState::Busy),
             Some(("paused", why)) => Ok(WorkerState::Paused(why.to_owned())),
             Some(("failed", why)) => Ok(WorkerState::Failed(why.to_owned())),
-            _ => Err(format!("no state of a worker: {text:?}")),
+            _ => Err(format!("unknown worker state {text:?}")),
         }
     }
 }

@@ -128,7 +128,7 @@ impl Read for StoredBytes {
         match self.input.read_at(&mut into[..most], self.left.start)? {
             0 => Err(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
-                "the input became shorter",
+                "the input was truncated",
             )),
             read => {
                 self.left.start += read as u64;

@@ -11,7 +11,7 @@ use crate::field::{Field, Kind};
 use crate::{FactsError, Place, Table};
 
 /// Advice for a damaged data file.
-pub const DAMAGE_ADVICE: &str = "put the file back from a copy, or load the inputs into a new archive";
+pub const DAMAGE_ADVICE: &str = "restore the file from a copy, or load the inputs into a new archive";
 
 /// A data file that differs from its table's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub fn damages(place: &std::sync::Arc<dyn Place>, table: Table) -> Result<Vec<Fi
             source,
         })?;
         let found = match read {
-            None => Some(format!("it is gone, the log says {} bytes", count(add.size))),
+            None => Some(format!("it is missing, the log says {} bytes", count(add.size))),
             Some(bytes) => check(table.fields(), bytes, add),
         };
         damages.extend(found.map(|found| FileDamage {
@@ -68,7 +68,7 @@ fn check(fields: &'static [Field], bytes: Bytes, add: &Add) -> Option<String> {
     // Parquet readers begin at the end, and would not detect this.
     if !bytes.starts_with(b"PAR1") {
         return Some(format!(
-            "{} bytes that are no such table (it does not begin with PAR1)",
+            "{} bytes that are not Parquet (the file does not begin with PAR1)",
             count(size)
         ));
     }
@@ -109,7 +109,7 @@ fn check(fields: &'static [Field], bytes: Bytes, add: &Add) -> Option<String> {
         }
         Ok(None)
     });
-    checked.unwrap_or_else(|error| Some(format!("{} bytes that are no such table ({error})", count(size))))
+    checked.unwrap_or_else(|error| Some(format!("{} bytes that are not Parquet ({error})", count(size))))
 }
 
 fn physical(kind: Kind) -> Physical {

@@ -135,7 +135,7 @@ pub(crate) fn rewrite<'a>(
 /// file becomes an error.
 pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     catch_unwind(AssertUnwindSafe(read))
-        .unwrap_or_else(|_| Err(ParquetError::General("reading it failed".to_owned())))
+        .unwrap_or_else(|_| Err(ParquetError::General("the Parquet library panicked".to_owned())))
 }
 
 fn rewritten<'a>(
@@ -223,5 +223,5 @@ fn fits(field: &Field, cell: &Cell) -> bool {
 }
 
 fn unexpected(column: &str, found: Option<&Cell>) -> ParquetError {
-    ParquetError::General(format!("column {column} holds {found:?}"))
+    ParquetError::General(format!("column {column} contains {found:?}"))
 }

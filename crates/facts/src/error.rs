@@ -17,7 +17,8 @@ pub enum FactsError {
     },
     /// A file of a table violates its format.
     #[error(
-        "{path} is damaged ({why}); make the facts anew: move their folder away and load the inputs into a new archive"
+        "{path} is damaged ({why}); to rebuild the facts, move their folder away and load the inputs into \
+         a new archive"
     )]
     Damaged {
         /// The file.
@@ -35,7 +36,8 @@ pub enum FactsError {
     },
     /// The table belongs to another archive.
     #[error(
-        "{table} holds facts of {found}, not of this archive ({expected}); give each archive a place of its own (--facts)"
+        "{table} contains facts of {found}, not of this archive ({expected}); give each archive its own \
+         place (--facts)"
     )]
     Foreign {
         /// The table.
@@ -47,7 +49,8 @@ pub enum FactsError {
     },
     /// The table has other columns.
     #[error(
-        "{table} has other columns than this program writes ({found}); load with the program that made it, or into a new archive"
+        "{table} has other columns than this program writes ({found}); load with the program that created \
+         it, or into a new archive"
     )]
     Columns {
         /// The table.
@@ -57,7 +60,8 @@ pub enum FactsError {
     },
     /// The table has epochs that the archive does not have.
     #[error(
-        "{table} has facts up to epoch {found}, but the archive is at epoch {expected}: it was put back to an older state; put back the facts of that time too"
+        "{table} has facts up to epoch {found}, but the archive is at epoch {expected}: it was restored to \
+         an older state; restore the facts of that time too"
     )]
     Ahead {
         /// The table.
@@ -69,7 +73,8 @@ pub enum FactsError {
     },
     /// A published or staged file is missing.
     #[error(
-        "{path} is missing: facts of epochs before {epoch} were removed or put back to an older state; put them back, or load the inputs into a new archive"
+        "{path} is missing: facts of epochs before {epoch} were removed or restored to an older state; \
+         restore them, or load the inputs into a new archive"
     )]
     Missing {
         /// The table or file.
@@ -79,7 +84,7 @@ pub enum FactsError {
     },
     /// Other writers committed first every time.
     #[error(
-        "{table} is written by others all the time: {attempts} attempts to commit failed; try again later"
+        "{table} is being written by other programs: {attempts} attempts to commit failed; try again later"
     )]
     Contended {
         /// The table.

@@ -361,7 +361,7 @@ impl Facts {
             if !is_there {
                 damages.push(FileDamage {
                     path: self.place.locate(table.name()),
-                    found: "its rows are gone, and the archive has captures".to_owned(),
+                    found: "its rows are missing, but the archive has captures".to_owned(),
                 });
             }
             damages.extend(crate::damages(&self.place, *table)?);
@@ -439,7 +439,7 @@ impl Facts {
                 source,
             })?;
             let damaged = |why: String| FactsError::Damaged { path: located(), why };
-            let bytes = read.ok_or_else(|| damaged("it is gone".to_owned()))?;
+            let bytes = read.ok_or_else(|| damaged("it is missing".to_owned()))?;
             let rest = data_file::rewrite(table.fields(), bytes, ROW_GROUP_ROWS, &fate)
                 .map_err(|error| damaged(error.to_string()))?;
             let Some(rest) = rest else { continue };

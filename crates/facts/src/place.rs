@@ -54,7 +54,7 @@ pub trait Place: Debug + Send + Sync {
         Err(io::Error::new(
             io::ErrorKind::Unsupported,
             format!(
-                "{} stays: files there are removed by other programs",
+                "{} is kept: files there are removed by other programs",
                 self.locate(path)
             ),
         ))

@@ -73,7 +73,7 @@ fn files_of(table: &Path, until: Option<u64>) -> Result<BTreeSet<String>, String
             if let Some(gone) = name("remove")
                 && !files.remove(&gone)
             {
-                return Err(failed(&format!("{gone} is removed, but was not there")));
+                return Err(failed(&format!("{gone} is removed but was never added")));
             }
             if let Some(new) = name("add")
                 && !files.insert(new.clone())

@@ -128,7 +128,7 @@ impl Row<'_> {
         self.next += 1;
         assert!(
             is_there || column.field.is_nullable,
-            "{} has a value in every row",
+            "{} must have a value in every row",
             column.field.name
         );
         if column.field.is_nullable {
@@ -144,7 +144,7 @@ impl Row<'_> {
                 bytes.extend_from_slice(value.as_bytes());
                 ends.push(bytes.len());
             }
-            other => unreachable!("a text for {other:?}"),
+            other => unreachable!("a text in a column of {other:?}"),
         }
         self
     }
@@ -152,7 +152,7 @@ impl Row<'_> {
     pub(crate) fn int(&mut self, value: i32) -> &mut Self {
         match self.next(true) {
             Values::Int(values) => values.push(value),
-            other => unreachable!("a number of 32 bits for {other:?}"),
+            other => unreachable!("a 32-bit number in a column of {other:?}"),
         }
         self
     }
@@ -161,7 +161,7 @@ impl Row<'_> {
     pub fn long(&mut self, value: i64) -> &mut Self {
         match self.next(true) {
             Values::Long(values) => values.push(value),
-            other => unreachable!("a number of 64 bits for {other:?}"),
+            other => unreachable!("a 64-bit number in a column of {other:?}"),
         }
         self
     }
@@ -169,7 +169,7 @@ impl Row<'_> {
     pub(crate) fn bool(&mut self, value: bool) -> &mut Self {
         match self.next(true) {
             Values::Bool(values) => values.push(value),
-            other => unreachable!("yes or no for {other:?}"),
+            other => unreachable!("a boolean in a column of {other:?}"),
         }
         self
     }

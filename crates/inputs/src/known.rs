@@ -62,7 +62,7 @@ impl KnownDigests {
         let mut known = self.known.lock();
         // A failure only means that a later load reads the input again.
         if let Err(error) = self.append(&line) {
-            tracing::warn!(%error, path = %self.path.display(), "a digest is not remembered");
+            tracing::warn!(%error, path = %self.path.display(), "cannot store the digest of an input");
         }
         let known = known.get_or_insert_with(|| self.read());
         known.insert(line.address.clone(), line);

@@ -39,7 +39,7 @@ pub trait InputSource: Send + Sync + 'static {
     /// Returns the folder at an address as a place for tables of facts. Sends no request. Fails for
     /// a source that cannot write.
     fn tables(&self, address: &str) -> io::Result<Arc<dyn Place>> {
-        let what = format!("nothing can be written to {address} from here");
+        let what = format!("cannot write to {address}: its source is read-only");
         Err(io::Error::new(ErrorKind::Unsupported, what))
     }
 }
@@ -171,7 +171,7 @@ impl Sources {
             Some(source) if source.serves(address) => source.tables(address),
             _ => Err(io::Error::new(
                 ErrorKind::Unsupported,
-                "this program does not reach stores; the program weft does",
+                "this program has no access to stores; use the program weft",
             )),
         }
     }

@@ -142,7 +142,7 @@ fn check(settings: &Settings) -> Result<(), Error> {
     let bounds = [
         ("pages", settings.pages, 1..=PAGES_MAX, "1 to 4294967296"),
         (
-            "re-crawls in a thousand",
+            "re-crawls per thousand",
             settings.recrawls_permille,
             0..=900,
             "at most 900",

@@ -89,7 +89,8 @@ fn is_of_segment(name: &OsStr) -> bool {
 fn named(file: &Path, error: &io::Error) -> io::Error {
     let remedy = match error.kind() {
         io::ErrorKind::PermissionDenied => {
-            "; a weft command of the owner (weft status) makes its files readable when it ends, chmod -R does as well"
+            "; run a weft command as the owner of the archive (weft status), or chmod -R, to make its \
+             files readable"
         }
         _ => "",
     };

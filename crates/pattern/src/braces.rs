@@ -11,7 +11,7 @@ impl TooManyAlternatives {
 
 impl std::fmt::Display for TooManyAlternatives {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the braces make more than {} alternatives", Self::MAX)
+        write!(f, "the braces expand to more than {} alternatives", Self::MAX)
     }
 }
 

@@ -154,7 +154,10 @@ mod tests {
         );
         assert!(!helps("a/2", width(2, 2, 1)) && helps("b/1", width(2, 2, 1)));
         assert!(helps("a/2", width(2, 1, 1)));
-        assert!(helps("a/2", width(3, 2, 2)), "the third may still be elsewhere");
+        assert!(
+            helps("a/2", width(3, 2, 2)),
+            "the third copy may still be elsewhere"
+        );
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl Placement {
         }
         debug_assert!(
             tree.copies == usize::from(layout.roles.copies()) || layout.roles.check().is_err(),
-            "layout {}: every partition has as many copies as the roles say",
+            "layout {}: expected as many copies of every partition as the roles say",
             layout.number
         );
         debug_assert!(

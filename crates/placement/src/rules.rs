@@ -25,11 +25,12 @@ pub enum RolesError {
     #[error("{0} volumes: expected at most {VOLUMES_MAX}")]
     Volumes(usize),
     /// No volume has a weight.
-    #[error("no volume has a weight: data has nowhere to go, give at least one a weight above 0")]
+    #[error("no volume has a weight above 0, so no data can be stored: give at least one volume a weight")]
     NoWeight,
     /// More copies are requested than there are volumes that may hold them.
     #[error(
-        "{replicas} copies of every object need as many volumes with a weight above 0, and there are {volumes}: give more volumes a weight, or ask for fewer copies"
+        "{replicas} copies of every object require as many volumes with a weight above 0, but there are {volumes}: \
+         give more volumes a weight, or request fewer copies"
     )]
     Copies {
         /// Requested copies.
@@ -39,7 +40,7 @@ pub enum RolesError {
     },
     /// A name is empty, or has white space or control characters.
     #[error(
-        "{what} {name:?} is no name: expected one or more characters, none of them white space or control"
+        "{what} name {name:?}: expected one or more characters without white space and control characters"
     )]
     Name {
         /// `node` or `volume`.
@@ -48,13 +49,13 @@ pub enum RolesError {
         name: String,
     },
     /// A node is listed twice.
-    #[error("node {0} is there twice: give each its own name")]
+    #[error("node {0} is listed twice: give each node its own name")]
     NodeTwice(NodeId),
     /// A volume is listed twice.
-    #[error("volume {0} is there twice: give each its own name")]
+    #[error("volume {0} is listed twice: give each volume its own name")]
     VolumeTwice(VolumeId),
     /// A volume names a node that is not in the roles.
-    #[error("volume {volume} is of node {node}, which is not in the list of nodes")]
+    #[error("volume {volume} belongs to node {node}, which is not in the list of nodes")]
     UnknownNode {
         /// The volume.
         volume: VolumeId,
@@ -63,7 +64,8 @@ pub enum RolesError {
     },
     /// A volume has the name of a retired one.
     #[error(
-        "volume {0} was in the cluster once and is retired: an old disk must not bring deleted objects back, give it another name"
+        "volume {0} was in the cluster before and is retired: give it another name, because an old disk must not \
+         bring deleted objects back"
     )]
     Retired(VolumeId),
     /// One of several nodes has volumes in more than one zone: copies in two zones could be lost

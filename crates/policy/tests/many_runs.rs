@@ -230,10 +230,10 @@ fn a_file_that_came_back_by_hand_is_planned_again() {
     let emptied = rig.run(&rig.empty);
     assert_eq!((emptied.row.done.0, emptied.row.skipped), (1, 1));
     assert_eq!(rig.states(deleted.number), [ActState::Emptied; 2]);
-    assert_eq!(rig.run(&rig.empty).row.planned.0, 0, "it is not looked for again");
+    assert_eq!(rig.run(&rig.empty).row.planned.0, 0, "it is not planned again");
     let undone = policy::undo(&rig.catalogue, deleted.number, None, None).unwrap();
     let said = undone[0].error.as_deref().unwrap();
-    assert!(said.contains("removed for good"), "{said}");
+    assert!(said.contains("was emptied"), "{said}");
 }
 
 /// While the tree is not mounted, its trash is not considered empty. It is found again when the

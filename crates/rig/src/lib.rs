@@ -4,10 +4,7 @@
 //! Used only by tests. A rig connects production crates that do not depend on each other.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
-#![expect(
-    missing_docs,
-    reason = "doubles of documented traits, for tests that read as sentences"
-)]
+#![expect(missing_docs, reason = "test doubles of documented traits")]
 
 mod dice;
 pub mod linear;

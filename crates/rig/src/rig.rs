@@ -298,7 +298,7 @@ impl MemoryNode {
     fn unreachable(&self) -> NodeError {
         NodeError::Unreachable {
             node: self.id.clone(),
-            detail: "told to".to_owned(),
+            detail: "injected fault".to_owned(),
             asked: false,
         }
     }

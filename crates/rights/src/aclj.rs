@@ -79,7 +79,7 @@ pub fn import(text: &str, default: Access) -> Result<Imported, AcljError> {
 }
 
 fn entry(content: &str) -> Result<(String, Option<String>, Access, bool), String> {
-    let expected = "a SURT, a time or -, and {\"access\": ...} are expected";
+    let expected = "expected a SURT, a time or -, and {\"access\": ...}";
     let (key, rest) = content.split_once(' ').ok_or(expected)?;
     let (_, json) = rest.trim_start().split_once(' ').ok_or(expected)?;
     let entry: Entry = serde_json::from_str(json).map_err(|error| format!("{expected}: {error}"))?;
@@ -88,7 +88,7 @@ fn entry(content: &str) -> Result<(String, Option<String>, Access, bool), String
         "block" | "exclude" => Access::Deny,
         other => {
             return Err(format!(
-                "{other:?} is none of allow, block, exclude, allow_ignore_embargo"
+                "access {other:?} is unknown: expected allow, block, exclude or allow_ignore_embargo"
             ));
         }
     };

@@ -46,7 +46,8 @@ pub enum FileError {
     },
     /// The file is not TOML, or has unknown keys.
     #[error(
-        "{path}:{line}: this cannot be understood, so nothing is shown to anybody but the owner of the archive until it is mended: {message}"
+        "{path}:{line}: cannot parse the access rules, so the archive is hidden from everybody but its owner until this \
+         is fixed: {message}"
     )]
     Form {
         /// The file.
@@ -58,7 +59,8 @@ pub enum FileError {
     },
     /// A rule is invalid.
     #[error(
-        "{path}:{line}: rule {number} means nothing, so nothing is shown to anybody but the owner of the archive until it is mended: {why}"
+        "{path}:{line}: rule {number} is invalid, so the archive is hidden from everybody but its owner until this is \
+         fixed: {why}"
     )]
     Rule {
         /// The file.
@@ -125,7 +127,7 @@ impl RightsFile {
             Ok(edited)
         };
         match self.0.change(edit) {
-            Ok(()) => changed.ok_or_else(|| self.form(1, &"nothing was changed").into()),
+            Ok(()) => changed.ok_or_else(|| self.form(1, &"the rules were not changed").into()),
             Err(Unread::Io { action, source }) => Err(self.io(action, source).into()),
             Err(Unread::Text(error)) => Err(error),
         }

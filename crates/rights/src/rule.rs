@@ -83,7 +83,7 @@ pub struct Condition {
 pub enum RuleError {
     /// Not a date.
     #[error(
-        "{field} = {text:?} is no date: digits of a year, month, day and time are expected, as in 2014-01-26"
+        "{field} = {text:?} is not a date: expected digits of a year, month, day and time, as in 2014-01-26"
     )]
     Date {
         /// The part of the rule.
@@ -92,7 +92,7 @@ pub enum RuleError {
         text: String,
     },
     /// Not a host name.
-    #[error("{field} = {name:?} is no host name: {why}")]
+    #[error("{field} = {name:?} is not a host name: {why}")]
     Host {
         /// The part of the rule.
         field: &'static str,
@@ -103,8 +103,8 @@ pub enum RuleError {
     },
     /// A leading `www.`, which URL keys omit: the rule would also match the host without it.
     #[error(
-        "{field} = {text:?} has www in front, which URL keys leave out, so no rule tells it from {without}: write {field} = \
-         {without:?} for both"
+        "{field} = {text:?} has a leading www, which URL keys omit, so a rule cannot distinguish it from {without}: write \
+         {field} = {without:?} for both"
     )]
     Www {
         /// The part of the rule.
@@ -115,14 +115,14 @@ pub enum RuleError {
         without: String,
     },
     /// An empty text.
-    #[error("{field} is empty: leave it out where it does not matter")]
+    #[error("{field} is empty: give it a value or leave it out")]
     Empty {
         /// The part of the rule.
         field: &'static str,
     },
     /// Not a URL key or a prefix of one.
     #[error(
-        "{field} = {text:?} is no URL key: one has no scheme and ends its host with a bracket, as in com,example)/path"
+        "{field} = {text:?} is not a URL key: a key has no scheme, and a bracket ends its host, as in com,example)/path"
     )]
     Key {
         /// The part of the rule.
@@ -132,20 +132,23 @@ pub enum RuleError {
     },
     /// Not a valid group name.
     #[error(
-        "{name:?} is no group: a name has no commas and no white space, because lists of groups are cut there"
+        "{name:?} is not a group name: it must not be empty or contain commas or white space, which separate the names \
+         in lists"
     )]
     Group {
         /// The text found.
         name: String,
     },
     /// A built-in group in another spelling.
-    #[error("{name:?}: the groups public and admin are written in small letters")]
+    #[error("{name:?}: the groups public and admin are written in lower case")]
     Spelling {
         /// The text found.
         name: String,
     },
     /// Not a media type.
-    #[error("mime = {text:?} is no media type: text/html, image/* or * are, and have no parameters")]
+    #[error(
+        "mime = {text:?} is not a media type: expected one such as text/html, image/* or *, without parameters"
+    )]
     Mime {
         /// The text found.
         text: String,
@@ -154,7 +157,7 @@ pub enum RuleError {
     #[error("from is later than to, so the rule would match nothing")]
     Backwards,
     /// `but_not` without a prefix.
-    #[error("but_not needs a prefix that it is left out of")]
+    #[error("`but_not` requires `prefix`")]
     ButNotAlone,
 }
 
@@ -352,17 +355,18 @@ fn host_keys(
     let name = name.split_once("://").map_or(name, |(_, address)| address);
     let name = name.strip_suffix('/').unwrap_or(name);
     if name.contains('*') {
-        return Err(failed("domain = has what is below a host in it, without a star"));
+        return Err(failed("domain = matches subdomains too: write it without a star"));
     }
     if name.contains(['/', '?', '#', '@', '%']) {
         return Err(failed(
-            "it is more than a host; a prefix can have a path (com,example)/path)",
+            "it has more than a host; to match a path, use prefix = (as in com,example)/path)",
         ));
     }
     let behind_address = name.rsplit_once(']').map_or(name, |(_, rest)| rest);
     if behind_address.contains(':') {
         return Err(failed(
-            "it has a port, and a rule of a host is for all of its ports; a prefix can have one (com,example:8080)/)",
+            "it has a port, but a rule for a host matches all ports; to match one port, use prefix = (as in \
+             com,example:8080)/)",
         ));
     }
     if !name.starts_with('[') {
@@ -371,7 +375,7 @@ fn host_keys(
             .contains(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric() && !matches!(c, '-' | '.' | '_'))
         {
             return Err(failed(
-                "it is no host: one has letters, digits, dots and hyphens, and a rule names one",
+                "expected exactly one host, of letters, digits, dots and hyphens",
             ));
         }
         let without = urlkey::host_without_www(&whole);

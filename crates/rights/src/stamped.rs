@@ -109,7 +109,7 @@ impl<T> Stamped<T> {
     ) -> Result<Option<Arc<T>>, Unread<E>> {
         // Opening a pipe would wait for a writer.
         if self.path.metadata().is_ok_and(|found| !found.is_file()) {
-            let source = io::Error::new(ErrorKind::InvalidInput, "it is no regular file");
+            let source = io::Error::new(ErrorKind::InvalidInput, "not a regular file");
             return Err(Unread::io("read")(source));
         }
         let mut file = match File::open(&self.path) {

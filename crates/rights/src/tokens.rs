@@ -110,7 +110,7 @@ impl TokensFile {
     /// [`TokensError`]. Then the file is unchanged.
     pub fn make_for(&self, name: &str, bearer: Bearer, until: Option<String>) -> Result<String, TokensError> {
         if let Some(text) = until.as_deref().filter(|text| rule::first_ms_of(text).is_none()) {
-            return Err(self.error(format!("{text:?} is no date, as 2030-01-01 is")));
+            return Err(self.error(format!("{text:?} is not a date: expected one such as 2030-01-01")));
         }
         let bytes: [u8; 32] = system::random();
         let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -207,6 +207,6 @@ mod tests {
         assert!(file.withdraw("room").is_err());
         let mode =
             std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(file.path()).unwrap().permissions());
-        assert_eq!(mode & 0o077, 0, "only the owner reads it");
+        assert_eq!(mode & 0o077, 0, "only the owner must have access");
     }
 }

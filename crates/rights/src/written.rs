@@ -72,7 +72,7 @@ fn some_groups<'de, D: serde::Deserializer<'de>>(list: D) -> Result<Vec<String>,
     let groups = Vec::deserialize(list)?;
     match groups.is_empty() {
         true => Err(serde::de::Error::custom(
-            "groups = [] names nobody; leave groups out for a rule that is for everybody, or remove the rule",
+            "groups = [] applies to nobody; leave groups out to apply the rule to everybody, or remove the rule",
         )),
         false => Ok(groups),
     }

@@ -166,7 +166,7 @@ async fn respond(
     } else if exchange.too_large() && response.status() == StatusCode::INTERNAL_SERVER_ERROR {
         response = Refusal::bad("EntityTooLarge", "the body is longer than allowed").response();
     } else if exchange.timed_out() && response.status() == StatusCode::INTERNAL_SERVER_ERROR {
-        let message = "nothing was read from the connection for too long";
+        let message = "no data was received on the connection for too long";
         response = Refusal::bad("RequestTimeout", message).response();
     }
     response.headers_mut().extend(told);
@@ -186,7 +186,7 @@ fn operation_of(head: Head<'_>) -> Result<(), Refusal> {
     match !carries_content && length > Some(XML_BYTES_MAX as u64) {
         true => Err(Refusal::bad(
             "MaxMessageLengthExceeded",
-            format!("the request has a document of more than {XML_BYTES_MAX} bytes"),
+            format!("the XML body is longer than {XML_BYTES_MAX} bytes"),
         )),
         false => Ok(()),
     }
@@ -214,11 +214,11 @@ fn misaddressed(why: Misaddressed) -> Refusal {
     match why {
         Misaddressed::Malformed => Refusal::bad(
             "InvalidRequest",
-            "a request names one Host (RFC 9112, section 3.2)",
+            "a request must have exactly one Host (RFC 9112, section 3.2)",
         ),
         Misaddressed::NotOurs => {
             let message =
-                "the request is for another host: start with --s3-host NAME if this is one of its names";
+                "the request is for another host: add --s3-host NAME if this is a name of the server";
             Refusal::new(StatusCode::MISDIRECTED_REQUEST, "MisdirectedRequest", message)
         }
     }

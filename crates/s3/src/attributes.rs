@@ -120,13 +120,13 @@ impl Headers {
             .map(|(name, value)| name.len() + value.len())
             .sum();
         if bytes > USER_BYTES_MAX {
-            let detail = format!("the metadata have {bytes} bytes, at most {USER_BYTES_MAX} are possible");
+            let detail = format!("the metadata has {bytes} bytes, at most {USER_BYTES_MAX} are allowed");
             return Err(fault("MetadataTooLarge", detail));
         }
         for (name, value) in metadata {
             let name = format!("{USER_PREFIX}{}", name.to_lowercase());
             // A field of a browser's form can have a name that is not a valid header name.
-            let wrong = |_| fault("InvalidArgument", format!("{name:?} cannot be a header"));
+            let wrong = |_| fault("InvalidArgument", format!("{name:?} is not a valid header name"));
             http::HeaderName::from_bytes(name.as_bytes()).map_err(wrong)?;
             attributes.insert(name, value);
         }
@@ -172,7 +172,7 @@ pub(crate) fn at(millis: u64) -> Timestamp {
 /// Formats a time for HTTP headers.
 pub(crate) fn http_date(time: &Timestamp) -> S3Result<String> {
     let mut text = Vec::new();
-    let wrong = |_| fault("InvalidArgument", "a date that cannot be written");
+    let wrong = |_| fault("InvalidArgument", "the date is out of range");
     time.format(TimestampFormat::HttpDate, &mut text).map_err(wrong)?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }

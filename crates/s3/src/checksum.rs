@@ -84,7 +84,7 @@ impl Algorithm {
             "MD5" | "SHA512" | "XXHASH3" | "XXHASH64" | "XXHASH128" => {
                 not_implemented(&format!("checksum {name}"))
             }
-            _ => fault("InvalidRequest", format!("{name:?} is no checksum algorithm")),
+            _ => fault("InvalidRequest", format!("{name:?} is not a checksum algorithm")),
         })
     }
 
@@ -199,7 +199,7 @@ impl Declared {
             "" => Ok(None),
             name => {
                 let detail =
-                    format!("x-amz-sdk-checksum-algorithm is {name}, but neither header nor trailer has it");
+                    format!("x-amz-sdk-checksum-algorithm is {name}, but no header or trailer has it");
                 Err(fault("InvalidRequest", detail))
             }
         }
@@ -269,7 +269,7 @@ impl Hasher {
 pub(crate) fn composite(algorithm: Algorithm, parts: &[String]) -> S3Result<String> {
     let mut hasher = Hasher::new(algorithm);
     for part in parts {
-        let wrong = |_| fault("InternalError", format!("{part:?} was kept as a checksum"));
+        let wrong = |_| fault("InternalError", format!("invalid stored checksum {part:?}"));
         // S3 hashes the bytes of the checksums, not their text.
         hasher.update(&BASE64.decode(part.as_bytes()).map_err(wrong)?);
     }
@@ -285,7 +285,7 @@ pub(crate) fn combined(algorithm: Algorithm, parts: &[(String, u64)]) -> S3Resul
         Algorithm::Crc64Nvme => (CrcAlgorithm::Crc64Nvme, 8),
         Algorithm::Sha1 | Algorithm::Sha256 => {
             let detail = format!(
-                "{} of parts cannot be joined to one of the whole",
+                "{} values of parts cannot be combined into one of the whole object",
                 algorithm.name()
             );
             return Err(fault("InvalidRequest", detail));
@@ -293,7 +293,7 @@ pub(crate) fn combined(algorithm: Algorithm, parts: &[(String, u64)]) -> S3Resul
     };
     let mut joined = None;
     for (part, length) in parts {
-        let wrong = || fault("InternalError", format!("{part:?} was kept as a checksum"));
+        let wrong = || fault("InternalError", format!("invalid stored checksum {part:?}"));
         let decoded = BASE64.decode(part.as_bytes()).map_err(|_| wrong())?;
         if decoded.len() != bytes {
             return Err(wrong());

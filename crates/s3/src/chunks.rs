@@ -28,7 +28,7 @@ pub(crate) enum ChunkError {
     #[error("a chunk is malformed")]
     Malformed,
     /// A signed chunk is too long to be held in memory.
-    #[error("a signed chunk has {0} bytes, at most {SIGNED_BYTES_MAX} are possible")]
+    #[error("a signed chunk has {0} bytes, at most {SIGNED_BYTES_MAX} are allowed")]
     TooLong(u32),
 }
 

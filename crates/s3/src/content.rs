@@ -54,7 +54,7 @@ impl Content {
         let size = length(&carried)?;
         // The declared length is checked before any content is received.
         if size > bytes_max {
-            let detail = format!("the body has {size} bytes, at most {bytes_max} are possible");
+            let detail = format!("the body has {size} bytes, at most {bytes_max} are allowed");
             return Err(fault("EntityTooLarge", detail));
         }
         let md5 = carried.md5.as_deref().map(decode_md5).transpose()?;
@@ -132,7 +132,7 @@ fn length(carried: &Carried<'_>) -> S3Result<u64> {
         Some(length) => u64::try_from(length).ok(),
         None => of_body(),
     };
-    length.ok_or_else(|| fault("MissingContentLength", "content needs a Content-Length"))
+    length.ok_or_else(|| fault("MissingContentLength", "content requires a Content-Length"))
 }
 
 fn decode_md5(text: &str) -> S3Result<[u8; 16]> {

@@ -67,7 +67,7 @@ pub(crate) async fn preflight<B>(store: &Store, request: &Request<B>) -> Option<
     }
     let has = |name| request.headers().contains_key(name);
     let Some(asked) = Asked::of(request).filter(|_| has(header::ACCESS_CONTROL_REQUEST_METHOD)) else {
-        let detail = "a question before a request names an Origin and an Access-Control-Request-Method";
+        let detail = "a preflight request requires Origin and Access-Control-Request-Method";
         return Some(Refusal::bad("BadRequest", detail).response());
     };
     let Some(rule) = asked.rule(store).await else {

@@ -26,7 +26,7 @@ pub(crate) fn from_store(error: StoreError) -> S3Error {
     match error {
         StoreError::NotFound(_) => fault("NoSuchKey", "there is no such key"),
         StoreError::Condition { .. } => {
-            fault("PreconditionFailed", "the object is not as the condition says")
+            fault("PreconditionFailed", "the condition does not hold for the object")
         }
         StoreError::Protected { .. } => fault("AccessDenied", text),
         StoreError::Declared { what, .. } if what == "length" => fault("IncompleteBody", text),

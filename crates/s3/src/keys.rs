@@ -277,12 +277,12 @@ impl Keys {
         state.stamp = stamp;
         match read(&self.path) {
             Ok(file) => {
-                tracing::info!(path = %self.path.display(), keys = file.keys.len(), "keys file read again");
+                tracing::info!(path = %self.path.display(), keys = file.keys.len(), "keys file reloaded");
                 warn_if_others_may_read(&self.path);
                 state.file = Arc::new(file);
             }
             // A typing error in the file must not lock out all clients.
-            Err(error) => tracing::error!(%error, "the keys stay as they were"),
+            Err(error) => tracing::error!(%error, "keys file not reloaded: the previous keys stay in use"),
         }
     }
 
@@ -345,7 +345,7 @@ fn stamp(path: &Path) -> Option<Stamp> {
 
 fn warn_if_others_may_read(path: &Path) {
     if fs::metadata(path).is_ok_and(|meta| meta.mode() & 0o077 != 0) {
-        tracing::warn!(path = %path.display(), "others may read the keys file: set its mode to 600");
+        tracing::warn!(path = %path.display(), "others can read the keys file: set its mode to 600");
     }
 }
 
@@ -444,7 +444,10 @@ mod tests {
         let keys = Keys::open(&path).unwrap().0;
         assert!(keys.anybody_owns());
         assert!(keys.owns("ann", "ann-1") && !keys.owns("ann", "x") && !keys.owns("B", "ann-1"));
-        assert!(!keys.owns("", "ann-1"), "what nobody made is nobody's");
+        assert!(
+            !keys.owns("", "ann-1"),
+            "a bucket without an owner must have no owner"
+        );
         assert!(keys.may(Some("A"), "ann-1", Right::Own) && !keys.may(Some("A2"), "ann-1", Right::Own));
         assert!(!keys.may(None, "ann-1", Right::Own) && !keys.may(Some("B"), "ann-1", Right::Own));
         assert!(keys.may_see("A", "ann-1", Some("ann")) && !keys.may_see("A", "ann-1", Some("B")));
@@ -468,7 +471,7 @@ mod tests {
         keys.look_now();
         assert!(
             keys.secret(&first).is_some(),
-            "an unknown right leaves the keys as they were"
+            "a file with an unknown right must not change the keys"
         );
         let error = Keys::open(&path).err().unwrap().to_string();
         assert!(error.contains("red") && !error.contains("very"), "{error}");

@@ -75,7 +75,7 @@ impl ObjectLock {
             .attributes
             .get(OBJECT_LOCK)
             .map(|text| serde_json::from_str(text));
-        let wrong = |error| fault("InternalError", format!("the object lock kept: {error}"));
+        let wrong = |error| fault("InternalError", format!("invalid stored object lock: {error}"));
         lock.transpose().map_err(wrong)
     }
 
@@ -110,7 +110,7 @@ impl DefaultRetention {
                 .ok()
                 .filter(|number| (1..=max).contains(number));
             let detail = format!(
-                "a default retention is 1 to {max}, in days at most {DAYS_MAX}, in years {YEARS_MAX}"
+                "a default retention must be 1 to {max}: at most {DAYS_MAX} days or {YEARS_MAX} years"
             );
             number.ok_or_else(|| fault("InvalidRetentionPeriod", detail))
         };
@@ -118,7 +118,7 @@ impl DefaultRetention {
             (Some(days), None) => Span::Days(positive(days, DAYS_MAX)?),
             (None, Some(years)) => Span::Years(positive(years, YEARS_MAX)?),
             _ => {
-                let detail = "a default retention is in days or in years";
+                let detail = "a default retention must be either in days or in years";
                 return Err(fault("MalformedXML", detail));
             }
         };
@@ -145,7 +145,7 @@ impl AskedLock {
             (None, None) => None,
             (Some(mode), Some(until)) => Some(retention(mode, until)?),
             _ => {
-                let detail = "the mode of a retention and its end must both be given";
+                let detail = "a retention requires both a mode and an end";
                 return Err(fault("InvalidArgument", detail));
             }
         };
@@ -201,7 +201,7 @@ pub(crate) fn retention(mode: &str, until: &Timestamp) -> S3Result<Retention> {
     };
     match retention.until_ms > wall_ms() {
         true => Ok(retention),
-        false => Err(fault("InvalidArgument", "the retention would have ended already")),
+        false => Err(fault("InvalidArgument", "the retention ends in the past")),
     }
 }
 

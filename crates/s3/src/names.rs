@@ -13,7 +13,7 @@ pub(crate) fn object(bucket: &str, name: &str) -> S3Result<Key> {
     bucket::check_name(bucket).map_err(|error| fault("InvalidBucketName", error.to_string()))?;
     if name.len() > NAME_BYTES_MAX {
         let detail = format!(
-            "the key has {} bytes, at most {NAME_BYTES_MAX} are possible",
+            "the key has {} bytes, at most {NAME_BYTES_MAX} are allowed",
             name.len()
         );
         return Err(fault("KeyTooLongError", detail));

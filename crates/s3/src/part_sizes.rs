@@ -19,7 +19,7 @@ pub(crate) fn encode(sizes: &[u64]) -> String {
 
 /// Decodes the result of [`encode`]: at most 10,000 sizes, S3's limit of parts.
 pub(crate) fn decode(text: &str) -> S3Result<Vec<u64>> {
-    let wrong = || fault("InternalError", format!("{text:?} was kept as sizes of parts"));
+    let wrong = || fault("InternalError", format!("invalid stored part sizes {text:?}"));
     let mut sizes = Vec::new();
     for run in text.split(',') {
         let (size, count) = run.split_once('*').unwrap_or((run, "1"));

@@ -81,7 +81,7 @@ impl Writing {
     /// Reads headers, for operations whose s3s input lacks them.
     pub(crate) fn of_headers(headers: &HeaderMap) -> S3Result<Self> {
         let get = |name: &str| {
-            let wrong = |_| fault("InvalidArgument", format!("{name} is no entity tag"));
+            let wrong = |_| fault("InvalidArgument", format!("{name} is not an entity tag"));
             let value = headers.get(name).map(HeaderValue::as_bytes);
             value
                 .map(|value| ETagCondition::parse_http_header(value).map_err(wrong))

@@ -159,7 +159,7 @@ async fn start(
     let stopped = async move { drop(stopped.wait_for(|stop| *stop).await) };
     let answer = move |request, connection| answer(request, connection, serving.clone());
     let serving = tokio::spawn(port.serve(terms, answer, stopped));
-    tracing::info!(%address, "S3 is served");
+    tracing::info!(%address, "serving S3");
     Ok(Running {
         address,
         new_key,

@@ -108,7 +108,7 @@ impl BucketSettings {
         let attributes = &record.attributes;
         let owner = attributes.get(OWNER).cloned().unwrap_or_default();
         let block = attributes.get(BLOCK).map(|text| serde_json::from_str(text));
-        let wrong = |error| fault("InternalError", format!("the public access block kept: {error}"));
+        let wrong = |error| fault("InternalError", format!("invalid stored access block: {error}"));
         Ok(Self {
             acl: Acl::of(attributes, &owner),
             ownership: attributes

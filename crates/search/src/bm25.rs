@@ -107,7 +107,10 @@ pub(crate) fn saturated_at_mean(frequency: Score) -> Score {
 
 /// Returns the inverse document frequency of a word in `pages_with` of `pages` pages.
 pub(crate) fn idf(pages_with: u64, pages: u64) -> Score {
-    debug_assert!(pages_with <= pages, "{pages_with} of {pages} pages have a word");
+    debug_assert!(
+        pages_with <= pages,
+        "{pages_with} of {pages} pages contain a word"
+    );
     let without = pages.saturating_sub(pages_with);
     let odds = (without as Score + 0.5) / (pages_with as Score + 0.5);
     (1.0 + odds).ln()

@@ -138,7 +138,7 @@ pub(crate) fn read(dir: &Path, end: LogEnd, mut each: impl FnMut(u64, u8)) -> io
         input
             .read_exact(&mut record)
             .map_err(|error| match error.kind() {
-                io::ErrorKind::UnexpectedEof => damaged("is damaged: it is too short"),
+                io::ErrorKind::UnexpectedEof => damaged("is damaged: it is truncated"),
                 _ => error,
             })?;
         crc.update(&record);
@@ -147,7 +147,7 @@ pub(crate) fn read(dir: &Path, end: LogEnd, mut each: impl FnMut(u64, u8)) -> io
     }
     match crc.finalize() == end.crc {
         true => Ok(()),
-        false => Err(damaged("is damaged: its checksum is another")),
+        false => Err(damaged("is damaged: its checksum does not match")),
     }
 }
 
@@ -216,6 +216,6 @@ mod tests {
         std::fs::write(&path, &bytes).unwrap();
         assert!(records(dir, next).unwrap_err().to_string().contains("checksum"));
         std::fs::write(&path, &bytes[..4]).unwrap();
-        assert!(records(dir, next).unwrap_err().to_string().contains("too short"));
+        assert!(records(dir, next).unwrap_err().to_string().contains("truncated"));
     }
 }

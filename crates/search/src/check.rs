@@ -83,7 +83,7 @@ fn damaged_files(dir: &Path) -> Vec<String> {
         wrong = match caught(read) {
             Ok((damaged, log)) => damaged
                 .iter()
-                .map(|file| format!("{} is damaged: its checksum is another", file.display()))
+                .map(|file| format!("{} is damaged: its checksum does not match", file.display()))
                 .chain(log.err().map(|error| error.to_string()))
                 .collect(),
             Err(error) => vec![error.to_string()],
@@ -131,13 +131,13 @@ fn compare<E>(
             (None, None) => return Ok(None),
             (Some((key, 1)), Some(page)) if key == page.as_bytes() => continue,
             (Some((key, documents)), _) if documents > 1 => {
-                format!("{documents} documents of {}", shown(&key))
+                format!("{documents} documents for {}, expected at most one", shown(&key))
             }
             (Some((key, _)), page) if page.as_ref().is_none_or(|page| key.as_slice() < page.as_bytes()) => {
-                format!("a document of {}, which is no page", shown(&key))
+                format!("a document for {}, which is not a page", shown(&key))
             }
             (_, page) => format!(
-                "no document of the page {}",
+                "no document for the page {}",
                 shown(page.unwrap_or_default().as_bytes())
             ),
         }));

@@ -18,7 +18,7 @@ pub enum OpenError {
     },
     /// tantivy could not open the index. The directory can be removed: the index is rebuilt from
     /// the views.
-    #[error("open search index {dir}: {message}; remove that directory: it is made anew from the index")]
+    #[error("open search index {dir}: {message}; remove that directory: it is rebuilt from the index")]
     Index {
         /// The directory.
         dir: PathBuf,
@@ -58,7 +58,7 @@ pub struct SearchError {
 impl SearchError {
     pub(crate) fn no_cursor() -> SearchError {
         SearchError {
-            message: "this is no cursor of an answer".to_owned(),
+            message: "this cursor belongs to another query".to_owned(),
         }
     }
 }

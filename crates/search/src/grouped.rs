@@ -400,7 +400,7 @@ impl SegmentGrouped {
                 }
             });
             if let Err(error) = read {
-                tracing::warn!(%error, "names of domains could not be read");
+                tracing::warn!(%error, "domain names could not be read");
             }
         }
         hashes

@@ -34,7 +34,7 @@ pub(crate) fn each_hash(reader: &SegmentReader, mut each: impl FnMut(DocId, u64)
     let count = column.values.num_vals();
     if count != reader.max_doc() {
         return Err(TantivyError::InternalError(format!(
-            "segment {} has {count} keys for {} documents",
+            "segment {} has {count} keys, expected {} (one for each document)",
             reader.segment_id(),
             reader.max_doc()
         )));

@@ -37,6 +37,6 @@ impl Weight for KeysQuery {
     }
 
     fn explain(&self, _: &SegmentReader, _: DocId) -> tantivy::Result<Explanation> {
-        Ok(Explanation::new("an address that begins so", 0.0))
+        Ok(Explanation::new("a URL prefix", 0.0))
     }
 }

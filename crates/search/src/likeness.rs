@@ -24,7 +24,7 @@ const WORDS_MAX: usize = 20_000;
 /// Bits of a count of shingles.
 const PLANES: usize = 16;
 
-const _: () = assert!(WORDS_MAX < 1 << PLANES, "every count fits");
+const _: () = assert!(WORDS_MAX < 1 << PLANES, "every count fits in the planes");
 
 /// Maximum number of bits in which near-duplicates differ. With three words to a shingle, half of
 /// the texts in which one word of 50 has changed are within it, and 95 of 100 in which one word of

@@ -129,12 +129,12 @@ impl NearDocs {
                 debug_assert_eq!(
                     word.positions.len(),
                     word.count as usize,
-                    "each occurrence has a place"
+                    "each occurrence has a position"
                 );
             }
         }
         let gain = self.of_pairs(document, |one, other| together(&one.positions, &other.positions));
-        debug_assert!(gain <= bound + 1, "{gain} is gained where {bound} is the most");
+        debug_assert!(gain <= bound + 1, "the gain {gain} exceeds its bound {bound}");
         Some(gain.min(self.most()))
     }
 

@@ -17,10 +17,7 @@ const BANDS: usize = 8;
 /// Number of pairs of bands.
 const PAIRS: usize = BANDS * (BANDS - 1) / 2;
 
-const _: () = assert!(
-    DISTANCE_MAX as usize == BANDS - 2,
-    "two bands without a difference are left"
-);
+const _: () = assert!(DISTANCE_MAX as usize == BANDS - 2, "at least two bands are equal");
 
 /// End of a chain.
 const NONE: u32 = u32::MAX;

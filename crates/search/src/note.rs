@@ -153,15 +153,16 @@ fn words(kind: NoteKind, part: &str) -> String {
         NoteKind::StarIgnored => {
             format!("the star in {part} was ignored: it works at the end of a single word")
         }
-        NoteKind::BeginningTooShort => format!("{part} is too short a beginning and was searched as a word"),
+        NoteKind::BeginningTooShort => format!("{part} is too short for a prefix and was searched as a word"),
         NoteKind::OperatorAlone => format!("{part} joins nothing here and was left out"),
         NoteKind::OrWithNot => {
             format!("OR does not join with {part}, which must not occur; both conditions hold")
         }
-        NoteKind::AndBeforeOr => format!("AND joins before OR; this was read as {part}"),
+        NoteKind::AndBeforeOr => format!("AND binds tighter than OR; this was read as {part}"),
         NoteKind::WwwLeftOut => {
             format!(
-                "www. in front is left out: addresses with and without it are one, so {part} was searched"
+                "a leading www. is ignored, because URLs with and without it are the same: {part} was \
+                 searched"
             )
         }
         NoteKind::Parentheses => "parentheses do not group: OR joins only its neighbours".to_owned(),

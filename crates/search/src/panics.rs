@@ -11,7 +11,7 @@ pub(crate) fn caught<T, E: From<TantivyError>>(read: impl FnOnce() -> Result<T, 
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        let message = format!("a file is not as it was written: {}", text.unwrap_or("unknown"));
+        let message = format!("a file of the index is damaged: {}", text.unwrap_or("unknown"));
         Err(TantivyError::InternalError(message).into())
     })
 }

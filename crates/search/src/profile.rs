@@ -67,21 +67,21 @@ pub(crate) enum Preferred {
 pub enum ProfileError {
     /// A preference does not have the form `name:value`, or its name is unknown.
     #[error(
-        "{0:?} is no preference: one of lang:, site:, place:, collection:, type:, from: and to: is expected, with ^ and per cent \
-         behind it where it is to count more or less, as in site:example.org^40"
+        "{0:?} is not a preference: expected lang:, site:, place:, collection:, type:, from: or to:, and \
+         optionally ^ and a weight in per cent, as in site:example.org^40"
     )]
     Unknown(String),
     /// A percentage is invalid.
-    #[error("{0:?}: behind ^ a number of per cent from 1 to 1000 is expected")]
+    #[error("{0:?}: expected a percentage from 1 to 1000 after ^")]
     Percent(String),
     /// A date is invalid.
-    #[error("{0:?}: digits of a year, month, day and time are expected, as in from:2014-01")]
+    #[error("{0:?}: expected a date (digits of year, month, day and time), as in from:2014-01")]
     Date(String),
     /// A host is invalid.
-    #[error("{0:?}: the name of a host is expected, as in site:example.org")]
+    #[error("{0:?}: expected a host name, as in site:example.org")]
     Host(String),
     /// There are too many preferences.
-    #[error("{found} preferences, and at most 64 are taken")]
+    #[error("{found} preferences, expected at most 64")]
     TooMany {
         /// Number of preferences found.
         found: usize,

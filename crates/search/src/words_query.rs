@@ -65,7 +65,7 @@ struct WordsWeight(WordsQuery);
 
 impl Weight for WordsWeight {
     fn scorer(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
-        debug_assert!(boost == 1.0, "scores are boosted nowhere: they must stay exact");
+        debug_assert!(boost == 1.0, "scores must stay exact, so they are never boosted");
         self.0.open(reader)
     }
 

@@ -123,7 +123,7 @@ pub async fn announce(cluster: &Arc<Cluster>, layouts: &Layouts) {
         tracing::warn!(
             layout = layouts.current.number,
             failure = failure.to_string(),
-            "node will learn of the layout later"
+            "could not send the layout to a node, which will get it later"
         );
     }
 }

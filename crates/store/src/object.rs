@@ -254,7 +254,10 @@ impl ObjectStore for StoreObjects {
         {
             return Err(Error::NotFound {
                 path: location.to_string(),
-                source: format!("version {wanted} is not the current one, and only that is read here").into(),
+                source: format!(
+                    "version {wanted} is not the current version, and older versions cannot be read here"
+                )
+                .into(),
             });
         }
         let meta = self.meta(&object.meta)?;
@@ -460,7 +463,7 @@ fn condition(mode: PutMode) -> Result<Condition> {
         PutMode::Update(version) => {
             let etag = version.e_tag.ok_or_else(|| Error::Generic {
                 store: STORE,
-                source: "an update needs the entity tag of what it replaces".into(),
+                source: "an update requires the entity tag of the object it replaces".into(),
             })?;
             Ok(Condition::Etag(etag.trim_matches('"').to_owned()))
         }

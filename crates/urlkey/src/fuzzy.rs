@@ -59,7 +59,7 @@ const YOUTUBE: &[&str] = &["com,youtube", "com,youtube,m", "com,youtube-nocookie
 pub const FUZZY_RULES: &[FuzzyRule] = &[
     FuzzyRule {
         name: "cache-buster",
-        about: "numbers that keep caches from answering",
+        about: "numbers that bypass caches",
         effect: FuzzyEffect::Drops(
             &[
                 "_",
@@ -84,7 +84,7 @@ pub const FUZZY_RULES: &[FuzzyRule] = &[
     },
     FuzzyRule {
         name: "callback",
-        about: "the function that JSONP calls",
+        about: "the name of the JSONP callback function",
         effect: FuzzyEffect::Drops(
             &["callback", "jsonp", "jsonpcallback", "jsoncallback"],
             FuzzyValue::Any,
@@ -92,7 +92,7 @@ pub const FUZZY_RULES: &[FuzzyRule] = &[
     },
     FuzzyRule {
         name: "session",
-        about: "the session of a reader, also behind a semicolon in the path",
+        about: "session IDs, also after a semicolon in the path",
         effect: FuzzyEffect::Drops(
             &[
                 "jsessionid",
@@ -111,12 +111,12 @@ pub const FUZZY_RULES: &[FuzzyRule] = &[
     },
     FuzzyRule {
         name: "session-id",
-        about: "the same under names that mean other things, too",
+        about: "session IDs under names that also have other meanings",
         effect: FuzzyEffect::Drops(&["sid", "s"], FuzzyValue::Id),
     },
     FuzzyRule {
         name: "campaign",
-        about: "where a reader came from",
+        about: "campaign and click tracking",
         effect: FuzzyEffect::Drops(
             &[
                 "utm_*", "gclid", "gclsrc", "dclid", "fbclid", "msclkid", "yclid", "igshid", "mc_cid",
@@ -127,7 +127,7 @@ pub const FUZZY_RULES: &[FuzzyRule] = &[
     },
     FuzzyRule {
         name: "youtube-film",
-        about: "the film itself, whichever of the servers sent it",
+        about: "a video file, sent by any of the servers",
         effect: FuzzyEffect::Keeps {
             hosts: &["com,googlevideo,"],
             path: "/videoplayback",
@@ -136,7 +136,7 @@ pub const FUZZY_RULES: &[FuzzyRule] = &[
     },
     FuzzyRule {
         name: "youtube-info",
-        about: "what its player asks of a film",
+        about: "what the player requests about a video",
         effect: FuzzyEffect::Keeps {
             hosts: YOUTUBE,
             path: "/get_video_info",
@@ -145,7 +145,7 @@ pub const FUZZY_RULES: &[FuzzyRule] = &[
     },
     FuzzyRule {
         name: "youtube-captions",
-        about: "the subtitles of a film",
+        about: "the subtitles of a video",
         effect: FuzzyEffect::Keeps {
             hosts: YOUTUBE,
             path: "/api/timedtext",
@@ -154,7 +154,7 @@ pub const FUZZY_RULES: &[FuzzyRule] = &[
     },
     FuzzyRule {
         name: "youtube-page",
-        about: "the page of a film",
+        about: "the page of a video",
         effect: FuzzyEffect::Keeps {
             hosts: YOUTUBE,
             path: "/watch",
@@ -163,7 +163,7 @@ pub const FUZZY_RULES: &[FuzzyRule] = &[
     },
     FuzzyRule {
         name: "youtube-embed",
-        about: "the player in pages of others",
+        about: "the player embedded in other pages",
         effect: FuzzyEffect::Keeps {
             hosts: YOUTUBE,
             path: "/embed/",
@@ -172,7 +172,7 @@ pub const FUZZY_RULES: &[FuzzyRule] = &[
     },
     FuzzyRule {
         name: "vimeo-film",
-        about: "the film itself, whose address is signed",
+        about: "a video file whose URL is signed",
         effect: FuzzyEffect::Keeps {
             hosts: &["com,vimeocdn,"],
             path: "/",
@@ -181,7 +181,7 @@ pub const FUZZY_RULES: &[FuzzyRule] = &[
     },
     FuzzyRule {
         name: "file",
-        about: "versions of files that a server sends whatever the query is",
+        about: "versions of static files, which do not depend on the query",
         effect: FuzzyEffect::Files(&[
             "css", "js", "mjs", "png", "gif", "jpg", "jpeg", "webp", "avif", "svg", "ico", "bmp", "woff",
             "woff2", "ttf", "otf", "eot", "swf", "mp3", "mp4", "webm", "ogg",

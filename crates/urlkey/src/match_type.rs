@@ -19,7 +19,7 @@ pub enum MatchType {
 
 /// The text is not one of [`MatchType::NAMES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a match type is one of exact, prefix, host, domain")]
+#[error("unknown match type: expected exact, prefix, host or domain")]
 pub struct UnknownMatchType;
 
 impl MatchType {

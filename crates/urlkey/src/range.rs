@@ -51,7 +51,7 @@ fn successor(last: char) -> Option<char> {
 
 /// Returns the range of all keys that begin with `prefix`, which must not be empty.
 pub fn prefix_range(prefix: &str) -> KeyRange {
-    debug_assert!(!prefix.is_empty(), "every key begins with nothing");
+    debug_assert!(!prefix.is_empty(), "an empty prefix would match every key");
     KeyRange::of_prefix(prefix.to_owned())
 }
 

@@ -117,7 +117,7 @@ impl<'t> Chain<'t, '_> {
         holds!(
             "weave.captures",
             step.report.captures_new <= arrived_count,
-            "{} captures are new of {arrived_count}",
+            "{} of {arrived_count} captures are new",
             step.report.captures_new
         );
         step.report.captures_known = arrived_count - step.report.captures_new;
@@ -280,7 +280,7 @@ impl<'t> Chain<'t, '_> {
         holds!(
             "weave.sums",
             totals.pages <= totals.uris && totals.domains <= totals.uris,
-            "{} pages in {} domains, but {} URIs",
+            "{} pages in {} domains, but only {} URIs",
             totals.pages,
             totals.domains,
             totals.uris
@@ -369,7 +369,7 @@ fn moved(what: &str, sum: u64, added: u64, removed: u64) -> Result<u64, Broken> 
     holds!(
         "weave.totals",
         now.is_some(),
-        "{what}: {removed} go of {sum} and {added} new ones"
+        "{what}: {removed} are removed from {sum} and {added} new ones"
     );
     Ok(now.unwrap_or_default())
 }

@@ -78,7 +78,7 @@ impl Snapshot {
         {
             damages.add(Damage::of(
                 Table::Domains,
-                "the counts are not those of the URIs".into(),
+                "the counts do not match the URIs".into(),
             ));
         }
         damages.add_all(uris.as_ref().and_then(|uris| uris.stray.clone()));
@@ -151,7 +151,7 @@ impl Damages {
     ) -> Result<(), DumpError> {
         self.add(match difference {
             Ok(Some(damage)) => damage,
-            Ok(None) => Damage::of(table, "does not agree with what it follows from".into()),
+            Ok(None) => Damage::of(table, "does not match the tables from which it is derived".into()),
             Err(DumpError::Snapshot(error)) => unreadable(error)?,
             Err(error) => return Err(error),
         });

@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn u8(&mut self) -> Result<u8, Corrupt> {
-        let (&first, rest) = self.bytes.split_first().ok_or(Corrupt("row ends early"))?;
+        let (&first, rest) = self.bytes.split_first().ok_or(Corrupt("truncated row"))?;
         self.bytes = rest;
         Ok(first)
     }
@@ -78,11 +78,11 @@ impl<'a> Reader<'a> {
                 return Ok(value);
             }
         }
-        Err(Corrupt("integer too long"))
+        Err(Corrupt("integer is too long"))
     }
 
     pub(crate) fn varint_u32(&mut self) -> Result<u32, Corrupt> {
-        u32::try_from(self.varint()?).map_err(|_| Corrupt("integer too large"))
+        u32::try_from(self.varint()?).map_err(|_| Corrupt("integer is too large"))
     }
 
     pub(crate) fn signed(&mut self) -> Result<i64, Corrupt> {
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], Corrupt> {
         if length > self.bytes.len() {
-            return Err(Corrupt("row ends early"));
+            return Err(Corrupt("truncated row"));
         }
         let (head, rest) = self.bytes.split_at(length);
         self.bytes = rest;
@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn bytes(&mut self) -> Result<&'a [u8], Corrupt> {
         let length = self.varint()?;
-        self.take(usize::try_from(length).map_err(|_| Corrupt("length too large"))?)
+        self.take(usize::try_from(length).map_err(|_| Corrupt("length is too large"))?)
     }
 
     pub(crate) fn str(&mut self) -> Result<&'a str, Corrupt> {
@@ -115,9 +115,9 @@ impl<'a> Reader<'a> {
 
     /// Replaces `key`, the previous key, with the next front-coded one.
     pub(crate) fn front_coded(&mut self, key: &mut Vec<u8>) -> Result<(), Corrupt> {
-        let shared = usize::try_from(self.varint()?).map_err(|_| Corrupt("length too large"))?;
+        let shared = usize::try_from(self.varint()?).map_err(|_| Corrupt("length is too large"))?;
         if shared > key.len() {
-            return Err(Corrupt("shared prefix longer than the key before"));
+            return Err(Corrupt("shared prefix is longer than the previous key"));
         }
         key.truncate(shared);
         key.extend_from_slice(self.bytes()?);

@@ -121,7 +121,7 @@ impl Merging {
     fn run(self) {
         while self.wait() {
             if let Err(error) = self.merge_what_is_written() {
-                tracing::error!(%error, "merging the tables of the index");
+                tracing::error!(%error, "cannot merge the tables of the index");
                 self.shared.state.lock().failure = Some(error);
                 return;
             }

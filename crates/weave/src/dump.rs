@@ -66,7 +66,7 @@ impl FromStr for View {
     fn from_str(name: &str) -> Result<View, String> {
         let names = || View::ALL.map(View::name).join(", ");
         let known = View::ALL.into_iter().find(|view| view.name() == name);
-        known.ok_or_else(|| format!("no view `{name}`; there are {}", names()))
+        known.ok_or_else(|| format!("unknown view `{name}`; expected one of {}", names()))
     }
 }
 
@@ -125,7 +125,7 @@ impl FromStr for DumpFormat {
         match name {
             "tsv" => Ok(DumpFormat::Tsv),
             "jsonl" => Ok(DumpFormat::Jsonl),
-            _ => Err(format!("no format `{name}`; there are tsv, jsonl")),
+            _ => Err(format!("unknown format `{name}`; expected tsv or jsonl")),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::ids::InputId;
 #[non_exhaustive]
 pub enum OpenError {
     /// The directory is not empty and holds no index of Weft.
-    #[error("{dir} holds no index of Weft ({detail})")]
+    #[error("{dir} contains no Weft index ({detail})")]
     Foreign {
         /// The directory.
         dir: String,
@@ -33,7 +33,7 @@ pub enum OpenError {
         supported: u64,
     },
     /// The link scope differs. It is fixed when an archive is created.
-    #[error("index in {dir} was created with links `{stored}`, asked for `{wanted}`")]
+    #[error("index in {dir} was created with links `{stored}`, but `{wanted}` was requested")]
     LinkScope {
         /// The directory.
         dir: String,
@@ -83,7 +83,7 @@ pub enum OpenError {
 
 /// Advice for a damaged index. Most tables cannot be rebuilt from the others.
 const WHAT_TO_DO: &str =
-    "`weft verify` says what else is; restore a copy of the archive, or load its inputs into a new one";
+    "`weft verify` lists all damage; restore a copy of the archive, or load its inputs into a new one";
 
 /// Why a read failed.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -119,7 +119,7 @@ pub enum SnapshotError {
         detail: &'static str,
     },
     /// The index could not be opened again after a failure. Nothing can be read until it can.
-    #[error("the index is closed since: {since}")]
+    #[error("the index is closed: {since}")]
     Closed {
         /// The failure.
         since: String,
@@ -135,7 +135,7 @@ pub enum SnapshotError {
 #[non_exhaustive]
 pub enum ApplyError {
     /// An earlier commit failed. Nothing is written until the index is opened again.
-    #[error("index in {dir} refuses writes until it is opened again (the next load tries), since: {since}")]
+    #[error("index in {dir} refuses writes until it is reopened (the next load tries to): {since}")]
     Poisoned {
         /// The directory.
         dir: String,
@@ -150,7 +150,8 @@ pub enum ApplyError {
     },
     /// The index cannot be opened again, because a long read of it has not ended.
     #[error(
-        "index in {dir} cannot be opened again while it is read from, as by a long dump; try again later"
+        "index in {dir} cannot be reopened while it is being read, for example by a long dump; try again \
+         later"
     )]
     Read {
         /// The directory.

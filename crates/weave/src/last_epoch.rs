@@ -51,7 +51,7 @@ impl LastEpoch {
             return;
         }
         if let Err(error) = self.write(epoch) {
-            tracing::debug!(%error, path = %self.path.display(), "the last epoch is not noted");
+            tracing::debug!(%error, path = %self.path.display(), "cannot record the last epoch");
         }
     }
 

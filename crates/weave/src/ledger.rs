@@ -64,7 +64,7 @@ impl std::str::FromStr for InputState {
             "forgotten" => Ok(InputState::Forgotten),
             _ => match reason(text) {
                 Some(reason) => Ok(InputState::Failed { reason }),
-                None => Err(format!("no state of an input: {text:?}")),
+                None => Err(format!("unknown input state: {text:?}")),
             },
         }
     }
@@ -380,7 +380,7 @@ pub(crate) fn read_all(cut: &Cut) -> Result<Vec<(InputId, LedgerEntry)>, Snapsho
 }
 
 fn input_of_key(key: &[u8]) -> Result<InputId, Corrupt> {
-    let bytes = key.first_chunk::<4>().ok_or(Corrupt("key too short"))?;
+    let bytes = key.first_chunk::<4>().ok_or(Corrupt("key is too short"))?;
     Ok(InputId(u32::from_be_bytes(*bytes)))
 }
 
@@ -410,7 +410,7 @@ pub(crate) fn decode_quarantine(key: &[u8], value: &[u8]) -> Result<(InputId, Qu
     let offset = key
         .get(4..12)
         .and_then(|b| b.first_chunk::<8>())
-        .ok_or(Corrupt("key too short"))?;
+        .ok_or(Corrupt("key is too short"))?;
     let mut r = Reader::versioned(value, QUARANTINE_VERSION)?;
     let entry = QuarantineEntry {
         offset: u64::from_be_bytes(*offset),

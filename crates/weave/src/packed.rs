@@ -73,7 +73,7 @@ impl Dictionary {
             Ok(bytes) => Some(Dictionary::new(bytes)),
             // The rows have nothing in common, so they are stored uncompressed.
             Err(error) => {
-                tracing::debug!(%error, "no dictionary for links");
+                tracing::debug!(%error, "cannot train a dictionary for links");
                 None
             }
         }
@@ -120,15 +120,15 @@ pub(crate) fn unpack<'r>(dictionary: Option<&Dictionary>, row: &'r [u8]) -> Resu
     if r.u8()? != PACKED {
         return Ok(Cow::Borrowed(row));
     }
-    let dictionary = dictionary.ok_or(Corrupt("packed, but there is no dictionary"))?;
+    let dictionary = dictionary.ok_or(Corrupt("row is packed, but there is no dictionary"))?;
     let length = r.varint()?;
     if length > ROW_BYTES_MAX {
-        return Err(Corrupt("packed row too long"));
+        return Err(Corrupt("packed row is too long"));
     }
     let plain =
-        decompress(dictionary, r.rest(), length as usize).map_err(|_| Corrupt("row does not unpack"))?;
+        decompress(dictionary, r.rest(), length as usize).map_err(|_| Corrupt("row cannot be unpacked"))?;
     if plain.len() as u64 != length {
-        return Err(Corrupt("packed row of another length"));
+        return Err(Corrupt("packed row has the wrong length"));
     }
     Ok(Cow::Owned(plain))
 }
@@ -190,7 +190,7 @@ mod tests {
             }
             assert_eq!(
                 unpack(None, &packed),
-                Err(Corrupt("packed, but there is no dictionary"))
+                Err(Corrupt("row is packed, but there is no dictionary"))
             );
         }
         assert!(after * 2 < before, "{before} bytes became {after}");

@@ -65,7 +65,8 @@ pub(crate) fn open(
     links: Option<LinkScope>,
     settings: &Settings,
 ) -> Result<(Arc<Tables>, LinkScope), OpenError> {
-    crate::weave::remove_left(dir).map_err(|e| OpenError::io("remove what a purge left beside", dir, &e))?;
+    crate::weave::remove_left(dir)
+        .map_err(|e| OpenError::io("remove the directory that a purge left next to", dir, &e))?;
     if is_vacant(dir).map_err(|e| OpenError::io("look for", dir, &e))? {
         create(dir, links.unwrap_or_default(), settings)?;
     }
@@ -96,29 +97,30 @@ pub(crate) fn open(
     if format.oldest < FORMAT_WITH_REDIRECTS {
         tracing::warn!(
             dir = %dir.display(),
-            "loaded in part by an older version: pages whose address redirects to itself may be missing until their \
-             inputs are loaded into a new archive"
+            "partly loaded by an older version: pages whose URL redirects to itself may be missing until \
+             the inputs are loaded into a new archive"
         );
     }
     if format.oldest < FORMAT_WITH_PAST {
         tracing::info!(
             dir = %dir.display(),
-            "loaded in part by an older version: past versions of these pages cannot be searched until their inputs are \
-             loaded into a new archive"
+            "partly loaded by an older version: past versions of its pages cannot be searched until the \
+             inputs are loaded into a new archive"
         );
     }
     if format.oldest < FORMAT_WITH_PAST_LINKS {
         tracing::info!(
             dir = %dir.display(),
-            "loaded in part by an older version: links of past versions of these pages are not known until their inputs are \
-             loaded into a new archive"
+            "partly loaded by an older version: links of past versions of its pages are unknown until the \
+             inputs are loaded into a new archive"
         );
     }
     if format.oldest < FORMAT_WITH_METHODS {
         tracing::warn!(
             dir = %dir.display(),
-            "loaded in part by an older version: an answer to a POST, a part or an answer without content may stand in the place \
-             of a page until its inputs are loaded into a new archive"
+            "partly loaded by an older version: a response to a POST request, a partial response or a \
+             response without content may be stored as a page until the inputs are loaded into a new \
+             archive"
         );
     }
     let stored = format.links;
@@ -344,7 +346,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             format!(
-                "index in {} was created with links `all`, asked for `external`",
+                "index in {} was created with links `all`, but `external` was requested",
                 dir.display()
             )
         );

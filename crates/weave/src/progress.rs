@@ -97,7 +97,7 @@ impl<'l> LedgerMoves<'l> {
             holds!(
                 "weave.taken_down",
                 now.is_some(),
-                "of input {}, {by} more are kept out than {}",
+                "input {}: cannot add {by} to the captures kept out by takedowns, which are {}",
                 input.0,
                 entry.taken_down
             );
@@ -128,7 +128,7 @@ impl<'l> LedgerMoves<'l> {
         holds!(
             "weave.digested",
             is_digested || (entry.bytes_done <= bytes && bytes < entry.size),
-            "of input {}, {} bytes of {} are woven, and {bytes} are digested",
+            "input {}: {} bytes of {} are indexed, but {bytes} are digested",
             id.0,
             entry.bytes_done,
             entry.size
@@ -153,7 +153,7 @@ impl<'l> LedgerMoves<'l> {
             holds!(
                 "weave.positions",
                 entry.bytes_done <= step.bytes_done,
-                "the position of input {} goes back from {} to {}",
+                "the position of input {} moves back from {} to {}",
                 step.input.0,
                 entry.bytes_done,
                 step.bytes_done

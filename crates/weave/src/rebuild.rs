@@ -77,14 +77,14 @@ pub struct RebuiltTable {
 pub enum RebuildError {
     /// The view is not derived from other tables, only from the inputs.
     #[error(
-        "view {0} is what others are made from: only the inputs can say what is missing in it. Load them into a new archive \
-         (weft verify compares without one), or restore a copy of this one"
+        "view {0} is not derived from other tables, so it cannot be rebuilt; load the inputs into a new \
+         archive, or restore a copy of this one (weft verify compares the view with the inputs)"
     )]
     NotDerived(&'static str),
     /// The source table is damaged, so the rebuilt view would lack rows.
     #[error(
-        "table {table} is damaged itself, at {key}: {detail}. What follows from it cannot be made anew: load the inputs into a \
-         new archive, or restore a copy of this one"
+        "table {table} itself is damaged at {key}: {detail}; views derived from it cannot be rebuilt: load \
+         the inputs into a new archive, or restore a copy of this one"
     )]
     Untrusted {
         /// The table.
@@ -245,13 +245,16 @@ pub(crate) fn begin(write: &mut Write<'_>) {
 pub(crate) fn finish(place: Place<'_>) -> Result<(), OpenError> {
     let row = Cut::take(place.tables).get(Table::Meta, REBUILDING_ROW.as_bytes())?;
     let Some(row) = row else { return Ok(()) };
-    tracing::warn!(dir = %place.dir.display(), "views are made anew from the links: a rebuild was cut short, or the index is of an older version");
+    tracing::warn!(
+        dir = %place.dir.display(),
+        "rebuilding views from the links, because a rebuild was interrupted or the index is of an older version"
+    );
     match run(place, Plan::decode(&row), &mut true, &mut |_, _| {}) {
         Ok(_) => Ok(()),
         Err(Failure::Engine(error)) => Err(OpenError::engine("rebuild views of", place.dir, &error)),
         // The unreadable rows stay unreadable. Answers that need them report it.
         Err(Failure::Rebuild(error)) => {
-            tracing::error!(%error, dir = %place.dir.display(), "views were rebuilt in part");
+            tracing::error!(%error, dir = %place.dir.display(), "views were rebuilt only in part");
             Ok(())
         }
     }

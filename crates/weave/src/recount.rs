@@ -300,6 +300,6 @@ fn split(row: &[u8]) -> Result<(u128, Option<Candidate>), Corrupt> {
 }
 
 fn hash(r: &mut Reader<'_>) -> Result<u128, Corrupt> {
-    let bytes = r.take(16)?.first_chunk().ok_or(Corrupt("row ends early"))?;
+    let bytes = r.take(16)?.first_chunk().ok_or(Corrupt("truncated row"))?;
     Ok(u128::from_be_bytes(*bytes))
 }

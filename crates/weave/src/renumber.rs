@@ -48,7 +48,7 @@ pub(crate) fn finish(tables: &Arc<Tables>, dir: &Path) -> Result<(), OpenError> 
     }
     tracing::warn!(
         dir = %dir.display(),
-        "the index is brought to the format of this version, once: about a minute for a million pages"
+        "upgrading the index to the format of this version, once; this takes about a minute per million pages"
     );
     let renumbering = Renumbering { tables, dir };
     renumbering.links()?;
@@ -164,7 +164,7 @@ impl Renumbering<'_> {
     }
 
     fn failed(&self, error: &fjall::Error) -> OpenError {
-        OpenError::engine("bring to the format of this version", self.dir, error)
+        OpenError::engine("upgrade the format of", self.dir, error)
     }
 }
 

@@ -239,7 +239,7 @@ impl Collections for Labels<'_> {
 }
 
 fn split(row: &[u8]) -> io::Result<([u8; HASH_BYTES], u8, &[u8])> {
-    let short = || io::Error::other("row ends early");
+    let short = || io::Error::other("truncated row");
     let hash = row.first_chunk().ok_or_else(short)?;
     let (tag, rest) = row[HASH_BYTES..].split_first().ok_or_else(short)?;
     Ok((*hash, *tag, rest))

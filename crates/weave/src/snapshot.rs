@@ -611,7 +611,7 @@ impl Snapshot {
         let row = self.cut().get(Table::Inputs, &key)?;
         let entry = row
             .as_deref()
-            .ok_or(Corrupt("input is not there"))
+            .ok_or(Corrupt("input is missing"))
             .and_then(ledger::decode_entry);
         let entry = Arc::new(self.cut().decode(Table::Inputs, &key, entry)?);
         self.inner.inputs.lock().insert(id, entry.clone());

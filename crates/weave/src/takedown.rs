@@ -138,7 +138,7 @@ pub(crate) fn encode_kept_out(takedown: u32, length: u64, method: &str) -> Vec<u
 }
 
 fn decode_kept_out(key: &[u8], value: &[u8]) -> Result<(InputId, KeptOut), Corrupt> {
-    let short = Corrupt("key too short");
+    let short = Corrupt("key is too short");
     let input = key.first_chunk::<4>().ok_or(short)?;
     let offset = key
         .get(4..)

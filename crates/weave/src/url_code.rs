@@ -61,11 +61,11 @@ pub(crate) fn get(reader: &mut Reader<'_>, key: &str) -> Result<(String, u8), Co
     let mut url = String::with_capacity(key.len() + 16);
     derive(&mut url, key, code);
     if code & TAIL != 0 {
-        let shared = usize::try_from(reader.varint()?).map_err(|_| Corrupt("length too large"))?;
+        let shared = usize::try_from(reader.varint()?).map_err(|_| Corrupt("length is too large"))?;
         let tail = reader.bytes()?;
         let mut bytes = url.into_bytes();
         if shared > bytes.len() {
-            return Err(Corrupt("URL shares more with its key than there is"));
+            return Err(Corrupt("URL shares more bytes with its key than the key has"));
         }
         bytes.truncate(shared);
         bytes.extend_from_slice(tail);

@@ -341,7 +341,7 @@ impl Weave {
     /// # Panics
     /// If there is no such table, or it has no rows.
     #[cfg(any(test, feature = "model"))]
-    #[expect(clippy::expect_used, reason = "of tests alone")]
+    #[expect(clippy::expect_used, reason = "only used in tests")]
     pub fn lose_row(&self, table: &str) -> Result<(), ApplyError> {
         let tables = self.inner.usable(&self.inner.writer.lock())?;
         let named = Table::ALL.into_iter().find(|known| known.name() == table);
@@ -512,7 +512,7 @@ impl Inner {
 
     fn poison_if_broken(&self, error: &ApplyError) {
         if error.is_broken() {
-            tracing::error!(%error, "index refuses writes until it is opened again");
+            tracing::error!(%error, "the index refuses writes until it is reopened");
             *self.poisoned.write() = Some(error.to_string());
         }
     }
@@ -533,7 +533,7 @@ impl Inner {
                 detail: Words(error).to_string(),
             }
         };
-        tracing::error!(%error, "index refuses writes until it is opened again");
+        tracing::error!(%error, "the index refuses writes until it is reopened");
         *self.poisoned.write() = Some(error.to_string());
         error
     }
@@ -562,10 +562,15 @@ impl Drop for Inner {
         if is_for_want_of_room(&error, &self.dir) {
             tracing::warn!(
                 dir = %self.dir.display(),
-                "the disk is full: what was committed is safe in the journal, and nothing more can be loaded until there is room"
+                "the disk is full: committed data is safe in the journal, but nothing can be loaded until \
+                 space is freed"
             );
         } else {
-            tracing::warn!(%error, dir = %self.dir.display(), "left to the journal");
+            tracing::warn!(
+                %error,
+                dir = %self.dir.display(),
+                "cannot close the index cleanly; its journal is replayed when it is opened"
+            );
         }
     }
 }

@@ -101,7 +101,8 @@ pub(crate) fn measure(dir: &Path) -> anyhow::Result<()> {
     // Subtract what the process uses without the tier.
     let growth = figures.memory_bytes - none.memory_bytes + none.memory_told;
     println!(
-        "\nbounds: {BLOCKS} MiB through memory of {} MiB and a directory of {} MiB, at most (aim: {:.0} %)",
+        "\nbounds: {BLOCKS} MiB read through a cache of {} MiB in memory and {} MiB on disk; maxima (aim: \
+         {:.0} %)",
         MEMORY_BYTES >> 20,
         QUOTA_BYTES >> 20,
         100.0 * (1.0 + AIM)

@@ -26,7 +26,7 @@ const fn contestant(name: &'static str, peer: Option<&'static str>, delay_ms: u6
 /// so keeping its blocks would only cost time.
 const CONTESTANTS: [Contestant; 5] = [
     contestant("the tier", None, 10),
-    contestant("the tier, store at once", None, 0),
+    contestant("the tier, immediate store", None, 0),
     contestant("foyer, defaults", Some("foyer"), 10),
     contestant("foyer, 4 flushers, 512 MiB", Some("foyer-tuned"), 10),
     contestant("cacache", Some("cacache"), 10),
@@ -42,11 +42,12 @@ struct Measured {
 
 pub(crate) fn measure(dir: &Path, blocks: u64, rounds: usize) -> anyhow::Result<()> {
     println!(
-        "\na burst of {blocks} blocks of 1 MiB, 64 readers, memory of 128 MiB; median of {rounds}; MiB/s of blocks that are there"
+        "\na burst of {blocks} blocks of 1 MiB, 64 readers, 128 MiB of memory; median of {rounds}; MiB/s \
+         of blocks found again"
     );
     println!(
         "{:<28}{:>9}{:>9}{:>11}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}",
-        "", "there %", "told", "burst s", "MiB/s", "memory", "disk", "open s", "warm", "cold"
+        "", "found %", "reported", "burst s", "MiB/s", "memory", "disk", "open s", "warm", "cold"
     );
     for contestant in &CONTESTANTS {
         let Some(program) = program(contestant)? else {
@@ -93,9 +94,9 @@ fn run(program: &Path, contestant: &Contestant, dir: &Path, blocks: u64) -> anyh
         std::thread::sleep(LOOK_EVERY);
     };
     ensure!(status.success(), "{}: {status}", contestant.name);
-    let stdout = child.stdout.take().context("read what a contestant prints")?;
+    let stdout = child.stdout.take().context("read the output of a contestant")?;
     Ok(Measured {
-        figures: serde_json::from_reader(stdout).context("figures of a contestant")?,
+        figures: serde_json::from_reader(stdout).context("parse the figures of a contestant")?,
         memory_bytes,
     })
 }

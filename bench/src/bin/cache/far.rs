@@ -109,7 +109,8 @@ pub(crate) async fn measure(task: &Task) -> anyhow::Result<()> {
     let facts_bytes = upload(&task.archive.join("facts"), port).await?;
     let link = Link::open(([127, 0, 0, 1], port).into(), SHAPE).await?;
     println!(
-        "facts of {} MB on a store 10 ms away, 100 MB/s; cache of {} MiB in memory; {RUNS} runs: the first, and the mean of the others",
+        "facts of {} MB in a store 10 ms away, 100 MB/s; cache of {} MiB in memory; {RUNS} runs: the \
+         first, and the mean of the others",
         facts_bytes / 1_000_000,
         task.memory_mib
     );
@@ -124,7 +125,7 @@ pub(crate) async fn measure(task: &Task) -> anyhow::Result<()> {
         for (name, settings) in [
             ("no cache", "only_listed = true\n".to_owned()),
             ("memory and disk", with_disk(task.memory_mib, &cache)),
-            ("disk alone", with_disk(16, &cache)),
+            ("disk only", with_disk(16, &cache)),
         ] {
             contest::empty(&cache)?;
             groups.push(place.ask(name, Some(&settings), Some(&cache))?);
@@ -155,7 +156,11 @@ impl Place<'_> {
         let file = self.archive.join("cache.toml");
         match settings {
             Some(text) => fs::write(&file, text)?,
-            None => ensure!(!file.exists(), "{} is somebody's: remove it", file.display()),
+            None => ensure!(
+                !file.exists(),
+                "{} exists and is not from this benchmark: remove it",
+                file.display()
+            ),
         }
         let server = Server::start(
             &self.weft.with_file_name("weft-sql"),
@@ -181,7 +186,7 @@ impl Place<'_> {
             for _ in 0..RUNS {
                 let before = self.link.counted();
                 let (took, rows) = server.rows(statement)?;
-                ensure!(rows > 0, "no answer to {statement}");
+                ensure!(rows > 0, "no response to {statement}");
                 runs.push(Run {
                     seconds: took.as_secs_f64(),
                     passed: self.link.counted().since(&before),

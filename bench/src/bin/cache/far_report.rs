@@ -34,8 +34,8 @@ struct Means {
 
 impl Group {
     fn means(&self, question: usize) -> anyhow::Result<Means> {
-        let runs = self.questions.get(question).context("a question without runs")?;
-        let (first, warm) = runs.split_first().context("no run")?;
+        let runs = self.questions.get(question).context("a query without runs")?;
+        let (first, warm) = runs.split_first().context("no runs")?;
         let mean = |of: &dyn Fn(&Run) -> f64| warm.iter().map(of).sum::<f64>() / warm.len().max(1) as f64;
         let kinds = [Kind::Data, Kind::Head, Kind::List].map(|kind| kind as usize);
         Ok(Means {
@@ -57,7 +57,7 @@ pub(crate) fn print(groups: &[Group]) -> anyhow::Result<()> {
     let without = groups
         .iter()
         .find(|group| group.name == "no cache")
-        .context("no group without a cache")?;
+        .context("there is no group without a cache")?;
     println!(
         "\n{:<20}{:<17}{:>8}{:>8}{:>9}{:>8}{:>12}{:>9}{:>16}{:>16}",
         "question",
@@ -96,11 +96,12 @@ pub(crate) fn print(groups: &[Group]) -> anyhow::Result<()> {
     }
     for group in groups {
         if let Some(bytes) = group.disk_bytes {
-            println!("{}: {} MB on the disk", group.name, bytes / 1_000_000);
+            println!("{}: {} MB on disk", group.name, bytes / 1_000_000);
         }
     }
     println!(
-        "speed-up over no cache (aim: 4; Alluxio at Momo 1.5 to 3 on the same nodes, nothing on 5 to 10 GB); first run (aim: at most 1.1 of none)"
+        "speed-up compared with no cache (aim: 4; Alluxio at Momo: 1.5 to 3 on the same nodes, none with 5 \
+         to 10 GB); first run (aim: at most 1.1 times the time without a cache)"
     );
     Ok(())
 }

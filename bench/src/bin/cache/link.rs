@@ -74,7 +74,7 @@ impl Link {
     pub(crate) async fn open(store: SocketAddr, shape: Shape) -> anyhow::Result<Link> {
         let listener = TcpListener::bind("127.0.0.1:0")
             .await
-            .context("a port for the link")?;
+            .context("bind a port for the link")?;
         let address = listener.local_addr()?;
         let passed = Arc::new(Passed::default());
         let (up, down) = (Arc::new(Way::new(shape)), Arc::new(Way::new(shape)));

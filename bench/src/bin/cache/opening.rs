@@ -33,11 +33,12 @@ pub(crate) async fn measure(dir: &Path, blocks: u64, rounds: usize) -> anyhow::R
                 .iter()
                 .map(|directory| directory.blocks)
                 .sum();
-            ensure!(there == blocks, "{there} blocks were found, of {blocks}");
+            ensure!(there == blocks, "{there} blocks were found, expected {blocks}");
         }
     }
     println!(
-        "\nopening a directory of {blocks} blocks (of a piece each, {BLOCKS} an object): {:.2} s; at once after it {:.2} s",
+        "\nopening a directory of {blocks} blocks (one piece each, {BLOCKS} per object): {:.2} s; opened \
+         again immediately: {:.2} s",
         median(cold)?,
         median(warm)?
     );
@@ -68,7 +69,7 @@ async fn fill(cache: &Cache, blocks: u64) -> anyhow::Result<()> {
     }
     ensure!(
         cache.settled(Duration::from_secs(120)).await,
-        "the tier does not settle"
+        "the tier did not settle in time"
     );
     Ok(())
 }

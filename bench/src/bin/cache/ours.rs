@@ -51,7 +51,10 @@ impl DiskTier for Ours {
     }
 
     async fn close(self, wait_max: Duration) -> anyhow::Result<Option<u64>> {
-        ensure!(self.cache.settled(wait_max).await, "the tier does not settle");
+        ensure!(
+            self.cache.settled(wait_max).await,
+            "the tier did not settle in time"
+        );
         let stats = self.cache.stats();
         let lost = |directory: &cache::DirectoryStats| {
             let events = &directory.events;

@@ -20,13 +20,14 @@ const ENTRY_BYTES: u64 = 700;
 pub(crate) async fn measure() -> anyhow::Result<()> {
     let reads = trace::reads(1);
     println!(
-        "\nhit rates in percent: {} reads, Zipf 0.9 over {} blocks, a fifth of them in scans over a tenth of the data",
+        "\nhit rates in per cent: {} reads, Zipf 0.9 over {} blocks, a fifth of them in scans of a tenth \
+         of the data",
         reads.len(),
         trace::BLOCKS
     );
     println!(
         "{:<28}{:>8}{:>8}{:>8}{:>14}",
-        "cache, part of the data", "tier", "LRU", "FIFO", "quick_cache"
+        "cache size, of the data", "tier", "LRU", "FIFO", "quick_cache"
     );
     for percent in PERCENT {
         let blocks = trace::BLOCKS * percent / 100;
@@ -58,11 +59,11 @@ async fn tier(reads: &[u64], blocks: u64) -> anyhow::Result<f64> {
     let stats = cache.stats();
     let row = stats.users.iter().find(|row| row.user == User::Sql.name());
     row.and_then(cache::UserRow::hit_rate)
-        .context("the tier has counted nothing")
+        .context("the tier counted no reads")
 }
 
 fn lru(reads: &[u64], blocks: u64) -> anyhow::Result<f64> {
-    let capacity = NonZeroUsize::new(blocks as usize).context("a cache of nothing")?;
+    let capacity = NonZeroUsize::new(blocks as usize).context("the cache has no capacity")?;
     let mut kept = lru::LruCache::new(capacity);
     Ok(rate(reads, |block| kept.put(block, ()).is_some()))
 }

@@ -42,9 +42,9 @@ pub(crate) async fn measure(dir: &Path, rounds: usize) -> anyhow::Result<()> {
     );
     println!(
         "{:<24}{:>12}{:>12}{:>14}{:>8}{:>8}{:>9}",
-        "the system's memory", "plain file", "the same, *", "object_store", "tier", "ratio", "ratio, *"
+        "page cache", "plain file", "plain, *", "object_store", "tier", "ratio", "ratio, *"
     );
-    for (name, is_cold) in [("has the files", false), ("has forgotten them", true)] {
+    for (name, is_cold) in [("warm", false), ("cold", true)] {
         let mut ways = Way::default();
         for _ in 0..rounds.max(1) {
             if is_cold {
@@ -72,7 +72,9 @@ pub(crate) async fn measure(dir: &Path, rounds: usize) -> anyhow::Result<()> {
             tier / kept
         );
     }
-    println!("* each part into memory of its own, as who keeps it needs, and 64 MiB of them kept");
+    println!(
+        "* each part in its own buffer, as a caller that keeps the parts needs, with 64 MiB of them kept"
+    );
     std::fs::remove_dir_all(dir)?;
     Ok(())
 }
@@ -92,7 +94,7 @@ async fn fill(dir: &Path, store: &Arc<Store>) -> anyhow::Result<()> {
     cache.warm(origin, "object", |_| ()).await?;
     ensure!(
         cache.settled(Duration::from_secs(60)).await,
-        "the tier does not settle"
+        "the tier did not settle in time"
     );
     let kept: u64 = cache
         .stats()
@@ -100,7 +102,7 @@ async fn fill(dir: &Path, store: &Arc<Store>) -> anyhow::Result<()> {
         .iter()
         .map(|directory| directory.blocks)
         .sum();
-    ensure!(kept == BLOCKS, "{kept} blocks are kept, of {BLOCKS}");
+    ensure!(kept == BLOCKS, "{kept} blocks are cached, expected {BLOCKS}");
     Ok(())
 }
 
@@ -176,11 +178,17 @@ async fn through_tier(dir: &Path, store: &Arc<Store>) -> anyhow::Result<f64> {
         .into_iter()
         .find(|row| row.user == User::Sql.name());
     let fetched = row.map_or(0, |row| row.stats.fetched_bytes);
-    ensure!(fetched == 0, "{fetched} bytes came from the store");
+    ensure!(
+        fetched == 0,
+        "{fetched} bytes were fetched from the store, expected none"
+    );
     rate
 }
 
 fn rate(bytes: u64, began: Instant) -> anyhow::Result<f64> {
-    ensure!(bytes == BLOCKS * BLOCK_BYTES, "{bytes} bytes were read");
+    ensure!(
+        bytes == BLOCKS * BLOCK_BYTES,
+        "{bytes} bytes were read, which is not the size of the file"
+    );
     Ok(BLOCKS as f64 / began.elapsed().as_secs_f64())
 }

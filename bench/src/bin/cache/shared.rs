@@ -29,7 +29,7 @@ pub(crate) struct MadeUp {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("the store is closed: this is not in the cache")]
+#[error("the store is closed: the block is not in the cache")]
 struct Closed;
 
 impl MadeUp {

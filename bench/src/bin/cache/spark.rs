@@ -33,14 +33,14 @@ impl Spark {
             .stdout(Stdio::piped())
             .spawn()
             .context("start Spark")?;
-        let questions = child.stdin.take().context("Spark takes no questions")?;
-        let answers = BufReader::new(child.stdout.take().context("Spark gives no answers")?);
+        let questions = child.stdin.take().context("Spark has no standard input")?;
+        let answers = BufReader::new(child.stdout.take().context("Spark has no standard output")?);
         let mut spark = Spark {
             child,
             questions,
             answers,
         };
-        spark.answer().context("Spark does not begin")?;
+        spark.answer().context("Spark did not start")?;
         Ok(spark)
     }
 
@@ -51,15 +51,15 @@ impl Spark {
         let answer = self.answer()?;
         ensure!(
             answer["rows"].as_u64().is_some_and(|rows| rows > 0),
-            "no answer to {statement}"
+            "no response to {statement}"
         );
-        answer["seconds"].as_f64().context("no time")
+        answer["seconds"].as_f64().context("the answer has no time")
     }
 
     fn answer(&mut self) -> anyhow::Result<Value> {
         loop {
             let mut line = String::new();
-            ensure!(self.answers.read_line(&mut line)? > 0, "Spark has ended");
+            ensure!(self.answers.read_line(&mut line)? > 0, "Spark exited");
             // The program that downloads the jars also prints to this output.
             if let Ok(answer @ Value::Object(_)) = serde_json::from_str(&line) {
                 return Ok(answer);
@@ -116,8 +116,8 @@ pub(crate) fn gateway(
     let mut gateway = Gateway(command.spawn().context("start the gateway")?);
     let started = Instant::now();
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        ensure!(gateway.0.try_wait()?.is_none(), "the gateway ended at once");
-        ensure!(started.elapsed() < START, "the gateway does not answer");
+        ensure!(gateway.0.try_wait()?.is_none(), "the gateway exited immediately");
+        ensure!(started.elapsed() < START, "the gateway does not respond");
         std::thread::sleep(Duration::from_millis(20));
     }
     Ok(gateway)

@@ -39,7 +39,7 @@ impl Captures {
             .stdout(Stdio::piped())
             .spawn()
             .context("start weft dump")?;
-        let stdout = dump.stdout.take().context("read what weft dump prints")?;
+        let stdout = dump.stdout.take().context("read the output of weft dump")?;
         let (mut lines, mut urls) = (Vec::new(), Vec::new());
         for line in BufReader::new(stdout).lines() {
             let row: Row = serde_json::from_str(&line?).context("read a capture")?;
@@ -49,7 +49,7 @@ impl Captures {
         let status = dump.wait()?;
         ensure!(
             status.success() && !urls.is_empty(),
-            "weft dump gave no captures: {status}"
+            "weft dump printed no captures: {status}"
         );
         urls.shuffle(&mut StdRng::seed_from_u64(seed));
         Ok(Captures { lines, urls })

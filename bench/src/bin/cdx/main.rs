@@ -62,7 +62,7 @@ fn main() -> anyhow::Result<()> {
     );
     println!(
         "{:<28} {:>12} {:>16} {:>20}",
-        "server", "look-ups/s", "us of processor", "look-ups/s of a core"
+        "server", "look-ups/s", "CPU us", "look-ups/s per core"
     );
     let weft = Server::weft(&weft, &archive, &["--no-replay"])?;
     for path in ["/cdx", "/cdx/search/cdx", "/outbackcdx/all"] {

@@ -31,7 +31,7 @@ pub(crate) fn jar(given: Option<&Path>) -> anyhow::Result<PathBuf> {
         ensure!(jar.exists(), "{} is missing", jar.display());
         return Ok(jar.to_owned());
     }
-    let home = std::env::var_os("HOME").context("no HOME to build it below")?;
+    let home = std::env::var_os("HOME").context("HOME is not set")?;
     let source = Path::new(&home).join(format!(".cache/weft/outbackcdx-{VERSION}"));
     let jar = source.join(format!("target/outbackcdx-{VERSION}.jar"));
     if jar.exists() {
@@ -60,7 +60,7 @@ pub(crate) fn jar(given: Option<&Path>) -> anyhow::Result<PathBuf> {
         .args(["-q", "-B", "-DskipTests", "package"])
         .current_dir(&source);
     run(&mut build, "mvn package")?;
-    ensure!(jar.exists(), "mvn made no {}", jar.display());
+    ensure!(jar.exists(), "mvn did not create {}", jar.display());
     Ok(jar)
 }
 
@@ -93,14 +93,14 @@ pub(crate) fn start(jar: &Path, dir: &Path, captures: &Captures) -> anyhow::Resu
         let text = String::from_utf8_lossy(&answer.body);
         ensure!(
             answer.status == 200,
-            "OutbackCDX takes no captures: {} {text}",
+            "OutbackCDX rejected the captures: {} {text}",
             answer.status
         );
     }
     let compacted = connection.post(&format!("{INDEX}/compact"), b"")?;
     ensure!(
         compacted.status == 200,
-        "OutbackCDX does not compact: {}",
+        "OutbackCDX failed to compact: {}",
         compacted.status
     );
     Ok(server)

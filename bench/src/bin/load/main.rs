@@ -132,7 +132,7 @@ fn measure(args: &Args, weft: &Path, dir: &Path, form: Form, pages: u64) -> anyh
     }
     let archive = folder.join("archive");
     if archive.exists() {
-        std::fs::remove_dir_all(&archive).context("remove the archive of the run before")?;
+        std::fs::remove_dir_all(&archive).context("remove the archive of the previous run")?;
     }
     let mut command = Command::new(weft);
     command.arg("load").arg(&web).arg("--archive").arg(&archive);
@@ -149,7 +149,7 @@ fn measure(args: &Args, weft: &Path, dir: &Path, form: Form, pages: u64) -> anyh
         measured.captures()
     );
     if args.dir.is_none() {
-        std::fs::remove_dir_all(&folder).context("remove what was measured")?;
+        std::fs::remove_dir_all(&folder).context("remove the measured archive")?;
     }
     Ok(measured)
 }
@@ -158,7 +158,7 @@ fn measure(args: &Args, weft: &Path, dir: &Path, form: Form, pages: u64) -> anyh
 /// web.
 fn make_web(args: &Args, weft: &Path, web: &Path, form: Form, pages: u64) -> anyhow::Result<()> {
     let draft = web.with_extension("draft");
-    std::fs::create_dir_all(&draft).context("make a folder for the web")?;
+    std::fs::create_dir_all(&draft).context("create a folder for the web")?;
     let status = Command::new(weft)
         .args(["synth", "--format", form.word()])
         .args(["--pages", &pages.to_string(), "--seed", &args.seed.to_string()])
@@ -171,5 +171,5 @@ fn make_web(args: &Args, weft: &Path, web: &Path, form: Form, pages: u64) -> any
     if !status.success() {
         bail!("weft synth failed: {status}");
     }
-    std::fs::rename(&draft, web).context("move the web to its place")
+    std::fs::rename(&draft, web).context("move the web into place")
 }

@@ -106,7 +106,7 @@ pub(crate) fn load(mut command: Command) -> anyhow::Result<Measured> {
         .stdout(Stdio::piped())
         .spawn()
         .context("start weft load")?;
-    let stdout = child.stdout.take().context("read what weft load prints")?;
+    let stdout = child.stdout.take().context("read the output of weft load")?;
     let pid = child.id();
     let ended = AtomicBool::new(false);
     let mut measured = Measured::default();
@@ -132,8 +132,8 @@ fn wait(child: &mut Child) -> anyhow::Result<()> {
 
 fn read_lines(lines: impl BufRead, measured: &mut Measured) -> anyhow::Result<()> {
     for line in lines.lines() {
-        let job: Value = serde_json::from_str(&line.context("read what weft load prints")?)
-            .context("weft load --json printed something else")?;
+        let job: Value = serde_json::from_str(&line.context("read the output of weft load")?)
+            .context("weft load --json printed unexpected output")?;
         measured.job = job;
         let sample = Sample {
             seconds: measured.number("elapsed_ms") as f64 / 1000.0,

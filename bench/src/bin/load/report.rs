@@ -32,7 +32,8 @@ pub(crate) fn print(form: Form, measured: &Measured) {
         cores()
     );
     println!(
-        "{pages:.0} pages and {links:.0} links from {:.1} MiB in {seconds:.1} s ({:.1} s with start and end)",
+        "{pages:.0} pages and {links:.0} links from {:.1} MiB in {seconds:.1} s ({:.1} s including start \
+         and end)",
         mib(measured.input_bytes),
         measured.wall.as_secs_f64()
     );
@@ -56,28 +57,28 @@ pub(crate) fn print(form: Form, measured: &Measured) {
     );
     let bytes = archive as f64;
     row(
-        "bytes on disk a page",
+        "bytes on disk per page",
         bytes / pages,
         compared.then_some(CLUSTER_BYTES_PER_PAGE),
         None,
         compared,
     );
     row(
-        "bytes on disk a link",
+        "bytes on disk per link",
         bytes / links,
         compared.then_some(CLUSTER_BYTES_PER_LINK),
         Some(AIM_BYTES_PER_LINK),
         compared,
     );
     row(
-        "written to size",
+        "bytes written / size",
         measured.seen.written_bytes as f64 / bytes,
         None,
         Some(AIM_WRITTEN),
         compared,
     );
     row(
-        "CPU us a page",
+        "CPU us per page",
         measured.cpu_us_per_page(),
         None,
         Some(AIM_CPU_US_PER_PAGE),
@@ -94,7 +95,7 @@ pub(crate) fn print(form: Form, measured: &Measured) {
     row("pages/s, first tenth", first, None, None, compared);
     row("pages/s, last tenth", last, None, None, compared);
     row(
-        "last tenth to first",
+        "last tenth / first",
         last / first,
         None,
         Some(AIM_LAST_TENTH),
@@ -138,7 +139,7 @@ fn print_stages(measured: &Measured) {
     };
     println!(
         "{:<12}{:>8}{:>12}{:>12}{:>12}",
-        "stage", "threads", "items", "ms an item", "batch mean"
+        "stage", "threads", "items", "ms per item", "batch mean"
     );
     for stage in stages {
         let text = |name: &str| {

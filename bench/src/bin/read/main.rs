@@ -97,17 +97,17 @@ fn main() -> anyhow::Result<()> {
     if flags.python {
         match python::prepare(&work) {
             Ok(python) => readers.push(("warcio", Box::new(move |path, work| python.read(path, work)))),
-            Err(error) => println!("without warcio: {error:#}"),
+            Err(error) => println!("warcio is not measured: {error:#}"),
         }
     }
-    println!("container  work     reader      records/s      MB/s   time to weft's");
+    println!("container  work     reader      records/s      MB/s   time / weft's");
     for (container, file) in [("gzip", &gzip), ("plain", &plain)] {
         for work in [Work::Headers, Work::Bodies] {
             compare(container, file, work, &readers, flags.runs)?;
         }
     }
     println!(
-        "MB/s: blocks, decompressed; medians of {} runs, the readers in turn in each",
+        "MB/s: decompressed blocks; medians of {} runs, each with all readers in turn",
         flags.runs
     );
     Ok(())

@@ -50,7 +50,7 @@ impl Python {
             .arg(path)
             .arg(work.name()))?;
         let mut words = printed.split_whitespace();
-        let seconds: f64 = words.next().context("no time printed")?.parse()?;
+        let seconds: f64 = words.next().context("the reader printed no time")?.parse()?;
         let mut number = || -> anyhow::Result<u64> { Ok(words.next().context("too few numbers")?.parse()?) };
         let found = Found {
             records: number()?,

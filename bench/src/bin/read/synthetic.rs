@@ -27,7 +27,7 @@ pub(super) fn make(work: &Path, bytes: u64) -> anyhow::Result<[PathBuf; 2]> {
     gzip.finish()?;
     plain.finish()?;
     println!(
-        "{page} made-up pages, {} and {} bytes",
+        "{page} synthetic pages, {} and {} bytes",
         size(&paths[0])?,
         size(&paths[1])?
     );
@@ -52,7 +52,7 @@ pub(super) fn both_forms_of(file: &Path, work: &Path) -> anyhow::Result<[PathBuf
         }
     }
     if records == 0 {
-        bail!("{} holds no record", file.display());
+        bail!("{} contains no records", file.display());
     }
     gzip.finish()?;
     plain.finish()?;

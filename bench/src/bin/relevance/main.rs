@@ -58,7 +58,7 @@ enum Anchors {
 
 const ROWS: [Row; 7] = [
     Row {
-        name: "text alone, words without diacritics",
+        name: "text only, words without diacritics",
         title: false,
         url: false,
         language: false,
@@ -66,7 +66,7 @@ const ROWS: [Row; 7] = [
         anchors: Anchors::None,
     },
     Row {
-        name: "+ title, which counts three times",
+        name: "+ title, with weight three",
         title: true,
         url: false,
         language: false,
@@ -74,7 +74,7 @@ const ROWS: [Row; 7] = [
         anchors: Anchors::None,
     },
     Row {
-        name: "+ words of URL and host",
+        name: "+ words of the URL and host",
         title: true,
         url: true,
         language: false,
@@ -82,7 +82,7 @@ const ROWS: [Row; 7] = [
         anchors: Anchors::None,
     },
     Row {
-        name: "+ stems and function words by language",
+        name: "+ stems and stop words by language",
         title: true,
         url: true,
         language: true,
@@ -90,7 +90,7 @@ const ROWS: [Row; 7] = [
         anchors: Anchors::None,
     },
     Row {
-        name: "+ nearness",
+        name: "+ proximity",
         title: true,
         url: true,
         language: true,
@@ -98,7 +98,7 @@ const ROWS: [Row; 7] = [
         anchors: Anchors::None,
     },
     Row {
-        name: "+ anchors of other links",
+        name: "+ anchor texts of links from other pages",
         title: true,
         url: true,
         language: true,
@@ -106,7 +106,7 @@ const ROWS: [Row; 7] = [
         anchors: Anchors::Others,
     },
     Row {
-        name: "+ the query's own anchor",
+        name: "+ the anchor of the query's link",
         title: true,
         url: true,
         language: true,
@@ -155,7 +155,7 @@ fn main() -> anyhow::Result<()> {
         crawls.len(),
         crawls.files
     );
-    println!("| ranking | CACM MAP | CACM P30 | known items: MRR | first | among ten |");
+    println!("| ranking | CACM MAP | CACM P30 | known items: MRR | first | in top ten |");
     println!("|---|---|---|---|---|---|");
     for row in &ROWS {
         let quality = measure_cacm(row, &cacm, &abstracts)?;

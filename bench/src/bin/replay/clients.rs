@@ -104,7 +104,7 @@ impl Client {
     pub(crate) fn open(server: &Server, way: Way) -> anyhow::Result<Client> {
         let address = match way {
             Way::Record => server.address,
-            Way::Replayed | Way::Payload => server.replay.context("weft serve shows no archived pages")?,
+            Way::Replayed | Way::Payload => server.replay.context("weft serve does not replay pages")?,
         };
         Ok(Client {
             connection: Connection::open(address)?,

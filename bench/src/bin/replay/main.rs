@@ -70,11 +70,11 @@ fn main() -> anyhow::Result<()> {
         .arg(&archive))?;
     weft_server::leave_first_core()?;
     let server = Server::weft(&weft, &archive, &["--replay-listen", "127.0.0.1:0"])?;
-    let replay = server.replay.context("weft serve shows no archived pages")?;
+    let replay = server.replay.context("weft serve does not replay pages")?;
     let mut crawled = pages::of_index(&cdxj, replay)?;
     crawled.retain(|page| made.iter().all(|made| made.url != page.url));
     println!(
-        "{} connections, one core for the server; processor time and median latency of a request in us",
+        "{} connections, one core for the server; CPU time and median latency of a request in us",
         args.connections
     );
     println!(
@@ -88,8 +88,8 @@ fn main() -> anyhow::Result<()> {
         "median",
         "/record",
         "median",
-        "to id_",
-        "to record"
+        "/ id_",
+        "/ record"
     );
     for page in &made {
         row(
@@ -145,14 +145,14 @@ fn alone(server: &Server, pages: &[Page]) -> anyhow::Result<()> {
         "missed"
     };
     println!(
-        "latency of {} pages, each alone: first quarter, median, third quarter",
+        "latency of {} pages, one at a time: lower quartile, median, upper quartile",
         pages.len()
     );
     println!(
-        "  of that of /record {:.2?} (aim {AIM}: {verdict})",
+        "  relative to /record {:.2?} (aim {AIM}: {verdict})",
         quarters(&mut to_record)
     );
-    println!("  of that of id_     {:.2?}", quarters(&mut to_payload));
+    println!("  relative to id_     {:.2?}", quarters(&mut to_payload));
     Ok(())
 }
 

@@ -56,7 +56,7 @@ struct Run {
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let weft = bench::program::weft(args.weft.as_ref())?;
-    let work = tempfile::tempdir().context("make a temporary folder")?;
+    let work = tempfile::tempdir().context("create a temporary folder")?;
     let tree = match &args.tree {
         Some(tree) => tree.clone(),
         None => {
@@ -71,19 +71,20 @@ fn main() -> anyhow::Result<()> {
                 Some(names) => tree::make_one_directory(&tree, names),
                 None => tree::make(&tree, entries),
             }
-            .context("make a tree")?;
+            .context("create a tree")?;
             println!(
-                "a tree of {entries} entries, made in {:.0} s",
+                "a tree of {entries} entries, created in {:.0} s",
                 begun.elapsed().as_secs_f64()
             );
             tree
         }
     };
-    let tree = tree.to_str().context("the tree's path is text")?;
+    let tree = tree.to_str().context("the path of the tree is not UTF-8")?;
     let archive = work.path().join("archive");
     let entries = count(tree)?;
     println!(
-        "{entries} entries; seconds and entries a second, median of {RUNS} runs; the tree is in memory\n"
+        "{entries} entries; seconds and entries per second, median of {RUNS} runs; the tree is cached in \
+         memory\n"
     );
     println!(
         "{:<44} {:>8} {:>12} {:>10} {:>10}",
@@ -95,10 +96,10 @@ fn main() -> anyhow::Result<()> {
     };
     let mut walk = Run::default();
     for (until, name) in [
-        ("read-dir", "weft files scan, names alone"),
-        ("stat", "walk alone: names and attributes"),
-        ("lookup", "and looked up in the catalogue (empty)"),
-        ("diff", "and compared"),
+        ("read-dir", "weft files scan, names only"),
+        ("stat", "walk only: names and attributes"),
+        ("lookup", "plus look-ups in the (empty) catalogue"),
+        ("diff", "plus comparison"),
     ] {
         let run = median(|| scan(&["--until", until]))?;
         if until == "stat" {
@@ -115,7 +116,7 @@ fn main() -> anyhow::Result<()> {
     print("second scan, nothing changed", entries, second);
     if args.one_directory.is_some() {
         std::fs::write(Path::new(tree).join("one more"), b"1").context("change the directory")?;
-        print("third scan, one name is new", entries, scan(&[])?);
+        print("third scan, one new name", entries, scan(&[])?);
         return Ok(());
     }
 
@@ -129,14 +130,14 @@ fn main() -> anyhow::Result<()> {
             vec![tree, "-xdev", "-printf", printf],
         ),
         ("du", "du", vec!["-xs", tree]),
-        ("fd, names alone", "fd", vec!["-uu", ".", tree]),
-        ("fd, names alone", "fdfind", vec!["-uu", ".", tree]),
+        ("fd, names only", "fd", vec!["-uu", ".", tree]),
+        ("fd, names only", "fdfind", vec!["-uu", ".", tree]),
         ("dust", "dust", vec!["-x", "-d0", tree]),
         ("dua", "dua", vec!["aggregate", tree]),
     ] {
         match has(program) {
             true => print(name, entries, median(|| run(command(program, &arguments)))?),
-            false => println!("{name:<44} not measured: there is no {program}"),
+            false => println!("{name:<44} not measured: cannot find {program}"),
         }
     }
     match has("python3") {
@@ -148,9 +149,9 @@ fn main() -> anyhow::Result<()> {
                     &["-c", SQLITE, tree, sqlite.to_str().unwrap_or_default()],
                 ))
             })?;
-            print("the rows of find into SQLite, one transaction", entries, rows);
+            print("output of find into SQLite, one transaction", entries, rows);
         }
-        false => println!("SQLite: not measured: there is no python3"),
+        false => println!("SQLite: not measured: cannot find python3"),
     }
 
     println!();
@@ -165,7 +166,7 @@ fn main() -> anyhow::Result<()> {
     ] {
         let run = median(|| run(weft_command(&weft, &archive, &["report", report])))?;
         println!(
-            "report {report:<12} {:>8.0} ms with the start of the program (aim: 50)",
+            "report {report:<12} {:>8.0} ms including program start (aim: 50)",
             run.s * 1e3
         );
     }
@@ -175,11 +176,11 @@ fn main() -> anyhow::Result<()> {
     let rate = entries as f64 / first.s;
     let bytes = disk_bytes(&archive)?;
     println!(
-        "\ncatalogue: {:.1} bytes an entry on disk",
+        "\ncatalogue: {:.1} bytes on disk per entry",
         bytes as f64 / entries as f64
     );
     println!(
-        "first scan: {rate:.0} entries/s (aim: 150,000), {:.2} of the walk alone (aim: 0.6)",
+        "first scan: {rate:.0} entries/s (aim: 150,000), {:.2} of the walk only (aim: 0.6)",
         walk.s / first.s
     );
     println!(
@@ -246,7 +247,7 @@ fn run(mut command: Command) -> anyhow::Result<Run> {
         }
         std::thread::sleep(Duration::from_millis(2));
     };
-    ensure!(status.success(), "{command:?} ended with {status}");
+    ensure!(status.success(), "{command:?} failed: {status}");
     run.s = begun.elapsed().as_secs_f64();
     Ok(run)
 }
@@ -283,7 +284,7 @@ fn remove(path: &Path) -> anyhow::Result<()> {
     };
     match removed {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).context("remove what the last run left")
+            Err(error).context("remove the output of the last run")
         }
         _ => Ok(()),
     }

@@ -37,7 +37,7 @@ pub(crate) fn ask(
         let client = || ask_until(server, queries, &next, until);
         let threads: Vec<_> = (0..clients).map(|_| scope.spawn(client)).collect();
         for thread in threads {
-            let measured = thread.join().ok().context("a client ended")??;
+            let measured = thread.join().ok().context("a client thread panicked")??;
             all.times.extend(measured.times);
             all.refused += measured.refused;
             all.bytes += measured.bytes;

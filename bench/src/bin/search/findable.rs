@@ -43,7 +43,7 @@ pub(crate) fn measure(
         });
         let times = one_by_one(server, weft, archive, dir);
         is_over.store(true, Ordering::Relaxed);
-        asking.join().ok().context("a client ended")??;
+        asking.join().ok().context("a client thread panicked")??;
         times
     })
 }
@@ -69,7 +69,7 @@ fn one_by_one(server: &Server, weft: &Path, archive: &Path, dir: &Path) -> anyho
         while server.get(&format!("/api/v1/search?q={word}"))?["total"] != 1 {
             ensure!(
                 begin.elapsed() < TIME_MAX,
-                "{word} cannot be found after {TIME_MAX:?}"
+                "{word} was not found within {TIME_MAX:?}"
             );
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -30,7 +30,7 @@ impl Hidden {
         loop {
             let answer = server.get(&format!("/api/v1/domains?limit={DOMAINS}{after}"))?;
             for row in answer["rows"].as_array().context("domains")? {
-                let domain = row["domain"].as_str().context("a domain")?;
+                let domain = row["domain"].as_str().context("a row has no domain")?;
                 all.push((domain.to_owned(), row["pages"].as_u64().unwrap_or_default()));
             }
             match answer["next"].as_str() {
@@ -46,7 +46,7 @@ impl Hidden {
                 domains.push(domain);
             }
         }
-        ensure!(hidden > 0, "no domain is small enough to be hidden");
+        ensure!(hidden > 0, "no domain is small enough to hide");
         Ok(Hidden {
             path,
             domains,
@@ -68,7 +68,7 @@ impl Hidden {
         }
         let aside = self.path.with_extension("aside");
         std::fs::write(&aside, text).context("write rules")?;
-        std::fs::rename(&aside, &self.path).context("put rules in their place")
+        std::fs::rename(&aside, &self.path).context("move the rules into place")
     }
 
     /// Changes a rule every second, until the returned value is dropped.
@@ -81,7 +81,7 @@ impl Hidden {
                     break;
                 }
                 if let Err(error) = hidden.write(strict, Some(number)) {
-                    eprintln!("a rule could not be changed: {error:#}");
+                    eprintln!("cannot change a rule: {error:#}");
                 }
                 std::thread::sleep(Duration::from_secs(1));
             }

@@ -114,7 +114,7 @@ fn main() -> anyhow::Result<()> {
     let server = Server::start(&weft, &subject.archive)?;
     let queries = queries::sample(&server, args.seed, args.facets)?;
     report::subject(&server, &queries)?;
-    report::heading("while nothing happens");
+    report::heading("without other work");
     measure(&server, &queries, args.seconds)?;
     if !args.prefer.is_empty() {
         report::heading(&format!("with preferences: {}", args.prefer));
@@ -127,7 +127,7 @@ fn main() -> anyhow::Result<()> {
     report::findable(&findable);
     if let Some(updates) = &subject.updates {
         let load = Load::start(&weft, &subject.archive, updates)?;
-        report::heading("while 10 pages/s are updated");
+        report::heading("during updates of 10 pages/s");
         measure(&server, &queries, args.seconds)?;
         load.end()?;
     }
@@ -143,14 +143,14 @@ fn measure_hidden(
     percent: u8,
 ) -> anyhow::Result<()> {
     let rules = subject.archive.join("rights.toml");
-    ensure!(!rules.exists(), "{} is there already", rules.display());
+    ensure!(!rules.exists(), "{} already exists", rules.display());
     let hidden = Arc::new(Hidden::choose(server, rules, f64::from(percent) / 100.0)?);
-    let seen = format!("who sees {:.0} % of the pages", hidden.seen * 100.0);
+    let seen = format!("a user who sees {:.0} % of the pages", hidden.seen * 100.0);
     for (strict, how) in [(false, ""), (true, ", strict")] {
         hidden.write(strict, None)?;
         report::heading(&format!("for {seen}{how}"));
         measure(server, queries, args.seconds)?;
-        report::heading(&format!("for {seen}{how}, while a rule changes every second"));
+        report::heading(&format!("for {seen}{how}, with a rule change every second"));
         let _changing = hidden.change(strict);
         measure(server, queries, args.seconds)?;
     }
@@ -183,7 +183,7 @@ fn subject(args: &Args, weft: &Path, dir: &Path) -> anyhow::Result<Subject> {
     };
     let archive = dir.join("search-archive");
     if archive.exists() {
-        std::fs::remove_dir_all(&archive).context("remove the archive of the run before")?;
+        std::fs::remove_dir_all(&archive).context("remove the archive of the previous run")?;
     }
     let mut load = Command::new(weft);
     load.arg("load").args(&files).arg("--archive").arg(&archive);
@@ -210,7 +210,7 @@ fn web(args: &Args, weft: &Path, dir: &Path) -> anyhow::Result<(Vec<PathBuf>, Op
 /// web.
 fn make_web(args: &Args, weft: &Path, web: &Path) -> anyhow::Result<()> {
     let draft = web.with_extension("draft");
-    std::fs::create_dir_all(&draft).context("make a folder for the web")?;
+    std::fs::create_dir_all(&draft).context("create a folder for the web")?;
     let mut synth = Command::new(weft);
     let recrawls = match args.full {
         true => FULL_RECRAWLS_PERMILLE,
@@ -226,7 +226,7 @@ fn make_web(args: &Args, weft: &Path, web: &Path) -> anyhow::Result<()> {
     synth.args(["--files", &FILES.to_string()]);
     synth.arg(draft.join("web.warc.gz"));
     run(synth, "weft synth")?;
-    std::fs::rename(&draft, web).context("move the web to its place")
+    std::fs::rename(&draft, web).context("move the web into place")
 }
 
 fn run(mut command: Command, name: &str) -> anyhow::Result<()> {
@@ -260,7 +260,7 @@ impl Load {
     fn end(mut self) -> anyhow::Result<()> {
         match self.0.try_wait()? {
             Some(status) if status.success() => {
-                println!("(the updates came to their end before the questions did; take more --pages)");
+                println!("(the updates ended before the queries; use more --pages)");
             }
             Some(status) => anyhow::bail!("the update failed: {status}"),
             None => {}

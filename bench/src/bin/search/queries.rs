@@ -51,7 +51,7 @@ pub(crate) fn sample(server: &Server, seed: u64, facets: bool) -> anyhow::Result
     let pages = words_by_page(server)?;
     ensure!(
         !pages.is_empty(),
-        "the archive has no pages with text to take words from"
+        "the archive has no pages with text, so there are no words to search for"
     );
     let mut dice = Dice::new(seed);
     let mut texts = Vec::new();

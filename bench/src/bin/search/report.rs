@@ -20,7 +20,7 @@ pub(crate) fn subject(server: &Server, queries: &Queries) -> anyhow::Result<()> 
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     println!(
         "\nsearch: {} documents, epoch {}, {cores} cores for server and clients; {} queries, {} of them \
-         without a match ({} of {TRIED} tried), 100 results a page",
+         without a match ({} of {TRIED} tried), 100 results per page",
         status["search_documents"],
         status["search_epoch"],
         queries.paths.len(),
@@ -28,11 +28,11 @@ pub(crate) fn subject(server: &Server, queries: &Queries) -> anyhow::Result<()> 
         queries.tried_without_match,
     );
     println!(
-        "beside: Bizosys search on HBase, 2010, 1 million pages: mean of 100 users \
+        "for comparison: Bizosys search on HBase, 2010, 1 million pages: mean of 100 users \
          {PUBLISHED_MEAN_S} s, untuned {PUBLISHED_MEAN_UNTUNED_S} s"
     );
     if status["search_documents"].as_u64() < Some(PUBLISHED_DOCUMENTS) {
-        println!("(fewer documents than theirs: the ratios compare unlike things; take --full)");
+        println!("(fewer documents than theirs, so the ratios are not comparable; use --full)");
     }
     Ok(())
 }
@@ -76,7 +76,8 @@ pub(crate) fn row(clients: usize, measured: &Measured) {
 pub(crate) fn findable(times: &[Duration]) {
     let ms = |share: f64| at(times, share).as_secs_f64() * 1000.0;
     println!(
-        "\na file with one new page, from the start of `weft load` until a search finds the page ({} of them, while {} clients ask): p50 {:.0} ms, p99 {:.0} ms",
+        "\ntime from the start of `weft load` of one new page until a search finds it ({} pages, while {} \
+         clients query): p50 {:.0} ms, p99 {:.0} ms",
         times.len(),
         findable::CLIENTS,
         ms(0.50),

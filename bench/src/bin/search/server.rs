@@ -24,11 +24,14 @@ impl Server {
             .stdout(Stdio::piped())
             .spawn()
             .context("start weft serve")?;
-        let stdout = child.stdout.take().context("read what weft serve prints")?;
+        let stdout = child.stdout.take().context("read the output of weft serve")?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
-        let said: Value = serde_json::from_str(&line).context("weft serve --json printed something else")?;
-        let address = said["address"].as_str().context("weft serve names no address")?;
+        let said: Value =
+            serde_json::from_str(&line).context("weft serve --json printed unexpected output")?;
+        let address = said["address"]
+            .as_str()
+            .context("weft serve printed no address")?;
         let address = address.parse().context("read the server's address")?;
         Ok(Server { child, address })
     }
@@ -38,7 +41,7 @@ impl Server {
         let answer = Connection::open(self.address)?.get(path)?;
         let text = String::from_utf8_lossy(&answer.body);
         ensure!(answer.status == 200, "{path}: status {}: {text}", answer.status);
-        serde_json::from_str(&text).with_context(|| format!("read the answer to {path}"))
+        serde_json::from_str(&text).with_context(|| format!("parse the response to {path}"))
     }
 }
 

@@ -55,8 +55,8 @@ impl DuckDb {
             .stdout(Stdio::piped())
             .spawn()
             .with_context(|| format!("start {}", python.display()))?;
-        let mut input = child.stdin.take().context("write to Python")?;
-        let output = BufReader::new(child.stdout.take().context("read from Python")?);
+        let mut input = child.stdin.take().context("Python has no standard input")?;
+        let output = BufReader::new(child.stdout.take().context("Python has no standard output")?);
         writeln!(
             input,
             "{}",
@@ -69,13 +69,15 @@ impl DuckDb {
         writeln!(self.input, "{}", json!(statement))?;
         let mut line = String::new();
         self.output.read_line(&mut line)?;
-        let said: Value =
-            serde_json::from_str(&line).context("DuckDB does not answer; is the package installed?")?;
+        let said: Value = serde_json::from_str(&line)
+            .context("DuckDB does not respond; is the Python package installed?")?;
         ensure!(said["error"].is_null(), "DuckDB: {}: {statement}", said["error"]);
-        let seconds = said["seconds"].as_f64().context("no time")?;
+        let seconds = said["seconds"].as_f64().context("the answer has no time")?;
         Ok((
             Duration::from_secs_f64(seconds),
-            said["rows"].as_u64().context("no rows")?,
+            said["rows"]
+                .as_u64()
+                .context("the answer has no number of rows")?,
         ))
     }
 }

@@ -107,7 +107,7 @@ fn main() -> anyhow::Result<()> {
         let theirs = median(RUNS, || peer.rows(&question.statement))?;
         ensure!(
             ours.1 == theirs.1,
-            "{}: {} rows here, {} there",
+            "{}: {} rows from weft-sql, {} from the peer",
             question.title,
             ours.1,
             theirs.1
@@ -125,7 +125,7 @@ fn main() -> anyhow::Result<()> {
             ours.1
         );
     }
-    println!("\nof {asked}: ahead {ahead}, slower than 1.5 times {slower} (aim: half, none)");
+    println!("\nof {asked} queries: {ahead} faster, {slower} more than 1.5 times slower (aim: half, none)");
     lookups(&server)
 }
 
@@ -135,7 +135,7 @@ fn load(args: &Args, weft: &Path, dir: &Path) -> anyhow::Result<(PathBuf, Option
     let (web, archive) = (dir.join(format!("{name}.wat.gz")), dir.join(&name));
     // Its tables have the copies of the run before.
     if archive.exists() {
-        std::fs::remove_dir_all(&archive).context("remove the archive of the run before")?;
+        std::fs::remove_dir_all(&archive).context("remove the archive of the previous run")?;
     }
     if !web.exists() {
         let draft = dir.join(format!("{name}.draft.wat.gz"));
@@ -198,7 +198,7 @@ fn verify(weft_sql: &Path, archive: &Path, load: Option<Duration>) -> anyhow::Re
     let took = begun.elapsed();
     let of_load = load.map_or(String::new(), |load| {
         format!(
-            ", {:.2} of the load (aim: below 1)",
+            ", {:.2} of the time to load (aim: below 1)",
             took.as_secs_f64() / load.as_secs_f64()
         )
     });
@@ -218,7 +218,7 @@ fn median(
     ask()?;
     let mut measured = (0..runs).map(|_| ask()).collect::<Result<Vec<_>, _>>()?;
     measured.sort();
-    measured.get(runs / 2).copied().context("no run")
+    measured.get(runs / 2).copied().context("no runs")
 }
 
 /// Measures lookups by key, one after the other.

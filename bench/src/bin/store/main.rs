@@ -66,7 +66,7 @@ fn main() -> anyhow::Result<()> {
     let weft = bench::program::weft(args.weft.as_ref())?;
     let temporary = tempfile::tempdir()?;
     let dir = args.dir.clone().unwrap_or_else(|| temporary.path().to_path_buf());
-    std::fs::create_dir_all(&dir).with_context(|| format!("make {}", dir.display()))?;
+    std::fs::create_dir_all(&dir).with_context(|| format!("create {}", dir.display()))?;
     let runtime = tokio::runtime::Runtime::new()?;
     for shape in shapes(args.bytes) {
         let mut rounds = Vec::new();

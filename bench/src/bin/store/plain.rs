@@ -83,7 +83,7 @@ fn each(shape: Shape, work: impl Fn(usize) -> anyhow::Result<()> + Sync) -> anyh
             .collect();
         workers
             .into_iter()
-            .try_for_each(|worker| worker.join().expect("a worker does not panic"))
+            .try_for_each(|worker| worker.join().expect("a worker panicked"))
     })
 }
 

@@ -17,7 +17,7 @@ type Way = fn(&Round) -> Took;
 pub(crate) fn print(shape: Shape, rounds: &[Round]) {
     let bytes = (shape.object_bytes * shape.objects) as f64;
     println!(
-        "\n{} objects of {}, {} at once, medians of {} rounds",
+        "\n{} objects of {}, {} concurrently, medians of {} rounds",
         shape.objects,
         shape.name,
         shape.at_once,
@@ -25,7 +25,7 @@ pub(crate) fn print(shape: Shape, rounds: &[Round]) {
     );
     println!(
         "{:<14}{:>10}{:>14}{:>12}{:>12}{:>16}",
-        "", "MB/s", "requests/s", "to plain", "to raw", "CPU ms a MB"
+        "", "MB/s", "requests/s", "/ plain", "/ raw", "CPU ms per MB"
     );
     let raw = median(rounds, |round| round.raw_seconds);
     let plain = median(rounds, |round| round.plain.put_seconds);
@@ -70,7 +70,8 @@ pub(crate) fn print(shape: Shape, rounds: &[Round]) {
         cpu(|round| round.face),
     );
     println!(
-        "CPU ms a MB put: digests, two writes and syncs {plain:.2}; the store above that {:.2}; network and S3 {:.2}",
+        "CPU ms per MB put: digests, two writes and syncs {plain:.2}; the rest of the store {:.2}; network \
+         and S3 {:.2}",
         store - plain,
         face - store
     );

@@ -10,7 +10,10 @@ const BYTES: usize = 64_000_000;
 /// Prints MB/s and milliseconds per megabyte of each digest.
 pub(crate) fn print() {
     let content = crate::plain::content(BYTES);
-    println!("\n{:<28}{:>12}{:>16}", "digests, one core", "MB/s", "CPU ms a MB");
+    println!(
+        "\n{:<28}{:>12}{:>16}",
+        "digests, one core", "MB/s", "CPU ms per MB"
+    );
     let row = |name: &str, work: &dyn Fn()| {
         let started = Instant::now();
         work();

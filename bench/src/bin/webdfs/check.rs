@@ -50,7 +50,7 @@ pub(crate) async fn check(work: &Arc<Work>, volumes: &[PathBuf]) -> anyhow::Resu
     let volumes = volumes.to_vec();
     tokio::task::spawn_blocking(move || files(&work, &acknowledged, &unacknowledged, &volumes, checked))
         .await
-        .context("look at the files")?
+        .context("list the files")?
 }
 
 /// Returns the objects that a server does not return unchanged. With `may_miss`, an object may be

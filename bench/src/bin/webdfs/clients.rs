@@ -79,7 +79,7 @@ impl Work {
         let clients = (0..groups * each).map(|client| tokio::spawn(self.clone().client(client)));
         for client in clients.collect::<Vec<_>>() {
             // A client's panic is a bug of this program and must be reported.
-            client.await.expect("a client runs to its end");
+            client.await.expect("a client panicked");
         }
     }
 

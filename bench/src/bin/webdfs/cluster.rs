@@ -42,7 +42,7 @@ impl Cluster {
         let mut servers = Vec::new();
         for (server, &s3) in faces.iter().enumerate() {
             let home = folder.join(name(server));
-            fs::create_dir_all(&home).with_context(|| format!("make {}", home.display()))?;
+            fs::create_dir_all(&home).with_context(|| format!("create {}", home.display()))?;
             fs::write(home.join("node.toml"), node_file(server, nodes[server]))?;
             servers.push(Server {
                 folder: home,
@@ -91,14 +91,14 @@ impl Cluster {
         while std::net::TcpStream::connect(("127.0.0.1", *s3)).is_err() {
             if let Some(status) = process.as_mut().map(Child::try_wait).transpose()?.flatten() {
                 bail!(
-                    "server {} ended: {status}; see {}",
+                    "server {} exited: {status}; see {}",
                     name(server),
                     folder.join("log").display()
                 );
             }
             ensure!(
                 started.elapsed() < START,
-                "server {} does not answer; see {}",
+                "server {} does not respond; see {}",
                 name(server),
                 folder.join("log").display()
             );
@@ -122,7 +122,7 @@ impl Cluster {
             .process
             .as_ref()
             .map(Child::id)
-            .context("the server runs")
+            .context("the server is not running")
     }
 
     /// Returns the S3 endpoint of each server.

@@ -32,7 +32,7 @@ impl Slow {
         let pid = i32::try_from(process)
             .ok()
             .and_then(Pid::from_raw)
-            .context("a process number")?;
+            .context("invalid process id")?;
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
         let thread = thread::spawn(move || {

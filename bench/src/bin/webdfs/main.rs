@@ -86,7 +86,7 @@ fn main() -> anyhow::Result<()> {
     let weft = bench::program::weft(args.weft.as_ref())?;
     let temporary = tempfile::tempdir()?;
     let folder = args.dir.clone().unwrap_or_else(|| temporary.path().to_path_buf());
-    std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
+    std::fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
     let runtime = tokio::runtime::Runtime::new()?;
     let whole = runtime.block_on(experiment(&args, &weft, &folder))?;
     std::process::exit(if whole { 0 } else { 1 });
@@ -159,7 +159,7 @@ async fn trouble(
     watch(work, DAMAGE_AT, started).await?;
     let damages = faults::damage(&cluster.volumes_of_zone(DAMAGED_ZONE), args.damage, args.seed)?;
     println!(
-        "{} replicas of one zone are damaged: bits flipped, cut short, deleted",
+        "{} replicas of one zone are damaged: bits flipped, truncated, deleted",
         damages.len()
     );
     watch(work, 1.0, started).await?;

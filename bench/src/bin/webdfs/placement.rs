@@ -22,7 +22,7 @@ pub(crate) fn by_server(cluster_file: &Path, objects: u64) -> anyhow::Result<Vec
         let key = Key::new(BUCKET, &Object { number, bytes: 0 }.name())?;
         for replica in placement.replicas(key.partition()) {
             let server = volumes.iter().position(|volume| volume.id == *replica);
-            counts[server.context("a volume of the layout")?] += 1;
+            counts[server.context("an object was placed outside the layout")?] += 1;
         }
     }
     Ok(counts)

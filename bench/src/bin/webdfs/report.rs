@@ -98,7 +98,7 @@ pub(crate) fn print(tally: &Tally, run: &Run) -> bool {
     times("put", &puts);
     times("get", &gets);
     only(
-        "tries that failed, then answered by another",
+        "failed tries answered by another server",
         tally.failed_tries.load(Ordering::Relaxed) as f64,
     );
     only(
@@ -107,29 +107,33 @@ pub(crate) fn print(tally: &Tally, run: &Run) -> bool {
     );
     row("objects acknowledged", objects, published::OBJECTS);
     row(
-        "right replicas on disk",
+        "intact replicas on disk",
         checked.by_server.iter().sum::<u64>() as f64,
         published::REPLICAS,
     );
     row(
-        "bytes of these on disk",
+        "bytes of intact replicas",
         checked.file_bytes as f64,
         published::REPLICA_BYTES,
     );
     only("replicas damaged on purpose", run.damaged as f64);
-    row("bad replicas found", run.found as f64, published::CORRUPT);
+    row("damaged replicas found", run.found as f64, published::CORRUPT);
     only("replicas repaired", run.repaired as f64);
     row("objects lost", checked.lost.len() as f64, published::LOST);
     only("damage undetected", undetected as f64);
-    only("objects half there", checked.half.len() as f64);
+    only("incomplete objects", checked.half.len() as f64);
     only(
-        "objects without exactly two right replicas",
+        "objects without exactly two intact replicas",
         checked.not_twice as f64,
     );
     println!(
         "{:<44}{:>18}",
         "census after repair",
-        if run.census_whole { "whole" } else { "NOT WHOLE" }
+        if run.census_whole {
+            "complete"
+        } else {
+            "INCOMPLETE"
+        }
     );
 
     println!("\nreplicas per server:");
@@ -146,7 +150,7 @@ pub(crate) fn print(tally: &Tally, run: &Run) -> bool {
     }
     for (what, names) in [
         ("lost", &checked.lost),
-        ("half there", &checked.half),
+        ("incomplete", &checked.half),
         ("wrong file", &checked.wrong_files),
     ] {
         names.iter().take(10).for_each(|name| println!("{what}: {name}"));

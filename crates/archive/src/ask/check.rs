@@ -53,7 +53,7 @@ pub(super) fn check(basis: &Basis<'_>, _: &Check) -> Result<CheckBody, AskError>
         check_search(open, snapshot, &mut body);
     } else {
         body.notes
-            .push("the search index was not checked: it follows from the index".to_owned());
+            .push("the search index was not checked, because the index is damaged".to_owned());
     }
     Ok(body)
 }
@@ -67,7 +67,7 @@ fn advice(table: &str) -> String {
         _ => return LOAD_AGAIN.to_owned(),
     };
     format!(
-        "weft rebuild {view} makes it anew of what it follows from; where it cannot be read, {LOAD_AGAIN}"
+        "weft rebuild {view} rebuilds it from the tables it derives from; if these cannot be read, {LOAD_AGAIN}"
     )
 }
 
@@ -123,7 +123,7 @@ fn check_facts(open: &OpenArchive, snapshot: &Snapshot, body: &mut CheckBody) {
         Err(error) => body.damages.push(DamageRow {
             part: "facts".to_owned(),
             found: error.to_string(),
-            advice: "docs/facts.md says how they are made anew".to_owned(),
+            advice: "docs/facts.md says how to rebuild them".to_owned(),
         }),
     }
 }

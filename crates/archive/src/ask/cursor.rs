@@ -9,7 +9,7 @@ use sha2_with_state::{Digest, Sha256};
 use crate::AskError;
 
 /// Why a cursor is refused.
-pub(super) const NO_CURSOR: &str = "this is no cursor of an answer to the same question";
+pub(super) const NO_CURSOR: &str = "this cursor belongs to another query";
 
 pub(super) fn encode(parts: &impl Serialize) -> String {
     // Cursors are tuples of strings and numbers, which always have a JSON form.

@@ -39,7 +39,7 @@ pub(super) fn diff(basis: &Basis<'_>, question: &Diff) -> Result<DiffBody, AskEr
         Some(at) => find(&versions, at, &question.url)?,
         None => to.checked_sub(1).ok_or_else(|| {
             AskError::not_found(format!(
-                "{} has no version before that to compare it with",
+                "{} has no earlier version to compare it with",
                 question.url
             ))
         })?,
@@ -117,7 +117,7 @@ fn find(versions: &[Version], at: &str, url: &str) -> Result<usize, AskError> {
     let Some(began) = began else {
         let first = &versions[0].shown.since;
         return Err(AskError::not_found(format!(
-            "{url} has no version at {at}: its first is of {first}"
+            "{url} has no version at {at}: its first version is from {first}"
         )));
     };
     // What followed the version need not be a page.

@@ -45,7 +45,7 @@ fn registered(name: &str) -> Result<String, AskError> {
     let url_key = key::url_key(name)?;
     let domain = urlkey::domain_of_key(&url_key).to_string();
     if domain.is_empty() {
-        Err(AskError::bad_request(format!("{name:?} names no domain")))
+        Err(AskError::bad_request(format!("{name:?} contains no domain")))
     } else {
         Ok(domain)
     }

@@ -51,8 +51,8 @@ fn found(open: &OpenArchive, names: &[String]) -> Result<Vec<(InputId, LedgerEnt
             .ok_or_else(|| AskError::not_found(format!("no input {name}")))?;
         if !named.iter().any(|(_, entry)| may_be_forgotten(entry)) {
             return Err(AskError::bad_request(format!(
-                "{} is loaded to its end and holds {} captures: only inputs that are not, or that have no captures, leave \
-                 the ledger; weft forget --input takes it down",
+                "{} is loaded to its end and holds {} captures: only inputs that are incomplete or have no captures can \
+                 leave the ledger; use weft forget --input to take it down",
                 first.input, first.captures
             )));
         }

@@ -28,7 +28,7 @@ pub(super) fn load(basis: &Basis<'_>, request: &LoadRequest) -> Result<JobBody, 
         && !(rate.is_finite() && rate > 0.0)
     {
         return Err(AskError::bad_request(format!(
-            "a rate of {rate} pages per second"
+            "the rate must be a positive number, got {rate}"
         )));
     }
     open.jobs.submit(request.clone())
@@ -41,7 +41,7 @@ fn check_links(open: &OpenArchive, links: LinkScope) -> Result<(), AskError> {
         return Ok(());
     }
     Err(AskError::bad_request(format!(
-        "this archive was created with --links {}, which stays; another scope needs another archive",
+        "this archive was created with --links {}, which cannot change; another scope needs another archive",
         open.settings.links
     )))
 }
@@ -53,7 +53,8 @@ fn check_documents(open: &OpenArchive, documents: DocumentScope) -> Result<(), A
         return Ok(());
     }
     Err(AskError::bad_request(format!(
-        "this archive was created with --documents {}, which stays; --documents {documents} needs another archive",
+        "this archive was created with --documents {}, which cannot change; --documents {documents} needs another \
+         archive",
         open.settings.documents
     )))
 }
@@ -65,14 +66,15 @@ fn check_facts(open: &OpenArchive, request: &LoadRequest) -> Result<(), AskError
     let kept = FactsSettings::choice(settings);
     if let Some(wanted) = request.facts.as_ref().filter(|wanted| **wanted != kept) {
         return Err(AskError::bad_request(format!(
-            "this archive was created with --facts {}, which stays; --facts {} needs another archive",
+            "this archive was created with --facts {}, which cannot change; --facts {} needs another archive",
             String::from(kept),
             String::from(wanted.clone())
         )));
     }
     match request.facts_text && !settings.is_some_and(|settings| settings.texts) {
         true => Err(AskError::bad_request(
-            "this archive was created without texts among its facts, which stays; --facts-text needs another archive",
+            "this archive was created without texts in its facts, which cannot change; --facts-text needs another \
+             archive",
         )),
         false => Ok(()),
     }

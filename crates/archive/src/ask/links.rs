@@ -20,7 +20,7 @@ pub(super) fn inlinks(basis: &Basis<'_>, question: &Inlinks) -> Result<LinksBody
             inlinks_when(&seen, question, When::At(&is_by_then))
         }
         (Some(_), true) => Err(AskError::bad_request(
-            "links at one time, or of all versions: `at` and `ever` exclude each other",
+            "`at` and `ever` exclude each other: ask for links at one time or of all versions",
         )),
     }
 }
@@ -68,7 +68,8 @@ fn inlinks_now(seen: &Seen<'_>, question: &Inlinks) -> Result<LinksBody, AskErro
     let Some(uri) = seen.uri(&url_key)? else {
         return Err(match has_past_inlinks(seen, &url_key)? {
             true => AskError::not_found(format!(
-                "no capture of {}, and no newest version of a page links to it: older versions do, `ever` asks for them (key {url_key})",
+                "no capture of {}, and no current version of a page links to it, only older versions, which `ever` \
+                 includes (key {url_key})",
                 question.url
             )),
             false => key::unknown(&question.url, &url_key),

@@ -20,7 +20,7 @@ pub(super) fn permit(question: &Question, sight: &Sight, groups: Option<&Groups>
 /// Returns the message of a refusal.
 pub(crate) fn for_those_who_see_everything(what: &str, groups: &Groups) -> String {
     format!(
-        "{what}: this is only for those from whom nothing of the archive is hidden, and rules hide some of it from {groups}"
+        "{what}: this requires access to the whole archive, and access rules hide part of it from {groups}"
     )
 }
 
@@ -48,7 +48,7 @@ fn about_the_archive(question: &Question) -> Option<&'static str> {
         | Question::ListedPages(_)
         | Question::Sight(_) => None,
         Question::Status(_) => Some("the state of the archive"),
-        Question::Check(_) => Some("the check of the index"),
+        Question::Check(_) => Some("checking the index"),
         Question::Stages(_) | Question::Job(_) | Question::Jobs(_) => Some("loads"),
         Question::Load(_) | Question::Cancel(_) => Some("loading"),
         Question::Post(_) | Question::Unpost(_) => Some("posting"),
@@ -58,7 +58,7 @@ fn about_the_archive(question: &Question) -> Option<&'static str> {
             Some("forgetting")
         }
         Question::Takedowns(_) | Question::TakedownRules(_) => Some("the register of takedowns"),
-        Question::Rights(_) | Question::RightsTest(_) => Some("the rules of who may see what"),
+        Question::Rights(_) | Question::RightsTest(_) => Some("the access rules"),
         Question::Rebuild(_) | Question::Rebuilding(_) => Some("rebuilding"),
     }
 }

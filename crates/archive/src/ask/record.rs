@@ -160,7 +160,8 @@ fn named(seen: &Seen<'_>, url_key: &str, url: &str, name: &str) -> Result<Option
         .and_then(|(offset, filename)| Some((offset.parse::<u64>().ok()?, filename)));
     let Some((offset, filename)) = parsed else {
         return Err(AskError::bad_request(format!(
-            "{name:?} names no capture: an offset, a comma and the name of an input are expected, as in 334,x.warc.gz"
+            "{name:?} is not the name of a capture: expected an offset, a comma and the name of an input, as in \
+             334,x.warc.gz"
         )));
     };
     let mut any = false;
@@ -177,7 +178,7 @@ fn named(seen: &Seen<'_>, url_key: &str, url: &str, name: &str) -> Result<Option
     }
     match any {
         true => Err(AskError::not_found(format!(
-            "no capture of {url} at offset {offset} of {filename}; a time finds the nearest one"
+            "no capture of {url} at offset {offset} of {filename}; use a time to find the nearest one"
         ))),
         false => Ok(None),
     }
@@ -205,7 +206,7 @@ fn only_in_index(
 /// Returns the error for content that is known only from an index.
 fn not_loaded(line: &CaptureRow) -> AskError {
     AskError::not_found(format!(
-        "record not loaded: an index tells of {} at {}, whose record is at offset {} of {}; load that file",
+        "record not loaded: an index lists {} at {}, whose record is at offset {} of {}; load that file",
         line.url,
         format::date::digits(line.fetch_time_ms),
         line.offset,

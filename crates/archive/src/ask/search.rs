@@ -73,7 +73,7 @@ pub(super) fn damaged(open: &OpenArchive, error: &SearchError) -> AskError {
     // The log has the message of the search engine.
     tracing::error!(%error, folder = %open.search_folder(), "the search index cannot be read");
     AskError::internal(format!(
-        "the search index cannot be read: {} may be damaged (`weft verify` says): {}",
+        "the search index cannot be read: {} may be damaged (`weft verify` checks it): {}",
         open.search_folder(),
         open.remake_search()
     ))

@@ -138,7 +138,7 @@ fn selector_of(open: &OpenArchive, takes: &Takes) -> Result<(Option<Selector>, V
         Takes::Prefix(prefix) => Selector::Prefix(prefix_of(prefix)?),
         Takes::Collection(label) if label.is_empty() => {
             return Err(AskError::bad_request(
-                "a collection has a name, this one is empty",
+                "the name of the collection must not be empty",
             ));
         }
         Takes::Collection(label) => Selector::Collection(label.clone()),
@@ -187,7 +187,7 @@ fn prefix_of(prefix: &str) -> Result<String, AskError> {
     let start = ranges.into_iter().next().map(|range| range.start);
     start
         .filter(|start| !start.is_empty())
-        .ok_or_else(|| AskError::bad_request(format!("{prefix:?} is the beginning of no URL")))
+        .ok_or_else(|| AskError::bad_request(format!("{prefix:?} is not the beginning of any URL")))
 }
 
 /// Parses a time given as digits, or as ISO 8601.
@@ -204,7 +204,7 @@ fn before_ms(text: &str) -> Result<i64, AskError> {
     });
     ms.ok_or_else(|| {
         AskError::bad_request(format!(
-            "{text:?} is no time: a year, month, day and so on are expected, as in 2014, 2014-01-26, 20140126200624 or \
+            "{text:?} is not a time: expected a year, month, day and so on, as in 2014, 2014-01-26, 20140126200624 or \
              2014-01-26T20:06:24Z"
         ))
     })
@@ -277,8 +277,8 @@ pub(super) fn purge_now(open: &OpenArchive) -> Result<PurgedBody, AskError> {
         }
         if !searches.wait_for_end(SEARCHES_TIME_MAX) {
             body.notes.push(format!(
-                "a search that began before is still being answered, and what it reads of the old search index stays on the disk until \
-                 it ends: {} has no such file any more",
+                "a search that began before the purge is still running: the files of the old search index are deleted from \
+                 {}, but take up disk space until it ends",
                 open.search_folder()
             ));
         }

@@ -20,7 +20,7 @@ fn check_digits(text: &str, digits: usize) -> Result<&str, AskError> {
         Ok(text)
     } else {
         Err(AskError::bad_request(format!(
-            "{text:?} is no time: 1 to {digits} digits are expected"
+            "{text:?} is not a time: expected 1 to {digits} digits"
         )))
     }
 }

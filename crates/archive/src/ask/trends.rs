@@ -13,7 +13,7 @@ const TOGETHER_TRIES: usize = 3;
 pub(super) fn trends(basis: &Basis<'_>, question: &Trends) -> Result<TrendsBody, AskError> {
     if question.queries.len() > TREND_QUERIES_MAX {
         return Err(AskError::bad_request(format!(
-            "{} queries are compared, and at most {TREND_QUERIES_MAX} can be",
+            "cannot compare {} queries: the limit is {TREND_QUERIES_MAX}",
             question.queries.len()
         )));
     }

@@ -17,7 +17,7 @@ impl Window {
         let range = |text: &str| {
             let digits = format::date::digits_of_text(text).ok_or_else(|| {
                 AskError::bad_request(format!(
-                    "{text:?} is no time: a date or its beginning is expected, such as 2014, 2014-01-26 or 20140126200624"
+                    "{text:?} is not a time: expected a date or its beginning, such as 2014, 2014-01-26 or 20140126200624"
                 ))
             })?;
             Ok::<_, AskError>(format::date::range_of_digits(&digits))

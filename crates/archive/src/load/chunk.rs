@@ -150,7 +150,7 @@ impl Chunk {
         let span = entry.span();
         debug_assert_eq!(
             span.offset, self.bytes_done,
-            "entries of input {} follow without gap",
+            "entries of input {} must follow without gaps",
             self.input.0
         );
         self.bytes_done = span.offset + span.length;

@@ -192,7 +192,7 @@ fn read_whole(
     let content = inputs::digest(Stoppable::of(context, input), sizes, |piece| {
         count(context, piece);
         if let Some(Err(error)) = copy.as_mut().map(|copy| copy.push(piece)) {
-            tracing::info!(%error, address, "no room for a copy: it is read again");
+            tracing::info!(%error, address, "no room for a copy, reading the input twice");
             copy = None;
         }
     })?;

@@ -82,7 +82,7 @@ fn add_capture(context: &Context, result: &mut Extract, mut capture: Capture) {
             url = capture.url,
             reason = defect.reason,
             detail = defect.detail,
-            "a document has no text"
+            "cannot extract the text of a document"
         );
         context
             .job

@@ -65,7 +65,7 @@ fn take_back_changed(context: &Context, input: InputId, state: InputState) -> St
         Ok(()) => Ok(()),
         Err(Failure::Weave(error)) => Err(error.into()),
         Err(error @ Failure::Input(_)) => {
-            tracing::warn!(%error, "what was read of a changed input is not taken back");
+            tracing::warn!(%error, "cannot take back what was read of a changed input");
             Ok(())
         }
     }
@@ -75,7 +75,7 @@ fn take_back_changed(context: &Context, input: InputId, state: InputState) -> St
 fn append(whole: &mut InputProgress, next: InputProgress) {
     debug_assert!(
         whole.bytes_done <= next.bytes_done && whole.state == InputState::Loading,
-        "after {} ({}) input {} goes on to {}",
+        "after {} ({}) input {} continues to {}",
         whole.bytes_done,
         whole.state,
         whole.input.0,

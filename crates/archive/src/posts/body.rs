@@ -35,7 +35,7 @@ pub(super) fn read(text: &str, skip_bad: bool) -> Result<PostedLines, AskError> 
                 continue;
             }
             Line::Capture(found) if !is_kept_as_it_is(&found) => {
-                "its fields have no form in which they can be kept".to_owned()
+                "its fields cannot be stored without a change".to_owned()
             }
             Line::Capture(found) => match weave::refusal_of_key(&found.url_key) {
                 None => {

@@ -48,7 +48,7 @@ impl Segments {
         let name = folder_name(collection);
         if name.len() > NAME_BYTES_MAX {
             return Err(AskError::bad_request(format!(
-                "the name of the collection takes {} bytes as that of a folder, at most {NAME_BYTES_MAX} are possible",
+                "the name of the collection takes {} bytes as the name of a folder, the limit is {NAME_BYTES_MAX}",
                 name.len()
             )));
         }
@@ -179,7 +179,7 @@ fn make_dir(dir: &Path) -> Result<(), PostError> {
         }
         Ok(())
     };
-    make().map_err(|error| PostError::io("make", dir, error))
+    make().map_err(|error| PostError::io("create", dir, error))
 }
 
 /// Blanks lines, given by offset and length, so that they are read as comments. Returns when this

@@ -56,7 +56,7 @@ impl FromStr for Dump {
         let details = |_| name.parse().map(Dump::Details);
         let view = name.parse().map(Dump::View);
         view.or_else(details)
-            .map_err(|_: String| format!("no view {name:?}"))
+            .map_err(|_: String| format!("unknown view {name:?}"))
     }
 }
 

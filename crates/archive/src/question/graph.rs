@@ -41,7 +41,7 @@ impl FromStr for GraphBy {
 
     fn from_str(name: &str) -> Result<GraphBy, String> {
         let found = GraphBy::ALL.into_iter().find(|by| by.name() == name);
-        found.ok_or_else(|| format!("no graph by {name:?}: domain or host is expected"))
+        found.ok_or_else(|| format!("no graph by {name:?}: expected domain or host"))
     }
 }
 

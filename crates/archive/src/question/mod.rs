@@ -86,7 +86,7 @@ impl Answer {
         match self.body.try_into() {
             Ok(body) => Ok(Answer { epoch, body }),
             Err(_) => Err(AskError::internal(
-                "the owner answered another question: is it another version of weft? (weft status shows it)",
+                "the owner answered a different question: is it a different version of weft? (weft status shows it)",
             )),
         }
     }

@@ -75,7 +75,7 @@ impl Client {
         match self.request(&request, &mut io::sink())? {
             Reply::Answer(answer) => Ok(*answer),
             Reply::Error(error) => Err(ClientError::Answered(error)),
-            Reply::Dumped(_) | Reply::Held { .. } => Err(unexpected("no answer")),
+            Reply::Dumped(_) | Reply::Held { .. } => Err(unexpected("a reply that is not an answer")),
         }
     }
 
@@ -83,7 +83,7 @@ impl Client {
         match self.request(&Request::Dump(request.clone()), out)? {
             Reply::Dumped(rows) => Ok(rows),
             Reply::Error(error) => Err(ClientError::Answered(error)),
-            Reply::Answer(_) | Reply::Held { .. } => Err(unexpected("no end of a dump")),
+            Reply::Answer(_) | Reply::Held { .. } => Err(unexpected("a reply that does not end a dump")),
         }
     }
 
@@ -97,7 +97,7 @@ impl Client {
                 _connection: connection,
             }),
             Reply::Error(error) => Err(ClientError::Answered(error)),
-            Reply::Answer(_) | Reply::Dumped(_) => Err(unexpected("no cut")),
+            Reply::Answer(_) | Reply::Dumped(_) => Err(unexpected("a reply that is not a cut")),
         }
     }
 

@@ -27,7 +27,7 @@ impl Frame {
             Frame::Message(content) => Ok(serde_json::from_slice(&content)?),
             Frame::Data(_) => Err(io::Error::new(
                 ErrorKind::InvalidData,
-                "data where a message was expected",
+                "found data, expected a message",
             )),
         }
     }
@@ -48,7 +48,7 @@ fn write_frame(out: &mut impl Write, kind: u8, content: &[u8]) -> io::Result<()>
     let Some(length) = length else {
         return Err(io::Error::new(
             ErrorKind::InvalidInput,
-            format!("a frame of {} bytes", content.len()),
+            format!("a frame of {} bytes is too long", content.len()),
         ));
     };
     let mut head = [kind, 0, 0, 0, 0];
@@ -70,7 +70,7 @@ pub(super) fn read_frame(input: &mut impl Read) -> io::Result<Option<Frame>> {
     if length > LENGTH_MAX {
         return Err(io::Error::new(
             ErrorKind::InvalidData,
-            format!("a frame of {length} bytes"),
+            format!("a frame of {length} bytes is too long"),
         ));
     }
     let mut content = Vec::new();
@@ -84,7 +84,7 @@ pub(super) fn read_frame(input: &mut impl Read) -> io::Result<Option<Frame>> {
         b'D' => Ok(Some(Frame::Data(content))),
         other => Err(io::Error::new(
             ErrorKind::InvalidData,
-            format!("a frame of kind {other}"),
+            format!("unknown kind of frame: {other}"),
         )),
     }
 }

@@ -7,7 +7,10 @@
 //! the owner of the archive may enter, and has restricted permissions itself, whatever the umask of
 //! the process is.
 
-#![expect(clippy::disallowed_methods, reason = "this is the way to an archive's socket")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this module opens the socket of an archive"
+)]
 
 use std::fs::{File, Permissions};
 use std::io;

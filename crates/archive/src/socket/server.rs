@@ -115,7 +115,7 @@ fn accept_loop(listener: &UnixListener, shared: &Arc<Shared>, answerer: &Arc<dyn
         }
         let started = stream.and_then(|stream| start_connection(stream, shared, answerer));
         if let Err(error) = started {
-            tracing::warn!(%error, "a connection to the archive's socket was not answered");
+            tracing::warn!(%error, "cannot accept a connection to the archive's socket");
             // File descriptors have probably run out. Wait for other connections to end before the
             // next attempt.
             system::pause(std::time::Duration::from_millis(50));

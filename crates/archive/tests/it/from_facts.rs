@@ -132,7 +132,7 @@ fn lines_out_of_order_are_refused() {
     swapped.swap(1, 2);
     let error = load(&archive, swapped).unwrap_err();
     assert!(
-        error.contains("crawls/iana.warc.gz") && error.contains("not behind the one before it"),
+        error.contains("crawls/iana.warc.gz") && error.contains("must begin after the previous one"),
         "{error}"
     );
     let mut beyond = lines(&shared, &INPUTS[..1]);

@@ -177,7 +177,7 @@ fn a_url_that_only_older_versions_link_to_is_told_of() {
     };
     let refused = archive.ask(now.clone()).unwrap_err();
     assert_eq!(refused.code, ErrorCode::NotFound);
-    assert!(refused.message.contains("older versions do"), "{refused}");
+    assert!(refused.message.contains("only older versions"), "{refused}");
     check(&archive, None, &["org,one)/ 2010-2010 first words, Page a"]);
     check(&archive, Some("2014"), &[]);
     // Error messages must not reveal hidden captures.

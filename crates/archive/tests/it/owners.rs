@@ -258,7 +258,7 @@ fn what_is_no_archive_is_left_alone() {
     std::fs::create_dir(&dir).unwrap();
     assert!(open_error(&dir, false).contains("is not an archive"));
     std::fs::write(dir.join("letter.txt"), "dear").unwrap();
-    assert!(open_error(&dir, true).contains("not empty; it holds letter.txt"));
+    assert!(open_error(&dir, true).contains("not empty; it contains letter.txt"));
     std::fs::remove_file(dir.join("letter.txt")).unwrap();
     drop(own(&dir));
     let settings = std::fs::read_to_string(dir.join("weft.json")).unwrap();

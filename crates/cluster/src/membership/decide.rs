@@ -123,7 +123,10 @@ pub(super) fn newest(found: &Found<'_>) -> Result<Option<Layouts>, StartError> {
         let (ours, theirs) = (&layouts.current, &file.layouts.current);
         // A store never changes its seed, and never has two layouts of one number.
         if ours.seed != theirs.seed || (ours.number == theirs.number && ours != theirs) {
-            let detail = format!("volume {} is of another store than those before it", file.volume);
+            let detail = format!(
+                "volume {} belongs to another store than the volumes before it",
+                file.volume
+            );
             return Err(StartError::conflict(&found.settings.id, detail));
         }
         if let Some(merged) = merge(layouts, file.layouts.clone()) {
@@ -165,14 +168,15 @@ fn first(found: &Found<'_>, ids: &[VolumeId], silent: Option<&String>) -> Result
 fn lost(found: &Found<'_>, silent: Option<&String>) -> StartError {
     let first = match silent {
         Some(addresses) => {
-            format!("Start another node first, which may know them (none answers at {addresses}).")
+            format!("Start another node first, because it may know them (no node answers at {addresses}).")
         }
-        None => "Bring back the volume that knows them, if one is away.".to_owned(),
+        None => "If a volume is missing, bring it back, because it may know them.".to_owned(),
     };
     StartError::LayoutsLost {
         found: told(&found.directories),
         advice: format!(
-            "{first} If they are lost for good: weft store layout recover makes a new one, with the same --volume or --config"
+            "{first} If they are lost for good, run weft store layout recover with the same --volume \
+             or --config to make a new layout"
         ),
     }
 }

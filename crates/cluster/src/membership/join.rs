@@ -6,12 +6,12 @@ use crate::settings::NodeSettings;
 use crate::start_error::StartError;
 
 /// Warning for a volume that is in no layout.
-const UNPLACED: &str = "is in no layout and holds nothing: weft store layout apply takes it in";
+const UNPLACED: &str = "is in no layout and stores nothing: add it with weft store layout apply";
 
 /// Warning for a volume that a layout has left out.
-const RETIRED: &str = "was retired when a layout left it out, and is not used: it may hold objects that were deleted \
-                       since. Leave it out; to use the disk again, empty the directory and give it a new name (name=NEW), then weft \
-                       store layout apply";
+const RETIRED: &str = "was retired when a layout left it out, and is not used, because it may hold objects that were \
+                       deleted since. Leave it out; to use the disk again, empty the directory, give it a new name \
+                       (name=NEW) and run weft store layout apply";
 
 /// Determines the part in the cluster of a node with these settings.
 pub(crate) async fn join(settings: &NodeSettings) -> Result<Box<Membership>, StartError> {

@@ -47,7 +47,9 @@ pub(crate) fn decide_recovery(found: &Found<'_>, now_ms: u64) -> Result<Recovery
     }
     if let Some(layouts) = newest(found)? {
         let number = layouts.current.number;
-        return refused(format!("nothing is lost: its volumes know layout {number}"));
+        return refused(format!(
+            "nothing is lost: the node's volumes have layout {number}"
+        ));
     }
     if directories.iter().all(Directory::is_new) {
         return Err(StartError::NoStore {
@@ -62,7 +64,7 @@ pub(crate) fn decide_recovery(found: &Found<'_>, now_ms: u64) -> Result<Recovery
     };
     if let Some(hidden) = directories.iter().find(hidden) {
         return refused(format!(
-            "{}: it may know the layouts; bring it back, or leave it out if it is gone for good",
+            "{}: it may have the layouts; bring it back, or leave it out if it is gone for good",
             hidden.told()
         ));
     }
@@ -70,7 +72,7 @@ pub(crate) fn decide_recovery(found: &Found<'_>, now_ms: u64) -> Result<Recovery
         None => return Ok(Recovery::AskOthers),
         Some(Others::Told(told)) => {
             return refused(format!(
-                "nothing is lost: node {} knows layout {}, which this node takes over when it starts",
+                "nothing is lost: node {} has layout {}, which this node adopts when it starts",
                 told.by, told.layouts.current.number
             ));
         }

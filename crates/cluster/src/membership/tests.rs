@@ -121,14 +121,14 @@ fn joined(
 ) -> Result<Box<Membership>, StartError> {
     match decide(&found(settings, directories, Some(others)))? {
         Decision::Join(membership) => Ok(membership),
-        Decision::AskOthers => panic!("they were asked"),
+        Decision::AskOthers => panic!("the other nodes were asked already"),
     }
 }
 
 fn refused(settings: &NodeSettings, directories: Vec<Directory>, others: Others) -> StartError {
     joined(settings, directories, others)
         .err()
-        .expect("the start is refused")
+        .expect("the start must be refused")
 }
 
 /// Returns for each volume its name, whether it held data before, whether its directory is made,
@@ -208,7 +208,7 @@ fn the_newest_layouts_on_the_volumes_count() {
     let ab = settings(&["a", "b"]);
     // No other node is asked.
     let Decision::Join(membership) = decide(&found(&ab, directories, None)).unwrap() else {
-        panic!("the volumes know the layouts");
+        panic!("the volumes have the layouts");
     };
     assert_eq!(membership.layouts.current, two);
     assert_eq!(membership.accepted, [three]);
@@ -228,7 +228,7 @@ fn volumes_of_two_stores_are_refused() {
         ];
         let error = refused(&ab, directories, Others::Alone);
         assert!(
-            error.to_string().contains("volume n/b is of another store"),
+            error.to_string().contains("volume n/b belongs to another store"),
             "{error}"
         );
     }
@@ -275,10 +275,13 @@ fn layout_1_is_made_only_where_nothing_was_used() {
         let silent = Others::Silent("h:1, h:2".to_owned());
         let error = refused(&ab, vec![fresh("a"), second], silent);
         assert!(matches!(error, StartError::LayoutsLost { .. }), "{error}");
-        assert!(error.to_string().contains("none answers at h:1, h:2"), "{error}");
+        assert!(
+            error.to_string().contains("no node answers at h:1, h:2"),
+            "{error}"
+        );
     }
     let error = refused(&ab, vec![used("a", "n/a"), fresh("b")], Others::Alone);
-    assert!(error.to_string().contains("Bring back the volume"), "{error}");
+    assert!(error.to_string().contains("If a volume is missing"), "{error}");
 }
 
 #[test]
@@ -351,13 +354,13 @@ fn a_new_layout_is_refused_unless_all_are_lost() {
                 used("b", "n/b"),
             ],
             Others::Alone,
-            "nothing is lost: its volumes know layout 4",
+            "nothing is lost: the node's volumes have layout 4",
         ),
         (vec![fresh("a"), absent("b")], Others::Alone, "there is no store"),
         (
             vec![used("a", "n/a"), absent("b")],
             Others::Alone,
-            "/b is absent: it may know the layouts",
+            "/b is absent: it may have the layouts",
         ),
         (
             vec![
@@ -365,17 +368,17 @@ fn a_new_layout_is_refused_unless_all_are_lost() {
                 directory("b", DirectoryState::Unreadable("e".to_owned())),
             ],
             Others::Alone,
-            "/b cannot be read (e): it may know the layouts",
+            "/b cannot be read (e): it may have the layouts",
         ),
         (
             vec![used("a", "n/a"), fresh("b")],
             told(layout(6, 1, &["n/a"]), true),
-            "node m knows layout 6",
+            "node m has layout 6",
         ),
     ];
     for (directories, others, text) in cases {
         let error = decide_recovery(&found(&ab, directories, Some(others)), 0).err();
-        let error = error.expect("it is refused").to_string();
+        let error = error.expect("the recovery must be refused").to_string();
         assert!(error.contains(text), "{error}");
     }
 }
@@ -389,7 +392,7 @@ fn a_new_layout_has_the_time_as_its_number_and_distrusts_what_was_used() {
     let silent = Some(Others::Silent("h:1".to_owned()));
     let decided = decide_recovery(&found(&ab, directories(), silent), 1_700_000_000_999).unwrap();
     let Recovery::Make { layouts, used } = decided else {
-        panic!("they were asked");
+        panic!("the other nodes were asked already");
     };
     assert_eq!(
         (layouts.current.number, layouts.current.seed),

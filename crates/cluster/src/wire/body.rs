@@ -66,7 +66,7 @@ async fn hand(
             Ok(Ok(())) => {}
             Ok(Err(_)) => return Ok(()),
             Err(_) => {
-                let detail = format!("it took nothing of the content for {} s", stall.as_secs());
+                let detail = format!("it accepted no content for {} s", stall.as_secs());
                 return Err(io::Error::new(io::ErrorKind::TimedOut, detail));
             }
         }
@@ -85,7 +85,7 @@ pub(crate) fn arriving(body: Incoming, idle: Duration) -> ByteStream {
         let piece = timeout(idle, next(&mut body)).await.unwrap_or_else(|_| {
             Err(io::Error::new(
                 io::ErrorKind::TimedOut,
-                format!("no content for {} s", idle.as_secs()),
+                format!("no content arrived for {} s", idle.as_secs()),
             ))
         })?;
         Ok(piece.map(|piece| (piece, body)))

@@ -135,7 +135,7 @@ impl Peer {
             Bytes::from(serde_json::to_vec(ask).map_err(|error| Failure::Unreachable(error.to_string()))?);
         if ask.len() > ASK_BYTES_MAX {
             return Err(Failure::Unreachable(format!(
-                "an ask of {} bytes is too long",
+                "a request of {} bytes is too long",
                 ask.len()
             )));
         }
@@ -173,7 +173,7 @@ impl Peer {
             StatusCode::OK => Ok(answer),
             StatusCode::CONFLICT => Err(self.meet(answer).await),
             StatusCode::UNAUTHORIZED => Err(Failure::Unreachable(format!(
-                "{} refuses our signature: the secrets differ, or the clocks by more than five minutes",
+                "{} rejected the request signature: the secrets differ, or the clocks differ by more than five minutes",
                 self.node()
             ))),
             status => Err(self.said(status, answer).await),
@@ -200,7 +200,7 @@ impl Peer {
         let answer = seed.deserialize(&mut json);
         // Fails if anything follows the value.
         let answer = answer.and_then(|answer| json.end().map(|()| answer));
-        answer.map_err(|error| Failure::Unreachable(format!("unreadable answer: {error}")))
+        answer.map_err(|error| Failure::Unreachable(format!("cannot parse the response: {error}")))
     }
 
     /// Reads the error that the node sent instead of a response.
@@ -211,7 +211,10 @@ impl Peer {
         };
         match serde_json::from_slice(&text) {
             Ok(error) => Failure::Said(error),
-            Err(_) => Failure::Unreachable(format!("answer {status}: {}", String::from_utf8_lossy(&text))),
+            Err(_) => Failure::Unreachable(format!(
+                "unexpected status {status}: {}",
+                String::from_utf8_lossy(&text)
+            )),
         }
     }
 
@@ -229,7 +232,7 @@ impl Peer {
             tracing::error!(
                 node = %self.node(),
                 layout = number,
-                "node has another layout of this number: its first start was with another cluster file"
+                "node has another layout with this number: it was first started with another cluster file"
             );
         }
         layout_log.adopt(theirs).await;
@@ -259,7 +262,7 @@ impl Peer {
                 tracing::warn!(node = %self.node(), status = %answer.status(), "node refused newer layouts");
             }
             Err(none) => {
-                tracing::debug!(node = %self.node(), detail = none.detail(), "newer layouts did not arrive");
+                tracing::debug!(node = %self.node(), detail = none.detail(), "newer layouts could not be sent");
             }
         }
     }

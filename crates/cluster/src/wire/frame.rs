@@ -20,8 +20,7 @@ pub(crate) fn head(json: &[u8]) -> io::Result<Bytes> {
     let length = u32::try_from(json.len())
         .ok()
         .filter(|_| json.len() <= HEAD_BYTES_MAX);
-    let length =
-        length.ok_or_else(|| invalid(format!("a description of {} bytes is too long", json.len())))?;
+    let length = length.ok_or_else(|| invalid(format!("metadata of {} bytes is too long", json.len())))?;
     let mut frame = BytesMut::with_capacity(4 + json.len());
     frame.extend_from_slice(&length.to_be_bytes());
     frame.extend_from_slice(json);
@@ -109,7 +108,7 @@ fn exactly(content: ByteStream, length: u64) -> ByteStream {
             };
             let seen = seen + piece.len() as u64;
             if seen > length {
-                return Err(invalid(format!("more than the {length} bytes expected arrived")));
+                return Err(invalid(format!("received more than the expected {length} bytes")));
             }
             Ok(Some((piece, (content, seen))))
         },
@@ -119,7 +118,7 @@ fn exactly(content: ByteStream, length: u64) -> ByteStream {
 fn head_length(length: u32) -> io::Result<usize> {
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     if length > HEAD_BYTES_MAX {
-        return Err(invalid(format!("a description of {length} bytes is too long")));
+        return Err(invalid(format!("metadata of {length} bytes is too long")));
     }
     Ok(length)
 }

@@ -57,7 +57,7 @@ impl Nonces {
         {
             debug_assert!(
                 seen.forgotten_ms <= first_ms,
-                "{first_ms} is forgotten after {}",
+                "nonces of {first_ms} are forgotten after those of {}",
                 seen.forgotten_ms
             );
             seen.forgotten_ms = first_ms;
@@ -92,7 +92,7 @@ mod tests {
             assert!(!nonces.admit(time, 7, 0), "{time}");
         }
         assert!(nonces.seen.lock().by_time.len() <= 10);
-        assert!(!nonces.admit(20, 9, 0), "as old as what was forgotten");
+        assert!(!nonces.admit(20, 9, 0), "as old as the forgotten nonces");
     }
 
     #[test]

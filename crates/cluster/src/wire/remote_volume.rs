@@ -94,7 +94,7 @@ pub(super) async fn opened(
     let mut pieces = Pieces::new(content);
     let head: ReadHead = serde_json::from_slice(&pieces.head().await?)?;
     if head.table_bytes > TABLE_BYTES_MAX {
-        let detail = format!("a table of {} bytes is too long", head.table_bytes);
+        let detail = format!("a block table of {} bytes is too long", head.table_bytes);
         return Err(io::Error::new(io::ErrorKind::InvalidData, detail));
     }
     let table = pieces.take(head.table_bytes as usize).await?;

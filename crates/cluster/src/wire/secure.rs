@@ -115,10 +115,10 @@ fn speaks_no_tls(error: &Error) -> bool {
 pub(super) fn advice(error: &Error) -> Option<&'static str> {
     match tls_error(error)? {
         rustls::Error::InvalidMessage(_) => {
-            Some("what answers there speaks no TLS: does its cluster file say another `tls`?")
+            Some("the other side does not use TLS: its cluster file may have another `tls`")
         }
         rustls::Error::InvalidCertificate(_) | rustls::Error::AlertReceived(_) => {
-            Some("it does not know our secret: the secret files differ")
+            Some("it does not have the same secret: the secret files differ")
         }
         _ => None,
     }

@@ -36,7 +36,7 @@ impl Service {
         let id = VolumeId::from(id.to_owned());
         let Some(volume) = self.node.volume(&id, admitted.signed.under) else {
             drain(admitted.body);
-            let detail = format!("node {} was started without it", self.node.id);
+            let detail = format!("node {} was started without this volume", self.node.id);
             return said::<()>(Err(VolumeError::Unreachable { volume: id, detail }));
         };
         match operation {
@@ -53,7 +53,7 @@ impl Service {
         let Some(upload) = upload_of(&admitted.query) else {
             return plain(
                 StatusCode::BAD_REQUEST,
-                "expected ?upload= and 32 digits".to_owned(),
+                "expected ?upload= and 32 hexadecimal digits".to_owned(),
             );
         };
         // Before the first byte is stored: a request that was seen before must change nothing.

@@ -127,7 +127,7 @@ impl Service {
         let (parts, body) = request.into_parts();
         let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
         let Some(signed) = self.gate.check(&parts.method, target, &parts.headers) else {
-            tracing::debug!(%peer, "request without a good signature");
+            tracing::debug!(%peer, "request without a valid signature");
             return refused();
         };
         connection.trust();
@@ -151,7 +151,7 @@ impl Service {
         if let Some(rest) = path.strip_prefix("/v1/node/") {
             return self.answer_node(admitted(rest)).instrument(span).await;
         }
-        plain(StatusCode::NOT_FOUND, format!("nothing is at {path}"))
+        plain(StatusCode::NOT_FOUND, format!("nothing was found at {path}"))
     }
 
     /// Returns the response to a request made under another layout than the one in force, or `None`
@@ -182,7 +182,7 @@ pub(super) async fn read_ask<T: DeserializeOwned>(
 
 /// Returns 404 for an operation that does not exist or does not match the request.
 pub(super) fn unknown(operation: &str) -> Response<Body> {
-    plain(StatusCode::NOT_FOUND, format!("no operation {operation:?}"))
+    plain(StatusCode::NOT_FOUND, format!("unknown operation {operation:?}"))
 }
 
 /// Returns 401 without a body, so that strangers learn nothing.

@@ -194,7 +194,7 @@ fn a_secret_file_is_private() {
     });
     assert!(
         made.iter().all(|secret| *secret == made[0]),
-        "all that start at once share one"
+        "nodes that start at once must share one"
     );
     assert_eq!(mode(path.clone()), 0o600);
     assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 1);

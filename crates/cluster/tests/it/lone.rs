@@ -168,5 +168,5 @@ pub(crate) async fn until(what: &str, holds: impl AsyncFn() -> bool) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     });
-    assert!(waited.await.is_ok(), "{what} never came about");
+    assert!(waited.await.is_ok(), "{what} did not happen in time");
 }

@@ -24,7 +24,7 @@ async fn volumes_replaced_one_after_another_keep_their_layouts() {
                 .any(|line| line.event == event && line.volume.0.as_ref() == id)
         };
         wipe(&lone.path(volume));
-        until("the wipe is noticed", async || told("volume-wiped").await).await;
+        until("the wipe is detected", async || told("volume-wiped").await).await;
         let layouts_file = lone.path(volume).join("node/layouts.json");
         until("the layouts are back", async || layouts_file.exists()).await;
         until("the rebuilding ends", async || told("volume-rebuilt").await).await;
@@ -69,7 +69,7 @@ async fn the_nodes_own_files_are_looked_after() {
     node.shutdown().await;
     assert!(
         !lone.path("a/node/owner.json").exists(),
-        "nobody owns it any more"
+        "no process owns it any longer"
     );
     let node = lone.start().await;
     assert_eq!(layouts(&node.store()), before);
@@ -164,7 +164,7 @@ async fn a_node_that_lost_its_layouts_asks_the_others() {
         .await
         .unwrap_err()
         .to_string();
-    assert!(refused.contains("node n2 knows layout 1"), "{refused}");
+    assert!(refused.contains("node n2 has layout 1"), "{refused}");
     let first = files.start("n1").await;
     assert_eq!(layouts(&first.store()), before);
     check_read(&first.store()).await;

@@ -100,7 +100,7 @@ async fn a_bad_volume_does_not_keep_the_others_from_starting() {
             state(&store, "local/b").await == VolumeState::InService
         })
         .await;
-        until("what was written meanwhile went home", async || {
+        until("meanwhile written objects are home", async || {
             let census = store::upkeep::census(&store.cluster().topology(), &|_| {}).await;
             census.is_whole() && census.replicas_surplus == 0
         })

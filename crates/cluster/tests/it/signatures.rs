@@ -97,7 +97,7 @@ async fn nothing_is_served_without_the_secret_nor_late_nor_twice() {
     }
     check("good", good().text(), 200);
     check(
-        "other secret",
+        "another secret",
         Ask {
             secret: &[1; 32],
             ..good()
@@ -172,7 +172,7 @@ async fn nothing_is_served_without_the_secret_nor_late_nor_twice() {
         .text(),
         502,
     );
-    check("no JSON", Ask { body: "{", ..good() }.text(), 400);
+    check("invalid JSON", Ask { body: "{", ..good() }.text(), 400);
     let abort = format!("{{\"abort\":{{\"stage\":{},\"what\":\"received\"}}}}", u128::MAX);
     let write = Ask {
         path: "/v1/volume/n1/d1/abort",
@@ -251,7 +251,7 @@ async fn idle_strangers_do_not_lock_the_port() {
     assert_eq!(
         (fourth.unwrap_or(0), rest.len()),
         (0, 0),
-        "too many of one address"
+        "too many connections from one address"
     );
     // The node does not keep waiting for a connection that sends unsigned requests.
     held[0]

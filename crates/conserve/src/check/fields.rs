@@ -58,7 +58,7 @@ fn repeated(record: &Record, broken: &mut Broken) {
             .filter(|field| field.0.eq_ignore_ascii_case(name));
         let times = given.count();
         if times > 1 {
-            broken.push((&rules::FIELD_REPEATED, format!("{name} is given {times} times")));
+            broken.push((&rules::FIELD_REPEATED, format!("{name} occurs {times} times")));
         }
     }
 }
@@ -226,7 +226,7 @@ fn segment(record: &Record, broken: &mut Broken) {
         broken.push((&rules::SEGMENT_NUMBER, format!("WARC-Segment-Number: {detail}")));
     }
     if is_continuation && record.headers.get("WARC-Segment-Origin-ID").is_none() {
-        broken.push((&rules::SEGMENT_ORIGIN, "a continuation without it".to_owned()));
+        broken.push((&rules::SEGMENT_ORIGIN, "no WARC-Segment-Origin-ID".to_owned()));
     }
 }
 

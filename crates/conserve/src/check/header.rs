@@ -19,14 +19,11 @@ pub(super) fn check(header: &[u8], version: (u8, u8), broken: &mut Vec<(&'static
     if let Some(line) = wrong_end {
         broken.push((
             &rules::LINE_END,
-            format!("{} ends otherwise", quoted(line.trim_ascii_end())),
+            format!("{} does not end in CR LF", quoted(line.trim_ascii_end())),
         ));
     }
     if let Err(error) = std::str::from_utf8(header) {
-        let detail = format!(
-            "byte {} of the header is part of no character",
-            error.valid_up_to()
-        );
+        let detail = format!("byte {} of the header is not valid UTF-8", error.valid_up_to());
         broken.push((&rules::NOT_UTF8, detail));
     }
     let content = || lines.clone().map(without_end);

@@ -74,7 +74,7 @@ static OF_REASONS: [Rule; 23] = [
     Rule::new(
         reason::CHECKSUM_MISMATCH,
         MEMBER,
-        "the checksum of a compressed member agrees",
+        "the checksum of a compressed member matches",
     ),
     Rule::new(
         reason::TRUNCATED_RECORD,
@@ -110,7 +110,7 @@ static OF_REASONS: [Rule; 23] = [
     Rule::new(
         reason::HEADER_LINE_INVALID,
         MODEL,
-        "a line of a header is a field, or continues one",
+        "a header line is a field or continues one",
     ),
     Rule::new(reason::HEADER_TOO_LONG, LIMIT, "a header has at most 1 MiB"),
     Rule::new(
@@ -121,10 +121,10 @@ static OF_REASONS: [Rule; 23] = [
     Rule::new(
         reason::DATE_INVALID,
         Source::Clauses("5.4", "5.4"),
-        "dates have their form, and are days that there are",
+        "dates have the required format and are valid days",
     ),
-    Rule::new(reason::JUNK, MODEL, "nothing stands between records"),
-    Rule::new(reason::NO_RECORD, MODEL, "compressed members hold records"),
+    Rule::new(reason::JUNK, MODEL, "there are no other bytes between records"),
+    Rule::new(reason::NO_RECORD, MODEL, "compressed members contain records"),
     Rule::new(
         reason::RECORDS_TOO_DENSE,
         LIMIT,
@@ -133,7 +133,7 @@ static OF_REASONS: [Rule; 23] = [
     Rule::new(
         reason::SEARCH_GIVEN_UP,
         LIMIT,
-        "blocks of a wrong length can be searched in time",
+        "the ends of blocks with a wrong length are found within a limited search",
     ),
     Rule::new(
         reason::BLOCK_DIGEST_MISMATCH,
@@ -153,7 +153,7 @@ static OF_REASONS: [Rule; 23] = [
     Rule::new(
         reason::DICTIONARY_MISSING,
         ZSTD,
-        "a file holds the dictionary that its frames need",
+        "a file contains the dictionary that its frames need",
     ),
     Rule::new(
         reason::DICTIONARY_DAMAGED,
@@ -162,33 +162,33 @@ static OF_REASONS: [Rule; 23] = [
     ),
 ];
 
-pub(super) static EMPTY: Rule = Rule::new("file-empty", MODEL, "a file holds at least one record");
+pub(super) static EMPTY: Rule = Rule::new("file-empty", MODEL, "a file contains at least one record");
 pub(super) static ONE_MEMBER: Rule = Rule::new(
     "one-member",
     Source::Clauses("A.2", "D.2"),
-    "every record has a compressed member to itself, so that it can be read alone",
+    "every record has its own compressed member, so that it can be read separately",
 );
 pub(super) static VERSION: Rule = Rule::new(
     "version",
     MODEL,
     "a record begins with the line WARC/1.0 or WARC/1.1, in upper case",
 );
-pub(super) static LINE_END: Rule = Rule::new("line-end", MODEL, "lines of a header end in CR and LF");
+pub(super) static LINE_END: Rule = Rule::new("line-end", MODEL, "header lines end in CR LF");
 pub(super) static NOT_UTF8: Rule = Rule::new("not-utf8", MODEL, "headers are UTF-8");
 pub(super) static CONTROL: Rule = Rule::new(
     "control-character",
     MODEL,
-    "values have no control characters but tabs",
+    "values have no control characters except tabs",
 );
 pub(super) static FIELD_NAME: Rule = Rule::new(
     "field-name",
     MODEL,
-    "names of fields have letters, digits and some signs, and no blanks",
+    "field names have letters, digits and some signs, and no spaces",
 );
 pub(super) static FIELD_REPEATED: Rule = Rule::new(
     "field-repeated",
     Source::Clauses("5.1", "5.1"),
-    "no defined field but WARC-Concurrent-To is given twice",
+    "no standard field except WARC-Concurrent-To occurs twice",
 );
 pub(super) static RECORD_ID_MISSING: Rule = Rule::new(
     "record-id-missing",
@@ -198,7 +198,7 @@ pub(super) static RECORD_ID_MISSING: Rule = Rule::new(
 pub(super) static RECORD_ID: Rule = Rule::new(
     "record-id",
     Source::Clauses("5.2", "5.2"),
-    "ids of records are URIs with a scheme, in angle brackets, without blanks",
+    "record ids are URIs with a scheme, in angle brackets, without spaces",
 );
 pub(super) static RECORD_ID_REPEATED: Rule = Rule::new(
     "record-id-repeated",
@@ -218,32 +218,32 @@ pub(super) static DATE: Rule = Rule::new(
 pub(super) static CONTENT_TYPE_MISSING: Rule = Rule::advice(
     "content-type-missing",
     Source::Clauses("5.6", "5.6"),
-    "records with a block, but continuations, have a Content-Type",
+    "records with a block, except continuations, have a Content-Type",
 );
 pub(super) static IP_ADDRESS: Rule = Rule::new(
     "ip-address",
     Source::Clauses("5.10", "5.10"),
-    "WARC-IP-Address is an address of IPv4 or IPv6",
+    "WARC-IP-Address is an IPv4 or IPv6 address",
 );
 pub(super) static REFERENCE: Rule = Rule::new(
     "reference",
     Source::Clauses("4", "4"),
-    "fields that name a record have its id in angle brackets",
+    "fields that refer to a record give its id in angle brackets",
 );
 pub(super) static TARGET_URI_MISSING: Rule = Rule::new(
     "target-uri-missing",
     Source::Clauses("5.12", "5.14"),
-    "all records but warcinfo and metadata have a WARC-Target-URI",
+    "all records except warcinfo and metadata have a WARC-Target-URI",
 );
 pub(super) static TARGET_URI: Rule = Rule::new(
     "target-uri",
     Source::Clauses("5.12", "5.14"),
-    "WARC-Target-URI is a URI with a scheme and without blanks; in WARC/1.1 without angle brackets",
+    "WARC-Target-URI is a URI with a scheme and without spaces; in WARC/1.1 without angle brackets",
 );
 pub(super) static TARGET_URI_CHARACTERS: Rule = Rule::advice(
     "target-uri-characters",
     Source::Text("RFC 3986, 2"),
-    "characters that RFC 3986 does not have are percent-encoded in WARC-Target-URI",
+    "characters that RFC 3986 does not allow are percent-encoded in WARC-Target-URI",
 );
 pub(super) static PROFILE_MISSING: Rule = Rule::new(
     "profile-missing",
@@ -258,12 +258,12 @@ pub(super) static REVISIT_DIGEST: Rule = Rule::new(
 pub(super) static REVISIT_REFERS: Rule = Rule::advice(
     "revisit-refers-to-missing",
     Source::Clauses("6.7.2", "6.7.2"),
-    "revisits of an identical payload name the record that has it",
+    "revisits of an identical payload refer to the record that has it",
 );
 pub(super) static SEGMENT_NUMBER: Rule = Rule::new(
     "segment-number",
     Source::Clauses("5.18", "5.20"),
-    "WARC-Segment-Number is 1 in a first segment, and given and larger in continuations",
+    "WARC-Segment-Number is 1 in a first segment, and present and larger in continuations",
 );
 pub(super) static SEGMENT_ORIGIN: Rule = Rule::new(
     "segment-origin-missing",
@@ -273,7 +273,7 @@ pub(super) static SEGMENT_ORIGIN: Rule = Rule::new(
 
 /// A field that some types of records must not have.
 pub(super) static FIELD_FORBIDDEN: [Rule; 11] = {
-    const DEMANDS: &str = "fields stand only in records of the types that they are for";
+    const DEMANDS: &str = "fields occur only in records of the types for which they are defined";
     const fn rule(old: &'static str, new: &'static str) -> Rule {
         Rule::new("field-forbidden", Source::Clauses(old, new), DEMANDS)
     }

@@ -207,7 +207,7 @@ impl Written {
             false => Err(WriteError::NotTheSame {
                 path: self.paths[0].display().to_string(),
                 number: 0,
-                detail: "the quarantine has another content".to_owned(),
+                detail: "the content of the quarantine differs".to_owned(),
             }),
         }
     }

@@ -289,14 +289,17 @@ fn an_id_that_occurs_again_is_found_also_in_another_file() {
     let found = findings(&twice);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].rule, "record-id-repeated");
-    assert_eq!(found[0].detail, "the record at offset 0 has the same");
+    assert_eq!(found[0].detail, "the record at offset 0 has the same id");
     assert_eq!(found[0].record_id.as_deref(), Some("<urn:test:1>"));
     let found = of_several(&[
         file(Compression::GZIP, &[response(1, "a")]),
         file(Compression::Plain, &[response(2, "b"), response(1, "a")]),
     ]);
     assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!(found[0].detail, "the record at offset 0 of file 0 has the same");
+    assert_eq!(
+        found[0].detail,
+        "the record at offset 0 of file 0 has the same id"
+    );
 }
 
 #[test]

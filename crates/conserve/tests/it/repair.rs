@@ -37,7 +37,7 @@ fn mended(bytes: &[u8], compression: Compression) -> Outcome {
     assert_eq!(lines.lines().count(), repaired.quarantine.len());
     let mut at = 0;
     for piece in &repaired.quarantine {
-        assert_eq!(piece.at, at, "pieces lie one after the other");
+        assert_eq!(piece.at, at, "pieces follow each other without gaps");
         at += piece.bytes;
         if !piece.decoded {
             let (from, to) = (piece.offset as usize, (piece.offset + piece.length) as usize);
@@ -199,11 +199,11 @@ fn what_is_no_file_is_refused() {
         let refused = repair::write(input, &folder.path().join("out"), Compression::Plain, &mut |_| {
             true
         });
-        let message = refused.expect_err("it is refused").to_string();
-        assert!(message.contains("no file of this machine"), "{message}");
+        let message = refused.expect_err("the repair fails").to_string();
+        assert!(message.contains("not a regular file"), "{message}");
         let refused = conserve::dedup::relations(&[input.to_owned()], &mut |_| true);
-        let message = refused.expect_err("it is refused").to_string();
-        assert!(message.contains("no file of this machine"), "{message}");
+        let message = refused.expect_err("the repair fails").to_string();
+        assert!(message.contains("not a regular file"), "{message}");
     }
 }
 
@@ -426,7 +426,7 @@ proptest! {
         let outcome = mended(&bytes, Compression::GZIP);
         if !outcome.bytes.is_empty() {
             let again = mended(&outcome.bytes, Compression::GZIP);
-            prop_assert!(again.bytes == outcome.bytes, "mending twice is mending once");
+            prop_assert!(again.bytes == outcome.bytes, "a second repair changes nothing");
         }
     }
 }

@@ -134,7 +134,7 @@ fn parts_of_a_number_of_records_begin_with_their_description() {
         let bytes = fs::read(out.join(name)).expect("a part");
         let mut file = checker.file(Box::new(bytes), name).expect("opened");
         while let Some(findings) = file.next_findings().expect("readable") {
-            assert_eq!(findings, [], "ids of copies are their own");
+            assert_eq!(findings, [], "copies have their own ids");
         }
     }
     // The same input gives the same parts.

@@ -70,7 +70,8 @@ impl Wall {
                 tracing::warn!(
                     clock_ms = now.wall_ms,
                     expected_ms,
-                    "the clock of this machine has jumped: versions go by the time before, for the next minutes"
+                    "the clock of this machine has jumped: for the next minutes, versions continue \
+                     from the time before the jump"
                 );
                 now.steady_ms
             });
@@ -79,7 +80,7 @@ impl Wall {
             }
             tracing::warn!(
                 clock_ms = now.wall_ms,
-                "the clock has stayed where it jumped: it is believed"
+                "the clock has kept the time it jumped to: it is used again"
             );
         }
         *seen = Seen {

@@ -188,7 +188,7 @@ fn attributes_of_a_write_say_nothing_about_protection() {
     assert_eq!(
         Protection::after(Some(&meta(2, ended)), &write, &none, NOW),
         Ok(Protection::default()),
-        "a new content begins without the old one's protection"
+        "new content must not inherit the protection of the old"
     );
 }
 
@@ -222,7 +222,7 @@ fn what_cannot_be_read_protects() {
 fn an_older_node_refuses_a_change_of_protection() {
     #[derive(Debug, serde::Deserialize)]
     #[serde(rename_all = "kebab-case")]
-    #[expect(dead_code, reason = "only whether it can be read matters")]
+    #[expect(dead_code, reason = "only parsing it is tested")]
     enum OlderChange {
         Put {
             condition: Condition,

@@ -68,7 +68,7 @@ impl GraphBuilder {
         match answer.body.next {
             // A part that leads to itself would be added forever.
             Some(next) if self.question.after.as_ref() == Some(&next) => {
-                Err(AskError::internal("the parts of the graph lead to themselves again").into())
+                Err(AskError::internal("the next part of the graph has the same cursor").into())
             }
             Some(next) => {
                 self.question.after = Some(next);

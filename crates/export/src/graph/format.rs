@@ -55,6 +55,6 @@ impl FromStr for GraphFormat {
 
     fn from_str(name: &str) -> Result<GraphFormat, String> {
         let found = GraphFormat::ALL.into_iter().find(|format| format.name() == name);
-        found.ok_or_else(|| format!("no format {name:?}: gexf, graphml, parquet or csv is expected"))
+        found.ok_or_else(|| format!("unknown format {name:?}: expected gexf, graphml, parquet or csv"))
     }
 }

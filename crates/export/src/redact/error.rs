@@ -31,8 +31,9 @@ pub enum NotTheRest {
     Read(#[from] ReadError),
     /// Its records differ from those of the input without the removed ones.
     #[error(
-        "record {number} of those that stay (offset {offset} of the input, {length} bytes) does not come back from the copy: a \
-         record that shares a compressed member with others, or is damaged, cannot be cut out; decompress the input and redact that"
+        "record {number} of the kept ones (offset {offset} of the input, {length} bytes) cannot be read from the copy: a \
+         record that shares a compressed member with others, or is damaged, cannot be cut out; decompress the input and \
+         redact the result"
     )]
     Record {
         /// Number of the record among those kept, counted from 1.
@@ -43,9 +44,7 @@ pub enum NotTheRest {
         length: u64,
     },
     /// It has more records than were kept.
-    #[error(
-        "the copy has {found} records where {expected} are to stay; decompress the input and redact that"
-    )]
+    #[error("the copy has {found} records, expected {expected}; decompress the input and redact the result")]
     More {
         /// Number of records in the copy.
         found: usize,

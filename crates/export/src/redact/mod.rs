@@ -187,7 +187,7 @@ impl Redaction {
             true => aside.persist(out).map(drop),
             false => aside.persist_noclobber(out).map(drop),
         }
-        .map_err(|error| io("name")(error.error))?;
+        .map_err(|error| io("rename the copy to")(error.error))?;
         let folder = File::open(folder).map_err(io("sync the folder of"))?;
         folder.sync_all().map_err(io("sync the folder of"))
     }
@@ -201,7 +201,7 @@ impl Redaction {
                 let wanted = (range.end() - at).min(PIECE_BYTES) as usize;
                 let read = input.read_at(&mut piece[..wanted], at)?;
                 if read == 0 {
-                    let message = format!("the input ends at {at}, and had {} bytes before", self.size_bytes);
+                    let message = format!("the input ends at {at}, but had {} bytes before", self.size_bytes);
                     return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
                 }
                 out.write_all(&piece[..read])?;

@@ -107,7 +107,7 @@ impl FromStr for ExportFormat {
 
     fn from_str(name: &str) -> Result<ExportFormat, String> {
         let found = ExportFormat::ALL.into_iter().find(|format| format.name() == name);
-        found.ok_or_else(|| format!("no format {name:?}: jsonl, csv, parquet, cdxj or warc is expected"))
+        found.ok_or_else(|| format!("unknown format {name:?}: expected jsonl, csv, parquet, cdxj or warc"))
     }
 }
 
@@ -244,7 +244,7 @@ impl Export {
         match found.next {
             // An answer that leads to itself would be written forever.
             Some(next) if self.question.after.as_ref() == Some(&next) => {
-                return Err(AskError::internal("the results lead to themselves again").into());
+                return Err(AskError::internal("the next page of results has the same cursor").into());
             }
             Some(next) => self.question.after = Some(next),
             None => self.ended = true,
@@ -370,7 +370,7 @@ impl Exporter<'_> {
         let found = (self.ask)(question.into())?.to::<Record>()?.body;
         match found.capture.fetch_time == hit.fetch_time {
             true => Ok(found),
-            false => Err(AskError::not_found("its capture is not there any more")),
+            false => Err(AskError::not_found("its capture no longer exists")),
         }
     }
 }
@@ -395,7 +395,7 @@ pub(crate) fn copy_raw(mut raw: RawRecord, out: &mut dyn Write) -> Result<Result
         "warc" => false,
         other => {
             return Ok(Err(format!(
-                "it is kept as {other}, and not copied into a WARC file"
+                "it is stored as {other}, which cannot be copied into a WARC file"
             )));
         }
     };

@@ -215,7 +215,7 @@ impl PageFiles {
         }
         self.extra
             .as_mut()
-            .ok_or_else(|| io::Error::other("the file is there"))
+            .ok_or_else(|| io::Error::other("the file is missing"))
     }
 }
 

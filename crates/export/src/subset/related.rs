@@ -89,7 +89,7 @@ impl Copied {
                 of_input.places.pop().map_err(ExportError::Output)?;
             }
             if let Err(why) = read {
-                let what = "requests and metadata in it are not known";
+                let what = "cannot find the requests and metadata in it";
                 related.problems.push(format!("{location}: {what}: {why}"));
             }
         }

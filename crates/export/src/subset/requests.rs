@@ -30,7 +30,7 @@ impl Requests {
             Some(Ok(requests)) => requests
                 .get(&offset)
                 .copied()
-                .ok_or("it is not there any more".to_owned()),
+                .ok_or("it no longer exists".to_owned()),
             Some(Err(why)) => Err(why.clone()),
             None => Err("the input was not read".to_owned()),
         }

@@ -141,7 +141,7 @@ impl<'a, W: Write> WarcFile<'a, W> {
             }
             Err(why) => {
                 let what = format!(
-                    "{location}: the {} request of the capture at offset {offset} is not copied: {why}",
+                    "{location}: the {} request of the capture at offset {offset} was not copied: {why}",
                     record.capture.method
                 );
                 self.exported.problems.push(what);

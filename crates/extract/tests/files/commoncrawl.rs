@@ -11,7 +11,7 @@ fn page(file: &str, url: &str) -> Option<Page> {
     Some(
         capture
             .and_then(|capture| capture.page)
-            .unwrap_or_else(|| panic!("{url} is no page of {file}")),
+            .unwrap_or_else(|| panic!("{url} is not a page of {file}")),
     )
 }
 

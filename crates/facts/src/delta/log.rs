@@ -419,7 +419,7 @@ impl Log {
     fn check_metadata(&self, fields: &[Field], archive: &str) -> Result<(), FactsError> {
         let table = || self.place.locate(self.table);
         let Some(metadata) = &self.metadata else {
-            return Err(self.damaged(&self.path("_delta_log"), "no commit says what the table is"));
+            return Err(self.damaged(&self.path("_delta_log"), "no commit has table metadata"));
         };
         let found = metadata.configuration.get(ARCHIVE_KEY);
         if found.map(String::as_str) != Some(archive) {
@@ -487,7 +487,7 @@ impl Log {
         };
         for name in &newest.names {
             let path = format!("{folder}/{name}");
-            let bytes = get(&*self.place, &path)?.ok_or_else(|| self.damaged(&path, "it is gone"))?;
+            let bytes = get(&*self.place, &path)?.ok_or_else(|| self.damaged(&path, "it is missing"))?;
             let actions = checkpoint::read(bytes).map_err(|error| self.damaged(&path, error))?;
             for action in actions {
                 self.take(action);
@@ -513,7 +513,7 @@ impl Log {
             for (path, bytes) in paths.iter().zip(contents) {
                 // Deleted since it was listed: an engine wrote a checkpoint and removed the older
                 // log.
-                let bytes = bytes.ok_or_else(|| self.damaged(path, "it is gone"))?;
+                let bytes = bytes.ok_or_else(|| self.damaged(path, "it is missing"))?;
                 self.take_commit(path, &bytes)?;
             }
         }
@@ -537,7 +537,7 @@ impl Log {
         for action in serde_json::Deserializer::from_slice(bytes).into_iter::<Action>() {
             let action = action.map_err(|error| self.damaged(path, error))?;
             if action.is_malformed() {
-                return Err(self.damaged(path, "an action is not as the format says"));
+                return Err(self.damaged(path, "an action violates the format"));
             }
             actions.push(action);
         }

@@ -73,7 +73,7 @@ pub fn lines(
     if block.length > BLOCK_BYTES_MAX {
         return Err(wrong(
             format!("a block of {} bytes", block.length),
-            "one of some megabytes at most",
+            "at most a few megabytes",
         ));
     }
     let length = usize::try_from(block.length).unwrap_or(usize::MAX);
@@ -86,7 +86,7 @@ pub fn lines(
     if text.len() as u64 > BLOCK_BYTES_MAX {
         return Err(wrong(
             format!("a block of more than {BLOCK_BYTES_MAX} bytes"),
-            "one of some megabytes at most",
+            "at most a few megabytes",
         ));
     }
     let mut lines = Vec::new();

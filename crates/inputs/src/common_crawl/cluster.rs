@@ -151,7 +151,7 @@ impl<'a> Lines<'a> {
             address: self.address.to_owned(),
             offset,
             found,
-            expected: "a URL key and a time, a file, an offset and a length, with tabs between them",
+            expected: "a URL key and a time, a file, an offset and a length, separated by tabs",
         }
     }
 }

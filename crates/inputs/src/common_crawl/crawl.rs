@@ -12,7 +12,7 @@ pub struct Crawl {
 /// Why a text is not the name of a crawl.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{found:?} is no name of a crawl: one as CC-MAIN-2026-43 is expected (https://index.commoncrawl.org lists them)"
+    "{found:?} is not the name of a crawl: expected one such as CC-MAIN-2026-43 (https://index.commoncrawl.org lists them)"
 )]
 pub struct CrawlNameError {
     found: String,

@@ -48,7 +48,7 @@ pub enum CrawlError {
         source: io::Error,
     },
     /// A file of the index has invalid content.
-    #[error("{address} at {offset}: {found}, and {expected} was expected; is it the index of a crawl?")]
+    #[error("{address} at {offset}: found {found}, expected {expected}; is it the index of a crawl?")]
     Index {
         /// Address of the file.
         address: String,
@@ -60,7 +60,7 @@ pub enum CrawlError {
         expected: &'static str,
     },
     /// There is no record at the position in the index.
-    #[error("{address} at {offset}: no gzip member of {length} bytes begins there, as the index says")]
+    #[error("{address} at {offset}: the index lists a gzip member of {length} bytes, but none begins there")]
     NoRecord {
         /// Address of the file.
         address: String,
@@ -73,7 +73,7 @@ pub enum CrawlError {
     #[error(transparent)]
     Records(#[from] warc::ReadError),
     /// The output cannot be written.
-    #[error("write what was fetched: {0}")]
+    #[error("write the output: {0}")]
     Output(#[source] io::Error),
     /// The caller stopped the operation.
     #[error("stopped")]

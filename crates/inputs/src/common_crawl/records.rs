@@ -204,13 +204,13 @@ mod tests {
         for (wrong, said) in [
             (
                 line("a.warc.gz", 0, 50),
-                "https://cc/a.warc.gz at 0: no gzip member",
+                "https://cc/a.warc.gz at 0: the index lists a gzip member",
             ),
             (line("c.warc.gz", 7, 50), "read https://cc/c.warc.gz at 7: "),
             (line("b.warc.gz", 0, 5_000), "read https://cc/b.warc.gz at 0: "),
             (
                 line("b.warc.gz", 0, 1),
-                "https://cc/b.warc.gz at 0: no gzip member of 1 bytes",
+                "https://cc/b.warc.gz at 0: the index lists a gzip member of 1 bytes",
             ),
         ] {
             let error = fetch(&crawl, &[wrong], &open, 2, &mut Vec::new(), &mut |_| true);

@@ -37,7 +37,7 @@ pub enum Error {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The generated web has no page to query.
-    #[error("{0} holds no page")]
+    #[error("{0} contains no pages")]
     NoPage(String),
 }
 

@@ -37,7 +37,10 @@ impl WarcForm {
         append_metadata(page, &facts, &warcinfo, members, out);
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one record, used once")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of one record, called from one place"
+    )]
     fn append_response(
         &self,
         crawl: &Crawl,

@@ -109,7 +109,7 @@ fn no_layout_is_made_with_more_copies_than_volumes_that_may_hold_them() {
         volumes: 1,
     };
     assert_eq!(drained.copies(), 1);
-    assert_eq!(drained.check(), Ok(()), "an older layout is still read");
+    assert_eq!(drained.check(), Ok(()), "an older layout must still be accepted");
     assert_eq!(Layouts::first(drained.clone(), 9), Err(error.clone()));
     let first = Layouts::first(roles(2, &grid(1, 2)), 9).unwrap();
     assert_eq!(first.next(drained), Err(error));

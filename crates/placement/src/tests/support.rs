@@ -80,12 +80,12 @@ pub(super) fn changed(rng: &mut StdRng, before: &Roles) -> (&'static str, Roles)
             if after.volumes.iter().all(|v| v.weight == 0) {
                 return ("nothing", before.clone());
             }
-            "a volume less"
+            "one volume less"
         }
         1 => {
             let id = format!("{}/new", volume.node).into();
             after.volumes.push(VolumeRole { id, ..volume });
-            "a volume more"
+            "one volume more"
         }
         2 => {
             let node = NodeId::from("new".to_owned());
@@ -100,11 +100,11 @@ pub(super) fn changed(rng: &mut StdRng, before: &Roles) -> (&'static str, Roles)
                 zone: "new".to_owned(),
                 weight: volume.weight,
             });
-            "a zone more"
+            "one zone more"
         }
         _ => {
             after.volumes[at].weight *= 2;
-            "a weight doubled"
+            "one weight doubled"
         }
     };
     (what, after)

@@ -128,7 +128,7 @@ impl<'a> Parser<'a, '_> {
             field,
             "name" | "path" | "type" | "format" | "owner" | "group" | "class"
         ) {
-            return Err(at.wrong(&format!("there is no such field; there are {FIELDS}")));
+            return Err(at.wrong(&format!("unknown field; expected {FIELDS}")));
         }
         let mark = self.next();
         let is_equal = match mark.what {
@@ -165,15 +165,15 @@ impl<'a> Parser<'a, '_> {
                 let kind = Kind::ALL.iter().find(|kind| kind.name() == text);
                 Node::Kind(*kind.ok_or_else(|| {
                     let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-                    format!("there is no type {text:?}; there are {}", names.join(", "))
+                    format!("unknown type {text:?}; expected one of {}", names.join(", "))
                 })?)
             }
             "format" => Node::Format(Format::named(text).ok_or_else(|| {
                 let names: Vec<&str> = Format::names().collect();
-                format!("there is no format {text:?}; there are {}", names.join(", "))
+                format!("unknown format {text:?}; expected one of {}", names.join(", "))
             })?),
             _ => Node::Class((self.known.class)(text).ok_or_else(|| {
-                format!("there is no class {text:?} before this place: [class.{text}] defines it")
+                format!("no class {text:?} is defined before this point: define it as [class.{text}]")
             })?),
         })
     }
@@ -214,5 +214,5 @@ impl<'a> Parser<'a, '_> {
 }
 
 fn name_pattern(text: &str) -> Result<Pattern, String> {
-    Pattern::new(text).map_err(|error| format!("the pattern {text:?}: {error}"))
+    Pattern::new(text).map_err(|error| format!("invalid pattern {text:?}: {error}"))
 }

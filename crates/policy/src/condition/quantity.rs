@@ -73,7 +73,7 @@ impl Unit {
         };
         value
             .and_then(|value| i64::try_from(value).ok())
-            .ok_or_else(|| format!("`{number} {unit}` is too much"))
+            .ok_or_else(|| format!("`{number} {unit}` is too large"))
     }
 }
 

@@ -70,12 +70,12 @@ fn errors_name_their_place() {
         assert_eq!(wrong.offset, offset, "{text}: {}", wrong.message);
         assert!(wrong.message.contains(part), "{text}: {}", wrong.message);
     };
-    check("size > 1 GiB and colour == 'red'", 17, "there is no such field");
+    check("size > 1 GiB and colour == 'red'", 17, "unknown field");
     check("size = 1", 5, "equality is `==`");
     check("size > 1 d", 7, "a size such as");
     check("last_modified > 30", 16, "an age such as");
-    check("format == 'wark'", 10, "there is no format");
-    check("name == 'x", 8, "no other one");
+    check("format == 'wark'", 10, "unknown format");
+    check("name == 'x", 8, "is not closed");
     check("(size > 1", 9, "expected `and`, `or` or `)`");
     check("size > 1 size", 7, "expected");
     check("", 0, "expected a field");

@@ -53,7 +53,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Wrong> {
             let Some(length) = rest[1..].find(first) else {
                 return Err(Wrong {
                     offset,
-                    message: "this quotation mark has no other one".to_owned(),
+                    message: "this quotation mark is not closed".to_owned(),
                 });
             };
             (What::Text(&rest[1..=length]), length + 2)
@@ -63,7 +63,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Wrong> {
             let hint = if first == '=' { ": equality is `==`" } else { "" };
             return Err(Wrong {
                 offset,
-                message: format!("`{first}` has no meaning here{hint}"),
+                message: format!("unexpected `{first}`{hint}"),
             });
         };
         tokens.push(Token { offset, what });

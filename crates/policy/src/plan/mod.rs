@@ -74,7 +74,7 @@ pub enum PlanError {
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
     /// A directory of the scope is in no tree, or does not exist.
-    #[error("policy {policy}: {} is not catalogued: `weft files scan` reads it in", path.display())]
+    #[error("policy {policy}: {} is not catalogued: run `weft files scan` first", path.display())]
     Unknown {
         /// The policy.
         policy: String,
@@ -83,7 +83,8 @@ pub enum PlanError {
     },
     /// The policy removes files, and the tree was never scanned completely.
     #[error(
-        "policy {policy}: {} was never scanned whole, and {action} is not done on a tree that is known in part: run `weft files scan {}`",
+        "policy {policy}: {} was never scanned completely, and {action} requires a complete scan: run \
+         `weft files scan {}`",
         path.display(), path.display()
     )]
     NeverWhole {
@@ -96,8 +97,8 @@ pub enum PlanError {
     },
     /// The policy removes files, and the last full scan is too old.
     #[error(
-        "policy {policy}: the last whole scan of {} ended {age_hours} hours ago, and the policy allows {max_hours} (stale_max): \
-         run `weft files scan {}`",
+        "policy {policy}: the last complete scan of {} ended {age_hours} hours ago, but at most \
+         {max_hours} are allowed (stale_max): run `weft files scan {}`",
         path.display(), path.display()
     )]
     Stale {
@@ -111,7 +112,7 @@ pub enum PlanError {
         max_hours: i64,
     },
     /// The usage of a file system could not be determined.
-    #[error("policy {policy}: how full the file system of {} is: {source}", path.display())]
+    #[error("policy {policy}: cannot determine the free space of the file system of {}: {source}", path.display())]
     Room {
         /// The policy.
         policy: String,

@@ -13,7 +13,7 @@ pub(super) fn action(
     table: &PolicyTable,
     bucket: &dyn Fn(&str) -> Result<(), String>,
 ) -> Read<Action> {
-    let needs = |key: &str| At(begin, format!("{} needs `{key}`", table.action.get_ref()));
+    let needs = |key: &str| At(begin, format!("{} requires `{key}`", table.action.get_ref()));
     let replicas = || -> Read<u32> {
         let found = table.replicas.as_ref().ok_or_else(|| needs("replicas"))?;
         match *found.get_ref() {
@@ -72,7 +72,7 @@ pub(super) fn action(
             let to = to()?;
             if !to.get_ref().starts_with("store://") {
                 let message = format!(
-                    "{:?}: expected store://bucket/ and perhaps a prefix",
+                    "{:?}: expected store://bucket/ and an optional prefix",
                     to.get_ref()
                 );
                 return Err(At(to.span().start, message));
@@ -124,15 +124,15 @@ pub(super) fn action(
         },
         other => {
             let message = format!(
-                "there is no action {other:?}; there are verify, copy, release, move, delete, empty-trash, command, report \
-                 and growth"
+                "unknown action {other:?}; expected verify, copy, release, move, delete, empty-trash, \
+                 command, report or growth"
             );
             return Err(At(table.action.span().start, message));
         }
     };
     for (key, at, of) in keys {
         if let Some(at) = at.filter(|_| !of.contains(&name)) {
-            return Err(At(at, format!("{name} takes no `{key}`")));
+            return Err(At(at, format!("{name} does not accept `{key}`")));
         }
     }
     Ok(action)

@@ -18,7 +18,7 @@ pub(super) fn percent(found: &Spanned<String>) -> Read<f64> {
         let text = found.get_ref();
         At(
             found.span().start,
-            format!("{text:?}: expected a share such as 5%"),
+            format!("{text:?}: expected a percentage such as 5%"),
         )
     };
     let text = found.get_ref().trim().strip_suffix('%').ok_or_else(wrong)?;

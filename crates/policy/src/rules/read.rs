@@ -127,11 +127,11 @@ fn policy(
     let action = action(begin, &table, names.bucket)?;
     if condition.is_none() && action.removes() {
         let action = action.name();
-        let message = format!("policy {name:?}: {action} needs a condition that says which files");
+        let message = format!("policy {name:?}: {action} requires a condition that selects files");
         return Err(At(begin, message));
     }
     if let (Some(found), Action::EmptyTrash { .. } | Action::Growth { .. }) = (&table.condition, &action) {
-        let message = format!("{} takes no condition", action.name());
+        let message = format!("{} does not accept a condition", action.name());
         return Err(At(found.span().start, message));
     }
     if let Some(path) = table.scope.iter().find(|path| !path.get_ref().is_absolute()) {
@@ -152,7 +152,8 @@ fn policy(
     ) = (&action, &trigger.usage)
     {
         let message =
-            "move frees nothing of a volume or an owner, and has no end with such a trigger".to_owned();
+            "move frees no space of a volume or an owner, so it would never stop with such a trigger"
+                .to_owned();
         return Err(At(begin, message));
     }
     let stale_max = table.stale_max.as_ref().map(|age| measure(age, Unit::Time));

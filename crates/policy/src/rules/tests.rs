@@ -40,13 +40,13 @@ fn errors_name_line_and_column() {
         "4:8",
         "a size such as",
     );
-    check(policy, "1:1", "needs a condition");
-    check("[policy.a]\naction = 'eat'", "2:10", "there is no action");
+    check(policy, "1:1", "requires a condition");
+    check("[policy.a]\naction = 'eat'", "2:10", "unknown action");
     check("[policy.a]\naction = 'copy'\nto = '/x'", "3:6", "store://");
     check(
         "[policy.a]\naction = 'copy'\nto = 'store://x'",
         "1:1",
-        "needs `replicas`",
+        "requires `replicas`",
     );
     check(
         "[policy.a]\naction = 'copy'\nto = 'store://Bad_Bucket/x'\nreplicas = 1",
@@ -56,7 +56,7 @@ fn errors_name_line_and_column() {
     check(
         "[policy.a]\naction = 'verify'\ntime_max = '1 h'",
         "3:12",
-        "takes no `time_max`",
+        "does not accept `time_max`",
     );
     check(
         "[policy.a]\naction = 'command'\ncommand = ['true']\noutput_max = '0'",
@@ -66,7 +66,7 @@ fn errors_name_line_and_column() {
     check(
         "[policy.a]\naction = 'verify'\nreplicas = 2",
         "3:12",
-        "takes no `replicas`",
+        "does not accept `replicas`",
     );
     check("[policy.a]\naction = 'verify'\ncolour = 2", "3:1", "colour");
     check(
@@ -89,7 +89,7 @@ fn errors_name_line_and_column() {
         "[policy.a]\naction = 'move'\nto = '/x'\ncondition = 'size > 1'\n\
          trigger = { usage_of = 'volume', high = '9%', low = '8%' }",
         "1:1",
-        "frees nothing",
+        "frees no space",
     );
     check("[class.a]\ncondition = 'class == \"a\"'", "2:23", "no class");
     check("policy = [", "1:11", "");

@@ -27,7 +27,7 @@ pub(super) fn trigger(begin: usize, table: &TriggerTable) -> Read<Trigger> {
                 _ => false,
             };
             if !is_ordered {
-                let message = "expected `low` to be of the kind of `high`, and not more".to_owned();
+                let message = "`low` must have the same unit as `high` and must not exceed it".to_owned();
                 return Err(At(low.span().start, message));
             }
             Some(usage)
@@ -35,7 +35,7 @@ pub(super) fn trigger(begin: usize, table: &TriggerTable) -> Read<Trigger> {
         _ => {
             return Err(At(
                 begin,
-                "a trigger by usage needs `usage_of`, `high` and `low`".to_owned(),
+                "a usage trigger requires `usage_of`, `high` and `low`".to_owned(),
             ));
         }
     };

@@ -46,7 +46,7 @@ pub enum RunError {
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
     /// The action needs a store, and none was given.
-    #[error("policy {policy}: {action} needs a store: name its volumes (--volume DIR), or set WEFT_STORE")]
+    #[error("policy {policy}: {action} requires a store: name its volumes (--volume DIR) or set WEFT_STORE")]
     NoStore {
         /// The policy.
         policy: String,

@@ -65,13 +65,13 @@ pub fn undo(
     for (act, mut row) in acts.into_iter().rev() {
         let result = match &*row.action {
             _ if row.state == ActState::Emptied => {
-                Err("it is gone: what was in the trash was removed for good".to_owned())
+                Err("it is gone: it was in the trash, which was emptied".to_owned())
             }
             "delete" | "move" => rename_back(catalogue, &row).map(|()| None),
             "release" => fetch_back(catalogue, (run, act), &row, shelf).map(Some),
             // These actions left the file in place; other actions cannot be undone.
             "verify" | "copy" => continue,
-            other => Err(format!("what {other} did cannot be taken back")),
+            other => Err(format!("{other} cannot be undone")),
         };
         let path = row.path.clone();
         let error = match result {
@@ -137,7 +137,7 @@ fn rename_back(catalogue: &Catalogue, row: &ActRow) -> Result<(), String> {
         return match is_there(catalogue, &row.path, &row.seen) {
             true => Ok(()),
             false => Err(format!(
-                "{} is gone: the trash was emptied, or somebody took it",
+                "{} is gone: the trash was emptied, or the file was moved away",
                 to.display()
             )),
         };
@@ -148,7 +148,7 @@ fn rename_back(catalogue: &Catalogue, row: &ActRow) -> Result<(), String> {
         from.rename(&Place::make(&row.path, 0o755)?)
     };
     put_back().map_err(|error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => "another file has its name by now: rename that first".to_owned(),
+        std::io::ErrorKind::AlreadyExists => "another file now has its name: rename it first".to_owned(),
         _ => error.to_string(),
     })?;
     remove_empty(&row.to, b"/");
@@ -163,19 +163,19 @@ fn fetch_back(
     row: &ActRow,
     shelf: Option<&dyn Shelf>,
 ) -> Result<Digest, String> {
-    let shelf = shelf.ok_or("it is in a store: name its volumes (--volume DIR), or set WEFT_STORE")?;
+    let shelf = shelf.ok_or("it is in a store: name its volumes (--volume DIR) or set WEFT_STORE")?;
     let known = catalogue.digest(row.seen.id).map_err(|error| error.to_string())?;
     let known = known
         .filter(|known| known.seen == row.seen)
-        .ok_or("its digest is not in the catalogue any more")?;
+        .ok_or("its digest is no longer in the catalogue")?;
     let copy = known
         .copy
         .clone()
-        .ok_or("where its copy is, is not in the catalogue any more")?;
+        .ok_or("the address of its copy is no longer in the catalogue")?;
     let said = |error: std::io::Error| error.to_string();
     let place = Place::make(&row.path, 0o755).map_err(said)?;
     if place.look(catalogue).map_err(said)?.is_some() {
-        return Err("another file has its name by now: rename that first".to_owned());
+        return Err("another file now has its name: rename it first".to_owned());
     }
     let mut part = row.path.clone();
     let begin = part
@@ -193,7 +193,7 @@ fn fetch_back(
         shelf.get(&copy.address, file.try_clone().map_err(said)?)?;
         let sha256 = digest(part.read().map_err(said)?, &false.into()).map_err(said)?;
         if sha256 != Some(known.sha256) {
-            return Err(format!("{} is not what was released", copy.address));
+            return Err(format!("{} differs from the released file", copy.address));
         }
         let (mode, uid, gid) = row.access;
         // Users who are not allowed to give files away keep the ownership.
@@ -217,7 +217,7 @@ fn fetch_back(
         return Err(error);
     }
     let came = place.look(catalogue).map_err(said)?;
-    let came = came.ok_or("it went away again")?;
+    let came = came.ok_or("it disappeared after it was restored")?;
     Ok(Digest {
         seen: Seen::of(&came),
         verified_ms: system::time_ms(),

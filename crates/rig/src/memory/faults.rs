@@ -98,7 +98,7 @@ impl Faults {
             Mood::Unreachable => Err(unreachable(volume)),
             Mood::Out => Err(VolumeError::Out {
                 volume: volume.clone(),
-                detail: "told to".to_owned(),
+                detail: "injected fault".to_owned(),
             }),
             _ => Ok(()),
         }
@@ -111,7 +111,7 @@ impl Faults {
         }
         Err(VolumeError::Full {
             volume: volume.clone(),
-            detail: "told to".to_owned(),
+            detail: "injected fault".to_owned(),
         })
     }
 }
@@ -119,6 +119,6 @@ impl Faults {
 fn unreachable(volume: &VolumeId) -> VolumeError {
     VolumeError::Unreachable {
         volume: volume.clone(),
-        detail: "told to".to_owned(),
+        detail: "injected fault".to_owned(),
     }
 }

@@ -86,7 +86,7 @@ impl MemoryVolume {
         if entry.meta.as_ref().is_some_and(|(prepared, _)| prepared != meta) {
             return Err(VolumeError::Failed {
                 volume: self.id.clone(),
-                detail: format!("upload {upload} is prepared with other meta"),
+                detail: format!("upload {upload} is prepared with other metadata"),
             });
         }
         entry.meta = Some((meta.clone(), purpose));
@@ -101,7 +101,7 @@ impl MemoryVolume {
             meta: Some((meta, _)),
         }) = entry
         else {
-            return Err(self.missing(format!("upload {upload}, prepared")));
+            return Err(self.missing(format!("prepared upload {upload}")));
         };
         let (key, version) = (meta.key.clone(), meta.version);
         let held = state.newest(&key).map(|held| held.meta.version);

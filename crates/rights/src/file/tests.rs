@@ -181,14 +181,14 @@ fn rules_that_silently_do_nothing_are_errors() {
         let error = file.rules().unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     };
-    check("prefix = \"example.com\"", "no URL key");
-    check("url = \"www.example.com)/\"", "no URL key");
-    check("prefix = \"com,Example)/\"", "no URL key");
-    check("groups = [\"a b\"]", "no group");
-    check("groups = []", "names nobody");
-    check("groups = [\"Public\"]", "small letters");
-    check("except = [\"ADMIN\"]", "small letters");
-    check("except = [\"\"]", "no group");
+    check("prefix = \"example.com\"", "not a URL key");
+    check("url = \"www.example.com)/\"", "not a URL key");
+    check("prefix = \"com,Example)/\"", "not a URL key");
+    check("groups = [\"a b\"]", "not a group name");
+    check("groups = []", "applies to nobody");
+    check("groups = [\"Public\"]", "lower case");
+    check("except = [\"ADMIN\"]", "lower case");
+    check("except = [\"\"]", "not a group name");
     check("from = \"2015\"\nto = \"2014\"", "later than to");
     // If such a date were read as some other time, an embargo could end at once.
     for date in [
@@ -203,7 +203,7 @@ fn rules_that_silently_do_nothing_are_errors() {
         "20",
     ] {
         for name in ["from", "to", "until"] {
-            check(&format!("{name} = \"{date}\""), "no date");
+            check(&format!("{name} = \"{date}\""), "not a date");
         }
     }
     for mime in [
@@ -213,7 +213,7 @@ fn rules_that_silently_do_nothing_are_errors() {
         "*/*",
         "text/html, text/plain",
     ] {
-        check(&format!("mime = \"{mime}\""), "no media type");
+        check(&format!("mime = \"{mime}\""), "not a media type");
     }
     check("domain = \"*.one.example\"", "without a star");
     check("domain = \"one.example/path\"", "a path");
@@ -262,5 +262,5 @@ fn what_is_no_file_is_an_error() {
     let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
     assert!(made.success());
     let error = RightsFile::at(path).rules().unwrap_err().to_string();
-    assert!(error.contains("no regular file"), "{error}");
+    assert!(error.contains("not a regular file"), "{error}");
 }

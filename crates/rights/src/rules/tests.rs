@@ -317,28 +317,28 @@ fn what_means_nothing_is_told_with_its_number() {
             from: some("soon"),
             ..Condition::default()
         },
-        "no date",
+        "not a date",
     );
     check(
         Condition {
             domain: some(""),
             ..Condition::default()
         },
-        "no host name",
+        "not a host name",
     );
     check(
         Condition {
             prefix: some("http://example.com/"),
             ..Condition::default()
         },
-        "no URL key",
+        "not a URL key",
     );
     check(
         Condition {
             but_not: vec!["com,a)".into()],
             ..Condition::default()
         },
-        "needs a prefix",
+        "requires `prefix`",
     );
     check(
         Condition {

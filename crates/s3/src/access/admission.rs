@@ -100,7 +100,7 @@ impl Admission {
         let live = keys.owns(&settings.owner, &asking.bucket);
         let text = settings.policy.as_deref().filter(|_| live);
         let policy = text.map(|text| Policy::read(text, &asking.bucket)).transpose();
-        let unreadable = |error| fault("InternalError", format!("the policy that was kept: {error}"));
+        let unreadable = |error| fault("InternalError", format!("invalid stored policy: {error}"));
         let policy = policy.map_err(unreadable)?;
         Ok(Self {
             facts: policy.is_some().then(facts).unwrap_or_default(),

@@ -31,7 +31,7 @@ pub(super) async fn check(store: &Store, cx: &S3AccessContext<'_>, name: &str, b
         true => Ok(()),
         false => Err(fault(
             "AccessDenied",
-            format!("the bucket's owner is not the one of {name}"),
+            format!("the bucket's owner is not the one given in {name}"),
         )),
     }
 }

@@ -160,7 +160,10 @@ fn check_operation(cx: &S3AccessContext<'_>) -> S3Result<()> {
             name if name == cx.s3_op().name() => Ok(()),
             name => Err(fault(
                 "InvalidRequest",
-                format!("the request can be read as {name} and as {}", cx.s3_op().name()),
+                format!(
+                    "the request is ambiguous: it can be {name} or {}",
+                    cx.s3_op().name()
+                ),
             )),
         },
     }
@@ -331,7 +334,7 @@ pub(crate) fn check_lifetime(uri: &Uri) -> S3Result<()> {
     let seconds = lifetime.and_then(|(_, seconds)| seconds.parse::<u64>().ok());
     match seconds {
         Some(seconds) if seconds > LIFETIME_SECONDS_MAX => {
-            let detail = format!("a signed address is valid for {LIFETIME_SECONDS_MAX} seconds at most");
+            let detail = format!("a presigned URL is valid for at most {LIFETIME_SECONDS_MAX} seconds");
             Err(fault("AccessDenied", detail))
         }
         _ => Ok(()),
@@ -346,7 +349,7 @@ fn copy_source(
     if !matches!(operation, "CopyObject" | "UploadPartCopy") {
         return Ok(None);
     }
-    let wrong = || fault("InvalidArgument", "x-amz-copy-source is not bucket/key");
+    let wrong = || fault("InvalidArgument", "x-amz-copy-source must be bucket/key");
     let header = cx.headers().get("x-amz-copy-source").ok_or_else(wrong)?;
     let header = header.to_str().map_err(|_| wrong())?;
     match CopySource::parse(header).map_err(|_| wrong())? {

@@ -73,12 +73,12 @@ impl Asked {
             (None, true, Some(document)) => of_document(document, owner, keys)?,
             _ => {
                 let detail =
-                    "an ACL is given by its name, by grants in headers, or in the body, not by several";
+                    "an ACL must be given in one way only: by its name, by grant headers or in the body";
                 return Err(fault("InvalidRequest", detail));
             }
         };
         if grants.len() > GRANTS_MAX {
-            let detail = format!("{} grants, at most {GRANTS_MAX} are possible", grants.len());
+            let detail = format!("{} grants, at most {GRANTS_MAX} are allowed", grants.len());
             return Err(fault("MalformedACLError", detail));
         }
         Ok(Acl { grants })
@@ -124,7 +124,7 @@ fn of_header(text: &str, keys: &Keys) -> S3Result<Grantee> {
     let wrong = || {
         fault(
             "InvalidArgument",
-            format!("{text:?} is not id=, uri= or emailAddress="),
+            format!("{text:?}: expected id=, uri= or emailAddress="),
         )
     };
     let (kind, value) = text.split_once('=').ok_or_else(wrong)?;
@@ -151,11 +151,11 @@ fn of_line(grant: &dto::Grant, owner: &str, keys: &Keys) -> S3Result<Grant> {
     let permission = grant.permission.as_ref().map(dto::Permission::as_str);
     let permission = permission
         .and_then(Permission::by_name)
-        .ok_or_else(|| malformed("a grant without one of S3's permissions"))?;
+        .ok_or_else(|| malformed("a grant has no valid permission"))?;
     let grantee = grant
         .grantee
         .as_ref()
-        .ok_or_else(|| malformed("a grant to nobody"))?;
+        .ok_or_else(|| malformed("a grant has no grantee"))?;
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let grantee = match grantee.type_.as_str() {
         // The owner is a valid grantee even if the keys file has no such user any longer.
@@ -163,7 +163,7 @@ fn of_line(grant: &dto::Grant, owner: &str, keys: &Keys) -> S3Result<Grant> {
         dto::Type::CANONICAL_USER => user(&text(&grantee.id), keys)?,
         dto::Type::GROUP => group(&text(&grantee.uri))?,
         dto::Type::AMAZON_CUSTOMER_BY_EMAIL => by_email(&text(&grantee.email_address), keys)?,
-        _ => return Err(malformed("a grant to neither a user nor a group")),
+        _ => return Err(malformed("the grantee is neither a user nor a group")),
     };
     Ok(Grant::new(grantee, permission))
 }
@@ -188,7 +188,7 @@ fn group(uri: &str) -> S3Result<Grantee> {
 
 fn by_email(email: &str, keys: &Keys) -> S3Result<Grantee> {
     keys.user_of_email(email).map(Grantee::User).ok_or_else(|| {
-        let detail = format!("there is not exactly one user with address {email:?}");
+        let detail = format!("no user, or more than one, has the address {email:?}");
         fault("UnresolvableGrantByEmailAddress", detail)
     })
 }

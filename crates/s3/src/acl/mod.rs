@@ -133,7 +133,7 @@ impl Acl {
             return Self::private(owner);
         };
         let grants = serde_json::from_str(text).unwrap_or_else(|error| {
-            tracing::error!(%error, "an access control list cannot be read and grants nothing");
+            tracing::error!(%error, "a stored access control list cannot be parsed and grants nothing");
             Vec::new()
         });
         Self { grants }

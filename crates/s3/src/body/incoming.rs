@@ -75,11 +75,11 @@ impl Incoming {
     fn end(&mut self) -> Result<(), StdError> {
         self.exchange.body.set_ended();
         if self.chunks.as_ref().is_some_and(|chunks| !chunks.has_ended()) {
-            return Err("the last chunk did not come".into());
+            return Err("the last chunk is missing".into());
         }
         match self.exchange.body.compare() {
             true => Ok(()),
-            false => Err("the body is not what was declared".into()),
+            false => Err("the body differs from its digest".into()),
         }
     }
 }

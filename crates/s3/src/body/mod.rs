@@ -136,7 +136,7 @@ pub(crate) fn explain(error: &StdError, exchange: Option<&Exchange>) -> S3Error 
     if exchange.is_some_and(Exchange::timed_out) {
         return fault(
             "RequestTimeout",
-            "nothing was read from the connection for too long",
+            "no data was received on the connection for too long",
         );
     }
     if exchange.is_some_and(Exchange::too_large) {
@@ -145,16 +145,16 @@ pub(crate) fn explain(error: &StdError, exchange: Option<&Exchange>) -> S3Error 
     if text.contains("Sha256Mismatch") {
         return fault(
             "XAmzContentSHA256Mismatch",
-            "the body is not what x-amz-content-sha256 says",
+            "the body does not match x-amz-content-sha256",
         );
     }
     if text.contains("SignatureMismatch") {
         return fault(
             "SignatureDoesNotMatch",
-            "a chunk of the body is not what its signature says",
+            "a chunk of the body does not match its signature",
         );
     }
-    fault("IncompleteBody", format!("the body broke off: {text}"))
+    fault("IncompleteBody", format!("the body was cut short: {text}"))
 }
 
 /// Content from the store as the body of a response.
@@ -184,7 +184,7 @@ impl Stream for FromStore {
         }
         if let Poll::Ready(Some(Err(error))) = &piece {
             // The status is sent already. The connection is cut, which no client takes for the end.
-            tracing::error!(%error, "an answer broke off");
+            tracing::error!(%error, "a response was cut short");
         }
         piece.map(|piece| piece.map(|piece| piece.map_err(Into::into)))
     }

@@ -145,7 +145,7 @@ impl Face {
         if self.keys.owns(owner, bucket) {
             return Ok(());
         }
-        let detail = format!("the keys file does not let user {owner:?} own in this bucket");
+        let detail = format!("the keys file gives user {owner:?} no right to own in this bucket");
         Err(fault("AccessDenied", detail))
     }
 
@@ -165,6 +165,6 @@ fn refuse_if_enforced(settings: &BucketSettings) -> S3Result<()> {
 fn no_lists() -> s3s::S3Error {
     fault(
         "AccessControlListNotSupported",
-        "all objects of this bucket are its owner's, there are no ACLs",
+        "the bucket owner owns all objects of this bucket: it has no ACLs",
     )
 }

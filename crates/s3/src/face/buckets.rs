@@ -103,8 +103,8 @@ impl Face {
         }
         let theirs = self.settings(&input.bucket).await?;
         Err(match theirs.owner == user && theirs.acl == settings.acl {
-            true => fault("BucketAlreadyOwnedByYou", "the bucket is yours already"),
-            false => fault("BucketAlreadyExists", "there is a bucket of that name"),
+            true => fault("BucketAlreadyOwnedByYou", "you own this bucket already"),
+            false => fault("BucketAlreadyExists", "a bucket of this name exists"),
         })
     }
 
@@ -180,5 +180,5 @@ fn page_limit(asked: Option<i32>) -> S3Result<usize> {
         .filter(|limit| *limit > 0);
     limit
         .map(|limit| limit.min(PAGE_MAX))
-        .ok_or_else(|| fault("InvalidArgument", "max-buckets is not 1 to 1000"))
+        .ok_or_else(|| fault("InvalidArgument", "max-buckets must be 1 to 1000"))
 }

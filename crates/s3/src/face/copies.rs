@@ -139,7 +139,7 @@ pub(super) fn source(source: &CopySource) -> S3Result<(String, Key, Option<Versi
         version_id,
     } = source
     else {
-        return Err(fault("InvalidArgument", "x-amz-copy-source is not bucket/key"));
+        return Err(fault("InvalidArgument", "x-amz-copy-source must be bucket/key"));
     };
     let id = asked_version(version_id.as_deref())?;
     Ok((bucket.to_string(), names::object(bucket, key)?, id))

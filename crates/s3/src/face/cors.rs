@@ -24,7 +24,7 @@ impl Face {
     ) -> S3Result<GetBucketCorsOutput> {
         let rules = rules(&self.bucket(&request.input.bucket).await?);
         if rules.is_empty() {
-            let detail = "the bucket has no rules for web pages";
+            let detail = "the bucket has no CORS configuration";
             return Err(fault("NoSuchCORSConfiguration", detail));
         }
         Ok(GetBucketCorsOutput {
@@ -40,7 +40,7 @@ impl Face {
         let input = request.input;
         let rules = input.cors_configuration.cors_rules;
         if rules.is_empty() || rules.len() > RULES_MAX {
-            let detail = format!("a bucket has 1 to {RULES_MAX} rules for web pages");
+            let detail = format!("a CORS configuration must have 1 to {RULES_MAX} rules");
             return Err(fault("MalformedXML", detail));
         }
         let rules = rules.into_iter().map(kept).collect::<S3Result<Vec<_>>>()?;
@@ -48,7 +48,7 @@ impl Face {
         let text = serde_json::to_string(&rules).map_err(wrong)?;
         if text.len() > RULES_BYTES_MAX {
             let detail = format!(
-                "the rules have {} bytes, at most {RULES_BYTES_MAX} are possible",
+                "the rules have {} bytes, at most {RULES_BYTES_MAX} are allowed",
                 text.len()
             );
             return Err(fault("InvalidRequest", detail));
@@ -86,7 +86,7 @@ fn kept(rule: CORSRule) -> S3Result<Rule> {
         max_age_seconds: rule.max_age_seconds,
     };
     if rule.origins.is_empty() || rule.methods.is_empty() {
-        return Err(fault("MalformedXML", "a rule needs an origin and a method"));
+        return Err(fault("MalformedXML", "a rule requires an origin and a method"));
     }
     if let Some(method) = rule
         .methods

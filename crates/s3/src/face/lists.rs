@@ -140,7 +140,7 @@ impl Face {
         let settings = self.settings(&input.bucket).await?;
         let id = asked_version(input.version_id_marker.as_deref())?;
         if id.is_some() && ask.after.is_none() {
-            let detail = "a version-id-marker needs a key-marker";
+            let detail = "version-id-marker requires key-marker";
             return Err(fault("InvalidArgument", detail));
         }
         let list = ListVersions {
@@ -239,7 +239,7 @@ impl Spelling {
             Some(EncodingType::URL) => Ok(Self { url: true }),
             Some(other) => Err(fault(
                 "InvalidArgument",
-                format!("there is no encoding-type {other:?}"),
+                format!("unknown encoding-type {other:?}"),
             )),
         }
     }
@@ -294,7 +294,7 @@ pub(super) fn limit(asked: Option<i32>) -> S3Result<usize> {
     let limit = usize::try_from(asked.unwrap_or(PAGE_MAX as i32));
     limit
         .map(|limit| limit.min(PAGE_MAX))
-        .map_err(|_| fault("InvalidArgument", "the number of entries asked for is below 0"))
+        .map_err(|_| fault("InvalidArgument", "the number of entries must not be negative"))
 }
 
 fn write_token(next: &str) -> String {
@@ -305,7 +305,7 @@ fn read_token(token: &str) -> S3Result<String> {
     let bytes = BASE64URL_NOPAD.decode(token.as_bytes()).ok();
     bytes
         .and_then(|bytes| String::from_utf8(bytes).ok())
-        .ok_or_else(|| fault("InvalidArgument", "the continuation token is not one of ours"))
+        .ok_or_else(|| fault("InvalidArgument", "the continuation token is invalid"))
 }
 
 #[cfg(test)]

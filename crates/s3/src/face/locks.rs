@@ -52,14 +52,14 @@ impl Face {
         let asked = input.object_lock_configuration.unwrap_or_default();
         let enabled = asked.object_lock_enabled.as_ref().map(ObjectLockEnabled::as_str);
         if enabled != Some(ObjectLockEnabled::ENABLED) {
-            return Err(fault("MalformedXML", "ObjectLockEnabled is not Enabled"));
+            return Err(fault("MalformedXML", "ObjectLockEnabled must be Enabled"));
         }
         let default = asked.rule.and_then(|rule| rule.default_retention);
         let default = default.as_ref().map(DefaultRetention::of).transpose()?;
         self.change_bucket(&input.bucket, |record, attributes| {
             if record.versioning() != Versioning::Enabled {
                 return Err(invalid_state(
-                    "object lock needs a bucket whose versioning is enabled",
+                    "object lock requires a bucket with enabled versioning",
                 ));
             }
             let (name, value) = ObjectLock { default }.attribute();
@@ -102,7 +102,7 @@ impl Face {
         let to = match asked.unwrap_or_default() {
             (None, None) => None,
             (Some(mode), Some(until)) => Some(lock::retention(mode.as_str(), &until)?),
-            _ => return Err(fault("MalformedXML", "a retention has a mode and an end")),
+            _ => return Err(fault("MalformedXML", "a retention requires a mode and an end")),
         };
         let bypass_governance =
             input.bypass_governance_retention == Some(true) && may_bypass(&request.extensions);
@@ -123,7 +123,7 @@ impl Face {
             match is_governance && changes_mode && !bypass_governance {
                 true => Err(fault(
                     "AccessDenied",
-                    "the mode of a retention in force is not changed without bypassing it",
+                    "changing the mode of a retention in force requires a bypass of governance",
                 )),
                 false => Ok(()),
             }

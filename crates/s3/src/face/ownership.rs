@@ -40,7 +40,7 @@ impl Face {
     ) -> S3Result<PutBucketOwnershipControlsOutput> {
         let input = request.input;
         let [rule] = input.ownership_controls.rules.as_slice() else {
-            return Err(fault("MalformedXML", "ownership controls have exactly one rule"));
+            return Err(fault("MalformedXML", "ownership controls need exactly one rule"));
         };
         let ownership = Ownership::by_name(rule.object_ownership.as_str())?;
         self.change_ownership(&input.bucket, Some(ownership)).await?;
@@ -68,7 +68,7 @@ impl Face {
 /// Refuses to disable ACLs while the bucket's ACL grants anything to others.
 pub(super) fn check_enforceable(settings: &BucketSettings) -> S3Result<()> {
     if settings.is_enforced() && !settings.acl.gives_only(&[&settings.owner]) {
-        let detail = "the bucket's ACL gives others something: make it private first";
+        let detail = "the bucket's ACL grants access to others: make it private first";
         return Err(fault("InvalidBucketAclWithObjectOwnership", detail));
     }
     Ok(())

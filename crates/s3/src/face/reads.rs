@@ -271,7 +271,7 @@ impl Face {
         }
         Err(fault(
             "ServiceUnavailable",
-            "the object is being replaced too often to be read: ask again",
+            "the object is being replaced too often to be read: retry",
         ))
     }
 
@@ -369,7 +369,7 @@ fn content_range(found: &Found, meta: &Meta) -> Option<String> {
 fn unsatisfiable(size: u64) -> S3Error {
     let mut error = fault(
         "InvalidRange",
-        format!("the range is outside of the object's {size} bytes"),
+        format!("the range is outside the object's {size} bytes"),
     );
     let mut headers = HeaderMap::new();
     if let Ok(value) = HeaderValue::try_from(format!("bytes */{size}")) {

@@ -154,12 +154,12 @@ fn check_text(text: &str, tags_max: usize) -> S3Result<()> {
     let tags = parse(text);
     let names: BTreeSet<_> = tags.iter().map(|(name, _)| name).collect();
     if names.len() < tags.len() {
-        return Err(fault("InvalidTag", "a tag stands twice"));
+        return Err(fault("InvalidTag", "a tag occurs twice"));
     }
     if tags.len() > tags_max {
         return Err(fault(
             "InvalidTag",
-            format!("at most {tags_max} tags are possible"),
+            format!("at most {tags_max} tags are allowed"),
         ));
     }
     let short = |(name, value): &(String, String)| {

@@ -58,7 +58,7 @@ impl Face {
             Some(BucketVersioningStatus::ENABLED) => Versioning::Enabled,
             Some(BucketVersioningStatus::SUSPENDED) => Versioning::Suspended,
             _ => {
-                let detail = "the status of versioning is neither Enabled nor Suspended";
+                let detail = "the versioning status must be Enabled or Suspended";
                 return Err(fault("IllegalVersioningConfigurationException", detail));
             }
         };

@@ -55,8 +55,8 @@ impl Signing {
         // s3s tries these in order and uses the first. With several signatures, the one checked
         // here and the one verified by s3s could differ.
         if headers.len() + usize::from(version_2) + usize::from(version_4) > 1 {
-            let message = "only one way of signing is possible: one Authorization header, or X-Amz-Signature or \
-                           Signature in the address";
+            let message = "a request must be signed in one way only: by one Authorization header, or X-Amz-Signature or \
+                           Signature in the query";
             return Err(Refusal::bad("InvalidArgument", message));
         }
         match headers.first() {
@@ -78,7 +78,7 @@ impl Signing {
         if algorithm != ALGORITHM {
             return Err(Refusal::bad(
                 "InvalidArgument",
-                format!("authorization is not by {ALGORITHM}"),
+                format!("authorization must use {ALGORITHM}"),
             ));
         }
         let mut parts = rest.split(',').map(str::trim_start);
@@ -97,7 +97,7 @@ impl Signing {
             let mut values = head.query().filter(|(found, _)| found == name);
             let value = values.next().filter(|_| values.next().is_none());
             let wrong = || {
-                let message = format!("the address needs one {name}");
+                let message = format!("the query requires one {name}");
                 Refusal::bad("AuthorizationQueryParametersError", message)
             };
             value.map(|(_, value)| value).ok_or_else(wrong)

@@ -43,7 +43,7 @@ pub(super) fn check(head: Head<'_>, signing: &Signing, allowed: bool) -> Result<
         return Err(refused());
     }
     if let Some(name) = UNSIGNED.iter().find(|name| head.asks(name)) {
-        let message = format!("a signature of version 2 does not cover {name}: sign by version 4");
+        let message = format!("a version 2 signature does not cover {name}: sign with version 4");
         return Err(Refusal::denied(message));
     }
     match head.headers.contains_key(AUTHORIZATION) {
@@ -62,7 +62,7 @@ pub(crate) fn refused() -> Refusal {
 fn check_age(headers: &HeaderMap, now: OffsetDateTime) -> Result<(), Refusal> {
     let date = signed_date(headers);
     let date =
-        date.ok_or_else(|| Refusal::denied("a signature needs one valid Date or x-amz-date header"))?;
+        date.ok_or_else(|| Refusal::denied("a signature requires one valid Date or x-amz-date header"))?;
     match (now - date).abs() <= AGE_MAX {
         true => Ok(()),
         false => Err(Refusal::new(
@@ -110,12 +110,12 @@ mod tests {
             headers.insert(name, HeaderValue::from_static(value));
             assert_eq!(check_age(&headers, now).is_ok(), expected, "{value}");
             headers.append(name, HeaderValue::from_static(value));
-            assert!(check_age(&headers, now).is_err(), "twice {value}");
+            assert!(check_age(&headers, now).is_err(), "{value} twice");
         }
         assert!(check_age(&HeaderMap::new(), now).is_err());
         let mut both = HeaderMap::new();
         both.insert("date", HeaderValue::from_static("Sun, 22 Nov 2026 12:00:00 GMT"));
         both.insert("x-amz-date", HeaderValue::from_static("20251122T120000Z"));
-        assert!(check_age(&both, now).is_err(), "the one that is signed counts");
+        assert!(check_age(&both, now).is_err(), "the signed date counts");
     }
 }

@@ -27,7 +27,7 @@ impl Deletion {
     /// # Errors
     /// If it cannot be parsed, or its keys have different routes.
     pub(crate) fn read(document: &[u8], bucket: &str, places: &Places) -> S3Result<Self> {
-        let malformed = || fault("MalformedXML", "the body is no list of objects to delete");
+        let malformed = || fault("MalformedXML", "the body is not a list of objects to delete");
         let mut reader = Deserializer::new(document);
         let mut list = Delete::deserialize(&mut reader).map_err(|_| malformed())?;
         reader.expect_eof().map_err(|_| malformed())?;
@@ -36,13 +36,12 @@ impl Deletion {
             let found = places.route(bucket, &object.key);
             let found = found.ok_or_else(|| fault("AccessDenied", "access denied"))?;
             if route.as_ref().is_some_and(|route| *route != found) {
-                let detail =
-                    "the keys of one deletion lie at different places of the upstream: delete them apart";
+                let detail = "the keys are at different places of the upstream: delete them separately";
                 return Err(fault("InvalidRequest", detail));
             }
             object.key = found.to_upstream(&object.key);
             if object.key.is_empty() {
-                return Err(fault("InvalidRequest", "a mapped folder itself is no object"));
+                return Err(fault("InvalidRequest", "a mapped folder is not an object"));
             }
             route = Some(found);
         }

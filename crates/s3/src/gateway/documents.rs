@@ -24,13 +24,13 @@ const DOCUMENTS: [&str; 8] = [
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Malformed {
     /// Malformed elements.
-    #[error("an answer is no XML: {0}")]
+    #[error("a response is not XML: {0}")]
     Xml(#[from] quick_xml::Error),
     /// A malformed character reference in a text.
-    #[error("an answer is no XML: {0}")]
+    #[error("a response is not XML: {0}")]
     Escape(#[from] quick_xml::escape::EscapeError),
     /// The new document could not be written.
-    #[error("an answer cannot be written: {0}")]
+    #[error("a response cannot be written: {0}")]
     Write(#[from] std::io::Error),
 }
 

@@ -85,7 +85,7 @@ pub(crate) fn unanswered(error: &AskError, faults: &Faults) -> S3Error {
     if let Some(fault) = faults.take() {
         return fault;
     }
-    tracing::warn!(%error, "a request was not answered by the upstream");
+    tracing::warn!(%error, "the upstream did not answer a request");
     match error {
         AskError::Request(_) => fault("InvalidRequest", error.to_string()),
         AskError::Silent | AskError::Connection(_) => fault("ServiceUnavailable", error.to_string()),
@@ -176,7 +176,7 @@ fn unreadable(error: &dyn std::fmt::Display) -> S3Error {
 
 /// Returns the bucket, the key and the version that a copy reads from.
 pub(crate) fn copy_source(headers: &HeaderMap) -> S3Result<(String, String, Option<String>)> {
-    let wrong = || fault("InvalidArgument", "x-amz-copy-source is not bucket/key");
+    let wrong = || fault("InvalidArgument", "x-amz-copy-source must be bucket/key");
     let header = headers.get(COPY_SOURCE).and_then(|header| header.to_str().ok());
     match CopySource::parse(header.ok_or_else(wrong)?).map_err(|_| wrong())? {
         CopySource::Bucket {

@@ -118,7 +118,7 @@ impl Gateway {
             headers: &request.headers,
         };
         if head.is_form() {
-            return Err(fault("NotImplemented", "forms of browsers do not pass a gateway"));
+            return Err(fault("NotImplemented", "the gateway accepts no browser forms"));
         }
         check_lifetime(&request.uri)?;
         let id = request.credentials.as_ref();
@@ -181,7 +181,7 @@ impl Gateway {
     ) -> S3Result<S3Response<Body>> {
         let Some(id) = id else { return Err(denied()) };
         if request.method != Method::GET {
-            return Err(fault("MethodNotAllowed", "buckets are listed by GET"));
+            return Err(fault("MethodNotAllowed", "buckets are listed with GET"));
         }
         if let Some(exchange) = request.extensions.get::<Arc<Exchange>>() {
             exchange.name(LIST_BUCKETS);
@@ -270,7 +270,7 @@ impl Gateway {
         let key = route.to_upstream(key);
         match key.is_empty() {
             // Without a key the request would concern the bucket.
-            true => Err(fault("NoSuchKey", "a mapped folder itself is no object")),
+            true => Err(fault("NoSuchKey", "a mapped folder is not an object")),
             false => Ok((route, key)),
         }
     }
@@ -347,7 +347,7 @@ fn is_listing(operation: &str) -> bool {
 
 /// Returns the bucket and the key in a URL.
 fn path(uri: &Uri) -> S3Result<S3Path> {
-    let wrong = || fault("InvalidURI", "the path is not /BUCKET/KEY");
+    let wrong = || fault("InvalidURI", "the path must be /BUCKET/KEY");
     let path = percent_decode_str(uri.path());
     let path = path.decode_utf8().map_err(|_| wrong())?;
     parse_path_style(&path).map_err(|_| wrong())

@@ -49,7 +49,7 @@ pub(crate) struct BucketOrigin {
 
 /// A response that refuses a request, with its headers and body.
 #[derive(Debug, thiserror::Error)]
-#[error("the upstream answered {status}")]
+#[error("the upstream answered with status {status}")]
 pub(crate) struct Refused {
     /// The method of the refused request.
     pub(crate) method: Method,
@@ -60,7 +60,7 @@ pub(crate) struct Refused {
 
 /// A response without information that the tier needs.
 #[derive(Debug, thiserror::Error)]
-#[error("the upstream's answer has no {0}")]
+#[error("the upstream's response has no {0}")]
 struct Lacking(&'static str);
 
 impl BucketOrigin {

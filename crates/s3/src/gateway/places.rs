@@ -49,13 +49,13 @@ impl Place {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceError {
     /// The address has a different scheme.
-    #[error("{0:?} is no address of S3: expected s3://, s3://BUCKET or s3://BUCKET/PREFIX")]
+    #[error("{0:?} is not an S3 address: expected s3://, s3://BUCKET or s3://BUCKET/PREFIX")]
     Scheme(String),
     /// The bucket name is invalid.
-    #[error("{0:?} is no name of a bucket")]
+    #[error("{0:?} is not a bucket name")]
     Bucket(String),
     /// The map lacks one side.
-    #[error("{0:?} is no map: expected BUCKET/PREFIX=s3://BUCKET/PREFIX")]
+    #[error("{0:?} is not a mapping: expected BUCKET/PREFIX=s3://BUCKET/PREFIX")]
     Map(String),
     /// Two maps have the same client name.
     #[error("{0} is mapped twice")]

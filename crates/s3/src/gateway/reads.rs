@@ -214,7 +214,7 @@ fn content(got: Got, is_part: bool) -> Option<S3Response<Body>> {
         Ok(bytes) => Ok(Frame::data(bytes)),
         Err(error) => {
             // The status is sent already. The connection is cut, which no client takes for the end.
-            tracing::error!(%error, "an answer broke off");
+            tracing::error!(%error, "a response was cut short");
             Err(StdError::from(error))
         }
     });

@@ -27,7 +27,7 @@ pub enum GatewayError {
     #[error(transparent)]
     Places(#[from] PlaceError),
     /// The endpoint is not a valid URL.
-    #[error("{endpoint:?} is no endpoint of S3 ({detail}): expected http://HOST:PORT or https://HOST")]
+    #[error("{endpoint:?} is not an S3 endpoint ({detail}): expected http://HOST:PORT or https://HOST")]
     Endpoint {
         /// The endpoint.
         endpoint: String,

@@ -112,7 +112,7 @@ impl Upload {
     fn end(&mut self) -> Option<Result<Bytes, StdError>> {
         self.ended = true;
         if let Some(length) = self.length.filter(|length| *length != self.received) {
-            let detail = format!("the body has {} bytes, {length} were announced", self.received);
+            let detail = format!("the body has {} bytes, {length} were declared", self.received);
             return Some(Err(self.fails(fault("IncompleteBody", detail))));
         }
         if let Some(Err(fault)) = self.trailer.take().map(Trailer::compare) {

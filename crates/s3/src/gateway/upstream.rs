@@ -70,7 +70,7 @@ pub(crate) enum AskError {
     #[error("the upstream cannot be reached: {0}")]
     Connection(String),
     /// The request cannot be encoded.
-    #[error("this cannot be asked of the upstream: {0}")]
+    #[error("the request to the upstream cannot be built: {0}")]
     Request(String),
 }
 
@@ -105,7 +105,7 @@ impl Upstream {
         let parts = uri.into_parts();
         let scheme = parts.scheme.ok_or_else(|| wrong("it has no scheme"))?;
         if scheme != Scheme::HTTP && scheme != Scheme::HTTPS {
-            return Err(wrong("it has another scheme"));
+            return Err(wrong("its scheme is not http or https"));
         }
         let path = parts.path_and_query.map(|path| path.path().to_owned());
         Ok(Self {
@@ -214,7 +214,7 @@ fn tls(secure: bool) -> Result<rustls::ClientConfig, GatewayError> {
         if added == 0 {
             let errors: Vec<_> = found.errors.iter().map(ToString::to_string).collect();
             let detail = format!(
-                "this machine has no certificates to trust; SSL_CERT_FILE can name a file of them ({})",
+                "this machine has no trusted certificates: set SSL_CERT_FILE to a file of certificates ({})",
                 errors.join("; ")
             );
             return Err(wrong(detail));

@@ -110,7 +110,7 @@ impl Writer {
                 bucket,
                 prefix,
                 every,
-                store: store.ok_or_else(|| io::Error::other("without a store it can only be a file"))?,
+                store: store.ok_or_else(|| io::Error::other("without a store, the log must be a file"))?,
             },
         };
         Ok(Self {
@@ -175,7 +175,7 @@ impl Writer {
         // A failed object is retried after another full interval.
         self.since = Some(system::now());
         if let Err(error) = self.place.write(&self.gathered).await {
-            tracing::warn!(%error, "write the S3 access log");
+            tracing::warn!(%error, "cannot write the S3 access log");
             if self.gathered.len() >= KEPT_BYTES_MAX / 2 {
                 self.lost += self.lines;
                 self.forget();

@@ -79,7 +79,7 @@ pub(crate) fn named(request: &Request<'_>) -> Result<Named, Refusal> {
         _ => {
             return Err(Refusal::bad(
                 "InvalidRequest",
-                "a request has one sub-resource at most",
+                "a request has at most one sub-resource",
             ));
         }
     };
@@ -96,7 +96,7 @@ pub(crate) fn named(request: &Request<'_>) -> Result<Named, Refusal> {
                 false => Refusal::new(
                     StatusCode::METHOD_NOT_ALLOWED,
                     "MethodNotAllowed",
-                    "the method is not one of this resource",
+                    "the resource does not allow the method",
                 ),
             },
         );
@@ -149,7 +149,7 @@ fn refuse_not_here(request: &Request<'_>, verb: Option<usize>, changes: bool) ->
     }
     match in_query.iter().any(|name| name == COPY_SOURCE) {
         // In a URL it is ignored, so an empty object would be written.
-        true => Err(not_implemented("x-amz-copy-source in the address")),
+        true => Err(not_implemented("x-amz-copy-source in the query")),
         false => Ok(()),
     }
 }
@@ -165,7 +165,7 @@ fn copying(name: &'static str, request: &Request<'_>, changes: bool) -> Result<&
         ("UploadPart", true) => Ok("UploadPartCopy"),
         (_, true) if changes => Err(Refusal::bad(
             "InvalidRequest",
-            format!("{name} has no x-amz-copy-source"),
+            format!("{name} does not take x-amz-copy-source"),
         )),
         _ => Ok(name),
     }
@@ -185,7 +185,7 @@ fn check_parameters(
     }
     let is_part = matches!(operation, "UploadPart" | "UploadPartCopy");
     if is_part && !query.has("partNumber") {
-        return Err(Refusal::bad("InvalidArgument", "a part needs partNumber"));
+        return Err(Refusal::bad("InvalidArgument", "a part requires partNumber"));
     }
     let takes = |name: &str| {
         is_free(name)

@@ -67,22 +67,22 @@ fn what_is_not_known_is_no_plain_write() {
         ),
         (
             "PUT /b/k?X-Amz-Copy-Source=a%2Fb",
-            "501 x-amz-copy-source in the address is not implemented",
+            "501 x-amz-copy-source in the query is not implemented",
         ),
         (
             "PUT /b/k?partNumber=1",
             "400 PutObject has no parameter partNumber",
         ),
-        ("PUT /b/k?uploadId=1", "400 a part needs partNumber"),
+        ("PUT /b/k?uploadId=1", "400 a part requires partNumber"),
         (
             "DELETE /b/k?versions",
             "400 DeleteObject has no parameter versions",
         ),
         ("PUT /b/k?versionId=1", "400 PutObject has no parameter versionId"),
-        ("DELETE /b?acl&cors", "400 a request has one sub-resource at most"),
-        ("DELETE /b/k?acl", "405 the method is not one of this resource"),
-        ("HEAD /b/k?acl", "405 the method is not one of this resource"),
-        ("POST /b", "405 the method is not one of this resource"),
+        ("DELETE /b?acl&cors", "400 a request has at most one sub-resource"),
+        ("DELETE /b/k?acl", "405 the resource does not allow the method"),
+        ("HEAD /b/k?acl", "405 the resource does not allow the method"),
+        ("POST /b", "405 the resource does not allow the method"),
     ] {
         assert_eq!(name(request, &[]), Err(expected.to_owned()), "{request}");
     }
@@ -110,7 +110,7 @@ fn what_is_not_known_is_no_plain_write() {
         (
             "DELETE /b/k",
             COPY_SOURCE,
-            "400 DeleteObject has no x-amz-copy-source",
+            "400 DeleteObject does not take x-amz-copy-source",
         ),
     ] {
         assert_eq!(

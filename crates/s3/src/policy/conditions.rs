@@ -129,19 +129,19 @@ impl Condition {
     pub(super) fn read(operator: &str, key: &str, values: OneOrMany<Scalar>) -> Result<Self, PolicyError> {
         let key = normal(key);
         let kind =
-            kind(&key).ok_or_else(|| PolicyError(format!("the condition key {key:?} is not known here")))?;
+            kind(&key).ok_or_else(|| PolicyError(format!("the condition key {key:?} is not supported")))?;
         let values: Vec<String> = values.into_vec().iter().map(Scalar::to_string).collect();
         if values.is_empty() {
             return Err(PolicyError(format!("the condition on {key:?} has no value")));
         }
         if values.iter().any(|value| value.contains("${")) {
-            return Err(PolicyError("variables in policies are not known here".to_owned()));
+            return Err(PolicyError("variables in policies are not supported".to_owned()));
         }
         let bare = operator.strip_suffix("IfExists").unwrap_or(operator);
         Ok(Self {
             if_exists: bare.len() < operator.len(),
             test: Test::read(bare, kind, values).ok_or_else(|| {
-                PolicyError(format!("the condition {operator:?} on {key:?} cannot be read"))
+                PolicyError(format!("the condition {operator:?} on {key:?} cannot be parsed"))
             })?,
             key,
         })

@@ -65,7 +65,7 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for PairsVisitor<V> {
         let mut pairs: Vec<(String, V)> = Vec::new();
         while let Some((name, value)) = map.next_entry::<String, V>()? {
             if pairs.iter().any(|(other, _)| *other == name) {
-                return Err(A::Error::custom(format!("{name:?} stands twice")));
+                return Err(A::Error::custom(format!("{name:?} occurs twice")));
             }
             pairs.push((name, value));
         }

@@ -121,19 +121,19 @@ impl Policy {
     pub(crate) fn read(text: &str, bucket: &str) -> Result<Self, PolicyError> {
         if text.len() > BYTES_MAX {
             let detail = format!(
-                "the policy has {} bytes, at most {BYTES_MAX} are possible",
+                "the policy has {} bytes, at most {BYTES_MAX} are allowed",
                 text.len()
             );
             return Err(PolicyError(detail));
         }
         let document: Document = serde_json::from_str(text)
-            .map_err(|error| PolicyError(format!("the policy cannot be read: {error}")))?;
+            .map_err(|error| PolicyError(format!("the policy cannot be parsed: {error}")))?;
         if !matches!(
             document.version.as_deref(),
             None | Some("2012-10-17" | "2008-10-17")
         ) {
             let detail = format!(
-                "there is no policy version {:?}",
+                "unknown policy version {:?}",
                 document.version.unwrap_or_default()
             );
             return Err(PolicyError(detail));
@@ -249,10 +249,10 @@ impl Selection {
 impl Principal {
     fn read(text: Option<PrincipalText>) -> Result<Self, PolicyError> {
         let kinds = match text {
-            None => return Err(PolicyError("a statement without Principal".to_owned())),
+            None => return Err(PolicyError("a statement has no Principal".to_owned())),
             Some(PrincipalText::Word(word)) if word == "*" => return Ok(Self::Everybody),
             Some(PrincipalText::Word(word)) => {
-                return Err(PolicyError(format!("there is no principal {word:?}")));
+                return Err(PolicyError(format!("unknown principal {word:?}")));
             }
             Some(PrincipalText::Kinds(kinds)) => kinds.0,
         };
@@ -265,14 +265,14 @@ impl Principal {
                     "AWS" => users.push(read_user(&name)?),
                     _ => {
                         return Err(PolicyError(format!(
-                            "principals of kind {kind:?} are not known here"
+                            "principals of kind {kind:?} are not supported"
                         )));
                     }
                 }
             }
         }
         match users.is_empty() {
-            true => Err(PolicyError("a Principal that names nobody".to_owned())),
+            true => Err(PolicyError("a Principal names no user".to_owned())),
             false => Ok(Self::Users(users)),
         }
     }
@@ -288,7 +288,7 @@ impl Principal {
 /// Returns the user of `arn:aws:iam::ANYTHING:user/NAME`, `arn:aws:iam::NAME:root` or `NAME`: each
 /// user is an account here.
 fn read_user(text: &str) -> Result<String, PolicyError> {
-    let wrong = || PolicyError(format!("there is no principal {text:?}"));
+    let wrong = || PolicyError(format!("unknown principal {text:?}"));
     let name = match text.strip_prefix("arn:aws:iam::") {
         None => text,
         Some(rest) => match rest.split_once(':').ok_or_else(wrong)? {
@@ -309,12 +309,12 @@ fn read_user(text: &str) -> Result<String, PolicyError> {
 fn read_resource(text: &str, bucket: &str) -> Result<String, PolicyError> {
     // Taken literally, a variable would match no object, and a Deny with it would have no effect.
     if text.contains("${") {
-        return Err(PolicyError("variables in policies are not known here".to_owned()));
+        return Err(PolicyError("variables in policies are not supported".to_owned()));
     }
     if text == "*" {
         return Ok(text.to_owned());
     }
-    let wrong = || PolicyError(format!("the resource {text:?} is not of this bucket"));
+    let wrong = || PolicyError(format!("the resource {text:?} is not in this bucket"));
     let pattern = text.strip_prefix(ARN).ok_or_else(wrong)?;
     let named = pattern.split('/').next().unwrap_or_default();
     match fits(named, bucket) {

@@ -23,7 +23,7 @@ pub(super) fn prepare(dir: &Path) -> Result<(), OpenError> {
         if is_current(&Index::open(directory).map_err(failed)?).map_err(failed)? {
             return Ok(());
         }
-        tracing::warn!(dir = %dir.display(), "search index of another format: built anew");
+        tracing::warn!(dir = %dir.display(), "the search index has another format and is rebuilt");
         // No data is lost: the index is filled again from the views of the archive.
         std::fs::remove_dir_all(dir).map_err(io)?;
         std::fs::create_dir_all(dir).map_err(io)?;

@@ -155,7 +155,7 @@ impl Shared {
         // The commit is valid even if the searcher cannot be renewed now. The committer tries
         // again.
         if let Err(error) = self.renew_view(state) {
-            tracing::warn!(%error, epoch, "renew searcher");
+            tracing::warn!(%error, epoch, "cannot reload the searcher");
         }
         Ok(())
     }
@@ -204,7 +204,7 @@ impl Shared {
     pub(super) fn remove_other_logs(&self, state: &State) {
         if let Err(error) = bucket_log::remove_others(&self.dir, state.log) {
             // It is found again when the index is opened next.
-            tracing::warn!(%error, "remove an old log of in-link buckets");
+            tracing::warn!(%error, "cannot remove an old log of in-link buckets");
         }
     }
 
@@ -283,7 +283,7 @@ impl Shared {
                 continue;
             }
             if let Err(error) = self.commit(&mut state) {
-                tracing::warn!(%error, "commit search index");
+                tracing::warn!(%error, "cannot commit the search index");
                 state.failure = Some(error.message);
             }
         }
@@ -305,7 +305,7 @@ impl Shared {
             return;
         }
         if let Err(error) = self.renew_view(state) {
-            tracing::warn!(%error, "renew searcher after a merge");
+            tracing::warn!(%error, "cannot reload the searcher after a merge");
         }
         if let Some(writer) = &state.writer {
             // Must come after the view has released the merged segments, because files that a

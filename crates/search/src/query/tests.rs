@@ -10,7 +10,7 @@ fn check(text: &str, understood: &str) {
     assert_eq!(
         parse(&parsed.to_string()).clauses,
         parsed.clauses,
-        "read again: {text:?}"
+        "parsed again: {text:?}"
     );
     assert!(parsed.notes.is_empty(), "{text:?}: {:?}", parsed.notes);
 }
@@ -20,7 +20,7 @@ fn check_noted(text: &str, understood: &str, kind: NoteKind, part: &str) {
     let parsed = parse(text);
     assert_eq!(parsed.to_string(), understood, "{text:?}");
     let again = parse(&parsed.to_string());
-    assert_eq!(again.clauses, parsed.clauses, "read again: {text:?}");
+    assert_eq!(again.clauses, parsed.clauses, "parsed again: {text:?}");
     let noted = parsed
         .notes
         .iter()

@@ -149,7 +149,7 @@ impl Iterator for Letters<'_> {
         self.waiting.extend(NFKC.normalize_iter(stretch));
         self.waiting.reverse();
         // NFKC never normalises a character to nothing.
-        debug_assert!(!self.waiting.is_empty(), "a stretch without letters");
+        debug_assert!(!self.waiting.is_empty(), "a run without letters");
         self.waiting()
     }
 }

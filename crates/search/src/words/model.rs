@@ -95,6 +95,6 @@ pub(crate) fn real_texts() -> Vec<String> {
             );
         }
     }
-    assert!(!texts.is_empty(), "no real texts in {}", data.display());
+    assert!(!texts.is_empty(), "no texts found in {}", data.display());
     texts
 }

@@ -65,14 +65,16 @@ pub enum BucketError {
     /// The name does not follow S3's rules.
     #[error(
         "{0:?} is not a bucket name: expected 3 to 63 of a-z, 0-9, dot and hyphen, a letter or digit at both ends, \
-         no two dots in a row, no IP address, no xn-- in front"
+         no two dots in a row, not an IP address, no xn-- prefix"
     )]
     Name(String),
     /// The bucket does not exist.
     #[error("there is no bucket {0}")]
     Missing(String),
     /// The bucket contains objects, older versions of some, or delete markers.
-    #[error("bucket {0} is not empty: delete what is in it first, older versions and delete markers too")]
+    #[error(
+        "bucket {0} is not empty: delete its contents first, including older versions and delete markers"
+    )]
     NotEmpty(String),
     /// The store failed.
     #[error(transparent)]

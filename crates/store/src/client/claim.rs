@@ -41,7 +41,7 @@ impl Store {
     ) -> Result<Seat, NodeError> {
         let me = self.cluster().me();
         let me =
-            me.ok_or_else(|| NodeError::Failed("this process is no node: it decides nothing".to_owned()))?;
+            me.ok_or_else(|| NodeError::Failed("this process is not a node and cannot decide".to_owned()))?;
         if topology.nodes.keys().all(|node| node == me) {
             return Ok(Seat {
                 term: least,
@@ -140,7 +140,9 @@ impl Store {
     ) -> Result<Vec<Claim>, NodeError> {
         match topology.nodes.get(me) {
             Some(node) => node.promise(claims).await,
-            None => Err(NodeError::Failed(format!("no layout in force names node {me}"))),
+            None => Err(NodeError::Failed(format!(
+                "no layout in force contains node {me}"
+            ))),
         }
     }
 
@@ -198,7 +200,7 @@ impl Store {
         for other in batch {
             held.insert(*other, if all_agree { common.clone() } else { seat(*other) });
         }
-        tracing::debug!(%term, partitions = batch.len(), "took a turn at deciding");
+        tracing::debug!(%term, partitions = batch.len(), "became the decider of partitions");
         common
     }
 }

@@ -293,7 +293,7 @@ impl<'a> Asking<'a> {
             self.look.has_strangers = true;
             self.look
                 .doubts
-                .push(format!("the node of {volume} has not promised"));
+                .push(format!("the node of volume {volume} has not promised this term"));
         } else if head.complete {
             self.places.remove(&volume);
             self.unknown.remove(&volume);

@@ -216,7 +216,8 @@ impl Store {
                         break;
                     }
                     NodeError::Changed { .. } => {
-                        let detail = "the answer of who decided was lost, and the object was written since";
+                        let detail =
+                            "the response of the deciding node was lost, and the object was changed since";
                         return Err(unavailable(&key, detail));
                     }
                     // This node answers but cannot decide: try the next one without waiting.
@@ -261,7 +262,7 @@ impl Store {
         order: &mut Order,
     ) -> Result<Result<Option<Meta>, NodeError>, StoreError> {
         if order.again && order.finish.seen.is_none() && !matches!(order.finish.change, Change::Settle) {
-            let detail = "an answer was lost, and what there was before was not certain".to_owned();
+            let detail = "a response was lost, and the version before the write is uncertain".to_owned();
             return Ok(Err(NodeError::Unknown(detail)));
         }
         if Some(id) == self.cluster().me() {
@@ -274,7 +275,7 @@ impl Store {
         let Some(node) = topology.nodes.get(id) else {
             return Ok(Err(NodeError::Unreachable {
                 node: id.clone(),
-                detail: "no layout in force names it".to_owned(),
+                detail: "no layout in force contains it".to_owned(),
                 asked: false,
             }));
         };
@@ -349,7 +350,7 @@ impl Store {
         match self.decide(finish, Content::Passed).await {
             Err(NodeError::Changed { .. }) if was_asked => {
                 let detail =
-                    "the answer of who decided was lost, and the object was written since".to_owned();
+                    "the response of the deciding node was lost, and the object was changed since".to_owned();
                 Err(NodeError::Unknown(detail))
             }
             Err(NodeError::Undecided { detail, begun }) => {
@@ -495,7 +496,7 @@ impl Deciding {
         let clock = &self.store.cluster().clock;
         let version = clock.after(Some(meta.version), seat.term);
         let again = Meta { version, ..meta };
-        tracing::info!(key = %again.key, version = %again.version, "a write that was broken off is brought to its end");
+        tracing::info!(key = %again.key, version = %again.version, "completing an interrupted write");
         let spread = Spread::of_version(&self.store, topology, &again, content, &look.failed);
         match Write::new(&self.store, again, spread).complete().await {
             Ok(_) => {
@@ -521,7 +522,7 @@ impl Deciding {
                     asked.commit(upload, Cause::Write, "").await
                 });
                 if let Err(error) = committing.await {
-                    tracing::debug!(key = %self.finish.key, %volume, %error, "a version stays prepared");
+                    tracing::debug!(key = %self.finish.key, %volume, %error, "a prepared version could not be made visible");
                 }
             } else if Some(version) < look.version() {
                 let older = vec![(volume.clone(), upload)];
@@ -543,7 +544,7 @@ impl Deciding {
             };
             if seen != newest && self.begun {
                 let detail =
-                    "another node has decided meanwhile, and the object was written since".to_owned();
+                    "another node has decided in the meantime, and the object was changed".to_owned();
                 return Turn::Done(Err(NodeError::Unknown(detail)));
             }
             if seen != newest {

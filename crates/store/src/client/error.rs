@@ -27,7 +27,7 @@ pub enum StoreError {
         protection: Protection,
     },
     /// The content differs from its declared properties. No version became visible.
-    #[error("{key}: {what} is {found}, declared was {expected}")]
+    #[error("{key}: {what} is {found}, but {expected} was declared")]
     Declared {
         /// The object.
         key: String,
@@ -39,7 +39,7 @@ pub enum StoreError {
         expected: String,
     },
     /// The client's content was cut short. Nothing became visible.
-    #[error("{key}: the content broke off: {detail}")]
+    #[error("{key}: the content was cut short: {detail}")]
     Body {
         /// The object.
         key: String,
@@ -55,7 +55,7 @@ pub enum StoreError {
         detail: String,
     },
     /// The range is outside the object.
-    #[error("{key}: range {start}-{} is outside of {size} bytes", last_byte(*.end))]
+    #[error("{key}: range {start}-{} is outside the object of {size} bytes", last_byte(*.end))]
     Range {
         /// The object.
         key: String,
@@ -91,7 +91,7 @@ pub enum StoreError {
         detail: String,
     },
     /// No such multipart upload: it was completed, aborted or expired, or never existed.
-    #[error("{key}: no upload {id}")]
+    #[error("{key}: no multipart upload {id}")]
     NoMultipart {
         /// The object that the upload is for.
         key: String,
@@ -125,14 +125,14 @@ pub(super) fn unavailable(key: &Key, detail: impl fmt::Display) -> StoreError {
 /// Returns what can be done about a protection.
 fn advice(protection: &Protection) -> &'static str {
     match protection.retention.map(|retention| retention.mode) {
-        Some(RetentionMode::Compliance) => "nothing removes, replaces or shortens that before",
-        _ if protection.hold => "nothing removes or replaces it until the hold is ended",
-        _ => "nothing removes or replaces it before, unless the retention is lifted",
+        Some(RetentionMode::Compliance) => "nobody can remove or replace it, or shorten the retention",
+        _ if protection.hold => "nobody can remove or replace it until the hold is ended",
+        _ => "nobody can remove or replace it before then, unless the retention is lifted",
     }
 }
 
 /// The text of [`StoreError::Unavailable`].
-const UNCERTAIN: &str = "cannot be answered for certain now";
+const UNCERTAIN: &str = "no certain answer is possible now";
 
 /// Returns the last byte of a range for display; empty for a range without an end.
 fn last_byte(end: u64) -> String {
@@ -168,7 +168,7 @@ mod tests {
         let key = Key::new("b", "x").expect("a key");
         let inner = unavailable(&key, "node n1 does not answer");
         let outer = unavailable(&key, format!("node n2: {inner}"));
-        let said = "b/x: cannot be answered for certain now: node n2: node n1 does not answer";
+        let said = "b/x: no certain answer is possible now: node n2: node n1 does not answer";
         assert_eq!(outer.to_string(), said);
     }
 
@@ -184,18 +184,18 @@ mod tests {
             (
                 said(Some(RetentionMode::Compliance), true),
                 format!(
-                    "{until} (compliance) and under a legal hold; nothing removes, replaces or shortens that before"
+                    "{until} (compliance) and under a legal hold; nobody can remove or replace it, or shorten the retention"
                 ),
             ),
             (
                 said(Some(RetentionMode::Governance), false),
                 format!(
-                    "{until} (governance); nothing removes or replaces it before, unless the retention is lifted"
+                    "{until} (governance); nobody can remove or replace it before then, unless the retention is lifted"
                 ),
             ),
             (
                 said(None, true),
-                "b/x is under a legal hold; nothing removes or replaces it until the hold is ended"
+                "b/x is under a legal hold; nobody can remove or replace it until the hold is ended"
                     .to_owned(),
             ),
         ] {
@@ -211,7 +211,13 @@ mod tests {
             end,
             size: 5,
         };
-        assert_eq!(range(12).to_string(), "b/x: range 9-11 is outside of 5 bytes");
-        assert_eq!(range(u64::MAX).to_string(), "b/x: range 9- is outside of 5 bytes");
+        assert_eq!(
+            range(12).to_string(),
+            "b/x: range 9-11 is outside the object of 5 bytes"
+        );
+        assert_eq!(
+            range(u64::MAX).to_string(),
+            "b/x: range 9- is outside the object of 5 bytes"
+        );
     }
 }

@@ -334,7 +334,10 @@ mod tests {
             stalled.push((opening, opened));
         }
         let waiting = stalled.iter().filter(|(_, opened)| opened.is_pending()).count();
-        assert_eq!(waiting, 5, "these are collected, the others pass through");
+        assert_eq!(
+            waiting, 5,
+            "small pieces must be collected, the others passed through"
+        );
         assert!(whole(&[10], &budget).await.is_none());
         drop(stalled);
         assert!(whole(&[10], &budget).await.is_some());

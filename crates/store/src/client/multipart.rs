@@ -158,7 +158,7 @@ impl Store {
         if !(1..=PART_NUMBER_MAX).contains(&number) {
             return Err(part_error(
                 key,
-                format!("part {number}: expected 1 to {PART_NUMBER_MAX}"),
+                format!("part number {number}: expected 1 to {PART_NUMBER_MAX}"),
             ));
         }
         self.multipart(key, id).await?;
@@ -264,7 +264,7 @@ impl Store {
             Err(error) => Err(error),
         };
         if let Err(error) = cleared {
-            tracing::warn!(%key, upload = id, %error, "parts of a finished upload stay until they expire");
+            tracing::warn!(%key, upload = id, %error, "parts of a completed upload stay until they expire");
         }
         Ok(meta)
     }
@@ -354,7 +354,7 @@ impl Store {
         if named.is_empty() || !named.is_sorted_by(|a, b| a.0 < b.0) {
             return Err(part_error(
                 key,
-                "expected parts in rising order, at least one".to_owned(),
+                "expected at least one part, in rising order".to_owned(),
             ));
         }
         let received = self.parts(id, 0, PART_NUMBER_MAX as usize).await?.parts;
@@ -368,7 +368,7 @@ impl Store {
                 return Err(part_error(key, format!("part {number} was not received")));
             };
             if meta.etag != *etag {
-                let detail = format!("part {number} has the entity tag {}, named was {etag}", meta.etag);
+                let detail = format!("part {number} has the entity tag {}, expected {etag}", meta.etag);
                 return Err(part_error(key, detail));
             }
             chosen.push(meta);
@@ -384,7 +384,7 @@ impl Store {
             async move {
                 let object = store.get(&part.key, None).await.map_err(io::Error::other)?;
                 if object.meta.version != part.version {
-                    let detail = format!("{} was replaced meanwhile", part.key.name());
+                    let detail = format!("{} was replaced in the meantime", part.key.name());
                     return Err(io::Error::other(part_error(&part.key, detail)));
                 }
                 Ok::<_, io::Error>(object.body)

@@ -165,7 +165,7 @@ impl Store {
                 self.finish_versioned(key, order, condition, versioning).await?
             }
         };
-        written.ok_or_else(|| unavailable(key, "a put was answered without a version"))
+        written.ok_or_else(|| unavailable(key, "the response to a put has no version"))
     }
 
     async fn put_long(
@@ -240,7 +240,7 @@ impl Store {
                     receipt = volume.receive(upload, content) => receipt,
                     Ok(()) = given_up => Err(VolumeError::Unreachable {
                         volume: id,
-                        detail: format!("it took nothing of the content for {stall:?}"),
+                        detail: format!("it accepted no content for {stall:?}"),
                     }),
                 }
             });
@@ -255,7 +255,7 @@ impl Store {
                 .finish()
                 .await
                 .map(|digests| (digests, size))
-                .ok_or_else(|| unavailable(key, "the process is ending")),
+                .ok_or_else(|| unavailable(key, "the process is shutting down")),
             Err(error) => Err(error),
         };
         (uploads, results, poured)

@@ -228,7 +228,7 @@ impl Spread {
             let partition = self.key.partition();
             debug_assert!(
                 ready.iter().collect::<BTreeSet<_>>().len() == ready.len(),
-                "{}: a volume counts twice among {ready:?}",
+                "{}: a volume is counted twice in {ready:?}",
                 self.key
             );
             if topology.is_safe(partition, &ready) {
@@ -361,7 +361,7 @@ impl Spread {
         };
         let Some((source, from)) = self.uploads.list().iter().chain(prepared).next() else {
             return Err(Fault::Target(VolumeError::Body(
-                "no volume has it staged".to_owned(),
+                "no volume has the content staged".to_owned(),
             )));
         };
         let stall = self.store.patience().stall;
@@ -436,7 +436,7 @@ impl Spread {
     }
 
     pub(super) fn refuse(&mut self, volume: VolumeId, error: VolumeError) {
-        tracing::warn!(key = %self.key, %volume, %error, "a volume did not take a write");
+        tracing::warn!(key = %self.key, %volume, %error, "a volume did not accept a write");
         self.refused.push(volume);
         self.errors.push(error);
     }
@@ -473,7 +473,7 @@ impl Spread {
             .chain(silent)
             .collect();
         if reasons.is_empty() {
-            return "too few volumes, or too few on different nodes and zones, are left".to_owned();
+            return "too few volumes are left, or too few on different nodes and zones".to_owned();
         }
         reasons.join("; ")
     }

@@ -24,7 +24,7 @@ impl Store {
             match self.attempt(key, &mut order, &condition, versioning).await {
                 Err(Attempt::Overtaken) if tries < TRIES => tries += 1,
                 Err(Attempt::Overtaken) => {
-                    break Err(unavailable(key, "it is being written too often: ask again"));
+                    break Err(unavailable(key, "it is being written too often: retry"));
                 }
                 Err(Attempt::Failed(error)) => break Err(error),
                 Ok(written) => break Ok(written),
@@ -69,7 +69,7 @@ impl Store {
                 Err(Attempt::Overtaken)
             }
             Err(StoreError::Condition { .. }) => {
-                let detail = "an answer was lost, and the object was written since";
+                let detail = "a response was lost, and the object was changed since";
                 Err(Attempt::Failed(unavailable(key, detail)))
             }
             written => Ok((written?, replaced)),

@@ -68,7 +68,7 @@ impl Store {
             .cloned()
             .ok_or_else(|| VolumeError::Unreachable {
                 volume: id.clone(),
-                detail: "no layout in force names it".to_owned(),
+                detail: "no layout in force contains it".to_owned(),
             })
     }
 }

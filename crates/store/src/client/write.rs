@@ -127,7 +127,7 @@ impl Write {
                     key: self.meta.key.clone(),
                     version: self.meta.version,
                     volume: volume.clone(),
-                    detail: format!("did not take the write; the copies are on {}", held.join(", ")),
+                    detail: format!("did not accept the write; the copies are on {}", held.join(", ")),
                 });
             }
         }

@@ -45,7 +45,7 @@ pub(crate) struct Ways {
 
 /// Blocks that are right in no replica.
 #[derive(Debug, thiserror::Error)]
-#[error("{} are right in no replica: {detail}", BlockSet::of(blocks.clone()).bytes_text(*size))]
+#[error("{} have no intact replica: {detail}", BlockSet::of(blocks.clone()).bytes_text(*size))]
 pub(crate) struct Unreadable {
     /// One block, or all remaining blocks if no table could be found to compare them with.
     pub(crate) blocks: Range<u64>,
@@ -195,7 +195,7 @@ impl Union {
                 Ok(reading) => {
                     let table = self.table.as_ref();
                     if table.is_some_and(|table| *table != reading.table) {
-                        let error = self.corrupt(index, "table of blocks");
+                        let error = self.corrupt(index, "block table");
                         self.tell(index, &error);
                     }
                     return Some(reading);
@@ -254,8 +254,8 @@ impl Union {
         VolumeError::Corrupt {
             volume: self.replicas[index].volume.clone(),
             what: format!("{part} of {} version {}", self.meta.key, self.meta.version),
-            found: "other bytes".to_owned(),
-            expected: "those of its digest".to_owned(),
+            found: "different bytes".to_owned(),
+            expected: "bytes that match its digest".to_owned(),
         }
     }
 
@@ -270,7 +270,7 @@ impl Union {
             blocks,
             size: self.meta.size,
             detail: match said.as_slice() {
-                [] => "no volume holds one".to_owned(),
+                [] => "no volume holds a replica".to_owned(),
                 said => said.join("; "),
             },
         }

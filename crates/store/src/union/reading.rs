@@ -61,7 +61,7 @@ impl Reading {
     fn broke_off(&self, detail: impl std::fmt::Display) -> VolumeError {
         VolumeError::Failed {
             volume: self.volume.clone(),
-            detail: format!("read broke off: {detail}"),
+            detail: format!("the read was cut short: {detail}"),
         }
     }
 }
@@ -69,6 +69,6 @@ impl Reading {
 pub(super) fn stalled(volume: &VolumeId) -> VolumeError {
     VolumeError::Unreachable {
         volume: volume.clone(),
-        detail: "it has stalled".to_owned(),
+        detail: "it sent nothing for too long".to_owned(),
     }
 }

@@ -27,7 +27,7 @@ impl Union {
                 Ok(reading) => {
                     // Its table is wrong, but its blocks may be right, so it has not failed at any
                     // block.
-                    let error = self.corrupt(index, "table of blocks");
+                    let error = self.corrupt(index, "block table");
                     self.replicas[index].said = error.to_string();
                     self.tell(index, &error);
                     damaged.push(reading.table);

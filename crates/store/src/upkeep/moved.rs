@@ -70,7 +70,7 @@ impl Moved {
         };
         tracing::info!(
             layout = layouts.current.number,
-            "everything has moved: older layouts go out of force"
+            "all data has moved: older layouts are no longer in force"
         );
         announce(cluster, &layouts).await;
         true

@@ -46,7 +46,7 @@ pub(super) async fn end(topology: &Topology, volume: &dyn Volume, open: &BTreeSe
     match within(ANSWER_WITHIN, volume, volume.rebuilt()).await {
         Ok(()) => true,
         Err(error) => {
-            tracing::warn!(%error, "the end of a rebuilding could not be told");
+            tracing::warn!(%error, "a volume could not be told that its rebuild has ended");
             false
         }
     }

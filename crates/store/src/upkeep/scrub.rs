@@ -95,7 +95,7 @@ impl ScrubFiles {
     /// The error of writing, syncing or renaming the file. The previous file is then intact.
     #[expect(
         clippy::disallowed_methods,
-        reason = "where a scrub stands; if it is lost, the scrub begins again"
+        reason = "the position of a scrub; if it is lost, the scrub starts again"
     )]
     pub fn save(&self, volume: &VolumeId, state: &ScrubState) -> io::Result<()> {
         let text = serde_json::to_vec(state)?;
@@ -124,7 +124,7 @@ impl ScrubFiles {
 /// Writes into all directories that exist, and succeeds if one write does. Makes no directory: an
 /// absent directory means that its volume is absent.
 pub(super) fn in_any(dirs: &[PathBuf], write: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
-    let mut failure = io::Error::new(io::ErrorKind::NotFound, "none of the node's directories is there");
+    let mut failure = io::Error::new(io::ErrorKind::NotFound, "none of the node's directories exists");
     let mut written = false;
     for dir in dirs.iter().filter(|dir| dir.exists()) {
         match write(dir) {

@@ -57,7 +57,7 @@ mod tests {
         assert_eq!(
             cost(7, 0),
             Duration::from_secs(7),
-            "a rate of nothing is one byte a second, not a panic"
+            "a rate of 0 must act as one byte per second"
         );
         assert!(cost(u64::MAX, 1) > Duration::from_hours(24));
     }

@@ -257,7 +257,7 @@ impl Store {
                 Ok(_) | Err(StoreError::Condition { .. }) => {}
                 // It no longer counts: only the newest version with this id is listed.
                 Err(error @ StoreError::Protected { .. }) => {
-                    tracing::warn!(%error, "a version that was replaced stays");
+                    tracing::warn!(%error, "a replaced version is protected and stays");
                 }
                 Err(error) => return Err(error),
             }

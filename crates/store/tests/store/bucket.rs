@@ -69,7 +69,10 @@ async fn made_once_seen_by_all_and_removed_when_empty() {
         Err(BucketError::NotEmpty(_))
     ));
     store.remove_bucket("two").await.unwrap();
-    assert!(upload.is_ok() && rig.uploads() == 0, "given up with its bucket");
+    assert!(
+        upload.is_ok() && rig.uploads() == 0,
+        "the upload must be aborted with its bucket"
+    );
     assert!(matches!(
         store.remove_bucket("two").await,
         Err(BucketError::Missing(_))

@@ -59,7 +59,7 @@ async fn objects_of_an_older_layout_are_found_and_replaced() {
             .unwrap();
         assert!(matches!(rig.get(&key).await, Err(StoreError::NotFound(_))));
     }
-    assert!(moved > 20, "{moved} replicas belong elsewhere");
+    assert!(moved > 20, "only {moved} replicas moved");
     assert_eq!(rig.store().list(&list).await.unwrap().objects, []);
 }
 

@@ -158,7 +158,7 @@ async fn history(seed: u64) -> Result<(usize, usize), String> {
         if !is_linearizable(&of_key) {
             let trace = world.trace.lock().join("\n");
             return Err(format!(
-                "{trace}\nthe history of {name:?} cannot be explained: {of_key:#?}"
+                "{trace}\nthe history of {name:?} is not linearizable: {of_key:#?}"
             ));
         }
     }
@@ -219,7 +219,7 @@ impl World {
             tokio::select! {
                 ended = timeout(CLIENT_WAITS, work) => {
                     if ended.is_err() {
-                        self.note(format!("{name} waits no longer"));
+                        self.note(format!("{name} stopped waiting"));
                     }
                 }
                 () = self.rig.net.killed(at, life) => self.note(format!("{name} has lost its node")),
@@ -419,7 +419,7 @@ impl World {
                     net.kill(node);
                 }
                 2 | 3 => {
-                    self.note(format!("node {node} stands still"));
+                    self.note(format!("node {node} is frozen"));
                     net.stop(node);
                 }
                 4 => {
@@ -428,7 +428,7 @@ impl World {
                     net.cut(node, other);
                 }
                 _ => {
-                    self.note("all is well".to_owned());
+                    self.note("all faults are healed".to_owned());
                     self.heal();
                 }
             }

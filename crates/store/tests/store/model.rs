@@ -179,7 +179,7 @@ impl World {
         if !victim.corrupt(&key, 0) {
             return;
         }
-        self.note(format!("{key} rots on {}", victim.id()));
+        self.note(format!("{key} is damaged on {}", victim.id()));
         for store in self.rig.stores.clone() {
             self.check(&store, &key).await;
         }
@@ -235,7 +235,7 @@ impl World {
             Condition::Always => true,
             Condition::Absent => current.is_none(),
             Condition::Etag(etag) => current == Some(etag),
-            Condition::Version { .. } => unreachable!("of buckets that keep versions: see versions.rs"),
+            Condition::Version { .. } => unreachable!("only for versioned buckets: see versions.rs"),
         }
     }
 
@@ -270,10 +270,10 @@ impl World {
                 let found = read(&store, key, None).await.ok();
                 let old = self.live.get(key).map(|live| live.content.clone());
                 if is_full && found != old {
-                    self.fail("refused for want of room, but there");
+                    self.fail("refused as full, but present");
                 }
                 if found != old && (found != content || !self.holds(key, condition)) {
-                    self.fail("neither as it was nor as it was to be");
+                    self.fail("neither the old state nor the new one");
                 }
                 match found {
                     Some(content) => {

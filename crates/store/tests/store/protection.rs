@@ -110,7 +110,10 @@ async fn an_object_that_is_there_is_protected_afterwards_and_stays_the_same_to_c
     check_kept(&rig, &key("a"), b"content").await;
     let again = Protect::extend(until(RetentionMode::Governance, 1));
     let again = rig.store().protect(&key("a"), again).await.unwrap();
-    assert_eq!(again, after, "nothing was to be extended, so nothing was written");
+    assert_eq!(
+        again, after,
+        "nothing had to be extended, so nothing must be written"
+    );
     let missing = rig.store().protect(&key("b"), compliance()).await.unwrap_err();
     assert!(matches!(missing, StoreError::NotFound(_)), "{missing}");
 }

@@ -572,7 +572,7 @@ async fn a_null_version_that_was_replaced_does_not_come_back() {
     let place = places.next().unwrap();
     let left = store.head(&place).await.unwrap();
     put(store, &key, b"new", Versioning::Suspended).await.unwrap();
-    assert!(store.head(&place).await.is_err(), "it is removed");
+    assert!(store.head(&place).await.is_err(), "the object must be removed");
     let again = Put {
         attributes: left.attributes,
         ..Put::default()

@@ -127,7 +127,7 @@ fn has_length(found: u64, expected: u64) -> io::Result<()> {
     match found == expected {
         true => Ok(()),
         false => {
-            let message = format!("the record has not the {expected} bytes that it should have");
+            let message = format!("the record does not have the expected {expected} bytes");
             Err(io::Error::new(io::ErrorKind::InvalidData, message))
         }
     }

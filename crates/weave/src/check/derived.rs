@@ -36,7 +36,7 @@ pub(super) fn inlinks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> 
             if !expected.take(&pair(&url_key, &source))? {
                 return Ok(difference(
                     Table::Inlinks,
-                    format!("of {url_key}: {source} is a source, and has no link to it"),
+                    format!("in-links of {url_key}: {source} is listed as a source but has no link to it"),
                 ));
             }
             counts.inlinks += 1;
@@ -46,7 +46,7 @@ pub(super) fn inlinks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> 
             return Ok(difference(
                 Table::Inlinks,
                 format!(
-                    "of {url_key}: {} is no source, and has a link to it",
+                    "in-links of {url_key}: {} has a link to it but is not listed as a source",
                     expected.source()
                 ),
             ));
@@ -55,14 +55,14 @@ pub(super) fn inlinks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> 
             return Ok(difference(
                 Table::Uris,
                 format!(
-                    "of {url_key}: {} in-links, {} of them external, are counted as {} and {}",
+                    "{url_key} has {} in-links, {} of them external, but the stored counts are {} and {}",
                     counts.inlinks, counts.inlinks_external, uri.counts.inlinks, uri.counts.inlinks_external
                 ),
             ));
         }
     }
     Ok(expected.next.as_ref().and_then(|_| {
-        let detail = format!("a link of {} leads to a URI that is not there", expected.source());
+        let detail = format!("a link of {} leads to a URI that is missing", expected.source());
         difference(Table::Uris, detail)
     }))
 }
@@ -95,7 +95,7 @@ pub(super) fn anchors(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> 
 }
 
 fn said_otherwise(url_key: &str) -> Option<Damage> {
-    let detail = format!("of {url_key}: the anchor texts of its in-links are others");
+    let detail = format!("the anchor texts of {url_key} do not match its in-links");
     difference(Table::Anchors, detail)
 }
 
@@ -156,7 +156,7 @@ pub(super) fn page_marks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpErro
             let url_key = cut.decode(Table::Uris, &key, codec::to_text(&key))?;
             return Ok(difference(
                 Table::Uris,
-                format!("of {url_key}: marked as {found}, is {expected}"),
+                format!("{url_key} is marked as {found}, expected {expected}"),
             ));
         }
         if content.is_some() {
@@ -164,7 +164,7 @@ pub(super) fn page_marks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpErro
         }
     }
     Ok(next.and_then(|(url_key, is_page)| {
-        let found = format!("{url_key}, {}, is not there", word(true, is_page));
+        let found = format!("{url_key}, {}, is missing", word(true, is_page));
         difference(Table::Uris, found)
     }))
 }
@@ -180,7 +180,7 @@ pub(super) fn past_texts(snapshot: &Snapshot) -> Result<Option<Damage>, DumpErro
     let stray = kept.next().transpose()?;
     Ok(stray.and_then(|(key, _)| {
         let key = key.escape_ascii();
-        difference(Table::PastTexts, format!("{key} is of no capture"))
+        difference(Table::PastTexts, format!("{key} has no capture"))
     }))
 }
 
@@ -198,7 +198,7 @@ fn past_texts_of(cut: &Cut, group: &[Stored], kept: &mut Rows) -> Result<Option<
             None => None,
         };
         if text.is_none_or(|text| captures::text_hash(&text) != hash) {
-            let found = format!("a text of {} is not there, or another is", first.url_key);
+            let found = format!("a text of {} is missing or differs", first.url_key);
             return Ok(difference(Table::PastTexts, found));
         }
     }
@@ -241,25 +241,25 @@ pub(super) fn rankings(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError>
     if all.is_some_and(|all| !all.agrees()) {
         return Ok(difference(
             Table::Meta,
-            "the ranking over all counts other URIs".into(),
+            "the counts of the global ranking do not match the URIs".into(),
         ));
     }
     if let Some((domain, _)) = of_domains.iter().find(|(_, ranking)| !ranking.agrees()) {
         return Ok(difference(
             Table::Domains,
-            format!("the ranking of {domain} counts other URIs"),
+            format!("the counts of the ranking of {domain} do not match the URIs"),
         ));
     }
     let mut expected = Expected::of(snapshot, sorter)?;
     for row in cut.iter(Table::Rankings) {
         let (key, _) = row?;
         if !expected.take(&key)? {
-            let detail = format!("{} is ranked, and does not belong there", key.escape_ascii());
+            let detail = format!("{} is ranked but should not be", key.escape_ascii());
             return Ok(difference(Table::Rankings, detail));
         }
     }
     Ok(expected.next.and_then(|key| {
-        let detail = format!("{} is not ranked, and belongs there", key.escape_ascii());
+        let detail = format!("{} is not ranked but should be", key.escape_ascii());
         difference(Table::Rankings, detail)
     }))
 }

@@ -40,7 +40,7 @@ fn check_file(path: &Path, expected: u128) -> Option<String> {
     match checksum(path) {
         Ok(found) if found == expected => None,
         Ok(found) => Some(format!(
-            "{path_shown} is damaged: its checksum is {found:032x}, was {expected:032x} when it was written"
+            "{path_shown} is damaged: its checksum is {found:032x}, expected {expected:032x}"
         )),
         Err(error) => Some(format!("{path_shown} cannot be read: {error}")),
     }

@@ -181,7 +181,7 @@ pub(super) fn uris(snapshot: &Snapshot) -> Result<Uris, SnapshotError> {
         all_anchor_rows += 1;
     }
     if all_anchor_rows != anchor_rows {
-        let detail = format!("{all_anchor_rows} rows, of which {anchor_rows} belong to URIs");
+        let detail = format!("{all_anchor_rows} rows, but only {anchor_rows} belong to URIs");
         found.stray_anchors = Some(Damage::of(Table::Anchors, detail));
     }
     Ok(found)

@@ -43,7 +43,7 @@ fn compare(snapshot: &Snapshot, expected: Sorter, table: Table) -> Result<Option
         if !expected.take(&key)? {
             return Ok(difference(
                 table,
-                format!("{} is of no capture", key.escape_ascii()),
+                format!("{} has no capture", key.escape_ascii()),
             ));
         }
         // Captures with the same URL and time may share a payload.
@@ -52,7 +52,7 @@ fn compare(snapshot: &Snapshot, expected: Sorter, table: Table) -> Result<Option
         }
     }
     Ok(expected.next.and_then(|key| {
-        let missing = format!("{} is not there", key.escape_ascii());
+        let missing = format!("{} is missing", key.escape_ascii());
         difference(table, missing)
     }))
 }

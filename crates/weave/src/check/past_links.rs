@@ -28,18 +28,18 @@ pub(super) fn past_links(snapshot: &Snapshot) -> Result<Option<Damage>, DumpErro
     }
     if let Some((key, _)) = kept.next().transpose()? {
         let key = key.escape_ascii();
-        return Ok(difference(Table::PastLinks, format!("{key} is of no capture")));
+        return Ok(difference(Table::PastLinks, format!("{key} has no capture")));
     }
     let mut expected = Expected::of(snapshot, sorter)?;
     for row in cut.iter(Table::PastInlinks) {
         let (key, _) = row?;
         if !expected.take(&key)? {
-            let found = format!("{}: no past version alone leads there", key.escape_ascii());
+            let found = format!("{} is not a target of past versions only", key.escape_ascii());
             return Ok(difference(Table::PastInlinks, found));
         }
     }
     Ok(expected.next.and_then(|key| {
-        let missing = format!("{} is not there", key.escape_ascii());
+        let missing = format!("{} is missing", key.escape_ascii());
         difference(Table::PastInlinks, missing)
     }))
 }
@@ -65,7 +65,7 @@ fn sets_of(
         let expected = past_links::set_key(url_key, name);
         let found = kept.next().transpose()?;
         let Some((key, value)) = found.filter(|(key, _)| **key == *expected) else {
-            let missing = format!("links of {url_key} are not there, or others are");
+            let missing = format!("links of {url_key} are missing or differ");
             return Ok(difference(Table::PastLinks, missing));
         };
         let dictionary = cut.link_dictionary().map(AsRef::as_ref);

@@ -48,7 +48,7 @@ impl FromStr for Details {
 
     fn from_str(name: &str) -> Result<Details, String> {
         let known = Details::ALL.into_iter().find(|details| details.name() == name);
-        known.ok_or_else(|| format!("no details `{name}`"))
+        known.ok_or_else(|| format!("unknown details `{name}`"))
     }
 }
 

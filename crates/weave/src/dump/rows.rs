@@ -134,7 +134,7 @@ impl Snapshot {
                 match uris.next().transpose()? {
                     Some((k, uri)) if k == key => break uris::decode_counts(&uri),
                     Some(_) => {}
-                    None => break Err(Corrupt("page without URI")),
+                    None => break Err(Corrupt("page has no URI")),
                 }
             };
             let counts = self.cut().decode(Table::Uris, &key, uri)?.counts;
@@ -274,7 +274,7 @@ fn pack_inlink(source_key: &[u8], link: &extract::Link) -> Vec<u8> {
 }
 
 fn unpack_inlink(row: &[u8]) -> Result<(&str, &str, &str, bool), Corrupt> {
-    let bad = Corrupt("sorted row ends early");
+    let bad = Corrupt("truncated sorted row");
     let text = |bytes| std::str::from_utf8(bytes).map_err(|_| Corrupt("text is not UTF-8"));
     let mut parts = row.splitn(3, |&b| b == 0);
     let target = parts.next().ok_or(bad)?;
@@ -295,7 +295,7 @@ fn pack_rank(counts: Counts, url_key: &[u8]) -> Vec<u8> {
 fn unpack_rank(row: &[u8]) -> Result<Ranked, Corrupt> {
     let mut r = Reader::new(row);
     let mut number = || {
-        let bytes = r.take(8)?.first_chunk().ok_or(Corrupt("row ends early"))?;
+        let bytes = r.take(8)?.first_chunk().ok_or(Corrupt("truncated row"))?;
         Ok::<_, Corrupt>(!u64::from_be_bytes(*bytes))
     };
     let (inlinks_external, inlinks) = (number()?, number()?);

@@ -81,7 +81,7 @@ fn read_links(dir: &Path, cut: &Cut) -> Result<Links, Failure> {
         let (key, value) = row?;
         Ok((key.to_vec(), value))
     }))?;
-    let stray = "links of no version";
+    let stray = "links without a version";
     for row in cut.iter(Table::Versions) {
         let (key, value) = row?;
         if let Some(before) = stored.take_before(Some(&key))? {
@@ -99,20 +99,19 @@ fn read_links(dir: &Path, cut: &Cut) -> Result<Links, Failure> {
                     return Err(untrusted(
                         Table::Links,
                         &key,
-                        "a version has links that are not there",
+                        "the links of a version are missing",
                     ));
                 }
             }
         };
-        let id = links::split_head(&row)
-            .and_then(|split| split.ok_or(Corrupt("row without the number of its source")));
+        let id = links::split_head(&row).and_then(|split| split.ok_or(Corrupt("row has no source number")));
         let (id, _) = cut.decode(Table::Links, &key, id)?;
         let links = links::read_row(cut, &key, &row, |_| true)?;
         if links.len() as u64 != u64::from(count) {
             return Err(untrusted(
                 Table::Links,
                 &key,
-                "a version has another number of links",
+                "a version has the wrong number of links",
             ));
         }
         read.links += u64::from(count);
@@ -402,7 +401,7 @@ fn mend_sources(
         Ok(cut.decode(
             Table::Sources,
             &row,
-            id.ok_or(Corrupt("number of another length")),
+            id.ok_or(Corrupt("number has the wrong length")),
         )?)
     }))?;
     let mut stored = Ahead::of(cut.iter(Table::Sources).map(|row| {

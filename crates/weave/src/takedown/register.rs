@@ -33,7 +33,7 @@ impl Register {
             return Ok(Register::default());
         };
         let key = row.first_chunk::<32>().copied();
-        let key = key.ok_or(Corrupt("key too short"));
+        let key = key.ok_or(Corrupt("key is too short"));
         let key = cut.decode(Table::Meta, KEY_ROW.as_bytes(), key)?;
         let mut takedowns = Vec::new();
         for row in cut.prefix(Table::Meta, ROW_PREFIX) {
@@ -42,7 +42,7 @@ impl Register {
             if at.len() != ROW_PREFIX.len() + 4 {
                 continue;
             }
-            let takedown = serde_json::from_slice(&value).map_err(|_| Corrupt("takedown is not as written"));
+            let takedown = serde_json::from_slice(&value).map_err(|_| Corrupt("takedown is malformed"));
             takedowns.push(cut.decode(Table::Meta, &at, takedown)?);
         }
         Ok(Register::of(Some(key), takedowns))

@@ -19,8 +19,9 @@ fn after_a_broken_invariant_writes_are_refused_until_the_index_is_opened_again()
     };
     let broken = pair.weave().apply(back()).unwrap_err().to_string();
     assert!(
-        broken
-            .starts_with("broken invariant weave.positions: the position of input 1 goes back from 7 to 6: "),
+        broken.starts_with(
+            "broken invariant weave.positions: the position of input 1 moves back from 7 to 6: "
+        ),
         "{broken}"
     );
     let refused = pair.weave().apply(Batch::default()).unwrap_err();

@@ -124,7 +124,7 @@ fn a_crash_at_any_point_changes_nothing_in_the_end() {
             while crashes < 3 && !run_child("tests::crash::child", DIR, &dir, &format!("{point}:{nth}")) {
                 crashes += 1;
             }
-            assert!(crashes > 0 || nth > 1, "{point} was never passed");
+            assert!(crashes > 0 || nth > 1, "{point} was never reached");
             assert_eq!(
                 all_dumps(&load(&dir).snapshot()),
                 undisturbed,
@@ -146,7 +146,7 @@ fn a_crash_while_closing_loses_nothing() {
             &dir,
             &format!("{point}:1"),
         );
-        assert!(!ended, "{point} was never passed");
+        assert!(!ended, "{point} was never reached");
         assert_eq!(
             all_dumps(&load(&dir).snapshot()),
             undisturbed,

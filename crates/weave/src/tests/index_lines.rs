@@ -109,7 +109,7 @@ fn check(weave: &Weave, plain: &Plain) {
     assert_eq!(found, expected);
     let are_captures = rows.iter().filter(|row| !row.4).count();
     assert_eq!(are_captures, plain.captures.len(), "captures are never hidden");
-    assert_eq!(rows.len(), found.len(), "each once");
+    assert_eq!(rows.len(), found.len(), "each line exactly once");
     for (at, cursor) in cursors.iter().enumerate() {
         let after = snapshot.captures_and_lines(KeyRange::All, false, Some(cursor));
         let after: Vec<Shown> = after.map(|row| shown(&row.unwrap())).collect();

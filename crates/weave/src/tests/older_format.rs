@@ -129,7 +129,7 @@ fn a_crash_while_an_older_index_is_opened_changes_nothing_in_the_end() {
             {
                 crashes += 1;
             }
-            assert!(crashes > 0 || nth > 1, "{point} was never passed");
+            assert!(crashes > 0 || nth > 1, "{point} was never reached");
             pair.reopen();
             pair.check();
         }

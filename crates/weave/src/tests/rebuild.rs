@@ -191,7 +191,7 @@ fn a_rebuild_that_is_killed_is_gone_through_with() {
             let dir = pair.dir();
             drop(pair.take_weave());
             let is_passed = !run_child("tests::rebuild::child", DIR, &dir, &format!("{point}:{nth}"));
-            assert!(is_passed || nth > 1, "{point} was never passed");
+            assert!(is_passed || nth > 1, "{point} was never reached");
             // Opening alone finishes the rebuild.
             let weave = Weave::open(&dir, None, settings()).unwrap();
             assert_eq!(all_dumps(&weave.snapshot()), expected, "{point}:{nth}");

@@ -120,7 +120,11 @@ impl Told {
             let expected = model
                 .has_content(&url_key)
                 .then_some((history.0, past_count(&history.1)));
-            assert_eq!(self.pages.get(&url_key).copied(), expected, "told of {url_key}");
+            assert_eq!(
+                self.pages.get(&url_key).copied(),
+                expected,
+                "reported for {url_key}"
+            );
             let kept = model.past_texts(&url_key);
             texts += kept.len();
             for version in history.1 {
@@ -133,7 +137,7 @@ impl Told {
                 past.insert((url_key.clone(), version.since_ms), version);
             }
         }
-        assert_eq!(self.past, past, "past versions as told");
+        assert_eq!(self.past, past, "past versions as reported");
         let mut told = BTreeMap::new();
         for url_key in model.uri_keys() {
             let (_, anchors) = snapshot.anchors(&url_key).unwrap();
@@ -142,9 +146,9 @@ impl Told {
                 told.insert(url_key, weights(anchors));
             }
         }
-        assert_eq!(self.anchors, told, "anchors as told");
+        assert_eq!(self.anchors, told, "anchors as reported");
         let rows = snapshot.cut().iter(Table::PastTexts).count();
-        assert_eq!(rows, texts, "texts that are kept");
+        assert_eq!(rows, texts, "stored texts");
     }
 }
 
@@ -318,7 +322,7 @@ impl Pair {
         self.told.check(&snapshot, &self.model);
         self.check_totals(&snapshot);
         let checked = snapshot.check().unwrap();
-        assert_eq!(checked.damages, [], "what follows from other tables");
+        assert_eq!(checked.damages, [], "tables derived from others");
         assert_eq!(checked.fingerprints, self.recount(), "recomputed");
         let totals = snapshot.totals().unwrap();
         assert_eq!((checked.uris, checked.domains), (totals.uris, totals.domains));
@@ -373,7 +377,7 @@ impl Pair {
         }
         let sets = self.model.past_links().len();
         let kept = snapshot.cut().iter(Table::PastLinks).count();
-        assert_eq!(kept, sets, "sets that are kept");
+        assert_eq!(kept, sets, "stored sets");
     }
 
     #[track_caller]

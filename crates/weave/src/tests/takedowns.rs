@@ -115,7 +115,7 @@ fn a_takedown_goes_ahead_where_an_older_capture_cannot_be_read_again() {
         .collect();
     assert_eq!(unreadable, [("old.warc.gz", "the file is gone")]);
     let version = pair.snapshot().version(&key("http://a.com/")).unwrap().unwrap();
-    assert_eq!(version.fetch_time_ms, 1000, "the best that can be read");
+    assert_eq!(version.fetch_time_ms, 1000, "the best readable capture");
     assert_eq!(pair.snapshot().check().unwrap().damages, []);
 }
 
@@ -379,7 +379,7 @@ fn a_crash_in_a_takedown_changes_nothing_in_the_end() {
     for point in points {
         let dir = home.path().join(point);
         let ended = run_child("tests::takedowns::child", DIR, &dir, &format!("{point}:1"));
-        assert!(!ended, "{point} was never passed");
+        assert!(!ended, "{point} was never reached");
         let weave = load(&dir);
         assert_eq!(
             all_dumps(&weave.snapshot()),
@@ -516,7 +516,7 @@ fn a_purge_waits_for_readers_and_changes_nothing_where_one_stays() {
     let held = pair.snapshot();
     let before = all_dumps(&held);
     let error = pair.weave().purge(held.epoch(), &mut |_, _| ()).unwrap_err();
-    assert!(error.to_string().contains("while it is read from"), "{error}");
+    assert!(error.to_string().contains("while it is being read"), "{error}");
     drop(held);
     assert_eq!(all_dumps(&pair.snapshot()), before);
     let epoch = pair.snapshot().epoch();
@@ -549,7 +549,7 @@ fn a_crash_in_a_purge_loses_nothing_and_leaves_nothing() {
             &dir,
             &format!("{point}:1"),
         );
-        assert!(!ended, "{point} was never passed");
+        assert!(!ended, "{point} was never reached");
         assert_eq!(folders(&place), 2);
         let weave = load(&dir);
         assert_eq!(

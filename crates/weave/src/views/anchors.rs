@@ -32,7 +32,7 @@ pub(crate) const INLINE_MAX: usize = if cfg!(test) { 4 } else { 32 };
 
 const _: () = assert!(
     INLINE_MAX >= super::uris::INLINE_MAX,
-    "what has anchors of its own has a number"
+    "a URI with its own anchors has a number"
 );
 
 /// A host, by its hash. Two hosts with the same hash count as one, which at most changes a weight.
@@ -149,7 +149,7 @@ pub(crate) fn get_inline(r: &mut Reader<'_>) -> Result<Said, Corrupt> {
     let (mut said, mut text) = (Said::new(), Vec::new());
     for _ in 0..r.varint()? {
         r.front_coded(&mut text)?;
-        let host = r.take(4)?.try_into().map_err(|_| Corrupt("host too short"))?;
+        let host = r.take(4)?.try_into().map_err(|_| Corrupt("host is too short"))?;
         let host = u32::from_le_bytes(host);
         said.insert((codec::to_text(&text)?, host), r.varint()?);
     }

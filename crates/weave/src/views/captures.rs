@@ -279,7 +279,7 @@ pub(crate) fn url_key_of_row(key: &[u8]) -> Result<&[u8], Corrupt> {
     let length = key.len().checked_sub(SUFFIX_BYTES);
     length
         .map(|length| &key[..length])
-        .ok_or(Corrupt("key too short"))
+        .ok_or(Corrupt("key is too short"))
 }
 
 /// Common prefix of all row keys of one URL key. Rows of a longer key that contains a NUL may have
@@ -428,7 +428,7 @@ fn get_references(r: &mut Reader<'_>, stored: &mut Stored) -> Result<(), Corrupt
             input: r.varint_u32()?,
             offset: r.varint()?,
             mime: r.str()?.to_owned(),
-            status: u16::try_from(r.varint()?).map_err(|_| Corrupt("status too large"))?,
+            status: u16::try_from(r.varint()?).map_err(|_| Corrupt("status is too large"))?,
             kind: kind_of_code(r.u8()?)?,
             digest: get_digest(r)?,
         }));
@@ -446,7 +446,7 @@ pub(crate) struct Place {
 
 /// Splits a row key into URL key and place.
 pub(crate) fn split_key(key: &[u8]) -> Result<(&[u8], Place), Corrupt> {
-    let short = Corrupt("key too short");
+    let short = Corrupt("key is too short");
     let split = key.len().checked_sub(SUFFIX_BYTES).ok_or(short)?;
     let (url_key, suffix) = key.split_at(split);
     let mut suffix = Reader::new(suffix);
@@ -473,7 +473,7 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
     let kind = kind_of_code(r.u8()?)?;
     let flags = if version > 1 { r.u8()? } else { 0 };
     let more = if version > 5 { r.u8()? } else { 0 };
-    let status = u16::try_from(r.varint()?).map_err(|_| Corrupt("status too large"))?;
+    let status = u16::try_from(r.varint()?).map_err(|_| Corrupt("status is too large"))?;
     let length = r.varint()?;
     let (url, _) = url_code::get(&mut r, &url_key)?;
     let digest = get_digest(&mut r)?;
@@ -534,7 +534,7 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
 /// Reads the name of a text or of links, if there is one.
 fn name(r: &mut Reader<'_>, is_there: bool) -> Result<Option<[u8; 16]>, Corrupt> {
     match is_there {
-        true => Ok(Some(*r.take(16)?.first_chunk().ok_or(Corrupt("row ends early"))?)),
+        true => Ok(Some(*r.take(16)?.first_chunk().ok_or(Corrupt("truncated row"))?)),
         false => Ok(None),
     }
 }

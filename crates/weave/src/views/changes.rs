@@ -33,7 +33,7 @@ const EPOCHS_KEPT: u64 = 1024;
 pub(crate) fn apply(write: &mut Write<'_>, epoch: Epoch, changes: &[PageChange]) {
     debug_assert!(
         changes.is_sorted_by(|a, b| a.url_key() < b.url_key()),
-        "epoch {}: a page is named twice, or out of order",
+        "epoch {}: a page is listed twice or out of order",
         epoch.0
     );
     if !changes.is_empty() {
@@ -87,7 +87,7 @@ pub(crate) fn without_gone(
     row: &[u8],
     covered: Epoch,
 ) -> Result<Option<Vec<u8>>, SnapshotError> {
-    let epoch = key.first_chunk::<8>().ok_or(Corrupt("key too short"));
+    let epoch = key.first_chunk::<8>().ok_or(Corrupt("key is too short"));
     let epoch = cut.decode(Table::Changes, key, epoch)?;
     if u64::from_be_bytes(*epoch) > covered.0 {
         return Ok(Some(row.to_vec()));
@@ -137,7 +137,7 @@ fn decode(row: &[u8]) -> Result<Vec<PageChange>, Corrupt> {
     let plain = match row.split_first() {
         Some((&PLAIN, plain)) => plain,
         Some((&PACKED, packed)) => {
-            unpacked = zstd::decode_all(packed).map_err(|_| Corrupt("row does not unpack"))?;
+            unpacked = zstd::decode_all(packed).map_err(|_| Corrupt("row cannot be unpacked"))?;
             &unpacked
         }
         _ => return Err(Corrupt("unknown row version")),

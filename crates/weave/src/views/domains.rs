@@ -83,7 +83,7 @@ fn count(now: &mut DomainState, change: &UriChange) -> Result<(), SnapshotError>
         holds!(
             "weave.domain_counts",
             shifted.is_some(),
-            "{}: {before} go of {value} and {after} new ones",
+            "{}: {before} are removed from {value} and {after} new ones",
             change.domain
         );
         Ok(shifted.unwrap_or_default())
@@ -113,7 +113,7 @@ pub(crate) fn row_key(domain: &str) -> Vec<u8> {
 }
 
 pub(crate) fn domain_of_row(key: &[u8]) -> Result<String, Corrupt> {
-    let (_, name) = key.split_last().ok_or(Corrupt("key too short"))?;
+    let (_, name) = key.split_last().ok_or(Corrupt("key is too short"))?;
     codec::to_text(name)
 }
 

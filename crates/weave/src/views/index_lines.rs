@@ -114,7 +114,7 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<(InputId, IndexLine), C
     let is_alias = value.first() == Some(&ALIAS_ROW_VERSION);
     let version = if is_alias { ALIAS_ROW_VERSION } else { ROW_VERSION };
     let mut r = Reader::versioned(value, version)?;
-    let status = u16::try_from(r.varint()?).map_err(|_| Corrupt("status too large"))?;
+    let status = u16::try_from(r.varint()?).map_err(|_| Corrupt("status is too large"))?;
     let (record_offset, record_length, length) = (r.varint()?, r.varint()?, r.varint()?);
     let (url, _) = url_code::get(&mut r, &url_key)?;
     let line = IndexLine {

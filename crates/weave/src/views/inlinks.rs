@@ -68,7 +68,7 @@ pub(crate) fn decode_places(row: &[u8]) -> Result<Vec<u32>, Corrupt> {
     let (mut r, mut places, mut place) = (Reader::new(row), Vec::new(), 0u32);
     while !r.is_empty() {
         let more = r.varint_u32()?;
-        place = place.checked_add(more).ok_or(Corrupt("place too large"))?;
+        place = place.checked_add(more).ok_or(Corrupt("position is too large"))?;
         places.push(place);
     }
     Ok(places)
@@ -132,7 +132,7 @@ fn of_epochs(cut: &Cut, sources: &Sources) -> Result<Vec<OfEpoch>, SnapshotError
                 let (key, value) = row?;
                 let epoch = key.last_chunk().filter(|_| key.len() == 16);
                 let decoded = epoch
-                    .ok_or(Corrupt("key of another length"))
+                    .ok_or(Corrupt("key has the wrong length"))
                     .and_then(|epoch| Ok(of(Epoch(u64::from_be_bytes(*epoch)), decode_places(&value)?)));
                 cut.decode(Table::Inlinks, &key, decoded)
             })

@@ -262,7 +262,7 @@ pub(crate) fn split_head(stored: &[u8]) -> Result<Option<(SourceId, &[u8])>, Cor
 fn unpack<'r>(cut: &Cut, key: &[u8], stored: &'r [u8]) -> Result<(SourceId, Cow<'r, [u8]>), SnapshotError> {
     let dictionary = cut.link_dictionary().map(Arc::as_ref);
     let unpacked = split_head(stored).and_then(|split| {
-        let (source, row) = split.ok_or(Corrupt("row without the number of its source"))?;
+        let (source, row) = split.ok_or(Corrupt("row has no source number"))?;
         Ok((source, packed::unpack(dictionary, row)?))
     });
     cut.decode(Table::Links, key, unpacked)

@@ -365,7 +365,7 @@ impl Moved<'_> {
                 Some(text) => put_text(write, compressor, self.url_key, *hash, &text),
                 None => tracing::debug!(
                     url_key = self.url_key,
-                    "the text of a past version is not at hand"
+                    "the text of a past version is not available"
                 ),
             }
         }

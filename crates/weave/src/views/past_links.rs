@@ -91,7 +91,10 @@ impl Turned<'_> {
                 _ => self.came(name),
             };
             let Some(row) = row else {
-                tracing::debug!(url_key = self.url_key, "links of a past version are not at hand");
+                tracing::debug!(
+                    url_key = self.url_key,
+                    "the links of a past version are not available"
+                );
                 continue;
             };
             let key = set_key(self.url_key, name);

@@ -332,7 +332,7 @@ fn read_bucket(cut: &Cut, scope: Scope<'_>, bucket: u8) -> Result<Vec<Ranked>, S
         let counts = cut.decode(
             Table::Rankings,
             &key,
-            counts.ok_or(Corrupt("ranked URI is not there")),
+            counts.ok_or(Corrupt("ranked URI is missing")),
         )?;
         members.push(Ranked { counts, url_key });
     }

@@ -79,7 +79,7 @@ impl Numbering {
 
     /// Continues after assigned numbers; `next` must be the first of a row.
     pub(crate) fn from(next: SourceId) -> Numbering {
-        debug_assert!(next.place.is_multiple_of(GROUP), "rows are written whole");
+        debug_assert!(next.place.is_multiple_of(GROUP), "only complete rows are written");
         Numbering {
             next,
             keys: Vec::new(),
@@ -92,7 +92,7 @@ impl Numbering {
             self.keys
                 .last()
                 .is_none_or(|last| last.as_slice() < key.as_bytes()),
-            "numbers are given in order of keys"
+            "numbers are assigned in key order"
         );
         let id = self.next;
         self.keys.push(key.as_bytes().to_vec());
@@ -191,7 +191,7 @@ fn decode_one(row: &[u8], place: u32, key: &mut Vec<u8>) -> Result<(), Corrupt> 
         r.front_coded(key)?;
     }
     if key.is_empty() {
-        return Err(Corrupt("number of a source that has none any more"));
+        return Err(Corrupt("number of a removed source"));
     }
     Ok(())
 }
@@ -227,7 +227,7 @@ impl<'c> SourceKeys<'c> {
                 self.rows.clear();
             }
             let row = self.cut.get(Table::Sources, &row_key)?;
-            let row = row.ok_or(Corrupt("row of a source's number is not there"));
+            let row = row.ok_or(Corrupt("the row of a source number is missing"));
             let row = self.cut.decode(Table::Sources, &row_key, row)?;
             self.rows.insert(row_key, row);
         }

@@ -65,7 +65,7 @@ pub(crate) fn decode(value: &[u8]) -> Result<String, Corrupt> {
         0 => r.rest().to_vec(),
         1 => {
             let length = r.varint()?.min(TEXT_BYTES_MAX) as usize;
-            unpack(r.rest(), length).map_err(|_| Corrupt("text does not unpack"))?
+            unpack(r.rest(), length).map_err(|_| Corrupt("text cannot be unpacked"))?
         }
         _ => return Err(Corrupt("unknown form of text")),
     };

@@ -252,8 +252,8 @@ pub(crate) fn of_input(cut: &Cut, input: InputId) -> Result<Vec<(InputId, Captur
 }
 
 fn decode(key: &[u8], value: &[u8]) -> Result<(InputId, Capture), Corrupt> {
-    let at = key.len().checked_sub(12).ok_or(Corrupt("key too short"))?;
-    let input = key[at..].first_chunk::<4>().ok_or(Corrupt("key too short"))?;
-    let capture = serde_json::from_slice(value).map_err(|_| Corrupt("capture is not as written"))?;
+    let at = key.len().checked_sub(12).ok_or(Corrupt("key is too short"))?;
+    let input = key[at..].first_chunk::<4>().ok_or(Corrupt("key is too short"))?;
+    let capture = serde_json::from_slice(value).map_err(|_| Corrupt("capture is malformed"))?;
     Ok((InputId(u32::from_be_bytes(*input)), capture))
 }

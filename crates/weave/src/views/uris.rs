@@ -99,7 +99,7 @@ pub(crate) fn apply(
 ) -> Result<Vec<UriChange>, SnapshotError> {
     debug_assert!(
         versions.is_sorted_by(|a, b| a.url_key < b.url_key),
-        "versions are decided once a key, in order"
+        "versions are decided once per key, in order"
     );
     let Relinked {
         epoch,
@@ -418,7 +418,7 @@ fn count(
     holds!(
         "weave.inlinks",
         inlinks.is_some() && external.is_some() && external <= inlinks,
-        "{url_key} had {before:?}, {added:?} came and {removed:?} went"
+        "{url_key} had {before:?}; {added:?} were added and {removed:?} removed"
     );
     Ok(Counts {
         inlinks: inlinks.unwrap_or_default(),
@@ -474,7 +474,7 @@ pub(crate) fn decode(row: &[u8]) -> Result<UriState, Corrupt> {
         0 => Anchors::default(),
         HAS_ANCHORS => Anchors::Inline(anchors::get_inline(&mut r)?),
         ANCHORS_SPILLED if flags & SPILLED != 0 => Anchors::Spilled,
-        _ => return Err(Corrupt("anchors in two places, or under no number")),
+        _ => return Err(Corrupt("anchors in two places or without a number")),
     };
     let sources = if flags & SPILLED != 0 {
         Sources::Spilled(r.varint()?)
@@ -482,7 +482,7 @@ pub(crate) fn decode(row: &[u8]) -> Result<UriState, Corrupt> {
         let (mut sources, mut epoch) = (Vec::with_capacity(INLINE_MAX + 1), 0u64);
         while !r.is_empty() {
             let more = r.varint()?;
-            epoch = epoch.checked_add(more).ok_or(Corrupt("epoch too large"))?;
+            epoch = epoch.checked_add(more).ok_or(Corrupt("epoch is too large"))?;
             sources.push(SourceId {
                 epoch: Epoch(epoch),
                 place: r.varint_u32()?,

@@ -187,7 +187,7 @@ pub(crate) fn decode(url_key: &str, bytes: &[u8]) -> Result<VersionRow, Corrupt>
         fetch_time_ms: r.signed()?,
         input: InputId(r.varint_u32()?),
         offset: r.varint()?,
-        status: u16::try_from(r.varint()?).map_err(|_| Corrupt("status too large"))?,
+        status: u16::try_from(r.varint()?).map_err(|_| Corrupt("status is too large"))?,
         links: r.varint_u32()?,
         links_dropped: r.varint_u32()?,
         url: url_code::get(&mut r, url_key)?.0,

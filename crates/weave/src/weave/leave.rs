@@ -265,7 +265,7 @@ fn reread_as(row: &CaptureRow, reread: &mut Reread<'_>) -> Result<Capture, Strin
     let is_same = (&capture.url_key, capture.fetch_time_ms) == (&row.url_key, row.fetch_time_ms);
     match is_same && capture.offset == row.offset {
         true => Ok(capture),
-        false => Err("another capture is there now".to_owned()),
+        false => Err("another capture is now at its place".to_owned()),
     }
 }
 

@@ -74,7 +74,7 @@ impl Weave {
         crash::purging_point("purge.after_exchange");
         let (now, snapshot) = inner.open_again().map_err(|error| match error {
             OpenError::DiskFull { dir } => ApplyError::DiskFull { dir },
-            error => failed("open again", &error),
+            error => failed("reopen", &error),
         })?;
         (*writer, *published) = (now, snapshot);
         *inner.poisoned.write() = None;

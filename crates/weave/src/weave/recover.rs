@@ -55,14 +55,14 @@ impl Weave {
         let (now, snapshot) = inner.open_again().map_err(|error| match error {
             OpenError::DiskFull { dir } => ApplyError::DiskFull { dir },
             error => ApplyError::Engine {
-                doing: "open again",
+                doing: "reopen",
                 dir: dir(),
                 detail: error.to_string(),
             },
         })?;
         (*writer, *published) = (now, snapshot);
         *inner.poisoned.write() = None;
-        tracing::info!(dir = %inner.dir.display(), since, "index opened again");
+        tracing::info!(dir = %inner.dir.display(), since, "the index was reopened");
         Ok(())
     }
 }

@@ -67,7 +67,7 @@ fn leaving(writer: &Writer, cut: &Cut, gone: Vec<LinesGone>) -> Result<Leaving, 
                 holds!(
                     "weave.lines_gone",
                     now.index_lines > 0,
-                    "more lines leave input {} than the {} that it has",
+                    "more lines are removed from input {} than the {} that it has",
                     input.0,
                     before.index_lines
                 );

@@ -155,7 +155,7 @@ fn entry_after(
     holds!(
         "weave.positions",
         to.bytes_done <= entry.bytes_done && to.records <= entry.records,
-        "input {} is taken back from {} ({} records) to {} ({} records)",
+        "input {} is rolled back from {} ({} records) to {} ({} records)",
         id.0,
         entry.bytes_done,
         entry.records,
@@ -168,7 +168,8 @@ fn entry_after(
             && entry.index_lines >= gone.lines.len() as u64
             && entry.quarantined >= quarantined as u64
             && entry.taken_down >= kept_out as u64,
-        "{} captures, {quarantined} in quarantine and {kept_out} taken down leave of input {}, which had {}, {} and {}",
+        "{} captures, {quarantined} in quarantine and {kept_out} taken down are removed from input {}, \
+         which had {}, {} and {}",
         gone.rows.len(),
         id.0,
         entry.captures,
@@ -188,7 +189,7 @@ fn entry_after(
     if to.state == InputState::Forgotten {
         debug_assert!(
             now.captures == 0 && now.index_lines == 0 && now.quarantined == 0,
-            "nothing is left of it"
+            "a forgotten input keeps no captures, index lines or quarantine entries"
         );
         now = LedgerEntry::forgotten();
     }

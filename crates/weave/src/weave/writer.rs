@@ -42,7 +42,7 @@ impl Writer {
             let dense = if id.0 == place {
                 Ok(())
             } else {
-                Err(Corrupt("an input is missing before it"))
+                Err(Corrupt("the input before it is missing"))
             };
             cut.decode(Table::Inputs, &ledger::entry_key(*id), dense)?;
         }
@@ -85,7 +85,7 @@ impl Writer {
         holds!(
             "weave.inputs",
             (1..=self.ledger.len() as u64 + 1).contains(&id.0.into()),
-            "input {} in a ledger of {}",
+            "input {} in a ledger of {} inputs",
             id.0,
             self.ledger.len()
         );

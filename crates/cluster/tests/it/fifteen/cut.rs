@@ -15,7 +15,7 @@ pub(crate) async fn run(cluster: &mut Fifteen, load: &mut Load) {
             cluster.proxy(other).allow_all();
         })
         .await;
-    assert_eq!(counts.unserved, 0, "clients reach everybody");
+    assert_eq!(counts.unserved, 0, "clients must reach every node");
     cluster.all_answer().await;
     load.look().await;
 }

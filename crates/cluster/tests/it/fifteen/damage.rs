@@ -58,7 +58,7 @@ pub(crate) async fn run(cluster: &mut Fifteen, load: &mut Load) {
 async fn told(cluster: &Fifteen, damaged: &Damaged) {
     let Damaged { key, volume, how } = damaged;
     let topology = cluster.topology();
-    let what = format!("{key} on {volume}, {how}, is told to be found and repaired");
+    let what = format!("{key} on {volume}, {how}, is reported as found and repaired");
     until(&what, async || {
         let (events, failed) = fixity(&topology, key, 1000).await;
         assert!(failed.is_empty(), "{failed:?}");

@@ -253,7 +253,7 @@ impl Fifteen {
 pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let begun = Instant::now();
     while !holds().await {
-        assert!(begun.elapsed() < PATIENCE, "waited in vain: {what}");
+        assert!(begun.elapsed() < PATIENCE, "timed out waiting: {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

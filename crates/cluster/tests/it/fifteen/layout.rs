@@ -41,8 +41,8 @@ pub(crate) async fn run(cluster: &mut Fifteen, load: &mut Load) {
             .await;
         })
         .await;
-    moved(cluster, "a node added, another drained").await;
-    cluster.count("a node added, another drained").await;
+    moved(cluster, "one node added, another drained").await;
+    cluster.count("one node added, another drained").await;
     load.check().await;
     let replicas = |node: &str| cluster.volume(node);
     assert_eq!(replicas(DRAINED).status().await.unwrap().replicas, 0);
@@ -63,8 +63,8 @@ pub(crate) async fn run(cluster: &mut Fifteen, load: &mut Load) {
         (0, 0),
         "reads while the layout changes"
     );
-    let stay = moved(cluster, "a zone dropped").await;
-    cluster.count("a zone dropped").await;
+    let stay = moved(cluster, "a zone removed").await;
+    cluster.count("a zone removed").await;
     for node in cluster.nodes() {
         if !stay.contains(&node) {
             cluster.dismiss(&node);

@@ -54,6 +54,6 @@ async fn nothing_is_lost_whatever_happens_to_fifteen_nodes() {
     wipe::run(&mut cluster, &mut load).await;
     told("wiped");
     layout::run(&mut cluster, &mut load).await;
-    told("laid out anew");
+    told("layouts changed");
     cluster.end().await;
 }

@@ -28,7 +28,7 @@ pub(crate) async fn run(cluster: &mut Fifteen, load: &mut Load) {
             empty(&dir);
             // Its state is visible only for a moment: a small volume is rebuilt within a tenth of a
             // second.
-            until("the volume has begun anew", async || wipes().await > wipes_before).await;
+            until("the volume is empty again", async || wipes().await > wipes_before).await;
         })
         .await;
     assert_eq!(counts.unserved, 0, "reads while a volume is rebuilt");

@@ -65,7 +65,7 @@ impl Face {
             .mpu_object_size
             .is_some_and(|declared| declared != signed(size))
         {
-            let detail = format!("the parts have {size} bytes together, not as x-amz-mp-object-size says");
+            let detail = format!("the parts have {size} bytes in total, which is not x-amz-mp-object-size");
             return Err(fault("InvalidRequest", detail));
         }
         let sizes: Vec<_> = chosen.iter().map(|part| part.meta.size).collect();
@@ -140,7 +140,7 @@ async fn finish(
         }
     });
     let ended = |ended: Result<S3Result<_>, tokio::task::JoinError>| {
-        ended.unwrap_or_else(|error| Err(fault("InternalError", format!("joining the parts: {error}"))))
+        ended.unwrap_or_else(|error| Err(fault("InternalError", format!("cannot join the parts: {error}"))))
     };
     match tokio::time::timeout(PATIENCE, &mut joining).await {
         Ok(done) => ended(done),
@@ -211,7 +211,7 @@ fn choose<'a>(
         None => Ok(chosen),
         Some(part) => {
             let (number, size) = (part.number, part.meta.size);
-            let detail = format!("part {number} has {size} bytes, all but the last need {PART_BYTES_MIN}");
+            let detail = format!("part {number} has {size} bytes, all but the last require {PART_BYTES_MIN}");
             Err(fault("EntityTooSmall", detail))
         }
     }

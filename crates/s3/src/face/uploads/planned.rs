@@ -34,7 +34,7 @@ impl Planned {
                 None => Ok(None),
                 Some(_) => Err(fault(
                     "InvalidRequest",
-                    "a checksum type needs a checksum algorithm",
+                    "a checksum type requires a checksum algorithm",
                 )),
             };
         };
@@ -90,7 +90,7 @@ impl Planned {
         let mut sums = Vec::with_capacity(parts.len());
         for part in parts {
             let Some(sum) = part.meta.attributes.get(header) else {
-                let detail = format!("part {} was kept without its checksum", part.number);
+                let detail = format!("part {} was stored without its checksum", part.number);
                 return Err(fault("InternalError", detail));
             };
             sums.push((sum.clone(), part.meta.size));
@@ -151,7 +151,7 @@ fn check_kind(planned: Option<Planned>, kind: Option<&ChecksumType>, declared: &
     let mut others = ALL.into_iter().filter(|other| Some(*other) != algorithm);
     let other = others.any(|other| other.value(declared).is_some());
     if other || kind.is_some_and(|kind| planned.is_none_or(|planned| planned.kind() != *kind)) {
-        let detail = "the checksum is not of the type that the upload was begun with";
+        let detail = "the checksum is not of the type given when the upload was created";
         return Err(fault("InvalidRequest", detail));
     }
     Ok(())

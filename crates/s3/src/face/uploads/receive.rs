@@ -75,7 +75,7 @@ impl Face {
         };
         reading.check_source(&opened.meta)?;
         if range.is_some_and(|range| range.end > opened.meta.size) {
-            let detail = format!("the range is outside of the source's {} bytes", opened.meta.size);
+            let detail = format!("the range is outside the source's {} bytes", opened.meta.size);
             return Err(fault("InvalidRange", detail));
         }
         let algorithm = Planned::of_upload(&upload).map(|planned| planned.algorithm);
@@ -112,7 +112,7 @@ fn part_number(number: i32) -> S3Result<u32> {
         .ok_or_else(|| {
             fault(
                 "InvalidArgument",
-                format!("a part number is not 1 to {PART_NUMBER_MAX}"),
+                format!("a part number must be 1 to {PART_NUMBER_MAX}"),
             )
         })
 }
@@ -126,7 +126,7 @@ fn copy_range(text: &str) -> S3Result<std::ops::Range<u64>> {
         }) => Ok(first..last.saturating_add(1)),
         _ => Err(fault(
             "InvalidArgument",
-            format!("{text:?} is not bytes=FIRST-LAST"),
+            format!("{text:?}: expected bytes=FIRST-LAST"),
         )),
     }
 }

@@ -45,7 +45,7 @@ pub(super) struct Job<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     /// The target did not accept the copy.
-    #[error("copy to {0}")]
+    #[error("copy failed: {0}")]
     Target(#[source] VolumeError),
     /// No source could provide the object.
     #[error("{key} version {version}: no replica could be copied to {to}: {detail}")]
@@ -163,7 +163,7 @@ impl Job<'_> {
             async move {
                 let unknown = VolumeError::Unreachable {
                     volume: id,
-                    detail: "it is no source".to_owned(),
+                    detail: "it is not a source".to_owned(),
                 };
                 source.ok_or(unknown)?.read(&key, version, blocks).await
             }
@@ -195,7 +195,7 @@ async fn meta_of(job: &Job<'_>) -> Result<Meta, CopyError> {
                     return Ok(held.meta);
                 }
                 said.push(format!(
-                    "{} has a replica of {digest}, not {}",
+                    "{} has a replica with digest {digest}, expected {}",
                     source.id(),
                     job.blake3
                 ));
@@ -295,7 +295,7 @@ impl Reading {
         ranges.extend(union.rest_unreadable().await.ranges().iter().cloned());
         let all = BlockSet::from(ranges);
         format!(
-            "{} are right in no replica: {}",
+            "{} have no intact replica: {}",
             all.bytes_text(size),
             first.detail()
         )

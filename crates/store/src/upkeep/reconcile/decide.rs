@@ -365,17 +365,17 @@ impl<'a> Case<'a> {
     fn right_nowhere(&self) -> Option<String> {
         let mut bad = self.of(Kind::Bad);
         let Some(first) = bad.next() else {
-            return Some("there is no file".to_owned());
+            return Some("no volume has a file".to_owned());
         };
         if self.of(Kind::Bad).any(|entry| entry.face() != first.face()) {
-            return Some("the bad replicas disagree about its digest".to_owned());
+            return Some("the bad replicas have different digests".to_owned());
         }
         // If a replica's bad blocks are not known, any of its blocks may be right.
         let mut nowhere = first.bad_blocks?.clone();
         for entry in bad {
             nowhere = nowhere.shared_with(entry.bad_blocks?);
         }
-        let text = || format!("{} are right in no replica", nowhere.bytes_text(first.size));
+        let text = || format!("{} have no intact replica", nowhere.bytes_text(first.size));
         (!nowhere.is_empty()).then(text)
     }
 

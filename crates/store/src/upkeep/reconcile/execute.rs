@@ -234,7 +234,7 @@ impl Run<'_> {
     }
 
     fn failed(&mut self, what: &dyn fmt::Display, why: String) {
-        tracing::warn!(%what, %why, "a step of repair failed");
+        tracing::warn!(%what, %why, "a repair step failed");
         self.failures.push((what.to_string(), why));
     }
 
@@ -400,7 +400,7 @@ impl Run<'_> {
                 .abort(pending.upload, Abandon::Version(pending.meta.version))
                 .await;
         }
-        Err(format!("volume {} keeps versions prepared", volume.id()))
+        Err(format!("volume {} still has prepared versions", volume.id()))
     }
 
     /// Returns whether all of `home` are certain, and the layout of the decision is still in force.
@@ -505,7 +505,7 @@ impl Done {
             let full = found.home.iter().find(lacks)?;
             Some((
                 what,
-                format!("volume {full} is full: it had no room a moment ago"),
+                format!("volume {full} is full: it had no room at the last attempt"),
             ))
         }));
     }

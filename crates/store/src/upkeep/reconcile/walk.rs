@@ -107,7 +107,7 @@ impl Reader {
         }
         self.ready.pop_front().ok_or_else(|| VolumeError::Failed {
             volume: self.volume.id().clone(),
-            detail: "a survey of no partition".to_owned(),
+            detail: "the survey contains no partition".to_owned(),
         })
     }
 }

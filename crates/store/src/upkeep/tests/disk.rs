@@ -281,7 +281,9 @@ async fn files_damaged_at_different_blocks_are_joined() {
             let after = read(&store, &key(9), Some(end..size as u64)).await.expect("read");
             assert!(after == whole[end as usize..]);
         }
-        read(&store, &key(9), None).await.expect_err("the whole is lost");
+        read(&store, &key(9), None)
+            .await
+            .expect_err("reading the whole object must fail");
     }
 }
 
@@ -300,7 +302,7 @@ async fn a_directory_in_the_place_of_a_replica_makes_way() {
     assert!(report.is_clean(), "{report:?}");
     disks.check_whole().await;
     let kept = files_below(&disks.path(&volume).join("lost+found"));
-    assert_eq!(kept.len(), 1, "what was in it is kept: {kept:?}");
+    assert_eq!(kept.len(), 1, "the old content must be kept: {kept:?}");
 }
 
 /// Reads an object or a range of it.

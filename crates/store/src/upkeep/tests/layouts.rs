@@ -16,9 +16,9 @@ async fn everything_moves_when_volumes_join_are_drained_and_leave() {
         assert!(report.is_clean(), "{report:?}");
         assert_eq!(
             report.copies, report.dropped,
-            "what moves is dropped where it was"
+            "moved replicas must be dropped from the old volumes"
         );
-        assert!(report.copies > 0, "layout {number} moves something");
+        assert!(report.copies > 0, "layout {number} must move replicas");
         world.check_whole().await;
     }
 }

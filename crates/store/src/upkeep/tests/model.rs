@@ -254,7 +254,7 @@ fn check(start: Model) {
     let mut rounds = 0;
     while model.apply(&model.decide()) {
         rounds += 1;
-        assert!(rounds < 12, "no end");
+        assert!(rounds < 12, "the reconciler does not finish");
     }
     let Some((newest, good)) = start.newest() else {
         return;
@@ -268,7 +268,7 @@ fn check(start: Model) {
     }
     let plan = model.decide();
     let Some(finding) = plan.findings.first() else {
-        assert!(tombstone, "only tombstones go");
+        assert!(tombstone, "only tombstones may be removed");
         return;
     };
     assert_eq!((finding.version.millis, &finding.fate), (newest, &Fate::Safe));
@@ -291,7 +291,7 @@ fn check(start: Model) {
         assert_eq!(
             model.held.len(),
             model.home.len(),
-            "nothing but R replicas is left"
+            "exactly R replicas must be left"
         );
     }
 }

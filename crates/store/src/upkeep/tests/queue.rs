@@ -32,7 +32,10 @@ fn a_repair_that_failed_is_tried_again_after_growing_waits() {
         let taken = queue.take().unwrap_or_else(|_| key(1));
         assert_eq!(taken, key(1));
         queue.again(&key(1));
-        let wait = queue.take().expect_err("not due").expect("but waiting");
+        let wait = queue
+            .take()
+            .expect_err("the key is not due")
+            .expect("a key is waiting");
         waits.push(wait.as_secs_f64() / 3600.0);
         queue.due_now();
     }
@@ -72,7 +75,7 @@ fn urgent_partitions_go_first_and_a_volume_is_ready_after_its_last() {
     pending.again(Partition(9), Urgency::Routine);
     assert!(
         pending.done(Partition(9), Urgency::Routine).is_empty(),
-        "it may have seen the volume before it was wiped"
+        "the pass may have read the volume before the wipe"
     );
     pending.retry();
     assert_eq!(pending.take_routine(9), []);

@@ -108,7 +108,7 @@ async fn an_older_version_never_stands_in_for_a_lost_one() {
         "{census:?}"
     );
     let held = world.volume(&home[0]).replicas().len();
-    assert_eq!(held, 1, "the older version stays");
+    assert_eq!(held, 1, "the older version must stay");
 }
 
 #[tokio::test]
@@ -170,7 +170,7 @@ async fn copies_stand_in_for_a_volume_that_is_away_and_for_one_that_is_full() {
     let report = world.repair().await;
     assert_eq!(report.copies, held, "{report:?}");
     let again = world.repair().await;
-    assert_eq!(again.copies, 0, "stand-ins count: {again:?}");
+    assert_eq!(again.copies, 0, "replicas on other volumes count: {again:?}");
     away.set(Mood::Well);
     assert_eq!(world.repair().await.dropped, held);
     world.check_whole().await;
@@ -185,7 +185,7 @@ async fn copies_stand_in_for_a_volume_that_is_away_and_for_one_that_is_full() {
     assert_eq!(
         (report.wanting, report.failures),
         (census.replicas_missing, census.replicas_missing),
-        "that stand-ins were found does not make the failure good: {report:?}"
+        "replicas on other volumes must not hide the failure: {report:?}"
     );
     full.set(Mood::Well);
     let report = world.repair().await;
@@ -219,7 +219,7 @@ async fn older_versions_go_and_deletions_stay() {
     world.write_on(&key(2), None, &home[..1]);
     let report = world.repair().await;
     assert!(report.is_clean(), "{report:?}");
-    assert_eq!(report.tombstones_collected, 0, "it is an hour old");
+    assert_eq!(report.tombstones_collected, 0, "the tombstone is an hour old");
     world.check_whole().await;
 }
 

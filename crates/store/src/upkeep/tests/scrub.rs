@@ -22,7 +22,7 @@ async fn a_scrub_finds_every_flipped_bit_and_a_repair_puts_it_right() {
             }
         });
     }
-    assert!(world.census().await.is_whole(), "nobody knows yet");
+    assert!(world.census().await.is_whole(), "the damage is not known yet");
     let topology = world.cluster.topology();
     let report = scrub_all(&topology, &[], None, &|_| {}).await;
     assert_eq!(

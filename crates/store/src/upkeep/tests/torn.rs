@@ -91,8 +91,8 @@ impl Case {
             assert_eq!(told, None);
             return;
         }
-        assert!(now == self.damaged, "{}: nothing of it is touched", self.key);
-        let told = told.expect("it is named");
+        assert!(now == self.damaged, "{}: no replica may change", self.key);
+        let told = told.expect("the damage is reported");
         // If no copy has a file, there are no bytes to name.
         if self.damaged.iter().any(Option::is_some) {
             let ranges = self.lost.iter().map(|block| *block..block + 1);

@@ -55,7 +55,7 @@ async fn a_walk_is_the_partitions_one_by_one() {
     let mut walk = Walk::new(&topology, &outages, partitions());
     for partition in partitions().filter(|partition| partition.0 % 5 != 0) {
         assert!(walk.holds(partition) && walk.skip_to(partition));
-        let (met, found) = walk.next().await.expect("it is to come");
+        let (met, found) = walk.next().await.expect("another partition is expected");
         assert_eq!(met, partition);
         assert_eq!(found, gather::partition(&topology, partition, &outages).await);
         assert!(!walk.holds(partition) && !walk.skip_to(partition));
@@ -79,7 +79,7 @@ async fn a_walk_notices_who_goes_and_comes_back() {
             5 => volume.set(Mood::Well),
             _ => {}
         }
-        let (_, found) = walk.next().await.expect("it is to come");
+        let (_, found) = walk.next().await.expect("another partition is expected");
         assert_eq!(found.away.contains_key(volume.id()), outages.is_away(volume.id()));
         seen.push(outages.is_away(volume.id()));
     }

@@ -53,7 +53,7 @@ impl Running {
         });
         assert!(
             waited.await.is_ok(),
-            "it never came about: {:#?}",
+            "the condition was not met in time: {:#?}",
             self.workers.statuses()
         );
     }
@@ -70,7 +70,7 @@ impl Running {
         });
         assert!(
             waited.await.is_ok(),
-            "never whole: {:#?}",
+            "not whole in time: {:#?}",
             self.workers.statuses()
         );
         self.workers.shutdown().await;
@@ -190,7 +190,7 @@ async fn a_stopped_scrub_goes_on_where_it_was() {
     assert_eq!(
         (keys.len(), verified(&running.world).len()),
         (12, 12),
-        "each once"
+        "each object once"
     );
 }
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

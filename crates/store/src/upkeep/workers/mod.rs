@@ -165,7 +165,7 @@ impl Workers {
         let mut running = AbortOnDrop(tokio::spawn(work(self.shared.clone(), board.clone())));
         let task = tokio::spawn(async move {
             if let Err(error) = (&mut running.0).await {
-                tracing::error!(%error, "a background worker has ended");
+                tracing::error!(%error, "a background worker has failed");
                 board.update(|status| {
                     status.state = WorkerState::Failed("see the log".to_owned());
                     status.last_error = error.to_string();

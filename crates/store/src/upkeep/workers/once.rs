@@ -44,7 +44,7 @@ pub(super) async fn censuses(shared: Arc<Shared>, board: Board) {
         let kept = keep(&shared.state_dirs, &taken);
         board.ended(
             About::Keeping,
-            kept.map_err(|error| format!("keep the census: {error}")),
+            kept.map_err(|error| format!("save the census: {error}")),
         );
         *shared.census.lock() = Some(taken);
         board.end();
@@ -79,7 +79,7 @@ pub(super) fn last_census(dirs: &[PathBuf]) -> Option<Census> {
 /// Saves a census for display. It is not synced: if a crash loses it, another is taken.
 #[expect(
     clippy::disallowed_methods,
-    reason = "a census for display; if it is lost, another is taken"
+    reason = "a census for display; if it is lost, the next one replaces it"
 )]
 fn keep(dirs: &[PathBuf], census: &Census) -> io::Result<()> {
     let text = serde_json::to_vec(census)?;

@@ -168,8 +168,8 @@ fn note(shared: &Shared, board: &Board, state: &mut ScrubState, seen: &Replica<'
 fn save(shared: &Shared, board: &Board, id: &VolumeId, state: &ScrubState) {
     let saved = shared.scrub_files.save(id, state);
     if let Err(error) = &saved {
-        tracing::warn!(volume = %id, %error, "the scrub position cannot be kept");
+        tracing::warn!(volume = %id, %error, "the scrub position cannot be saved");
     }
-    let saved = saved.map_err(|error| format!("keep the scrub position: {error}"));
+    let saved = saved.map_err(|error| format!("save the scrub position: {error}"));
     board.ended(About::Keeping, saved);
 }

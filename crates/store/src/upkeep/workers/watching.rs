@@ -154,7 +154,7 @@ fn tell(id: &VolumeId, before: Option<Health>, now: Health) {
     let said = match (before, now) {
         (None, Health::There) => return,
         (_, Health::Away) => "does not answer, or is out of service",
-        (_, Health::AwayLong) => "has been away for long: its copies are made good on others",
+        (_, Health::AwayLong) => "has been away for a long time: its replicas are copied to other volumes",
         (_, Health::Rebuilding) => "is being rebuilt",
         (Some(Health::Rebuilding), Health::There) => "is rebuilt, and in service",
         (Some(_), Health::There) => "is back",

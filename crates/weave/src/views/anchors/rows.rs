@@ -143,9 +143,7 @@ pub(crate) fn read(cut: &Cut, number: u64) -> Result<(Said, u64), SnapshotError>
         said.extend(cut.decode(Table::Anchors, key, decoded)?);
     }
     let agree = of(number, &said) == stored;
-    let decoded = agree
-        .then_some(())
-        .ok_or(Corrupt("texts and hosts contradict each other"));
+    let decoded = agree.then_some(()).ok_or(Corrupt("texts and hosts do not match"));
     cut.decode(Table::Anchors, &number.to_be_bytes(), decoded)?;
     Ok((said, stored.len() as u64))
 }
@@ -165,11 +163,11 @@ fn read_row(
             Ok(None)
         }
         HOST => {
-            let text = texts.get(r.take(8)?).ok_or(Corrupt("host of no text"))?;
+            let text = texts.get(r.take(8)?).ok_or(Corrupt("host without a text"))?;
             let host = r
                 .rest()
                 .try_into()
-                .map_err(|_| Corrupt("host of another length"))?;
+                .map_err(|_| Corrupt("host has the wrong length"))?;
             let pages = Reader::new(value).varint()?;
             Ok(Some(((text.clone(), u32::from_be_bytes(host)), pages)))
         }

@@ -79,7 +79,7 @@ pub(super) fn payload_prefix(digest: &str) -> Vec<u8> {
 
 /// Time and URL key of a row of `payloads`.
 pub(super) fn split_payload(key: &[u8]) -> Result<(i64, String), Corrupt> {
-    let short = Corrupt("key too short");
+    let short = Corrupt("key is too short");
     let time = key
         .get(PAYLOAD_HASH_BYTES..)
         .and_then(<[u8]>::first_chunk)
