@@ -259,11 +259,12 @@ impl Archive {
         let Some(groups) = &self.groups else {
             return Ok(());
         };
-        match self.ask(Sight {})?.body.everything {
-            true => Ok(()),
-            false => Err(AskError::forbidden(ask::for_those_who_see_everything(
+        if self.ask(Sight {})?.body.everything {
+            Ok(())
+        } else {
+            Err(AskError::forbidden(ask::for_those_who_see_everything(
                 what, groups,
-            ))),
+            )))
         }
     }
 
@@ -400,9 +401,10 @@ fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Resul
     let new = || NewArchive {
         links: settings.links.unwrap_or_default(),
         documents: settings.documents.unwrap_or_default(),
-        facts: match settings.recount {
-            true => None,
-            false => FactsSettings::new(&settings.facts.clone().unwrap_or_default(), settings.facts_text),
+        facts: if settings.recount {
+            None
+        } else {
+            FactsSettings::new(&settings.facts.clone().unwrap_or_default(), settings.facts_text)
         },
     };
     let how = Opening {

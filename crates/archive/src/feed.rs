@@ -112,9 +112,10 @@ fn feed_one(
     }
     let owed_before = fed.owes();
     let is_due = fed.note(epoch, &report.page_changes);
-    let coverage = match is_due && !owed_before {
-        true => Coverage::Whole,
-        false => Coverage::Part,
+    let coverage = if is_due && !owed_before {
+        Coverage::Whole
+    } else {
+        Coverage::Part
     };
     let (mut pages, mut past) = (report.pages.into_iter(), report.past.into_iter().peekable());
     let is_given =
@@ -139,9 +140,10 @@ fn feed_one(
         Coverage::Whole => fed.settle_at(epoch),
         Coverage::Part => fed.epoch = epoch,
     }
-    match is_due && fed.owes() {
-        true => fed.settle(search, snapshot),
-        false => Ok(()),
+    if is_due && fed.owes() {
+        fed.settle(search, snapshot)
+    } else {
+        Ok(())
     }
 }
 
@@ -246,9 +248,10 @@ fn given(snapshot: &Snapshot, page: ChangedPage) -> Result<Change, SnapshotError
         },
         url_key: page.url_key,
     });
-    Ok(match page.is_new {
-        true => Change::Insert(document),
-        false => Change::Upsert(document),
+    Ok(if page.is_new {
+        Change::Insert(document)
+    } else {
+        Change::Upsert(document)
     })
 }
 
@@ -346,9 +349,10 @@ fn version_now(since_ms: i64, past_versions: u32) -> Version {
 fn change_of(snapshot: &Snapshot, url_key: String, has_content: bool) -> Result<Change, SnapshotError> {
     let (since_ms, past) = snapshot.history(&url_key)?;
     let version = version_now(since_ms, weave::past_count(&past));
-    let document = match has_content {
-        true => document(snapshot, &url_key, version)?,
-        false => None,
+    let document = if has_content {
+        document(snapshot, &url_key, version)?
+    } else {
+        None
     };
     let current = match document {
         Some(document) => Change::Upsert(Box::new(document)),

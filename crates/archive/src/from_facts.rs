@@ -191,11 +191,12 @@ impl<'a> Weaving<'a> {
         }
         self.close_epoch()?;
         goes_on(&self.sums);
-        match is_whole {
-            true => Ok(()),
-            false => Err(AskError::internal(
+        if is_whole {
+            Ok(())
+        } else {
+            Err(AskError::internal(
                 "the facts end before their last line; what was read is loaded, and the same load continues there",
-            )),
+            ))
         }
     }
 

@@ -126,12 +126,13 @@ impl OpenArchive {
 
     /// Fails if the archive is open read-only.
     pub(crate) fn writable(&self) -> Result<(), AskError> {
-        match self.files.is_read_only() {
-            true => Err(AskError::unavailable(format!(
+        if self.files.is_read_only() {
+            Err(AskError::unavailable(format!(
                 "{} is open read-only, so it cannot be changed",
                 self.files.dir().display()
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 
@@ -144,9 +145,10 @@ impl OpenArchive {
     fn catch_up(&self, fed: &mut Fed) -> Result<(), FeedError> {
         let snapshot = self.weave.snapshot();
         // If this fails, the search index itself knows what it lacks.
-        let outcome = match fed.owes() && feed::settle(&self.search, fed, &snapshot).is_ok() {
-            true => self.search.flush().map(drop).map_err(FeedError::from),
-            false => feed::catch_up(&self.search, &snapshot, fed.progress()),
+        let outcome = if fed.owes() && feed::settle(&self.search, fed, &snapshot).is_ok() {
+            self.search.flush().map(drop).map_err(FeedError::from)
+        } else {
+            feed::catch_up(&self.search, &snapshot, fed.progress())
         };
         *self.search_failure.lock() = match &outcome {
             Err(FeedError::Search(error)) => Some((system::now(), error.message.clone())),

@@ -81,9 +81,10 @@ impl Owner {
                 return Err(files.missing());
             }
         };
-        let opened_for = match how.asks_only {
-            true => OpenedFor::Asking,
-            false => OpenedFor::Writing,
+        let opened_for = if how.asks_only {
+            OpenedFor::Asking
+        } else {
+            OpenedFor::Writing
         };
         let mut open = OpenArchive::open(files.clone(), settings, how.memory, sources.clone(), opened_for)?;
         let referred = how.kept_out.as_ref().and_then(|rules| rules.referred());

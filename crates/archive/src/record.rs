@@ -98,12 +98,13 @@ impl Input for Interruptible {
     }
 
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
-        match self.interrupt.is_over() {
-            true => Err(io::Error::new(
+        if self.interrupt.is_over() {
+            Err(io::Error::new(
                 io::ErrorKind::TimedOut,
                 "reading took too long or was cancelled",
-            )),
-            false => self.input.read_at(into, offset),
+            ))
+        } else {
+            self.input.read_at(into, offset)
         }
     }
 }

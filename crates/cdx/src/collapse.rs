@@ -134,19 +134,23 @@ impl<'c> Collapsing<'c> {
 
     fn begins_a_group(&mut self, row: &CdxRow, time: CollapseTime) -> bool {
         let digits: String = row.timestamp.chars().take(time.digits).collect();
-        let status = match time.best_status {
-            true => Field::Status
+        let status = if time.best_status {
+            Field::Status
                 .value(row)
                 .and_then(|status| status.parse().ok())
                 .unwrap_or(WORST_STATUS)
-                .to_string(),
-            false => Field::Status.text(row).into_owned(),
+                .to_string()
+        } else {
+            Field::Status.text(row).into_owned()
         };
         let begins = match self.group.as_slice() {
-            [known, best] if *known == digits => match time.best_status {
-                true => status.parse::<u16>().ok() < best.parse().ok(),
-                false => status != *best,
-            },
+            [known, best] if *known == digits => {
+                if time.best_status {
+                    status.parse::<u16>().ok() < best.parse().ok()
+                } else {
+                    status != *best
+                }
+            }
             _ => true,
         };
         if begins {

@@ -81,9 +81,10 @@ impl Filter {
         let (is, rest) = strip(rest, '=');
         let (tilde, rest) = if is { (false, rest) } else { strip(rest, '~') };
         let follows_wayback = dialect != Dialect::Pywb;
-        let (negated, rest) = match tilde && follows_wayback && !negated {
-            true => strip(rest, '!'),
-            false => (negated, rest),
+        let (negated, rest) = if tilde && follows_wayback && !negated {
+            strip(rest, '!')
+        } else {
+            (negated, rest)
         };
         let (name, text) = match rest.split_once(':') {
             Some((name, text)) => (Some(name), text),

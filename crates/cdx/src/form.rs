@@ -352,9 +352,10 @@ fn push_typed_object(text: &mut String, columns: &[Column], row: &CdxRow) {
 }
 
 fn push_typed(text: &mut String, field: Field, value: &str) {
-    match field.is_number() {
-        true => text.push_str(value),
-        false => push_quoted(text, value),
+    if field.is_number() {
+        text.push_str(value)
+    } else {
+        push_quoted(text, value)
     }
 }
 

@@ -85,9 +85,10 @@ impl LineReader {
             return unnamed(text, &words);
         };
         let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-        let values = match columns.len() == words.len() {
-            true => Some(words.clone()),
-            false => spread(&columns, text, &words),
+        let values = if columns.len() == words.len() {
+            Some(words.clone())
+        } else {
+            spread(&columns, text, &words)
         };
         match values {
             Some(values) => Ok(Fields::of_columns(&columns, &values)),
@@ -135,9 +136,10 @@ fn spread<'l>(columns: &[&str], text: &'l str, words: &[&'l str]) -> Option<Vec<
     let Some((column, others)) = columns.split_first() else {
         return (spare == 0).then(Vec::new);
     };
-    let most = match matches!(*column, "N" | "a" | "m" | "r" | "g") {
-        true => spare,
-        false => 0,
+    let most = if matches!(*column, "N" | "a" | "m" | "r" | "g") {
+        spare
+    } else {
+        0
     };
     (0..=most).find_map(|blanks| {
         let (own, rest) = words.split_at(blanks + 1);

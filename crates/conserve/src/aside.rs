@@ -138,9 +138,10 @@ pub(crate) fn temporary(out: &Path) -> Result<NamedTempFile, WriteError> {
 
 /// Renames a file to its path, durably.
 pub(crate) fn put(file: NamedTempFile, out: &Path, replaces: bool) -> Result<(), WriteError> {
-    let named = match replaces {
-        true => file.persist(out).map(drop),
-        false => file.persist_noclobber(out).map(drop),
+    let named = if replaces {
+        file.persist(out).map(drop)
+    } else {
+        file.persist_noclobber(out).map(drop)
     };
     named.map_err(|error| match error.error.kind() {
         io::ErrorKind::AlreadyExists => WriteError::Exists { path: out.to_owned() },

@@ -103,12 +103,13 @@ impl Checker {
             }
             Place::Occupied(place) => {
                 let (before, offset) = *place.get();
-                Some(match before == file {
-                    true => format!("the record at offset {offset} has the same id"),
-                    false => format!(
+                Some(if before == file {
+                    format!("the record at offset {offset} has the same id")
+                } else {
+                    format!(
                         "the record at offset {offset} of {} has the same id",
                         self.names[before]
-                    ),
+                    )
                 })
             }
         }
@@ -133,13 +134,14 @@ impl CheckedFile<'_> {
                 findings
             }
             Some(Entry::Quarantined(span, defect)) => vec![of_bytes(span.offset, &defect)],
-            Some(Entry::Padding(span)) => match self.holds_zeros(span)? {
-                true => {
+            Some(Entry::Padding(span)) => {
+                if self.holds_zeros(span)? {
                     let detail = format!("zero bytes among {} bytes that belong to no record", span.length);
                     vec![of_bytes(span.offset, &Defect::new(reason::JUNK, detail))]
+                } else {
+                    Vec::new()
                 }
-                false => Vec::new(),
-            },
+            }
             Some(_) => Vec::new(),
             None => {
                 self.is_over = true;

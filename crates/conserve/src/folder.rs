@@ -54,11 +54,12 @@ impl Folder {
     pub(crate) fn name_of(&self, input: &Path, files: &[Written]) -> Result<PathBuf, WriteError> {
         let name = input.file_name().unwrap_or(input.as_os_str());
         let path = self.dir.path().join(name);
-        match files.iter().any(|file| file.out() == path) {
-            true => Err(WriteError::SameName {
+        if files.iter().any(|file| file.out() == path) {
+            Err(WriteError::SameName {
                 path: input.to_owned(),
-            }),
-            false => Ok(path),
+            })
+        } else {
+            Ok(path)
         }
     }
 

@@ -80,13 +80,14 @@ impl Proof {
                 return Err(WriteError::Stopped);
             }
         }
-        match number == self.records.len() {
-            true => Ok(()),
-            false => Err(WriteError::NotTheSame {
+        if number == self.records.len() {
+            Ok(())
+        } else {
+            Err(WriteError::NotTheSame {
                 path: name.to_owned(),
                 number: number as u64 + 1,
                 detail: "it is missing".to_owned(),
-            }),
+            })
         }
     }
 }

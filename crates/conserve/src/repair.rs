@@ -157,9 +157,10 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
             match entry {
                 Entry::Record(record) => {
                     self.repaired.record_bytes += record.span.length;
-                    match has(&record, &[reason::LENGTH_TOO_SHORT]) {
-                        true => self.longer(&record)?,
-                        false => self.record(&record)?,
+                    if has(&record, &[reason::LENGTH_TOO_SHORT]) {
+                        self.longer(&record)?
+                    } else {
+                        self.record(&record)?
                     }
                     self.reader.recycle(record);
                 }
@@ -208,9 +209,10 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
         }
         // A digest may prove the block, but not the header, which could be altered unnoticed.
         if let Some(defect) = record.defects.iter().find(|defect| is_of_member(defect)) {
-            let proved = match is_proved {
-                true => ", and a digest proves its block",
-                false => "",
+            let proved = if is_proved {
+                ", and a digest proves its block"
+            } else {
+                ""
             };
             let detail = format!("{}; what could be decoded is a record{proved}", defect.detail);
             self.quarantine.stored(record.span, defect.reason, &detail)?;
@@ -271,14 +273,13 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
         if beside.is_none() && self.reader.container() != Container::Plain {
             let detail = format!("bytes follow the {} declared", record.body_length);
             let decoded = self.surplus()?;
-            match decoded.len() as u64 == self.reader.after_block_bytes() {
-                true => self
-                    .quarantine
-                    .decoded(record.span, &decoded, reason::LENGTH_TOO_SHORT, &detail)?,
+            if decoded.len() as u64 == self.reader.after_block_bytes() {
+                self.quarantine
+                    .decoded(record.span, &decoded, reason::LENGTH_TOO_SHORT, &detail)?
+            } else {
                 // Too long to be held in memory: keep the whole stored member.
-                false => self
-                    .quarantine
-                    .stored(record.span, reason::LENGTH_TOO_SHORT, &detail)?,
+                self.quarantine
+                    .stored(record.span, reason::LENGTH_TOO_SHORT, &detail)?
             }
             done.push("the bytes after its declared length were moved to quarantine".to_owned());
         }
@@ -309,9 +310,10 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
         let Some(digest) = declared("WARC-Payload-Digest").filter(|_| is_of_whole) else {
             return Ok(false);
         };
-        let head = match record.is_http() {
-            true => warc::http_header_length(&record.body),
-            false => Some(0),
+        let head = if record.is_http() {
+            warc::http_header_length(&record.body)
+        } else {
+            Some(0)
         };
         // An empty payload proves nothing.
         let Some(head) = head.filter(|head| block_bytes + more.len() as u64 > *head as u64) else {

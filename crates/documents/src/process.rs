@@ -153,9 +153,10 @@ struct Timed<'a> {
 impl Timed<'_> {
     fn left(&self) -> io::Result<Option<Duration>> {
         let left = self.until.saturating_duration_since(system::now());
-        match left.is_zero() {
-            true => Err(io::ErrorKind::TimedOut.into()),
-            false => Ok(Some(left.max(PATIENCE_MIN))),
+        if left.is_zero() {
+            Err(io::ErrorKind::TimedOut.into())
+        } else {
+            Ok(Some(left.max(PATIENCE_MIN)))
         }
     }
 }

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 /// Returns a value with a leading `'` if a spreadsheet would take it for a formula.
 pub(crate) fn csv_text(value: &str) -> Cow<'_, str> {
-    match value.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        true => Cow::Owned(format!("'{value}")),
-        false => Cow::Borrowed(value),
+    if value.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        Cow::Owned(format!("'{value}"))
+    } else {
+        Cow::Borrowed(value)
     }
 }

@@ -103,9 +103,10 @@ pub(crate) fn extract_revisit(record: &warc::Record, settings: &Settings) -> Ext
         Ok(facts) => facts,
         Err(outcome) => return outcome,
     };
-    let head = match http::begins_like_http(&record.body) {
-        true => http::parse_head(&record.body),
-        false => Head::default(),
+    let head = if http::begins_like_http(&record.body) {
+        http::parse_head(&record.body)
+    } else {
+        Head::default()
     };
     // The redirect of this response, whatever its original was.
     let redirect = redirect::of(

@@ -66,9 +66,10 @@ fn undeclared(start: &[u8], top_level: Option<&str>) -> &'static Encoding {
         // `start` may end inside a character.
         Err(error) => error.error_len().is_none(),
     };
-    match is_utf8 && !escapes() {
-        true => UTF_8,
-        false => detect(start, top_level, Utf8Detection::Allow),
+    if is_utf8 && !escapes() {
+        UTF_8
+    } else {
+        detect(start, top_level, Utf8Detection::Allow)
     }
 }
 

@@ -88,9 +88,10 @@ impl PayloadReader {
         let charset = content_type.and_then(mime::charset).map(str::to_owned);
         let fields = http::fields(&start[..head.length]);
         let rest = Cursor::new(start.split_off(head.length)).chain(block);
-        let mut decoded: Box<dyn Read + Send> = match head.chunked {
-            true => Box::new(Dechunked::new(rest)),
-            false => Box::new(rest),
+        let mut decoded: Box<dyn Read + Send> = if head.chunked {
+            Box::new(Dechunked::new(rest))
+        } else {
+            Box::new(rest)
         };
         let codings = head.all_codings();
         let is_encoded = head.chunked || !codings.is_empty();

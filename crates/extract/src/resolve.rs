@@ -63,9 +63,10 @@ impl Resolver {
     /// Returns how many bytes of the base are read to resolve `reference`: even if the result is
     /// short, the last segment of the base's path may be long.
     pub(crate) fn base_bytes_read(&self, reference: &str) -> usize {
-        match reference.starts_with('/') || simple::split_absolute(reference).is_some() {
-            true => 0,
-            false => self.base.as_str().len(),
+        if reference.starts_with('/') || simple::split_absolute(reference).is_some() {
+            0
+        } else {
+            self.base.as_str().len()
         }
     }
 

@@ -21,9 +21,10 @@ pub(crate) fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
         fetch_time_ms: facts.fetch_time_ms,
         mime,
         status: 0,
-        shortfall: match record.body.is_empty() {
-            true => Shortfall::Empty,
-            false => Shortfall::None,
+        shortfall: if record.body.is_empty() {
+            Shortfall::Empty
+        } else {
+            Shortfall::None
         },
         digest: digest_of(record),
         offset: record.span.offset,

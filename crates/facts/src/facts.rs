@@ -394,9 +394,12 @@ impl Facts {
                 let offsets = input.and_then(|input| note.taken_down.get(&input));
                 offsets.is_some_and(|offsets| offsets.contains(&(offset as u64)))
             };
-            let fate = |input, offset| match leaves(input, offset) {
-                true => Fate::Leaves,
-                false => Fate::Stays,
+            let fate = |input, offset| {
+                if leaves(input, offset) {
+                    Fate::Leaves
+                } else {
+                    Fate::Stays
+                }
             };
             let name = |number| self.file_name(&format!("epoch-{:012}", note.epoch), number);
             let inputs: Vec<u32> = note.taken_down.keys().copied().collect();
@@ -454,9 +457,10 @@ impl Facts {
 
     /// Name of a data file; names sort by the files' contents.
     fn file_name(&self, of: &str, number: usize) -> String {
-        let only_once = match self.place.may_arrive_late() {
-            true => format!("-{:016x}", system::random::<u64>()),
-            false => String::new(),
+        let only_once = if self.place.may_arrive_late() {
+            format!("-{:016x}", system::random::<u64>())
+        } else {
+            String::new()
         };
         format!("{of}-{number:05}{only_once}.zstd.parquet")
     }

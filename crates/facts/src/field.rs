@@ -119,9 +119,10 @@ impl Field {
                 (Physical::INT64, Some(LogicalType::timestamp(true, unit)))
             }
         };
-        let repetition = match self.is_nullable {
-            true => Repetition::OPTIONAL,
-            false => Repetition::REQUIRED,
+        let repetition = if self.is_nullable {
+            Repetition::OPTIONAL
+        } else {
+            Repetition::REQUIRED
         };
         Type::primitive_type_builder(self.name, physical)
             .with_logical_type(logical)

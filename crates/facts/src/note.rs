@@ -85,9 +85,12 @@ impl Note {
     /// Returns the last epoch of each table after this note is published, in the order of
     /// [`Table::ALL`](crate::Table::ALL); 0 if none.
     pub fn last_epochs(&self) -> [u64; 3] {
-        Table::ALL.map(|table| match self.concerns(table) && self.renamed.is_none() {
-            true => self.epoch,
-            false => self.before[table as usize],
+        Table::ALL.map(|table| {
+            if self.concerns(table) && self.renamed.is_none() {
+                self.epoch
+            } else {
+                self.before[table as usize]
+            }
         })
     }
 

@@ -190,17 +190,19 @@ impl Row<'_> {
 
     /// Writes a host name in lower case, or no value if it is empty.
     pub(crate) fn host(&mut self, value: &str) -> &mut Self {
-        match value.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            true => self.text(&value.to_ascii_lowercase()),
-            false => self.text_if_any(value),
+        if value.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            self.text(&value.to_ascii_lowercase())
+        } else {
+            self.text_if_any(value)
         }
     }
 
     /// Writes a text, or no value if it is empty.
     pub(crate) fn text_if_any(&mut self, value: &str) -> &mut Self {
-        match value.is_empty() {
-            true => self.none(),
-            false => self.text(value),
+        if value.is_empty() {
+            self.none()
+        } else {
+            self.text(value)
         }
     }
 

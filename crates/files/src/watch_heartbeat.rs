@@ -112,7 +112,10 @@ mod tests {
         assert_eq!(WatchHeartbeat::of(dir.path()), Some(beat(true, 7)));
         alive.beat(1_700_000_000_000);
         drop(alive);
-        assert_eq!(WatchHeartbeat::of(dir.path()), Some(beat(false, 1_700_000_000_000)));
+        assert_eq!(
+            WatchHeartbeat::of(dir.path()),
+            Some(beat(false, 1_700_000_000_000))
+        );
         assert!(WatchHeartbeat::take(dir.path(), 6).unwrap().is_some());
     }
 }

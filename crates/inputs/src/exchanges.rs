@@ -148,9 +148,10 @@ impl Exchanges {
         {
             self.requests.pop_front();
         }
-        match span.offset < self.begin {
-            true => self.give(&entry),
-            false => self.waiting.push_back(Waiting { entry, answer }),
+        if span.offset < self.begin {
+            self.give(&entry)
+        } else {
+            self.waiting.push_back(Waiting { entry, answer })
         }
     }
 
@@ -188,15 +189,15 @@ impl Exchanges {
             return position;
         };
         let is_near = |(_, end): &&(u64, u64)| last_end.saturating_sub(*end) <= BYTES;
-        let context = match self.is_early {
-            true => self.given.front(),
-            false => self
-                .given
+        let context = if self.is_early {
+            self.given.front()
+        } else {
+            self.given
                 .iter()
                 .rev()
                 .take(RECORDS as usize)
                 .take_while(is_near)
-                .last(),
+                .last()
         };
         context.map_or(position, |(offset, _)| *offset)
     }

@@ -61,9 +61,10 @@ impl FileVersion {
 /// so does not block forever.
 pub(super) fn open_stream(path: &Path) -> io::Result<File> {
     let given_open = ["/dev/stdin", "/dev/fd", "/proc/self/fd"];
-    match given_open.iter().any(|folder| path.starts_with(folder)) {
-        true => File::open(path),
-        false => open_file(path),
+    if given_open.iter().any(|folder| path.starts_with(folder)) {
+        File::open(path)
+    } else {
+        open_file(path)
     }
 }
 

@@ -120,9 +120,10 @@ impl Walk<'_> {
 
     /// Returns the names in a folder. A folder that does not exist has none.
     fn names(&mut self, below: &Path, folder: &Path) -> Vec<OsString> {
-        let folder = match folder.as_os_str().is_empty() {
-            true => Path::new("."),
-            false => folder,
+        let folder = if folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            folder
         };
         let listed = fs::read_dir(folder).and_then(|entries| {
             entries

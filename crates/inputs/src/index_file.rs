@@ -67,12 +67,13 @@ impl IndexLines {
         };
         let mut reader = BufReader::with_capacity(BUFFER_BYTES, counted);
         let is_gzip = reader.fill_buf()?.starts_with(&GZIP_MAGIC);
-        let reader: Box<dyn BufRead + Send> = match is_gzip {
-            true => Box::new(BufReader::with_capacity(
+        let reader: Box<dyn BufRead + Send> = if is_gzip {
+            Box::new(BufReader::with_capacity(
                 BUFFER_BYTES,
                 MultiGzDecoder::new(reader),
-            )),
-            false => Box::new(reader),
+            ))
+        } else {
+            Box::new(reader)
         };
         Ok(IndexLines {
             reader,
@@ -106,21 +107,18 @@ impl IndexLines {
             return Ok(None);
         }
         let is_whole = self.buffer.ends_with(b"\n") || length < LINE_BYTES_MAX;
-        let line = match is_whole {
-            true => {
-                let line = self.buffer.strip_suffix(b"\n").unwrap_or(&self.buffer);
-                self.lines.read(match self.number {
-                    0 => without_bom(line),
-                    _ => line,
-                })
-            }
-            false => {
-                length += self.pass_line()?;
-                Line::Bad(Defect::new(
-                    "index-line-length",
-                    format!("found a line of {length} bytes, expected at most {LINE_BYTES_MAX}"),
-                ))
-            }
+        let line = if is_whole {
+            let line = self.buffer.strip_suffix(b"\n").unwrap_or(&self.buffer);
+            self.lines.read(match self.number {
+                0 => without_bom(line),
+                _ => line,
+            })
+        } else {
+            length += self.pass_line()?;
+            Line::Bad(Defect::new(
+                "index-line-length",
+                format!("found a line of {length} bytes, expected at most {LINE_BYTES_MAX}"),
+            ))
         };
         self.number += 1;
         let numbered = NumberedLine {

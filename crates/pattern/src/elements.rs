@@ -115,9 +115,10 @@ impl Element {
 }
 
 fn unit_of(byte: u8) -> Unit {
-    match byte.is_ascii() {
-        true => Unit::from(byte),
-        false => Unit::from(char::MAX) + Unit::from(byte),
+    if byte.is_ascii() {
+        Unit::from(byte)
+    } else {
+        Unit::from(char::MAX) + Unit::from(byte)
     }
 }
 

@@ -70,9 +70,10 @@ impl Set {
                 .any(|(first, last)| (*first..=*last).contains(&c))
                 || char::from_u32(c).is_some_and(|c| self.classes.iter().any(|class| class.contains(c)))
         };
-        let inside = match ignores_case {
-            true => variants(c).into_iter().any(has),
-            false => has(c),
+        let inside = if ignores_case {
+            variants(c).into_iter().any(has)
+        } else {
+            has(c)
         };
         inside != self.is_negated
     }

@@ -19,11 +19,11 @@ mod taken;
 mod trash;
 
 pub use condition::{Condition, Known, Subject, Unit, Wrong, name_of, quantity};
+pub use crash::{CRASH_POINTS, UNDO_CRASH_POINTS};
 pub use plan::{Grown, Plan, PlanError, Planned, is_due, plan};
 pub use rules::{
     Action, CommandLimits, Level, Limits, Names, Order, Policy, Rules, RulesError, Trigger, Usage, UsageOf,
 };
-pub use crash::{CRASH_POINTS, UNDO_CRASH_POINTS};
 pub use run::{Ran, RunError, RunSettings, Undone, run, settle, undo};
 pub use shelf::{Shelf, Shelved};
 pub use trash::TRASH;

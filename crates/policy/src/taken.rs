@@ -5,10 +5,9 @@
 //! of its last full scan, or the time up to which a watch keeps it current. The catalogue has seen
 //! the effect of earlier actions, so a file that it lists has come back.
 
+use crate::path::is_below;
 use files::{ActRow, ActState, Catalogue, CatalogueError, Root, Seen};
 use rustc_hash::FxHashMap;
-use crate::path::is_below;
-
 
 /// Actions by the path of their file and its state at that time.
 pub(crate) type Taken = FxHashMap<(Vec<u8>, Seen), ActRow>;

@@ -6,9 +6,8 @@
 //! - A run is "emptied" once the trash holds none of its files and at least one of them was removed
 //!   permanently. It is not read again.
 
-use files::{ActRow, ActState, Catalogue, CatalogueError, Notes, Place};
 use crate::path::is_there;
-
+use files::{ActRow, ActState, Catalogue, CatalogueError, Notes, Place};
 
 /// The directory in a tree for the files that policies have deleted from it. Only policies that
 /// empty the trash act in it.
@@ -119,9 +118,10 @@ pub(crate) fn close_runs(catalogue: &std::sync::Arc<Catalogue>) -> Result<(), Ca
             notes.runs.push((run, row));
         }
     }
-    match notes.runs.is_empty() {
-        true => Ok(()),
-        false => catalogue.note(&notes),
+    if notes.runs.is_empty() {
+        Ok(())
+    } else {
+        catalogue.note(&notes)
     }
 }
 

@@ -120,9 +120,10 @@ impl MimePattern {
 
     /// Returns whether a media type (lower case, without parameters) matches.
     pub fn matches(&self, mime: &str) -> bool {
-        match self.is_kind {
-            true => mime.starts_with(&self.text),
-            false => mime == self.text,
+        if self.is_kind {
+            mime.starts_with(&self.text)
+        } else {
+            mime == self.text
         }
     }
 }

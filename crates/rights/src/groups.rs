@@ -54,9 +54,10 @@ impl<S: Into<String>> FromIterator<S> for Groups {
 impl fmt::Display for Groups {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.names().collect();
-        match names.is_empty() {
-            true => f.write_str("the public"),
-            false => f.write_str(&names.join(", ")),
+        if names.is_empty() {
+            f.write_str("the public")
+        } else {
+            f.write_str(&names.join(", "))
         }
     }
 }

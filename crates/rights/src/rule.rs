@@ -404,9 +404,10 @@ fn digest(text: &str) -> Result<String, RuleError> {
     let text = text.trim();
     // Digests of captures do not contain the name of the algorithm (docs/views.md).
     let text = text.strip_prefix("sha1:").unwrap_or(text);
-    match text.is_empty() {
-        true => Err(RuleError::Empty { field: "digest" }),
-        false => Ok(text.to_owned()),
+    if text.is_empty() {
+        Err(RuleError::Empty { field: "digest" })
+    } else {
+        Ok(text.to_owned())
     }
 }
 

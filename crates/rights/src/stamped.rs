@@ -175,9 +175,10 @@ impl<T> Stamped<T> {
     }
 
     fn options(&self) -> OpenOptions {
-        let mut options = match self.is_private {
-            true => system::private::file(),
-            false => OpenOptions::new(),
+        let mut options = if self.is_private {
+            system::private::file()
+        } else {
+            OpenOptions::new()
         };
         // Only the owner may write a new file, whatever the umask of the process is.
         if !self.is_private {

@@ -70,11 +70,12 @@ pub(crate) struct Written {
 /// everybody.
 fn some_groups<'de, D: serde::Deserializer<'de>>(list: D) -> Result<Vec<String>, D::Error> {
     let groups = Vec::deserialize(list)?;
-    match groups.is_empty() {
-        true => Err(serde::de::Error::custom(
+    if groups.is_empty() {
+        Err(serde::de::Error::custom(
             "groups = [] applies to nobody; leave groups out to apply the rule to everybody, or remove the rule",
-        )),
-        false => Ok(groups),
+        ))
+    } else {
+        Ok(groups)
     }
 }
 

@@ -183,12 +183,13 @@ fn operation_of(head: Head<'_>) -> Result<(), Refusal> {
     let length = head.headers.get(header::CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     // s3s reports an XML body that is too long as an internal error.
-    match !carries_content && length > Some(XML_BYTES_MAX as u64) {
-        true => Err(Refusal::bad(
+    if !carries_content && length > Some(XML_BYTES_MAX as u64) {
+        Err(Refusal::bad(
             "MaxMessageLengthExceeded",
             format!("the XML body is longer than {XML_BYTES_MAX} bytes"),
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

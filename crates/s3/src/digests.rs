@@ -49,12 +49,13 @@ impl Digests {
             Some((Hasher::new(algorithm), algorithm.header(), declared.value?))
         });
         if md5.is_none() && sum.is_none() {
-            return match needs_digest(operation) {
-                true => Err(fault(
+            return if needs_digest(operation) {
+                Err(fault(
                     "InvalidRequest",
                     "missing required header for this request: Content-MD5 or x-amz-checksum-*",
-                )),
-                false => Ok(None),
+                ))
+            } else {
+                Ok(None)
             };
         }
         Ok(Some(Self { md5, sum }))

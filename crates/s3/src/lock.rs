@@ -160,9 +160,10 @@ impl AskedLock {
     /// # Errors
     /// `InvalidRequest` if protection is requested and the bucket has no object lock.
     pub(crate) fn resolve(self, record: &Bucket) -> S3Result<Protect> {
-        let lock = match self == Self::default() {
-            true => ObjectLock::of(record)?,
-            false => Some(ObjectLock::of_bucket(record)?),
+        let lock = if self == Self::default() {
+            ObjectLock::of(record)?
+        } else {
+            Some(ObjectLock::of_bucket(record)?)
         };
         let default = lock.and_then(|lock| lock.default);
         let retention = self
@@ -199,9 +200,10 @@ pub(crate) fn retention(mode: &str, until: &Timestamp) -> S3Result<Retention> {
         mode: read_mode(mode)?,
         until_ms: u64::try_from(until).unwrap_or(0),
     };
-    match retention.until_ms > wall_ms() {
-        true => Ok(retention),
-        false => Err(fault("InvalidArgument", "the retention ends in the past")),
+    if retention.until_ms > wall_ms() {
+        Ok(retention)
+    } else {
+        Err(fault("InvalidArgument", "the retention ends in the past"))
     }
 }
 

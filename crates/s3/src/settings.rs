@@ -165,9 +165,10 @@ impl BucketSettings {
     /// Returns the ACL of an object in this bucket.
     pub(crate) fn acl_of(&self, attributes: &BTreeMap<String, String>) -> Acl {
         let owner = self.owner_of(attributes);
-        match self.is_enforced() {
-            true => Acl::private(owner),
-            false => Acl::of(attributes, owner),
+        if self.is_enforced() {
+            Acl::private(owner)
+        } else {
+            Acl::of(attributes, owner)
         }
     }
 }

@@ -107,16 +107,17 @@ fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Re
     if mode == Mode::Most {
         parsed.notes.push(Note::new(NoteKind::MostOfTheWords, ""));
     }
-    let mut next = match is_personal {
-        true => put_in_order(
+    let mut next = if is_personal {
+        put_in_order(
             view,
             &query.profile,
             &mut found,
             personal_after.as_ref(),
             limit,
             mode,
-        )?,
-        false => None,
+        )?
+    } else {
+        None
     };
     let understood = parsed.to_string();
     let by_score = query.order == Order::Relevance;
@@ -186,9 +187,10 @@ fn put_in_order(
 /// Past versions are therefore searched only if `sight` cannot hide one capture of a URL while it
 /// shows another.
 fn versions(parsed: &mut Parsed, query: &Query, sight: &Sight) -> Versions {
-    let versions = match query.all_versions {
-        true => Versions::All,
-        false => parsed.versions(),
+    let versions = if query.all_versions {
+        Versions::All
+    } else {
+        parsed.versions()
     };
     if versions == Versions::All && !sight.goes_by_keys() {
         parsed.notes.push(Note::new(NoteKind::PastVersionsLeftOut, ""));
@@ -210,9 +212,10 @@ fn collect_matches(
     grouping: Grouping,
 ) -> Result<Collected, SearchError> {
     let compiled = compiler.compile(parsed, mode)?;
-    Ok(match grouping.is_any() {
-        true => view.searcher.search(&compiled, &Grouped { collect, grouping })?,
-        false => view.searcher.search(&compiled, collect)?,
+    Ok(if grouping.is_any() {
+        view.searcher.search(&compiled, &Grouped { collect, grouping })?
+    } else {
+        view.searcher.search(&compiled, collect)?
     })
 }
 

@@ -145,9 +145,10 @@ pub(crate) fn read(dir: &Path, end: LogEnd, mut each: impl FnMut(u64, u8)) -> io
         let (hash, bucket) = (u64::from_le_bytes(first_eight(record)), record[8]);
         each(hash, bucket);
     }
-    match crc.finalize() == end.crc {
-        true => Ok(()),
-        false => Err(damaged("is damaged: its checksum does not match")),
+    if crc.finalize() == end.crc {
+        Ok(())
+    } else {
+        Err(damaged("is damaged: its checksum does not match"))
     }
 }
 

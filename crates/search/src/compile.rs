@@ -246,9 +246,12 @@ impl<'v> Compiler<'v> {
     /// is also searched by its stems.
     pub(crate) fn forms(&self, phrase: &Phrase) -> Vec<(usize, Forms)> {
         let by_stems = phrase.takes_stems() && self.ranking.stems;
-        let forms = |word| match by_stems {
-            true => Forms::stemmed(word, self.rules_in_use),
-            false => Forms::exact(word),
+        let forms = |word| {
+            if by_stems {
+                Forms::stemmed(word, self.rules_in_use)
+            } else {
+                Forms::exact(word)
+            }
         };
         let words = phrase.words.iter();
         words.map(|(offset, word)| (*offset, forms(word))).collect()

@@ -174,11 +174,12 @@ impl Forms {
         let own = self.word.term();
         each_form(index, &self.word.folded, option, |term, written, postings| {
             let has_stem = |&rules: &usize| self.is_stem(rules, &self.word.folded, written);
-            let kind = match term == own.as_bytes() {
-                true => Kind::Written,
-                false => Kind::OtherDiacritics {
+            let kind = if term == own.as_bytes() {
+                Kind::Written
+            } else {
+                Kind::OtherDiacritics {
                     among: stemmed.iter().copied().filter(has_stem).collect(),
-                },
+                }
             };
             sources.push(Source { postings, kind });
         })

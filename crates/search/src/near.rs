@@ -112,9 +112,10 @@ impl NearDocs {
             if word.docs.doc() < document {
                 word.docs.seek(document);
             }
-            word.count = match word.docs.doc() == document {
-                true => word.docs.position_count(),
-                false => 0,
+            word.count = if word.docs.doc() == document {
+                word.docs.position_count()
+            } else {
+                0
             };
         }
         let bound = self.of_pairs(document, |one, other| (one.count.min(other.count), one.count));

@@ -86,9 +86,10 @@ impl View {
     /// Returns the part of the view that `sight` can see.
     pub(crate) fn seen(&self, sight: &Sight, versions: Versions) -> tantivy::Result<Seen> {
         let visible = self.visible.of(&self.searcher, sight, versions)?;
-        let (live, buckets) = match sight.is_strict() && !sight.sees_everything() {
-            true => (self.statistics(sight)?, Arc::default()),
-            false => (Arc::clone(&self.live), Arc::clone(&self.buckets)),
+        let (live, buckets) = if sight.is_strict() && !sight.sees_everything() {
+            (self.statistics(sight)?, Arc::default())
+        } else {
+            (Arc::clone(&self.live), Arc::clone(&self.buckets))
         };
         Ok(Seen {
             visible,

@@ -107,13 +107,15 @@ pub fn without_secrets(address: &str) -> Cow<'_, str> {
     let (authority, rest) = rest.split_at(end);
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let is_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
-    let rest = match is_web {
-        true => without_parameters(rest),
-        false => Cow::Borrowed(rest),
+    let rest = if is_web {
+        without_parameters(rest)
+    } else {
+        Cow::Borrowed(rest)
     };
-    match host.len() == authority.len() && matches!(rest, Cow::Borrowed(_)) {
-        true => Cow::Borrowed(address),
-        false => Cow::Owned(format!("{scheme}://{host}{rest}")),
+    if host.len() == authority.len() && matches!(rest, Cow::Borrowed(_)) {
+        Cow::Borrowed(address)
+    } else {
+        Cow::Owned(format!("{scheme}://{host}{rest}"))
     }
 }
 
@@ -129,9 +131,10 @@ fn without_parameters(rest: &str) -> Cow<'_, str> {
     let (before, fragment) = split_before(rest, '#');
     let (path, query) = split_before(before, '?');
     let kept = [kept_of(query), kept_of(fragment)];
-    match kept.iter().all(|kept| matches!(kept, Cow::Borrowed(_))) {
-        true => Cow::Borrowed(rest),
-        false => Cow::Owned(format!("{path}{}{}", kept[0], kept[1])),
+    if kept.iter().all(|kept| matches!(kept, Cow::Borrowed(_))) {
+        Cow::Borrowed(rest)
+    } else {
+        Cow::Owned(format!("{path}{}{}", kept[0], kept[1]))
     }
 }
 

@@ -138,9 +138,10 @@ impl<'t> Chain<'t, '_> {
         if is_retied {
             captures = retied;
         }
-        let arrived = match is_retied {
-            true => Vec::new(),
-            false => originals::arrive(cut, &mut step.write, &names, &mut captures)?.anew,
+        let arrived = if is_retied {
+            Vec::new()
+        } else {
+            originals::arrive(cut, &mut step.write, &names, &mut captures)?.anew
         };
         let mut versions = versions::apply(cut, &mut step.write, names, captures)?;
         if !arrived.is_empty() {

@@ -166,9 +166,10 @@ impl DoubleEndedIterator for Rows {
 
 fn failed(table: Table, error: &fjall::Error) -> SnapshotError {
     let (table, detail) = (table.name(), Words(error).to_string());
-    match is_damage(error) {
-        true => SnapshotError::Damaged { table, detail },
-        false => SnapshotError::Engine { table, detail },
+    if is_damage(error) {
+        SnapshotError::Damaged { table, detail }
+    } else {
+        SnapshotError::Engine { table, detail }
     }
 }
 

@@ -38,9 +38,10 @@ pub(crate) fn page_changes(
             changes.push(PageChange::Upsert(version.url_key.clone()));
             pages.push(changed_page(version, *content, inlinks, names));
         } else {
-            changes.push(match version.had_content {
-                true => PageChange::Delete(version.url_key),
-                false => PageChange::Past(version.url_key),
+            changes.push(if version.had_content {
+                PageChange::Delete(version.url_key)
+            } else {
+                PageChange::Past(version.url_key)
             });
         }
     }

@@ -252,9 +252,10 @@ fn read_format(dir: &Path, cut: &Cut) -> Result<Format, OpenError> {
         _ => return Err(foreign("unknown link scope")),
     };
     // Format 1 ends here.
-    let oldest = match r.is_empty() {
-        true => format,
-        false => r.varint().map_err(|_| foreign("unknown format row"))?,
+    let oldest = if r.is_empty() {
+        format
+    } else {
+        r.varint().map_err(|_| foreign("unknown format row"))?
     };
     Ok(Format {
         written: format,

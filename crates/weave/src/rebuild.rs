@@ -325,9 +325,10 @@ impl Mender<'_, '_> {
     /// Hands the rows over if there are many. Must not be called between rows that depend on each
     /// other.
     fn breathe(&mut self) -> Result<(), Failure> {
-        match self.write.len() >= BATCH_ROWS {
-            true => self.hand_over(),
-            false => Ok(()),
+        if self.write.len() >= BATCH_ROWS {
+            self.hand_over()
+        } else {
+            Ok(())
         }
     }
 

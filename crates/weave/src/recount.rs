@@ -280,12 +280,11 @@ impl Candidate {
                 rows: r.varint()?,
                 hash: hash(&mut r)?,
             },
-            text: match r.is_empty() {
-                true => None,
-                false => {
-                    let truncated = r.u8()? == 1;
-                    Some((hash(&mut r)?, truncated))
-                }
+            text: if r.is_empty() {
+                None
+            } else {
+                let truncated = r.u8()? == 1;
+                Some((hash(&mut r)?, truncated))
             },
         })
     }

@@ -97,9 +97,10 @@ impl Revisits {
         if is_known(&capture.digest) && is_wanted(&by_digest) {
             let time = codec::sortable(capture.fetch_time_ms);
             // Captures without content are added too, because the URLs with the digest count.
-            let said = match eligible && content_of(capture).is_some() {
-                true => said()?,
-                false => Vec::new(),
+            let said = if eligible && content_of(capture).is_some() {
+                said()?
+            } else {
+                Vec::new()
             };
             let head = [&by_digest[..], &[OFFER], &time, capture.url_key.as_bytes(), &[0]].concat();
             self.by_digest.push(&[head, said].concat())?;

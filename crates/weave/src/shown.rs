@@ -76,9 +76,10 @@ pub(crate) fn read(cut: &Cut, epoch: Epoch, url_key: &str) -> Result<ShownPage, 
     let Some(uri) = uris::read(cut, url_key)? else {
         return Ok(ShownPage::default());
     };
-    let text = match uri.is_page || uri.is_document {
-        true => texts::read(cut, url_key),
-        false => Ok(None),
+    let text = if uri.is_page || uri.is_document {
+        texts::read(cut, url_key)
+    } else {
+        Ok(None)
     };
     // An unreadable text does not fail the answer: `weft verify` reports the damage.
     let is_read = text.is_ok();

@@ -452,9 +452,10 @@ impl Snapshot {
     /// As [`Snapshot::captures`], or as [`Snapshot::captures_reversed`], with the captures that
     /// only indexes list among them ([`CaptureRow::index_only`]).
     pub fn captures_and_lines(&self, range: KeyRange, reversed: bool, at: Option<&[u8]>) -> Captures {
-        let captures = match reversed {
-            true => self.captures_reversed(range.clone(), at),
-            false => self.captures(range.clone(), at),
+        let captures = if reversed {
+            self.captures_reversed(range.clone(), at)
+        } else {
+            self.captures(range.clone(), at)
         };
         // Most archives have no lines, and their look-ups should not pay for them.
         if !self.has_lines() {

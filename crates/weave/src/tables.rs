@@ -245,9 +245,10 @@ impl Tables {
     /// Writes all rows from memory to their tables, so that opening has little journal to replay.
     /// Does nothing if there are few.
     pub(crate) fn settle(&self) -> fjall::Result<()> {
-        match self.db.write_buffer_size() > self.unsettled_size_bytes_max {
-            true => self.write_out(),
-            false => Ok(()),
+        if self.db.write_buffer_size() > self.unsettled_size_bytes_max {
+            self.write_out()
+        } else {
+            Ok(())
         }
     }
 
@@ -255,9 +256,10 @@ impl Tables {
     /// tables hold most of its rows. While the index is open, that would not shorten the journal,
     /// and every small load would write small files.
     pub(crate) fn settle_to_close(&self) -> fjall::Result<()> {
-        match journal_bytes(&self.dir)? > self.unsettled_size_bytes_max {
-            true => self.write_out(),
-            false => self.settle(),
+        if journal_bytes(&self.dir)? > self.unsettled_size_bytes_max {
+            self.write_out()
+        } else {
+            self.settle()
         }
     }
 

@@ -577,9 +577,10 @@ impl Drop for Inner {
 
 /// Formats epochs as text: `epoch 4`, `epochs 4 to 6`.
 pub fn lost_text(epochs: &RangeInclusive<u64>) -> String {
-    match epochs.start() == epochs.end() {
-        true => format!("epoch {}", epochs.start()),
-        false => format!("epochs {} to {}", epochs.start(), epochs.end()),
+    if epochs.start() == epochs.end() {
+        format!("epoch {}", epochs.start())
+    } else {
+        format!("epochs {} to {}", epochs.start(), epochs.end())
     }
 }
 

@@ -292,9 +292,10 @@ async fn upload(facts: &Path, port: u16) -> anyhow::Result<u64> {
 fn find(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     for entry in fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))? {
         let path = entry?.path();
-        match path.is_dir() {
-            true => find(&path, files)?,
-            false => files.push(path),
+        if path.is_dir() {
+            find(&path, files)?
+        } else {
+            files.push(path)
         }
     }
     Ok(())

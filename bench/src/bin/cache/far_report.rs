@@ -75,9 +75,10 @@ pub(crate) fn print(groups: &[Group]) -> anyhow::Result<()> {
         let base = without.means(index)?;
         for group in groups {
             let means = group.means(index)?;
-            let hits = match base.warm_bytes > 0.0 {
-                true => 100.0 * (1.0 - means.warm_bytes / base.warm_bytes),
-                false => 0.0,
+            let hits = if base.warm_bytes > 0.0 {
+                100.0 * (1.0 - means.warm_bytes / base.warm_bytes)
+            } else {
+                0.0
             };
             let [get, head, list] = means.first_requests;
             let [warm_get, warm_head, warm_list] = means.warm_requests;

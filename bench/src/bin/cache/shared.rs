@@ -51,9 +51,10 @@ impl MadeUp {
 
     fn refuse(&self) -> Result<(), OriginError> {
         let closed: Cause = Arc::new(Closed);
-        match self.is_closed.load(Ordering::Relaxed) {
-            true => Err(OriginError::Lasting(closed)),
-            false => Ok(()),
+        if self.is_closed.load(Ordering::Relaxed) {
+            Err(OriginError::Lasting(closed))
+        } else {
+            Ok(())
         }
     }
 }

@@ -112,12 +112,13 @@ pub(crate) fn print(form: Form, measured: &Measured) {
 }
 
 fn heading(compared: bool) {
-    match compared {
-        true => println!(
+    if compared {
+        println!(
             "{:<24}{:>12}{:>14}{:>9}{:>12}",
             "", "Weft", "20 nodes", "ratio", "aim"
-        ),
-        false => println!("{:<24}{:>12}", "", "Weft"),
+        )
+    } else {
+        println!("{:<24}{:>12}", "", "Weft")
     }
 }
 

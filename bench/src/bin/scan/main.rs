@@ -135,23 +135,23 @@ fn main() -> anyhow::Result<()> {
         ("dust", "dust", vec!["-x", "-d0", tree]),
         ("dua", "dua", vec!["aggregate", tree]),
     ] {
-        match has(program) {
-            true => print(name, entries, median(|| run(command(program, &arguments)))?),
-            false => println!("{name:<44} not measured: cannot find {program}"),
+        if has(program) {
+            print(name, entries, median(|| run(command(program, &arguments)))?)
+        } else {
+            println!("{name:<44} not measured: cannot find {program}")
         }
     }
-    match has("python3") {
-        true => {
-            let rows = median(|| {
-                remove(&sqlite)?;
-                run(command(
-                    "python3",
-                    &["-c", SQLITE, tree, sqlite.to_str().unwrap_or_default()],
-                ))
-            })?;
-            print("output of find into SQLite, one transaction", entries, rows);
-        }
-        false => println!("SQLite: not measured: cannot find python3"),
+    if has("python3") {
+        let rows = median(|| {
+            remove(&sqlite)?;
+            run(command(
+                "python3",
+                &["-c", SQLITE, tree, sqlite.to_str().unwrap_or_default()],
+            ))
+        })?;
+        print("output of find into SQLite, one transaction", entries, rows);
+    } else {
+        println!("SQLite: not measured: cannot find python3")
     }
 
     println!();
@@ -295,9 +295,10 @@ fn disk_bytes(dir: &Path) -> anyhow::Result<u64> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(dir)? {
         let entry = entry?;
-        bytes += match entry.file_type()?.is_dir() {
-            true => disk_bytes(&entry.path())?,
-            false => entry.metadata()?.blocks() * 512,
+        bytes += if entry.file_type()?.is_dir() {
+            disk_bytes(&entry.path())?
+        } else {
+            entry.metadata()?.blocks() * 512
         };
     }
     Ok(bytes)

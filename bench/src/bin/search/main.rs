@@ -212,9 +212,10 @@ fn make_web(args: &Args, weft: &Path, web: &Path) -> anyhow::Result<()> {
     let draft = web.with_extension("draft");
     std::fs::create_dir_all(&draft).context("create a folder for the web")?;
     let mut synth = Command::new(weft);
-    let recrawls = match args.full {
-        true => FULL_RECRAWLS_PERMILLE,
-        false => RECRAWLS_PERMILLE,
+    let recrawls = if args.full {
+        FULL_RECRAWLS_PERMILLE
+    } else {
+        RECRAWLS_PERMILLE
     };
     synth.args(["synth", "--format", "warc", "--recrawls-permille", recrawls]);
     synth.args([

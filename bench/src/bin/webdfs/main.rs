@@ -113,9 +113,10 @@ async fn experiment(args: &Args, weft: &Path, folder: &Path) -> anyhow::Result<b
         let (work, groups, each) = (work.clone(), args.groups, args.clients);
         async move { work.run(groups, each).await }
     });
-    let damages = match args.no_faults {
-        true => watch(&work, 1.0, started).await.map(|()| Vec::new()),
-        false => trouble(args, &mut cluster, &work, started).await,
+    let damages = if args.no_faults {
+        watch(&work, 1.0, started).await.map(|()| Vec::new())
+    } else {
+        trouble(args, &mut cluster, &work, started).await
     };
     if damages.is_err() {
         work.stop();

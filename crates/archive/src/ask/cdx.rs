@@ -177,9 +177,10 @@ fn resolve(row: &mut CdxRow, original: Option<&CaptureRow>, base_names: bool) {
     let Some(original) = original else { return };
     row.mime.clone_from(&original.mime);
     row.status = original.status;
-    let filename = match base_names {
-        true => base_name(&original.input_name),
-        false => &original.input_name,
+    let filename = if base_names {
+        base_name(&original.input_name)
+    } else {
+        &original.input_name
     };
     row.computed_mut().original = Some(Original {
         length: original.length,
@@ -255,16 +256,18 @@ fn ranges(question: &CdxQuestion) -> Result<Vec<KeyRange>, AskError> {
         return Ok(vec![KeyRange::All]);
     }
     if question.onward {
-        let from = match question.as_key {
-            true => url.to_owned(),
-            false => key::url_key(url)?,
+        let from = if question.as_key {
+            url.to_owned()
+        } else {
+            key::url_key(url)?
         };
         // No key contains this character, and every key sorts before it.
         return Ok(vec![KeyRange::Between(from, char::MAX.to_string())]);
     }
-    match question.as_key {
-        true => Ok(ranges_of_key(url, question.match_type)),
-        false => ranges_of(url, question.match_type),
+    if question.as_key {
+        Ok(ranges_of_key(url, question.match_type))
+    } else {
+        ranges_of(url, question.match_type)
     }
 }
 

@@ -278,9 +278,10 @@ impl<'s> Along<'s> {
         let Some((from, to)) = self.seen.sight().hidden_around(url_key) else {
             return;
         };
-        let edge = match self.reversed {
-            true => from.map(behind_keys_before),
-            false => to.map(|to| to.as_bytes().to_vec()),
+        let edge = if self.reversed {
+            from.map(behind_keys_before)
+        } else {
+            to.map(|to| to.as_bytes().to_vec())
         };
         let Some(edge) = edge else {
             return self.enter_next();
@@ -391,9 +392,12 @@ impl<'s> Nearest<'s> {
         from: &Place,
     ) -> Result<Nearest<'s>, AskError> {
         let begin = Snapshot::captures_cursor_at(url_key, wanted_s.saturating_mul(1000));
-        let begin_at = |at: &str| match at.is_empty() {
-            true => Ok(begin.clone()),
-            false => row_key(at),
+        let begin_at = |at: &str| {
+            if at.is_empty() {
+                Ok(begin.clone())
+            } else {
+                row_key(at)
+            }
         };
         let (later, earlier) = (begin_at(&from.at)?, begin_at(&from.back)?);
         let (later, earlier) = sides(reach, url_key, later, earlier)?;

@@ -59,9 +59,10 @@ fn by_count(
 ) -> Result<Rows, AskError> {
     let after: Option<(u64, String)> = cursor::decode(after)?;
     let after: Option<Place> = after.map(|(count, name)| (Reverse(count), name));
-    let mut rows = match seen.sees_everything() {
-        true => best(seen.all_domains(None), after.as_ref(), limit + 1, count)?,
-        false => best_seen(seen, after.as_ref(), limit + 1, count)?,
+    let mut rows = if seen.sees_everything() {
+        best(seen.all_domains(None), after.as_ref(), limit + 1, count)?
+    } else {
+        best_seen(seen, after.as_ref(), limit + 1, count)?
     };
     let next = page_of(&mut rows, limit, |row| cursor::encode(&(count(row), &row.domain)));
     Ok((rows, next))

@@ -71,12 +71,13 @@ fn check_facts(open: &OpenArchive, request: &LoadRequest) -> Result<(), AskError
             String::from(wanted.clone())
         )));
     }
-    match request.facts_text && !settings.is_some_and(|settings| settings.texts) {
-        true => Err(AskError::bad_request(
+    if request.facts_text && !settings.is_some_and(|settings| settings.texts) {
+        Err(AskError::bad_request(
             "this archive was created without texts in its facts, which cannot change; --facts-text needs another \
              archive",
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

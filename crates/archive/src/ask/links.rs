@@ -66,13 +66,14 @@ fn inlinks_now(seen: &Seen<'_>, question: &Inlinks) -> Result<LinksBody, AskErro
     let after: Option<String> = cursor::decode(question.after.as_deref())?;
     let limit = clamp(question.limit);
     let Some(uri) = seen.uri(&url_key)? else {
-        return Err(match has_past_inlinks(seen, &url_key)? {
-            true => AskError::not_found(format!(
+        return Err(if has_past_inlinks(seen, &url_key)? {
+            AskError::not_found(format!(
                 "no capture of {}, and no current version of a page links to it, only older versions, which `ever` \
                  includes (key {url_key})",
                 question.url
-            )),
-            false => key::unknown(&question.url, &url_key),
+            ))
+        } else {
+            key::unknown(&question.url, &url_key)
         });
     };
     // One row more than the limit shows whether the list continues.

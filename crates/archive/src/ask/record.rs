@@ -176,11 +176,12 @@ fn named(seen: &Seen<'_>, url_key: &str, url: &str, name: &str) -> Result<Option
     if let Some(line) = only_in_index(seen, url_key, Some((offset, filename)))? {
         return Err(not_loaded(&line));
     }
-    match any {
-        true => Err(AskError::not_found(format!(
+    if any {
+        Err(AskError::not_found(format!(
             "no capture of {url} at offset {offset} of {filename}; use a time to find the nearest one"
-        ))),
-        false => Ok(None),
+        )))
+    } else {
+        Ok(None)
     }
 }
 

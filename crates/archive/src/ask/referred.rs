@@ -39,12 +39,13 @@ pub(super) fn referred(
     let mut found: Option<(i64, CaptureRow)> = None;
     for capture in seen.captures(&referred.url_key).take(LOOKED_AT_MAX) {
         let capture = capture?;
-        let is_same = match referred.has_digest {
-            true => capture.digest == revisit.digest,
+        let is_same = if referred.has_digest {
+            capture.digest == revisit.digest
+        } else {
             // The content that was not sent again is that of the given date, to the second.
-            false => referred
+            referred
                 .date_ms
-                .is_some_and(|ms| ms.div_euclid(1000) == capture.fetch_time_ms.div_euclid(1000)),
+                .is_some_and(|ms| ms.div_euclid(1000) == capture.fetch_time_ms.div_euclid(1000))
         };
         if capture.kind == CaptureKind::Revisit || !is_same {
             continue;

@@ -101,9 +101,10 @@ pub(super) fn test(basis: &Basis<'_>, question: &RightsTest) -> Result<RightsTes
         Err(error) => return Err(error),
     };
     let captured = !captures.is_empty();
-    let captures = match captured {
-        true => captures,
-        false => vec![made_up(question)],
+    let captures = if captured {
+        captures
+    } else {
+        vec![made_up(question)]
     };
     let tester = Tester::new(&rules, &question.groups)?;
     Ok(RightsTestBody {

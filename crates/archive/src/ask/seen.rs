@@ -153,18 +153,20 @@ impl<'a> Seen<'a> {
 
     /// Returns the visible text of a page.
     pub(super) fn text(&self, url_key: &str) -> Result<Option<String>, SnapshotError> {
-        match self.sees_everything || self.sees_version(url_key)? {
-            true => self.snapshot.text(url_key),
-            false => Ok(None),
+        if self.sees_everything || self.sees_version(url_key)? {
+            self.snapshot.text(url_key)
+        } else {
+            Ok(None)
         }
     }
 
     /// Returns the text from which a search result comes.
     pub(super) fn text_shown(&self, url_key: &str) -> Result<Option<Arc<str>>, SnapshotError> {
         // Search may be an epoch behind, and a newer version may be hidden.
-        match self.sees_everything || self.sees_version(url_key)? {
-            true => Ok(self.snapshot.shown(url_key)?.text),
-            false => Ok(None),
+        if self.sees_everything || self.sees_version(url_key)? {
+            Ok(self.snapshot.shown(url_key)?.text)
+        } else {
+            Ok(None)
         }
     }
 
@@ -214,9 +216,10 @@ impl<'a> Seen<'a> {
                 .1
                 .iter()
                 .any(|past| past.text == Some(text));
-        match is_seen {
-            true => self.snapshot.past_text(url_key, text),
-            false => Ok(None),
+        if is_seen {
+            self.snapshot.past_text(url_key, text)
+        } else {
+            Ok(None)
         }
     }
 

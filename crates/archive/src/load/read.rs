@@ -319,9 +319,10 @@ impl<'a> Reading<'a> {
     }
 
     fn useless_reason(&self) -> &'static str {
-        match inputs::is_index_name(&self.registered.found.place.location()) {
-            true => index_lines::NO_LINE,
-            false => crate::one_input::NO_RECORD,
+        if inputs::is_index_name(&self.registered.found.place.location()) {
+            index_lines::NO_LINE
+        } else {
+            crate::one_input::NO_RECORD
         }
     }
 

@@ -225,9 +225,10 @@ fn folder_name(collection: &str) -> String {
     let mut name = String::new();
     for (place, byte) in collection.bytes().enumerate() {
         let is_plain = byte.is_ascii_alphanumeric() || b"-_".contains(&byte) || byte == b'.' && place > 0;
-        match is_plain {
-            true => name.push(byte.into()),
-            false => name.push_str(&format!("%{byte:02X}")),
+        if is_plain {
+            name.push(byte.into())
+        } else {
+            name.push_str(&format!("%{byte:02X}"))
         }
     }
     name

@@ -121,9 +121,10 @@ pub(crate) fn dumps(archive: &Archive) -> Vec<(&'static str, String)> {
 /// Compares every view, naming the first difference.
 pub(crate) fn assert_same(found: &Archive, expected: &[(&str, String)], what: &str) {
     for (view, expected) in expected {
-        let found = match FACTS.contains(view) {
-            true => facts(found, view),
-            false => dump(found, view),
+        let found = if FACTS.contains(view) {
+            facts(found, view)
+        } else {
+            dump(found, view)
         };
         if found == *expected {
             continue;

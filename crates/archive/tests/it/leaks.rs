@@ -94,12 +94,13 @@ impl Written {
             self.body.len(),
             if self.is_revisit { "" } else { &self.body }
         );
-        let (kind, extra) = match self.is_revisit {
-            true => (
+        let (kind, extra) = if self.is_revisit {
+            (
                 "revisit",
                 "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest\r\n",
-            ),
-            false => ("response", ""),
+            )
+        } else {
+            ("response", "")
         };
         format!(
             "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000000>\r\n\

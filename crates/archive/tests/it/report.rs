@@ -36,10 +36,11 @@ fn input(dir: &Path, name: &str, captures: &[Made]) -> LoadInput {
                 "HTTP/1.1 {} X\r\nContent-Type: {}\r\n\r\n",
                 STATUSES[*status], MIMES[*mime]
             );
-            match is_revisit {
-                false => data::response(&url, &date, &digest, &(http + &body)),
-                true => data::response(&url, &date, &digest, &http)
-                    .replace("WARC-Type: response", "WARC-Type: revisit"),
+            if is_revisit {
+                data::response(&url, &date, &digest, &http)
+                    .replace("WARC-Type: response", "WARC-Type: revisit")
+            } else {
+                data::response(&url, &date, &digest, &(http + &body))
             }
         },
     );

@@ -14,9 +14,12 @@ use crate::wire::{content, pieces};
 /// Returns the longest file below a directory, which is the one replica with content.
 fn longest(dir: &Path) -> (u64, PathBuf) {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    let of = |path: PathBuf| match path.is_dir() {
-        true => longest(&path),
-        false => (path.metadata().unwrap().len(), path),
+    let of = |path: PathBuf| {
+        if path.is_dir() {
+            longest(&path)
+        } else {
+            (path.metadata().unwrap().len(), path)
+        }
     };
     entries.map(of).max().unwrap_or_default()
 }

@@ -90,9 +90,10 @@ impl<'a> Header<'a> {
         let mut leaves_out = false;
         for line in fields {
             let goes_on = matches!(line.first(), Some(b' ' | b'\t'));
-            leaves_out = match goes_on {
-                true => leaves_out,
-                false => REPLACED.iter().any(|name| is_field(line, name)),
+            leaves_out = if goes_on {
+                leaves_out
+            } else {
+                REPLACED.iter().any(|name| is_field(line, name))
             };
             if !leaves_out {
                 into.extend_from_slice(line);

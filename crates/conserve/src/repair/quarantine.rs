@@ -202,13 +202,14 @@ impl Written {
             }
         }
         let found: [u8; 32] = hasher.finalize().into();
-        match found == self.digest {
-            true => Ok(()),
-            false => Err(WriteError::NotTheSame {
+        if found == self.digest {
+            Ok(())
+        } else {
+            Err(WriteError::NotTheSame {
                 path: self.paths[0].display().to_string(),
                 number: 0,
                 detail: "the content of the quarantine differs".to_owned(),
-            }),
+            })
         }
     }
 

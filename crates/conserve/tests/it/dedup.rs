@@ -232,9 +232,12 @@ fn originals_have_the_same_type_and_are_captures() {
         let (head, block) = text.split_once("\r\n\r\n").expect("a header");
         let (head, block) = (head.replace(from, to), block.replace(from, to));
         let bytes = block.len() - "\r\n\r\n".len();
-        let lines = head.lines().map(|line| match line.starts_with("Content-Length") {
-            true => format!("Content-Length: {bytes}"),
-            false => line.to_owned(),
+        let lines = head.lines().map(|line| {
+            if line.starts_with("Content-Length") {
+                format!("Content-Length: {bytes}")
+            } else {
+                line.to_owned()
+            }
         });
         let lines: Vec<String> = lines.collect();
         format!("{}\r\n\r\n{block}", lines.join("\r\n")).into_bytes()

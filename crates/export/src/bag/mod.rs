@@ -53,10 +53,10 @@ pub enum BagError {
         source: io::Error,
     },
     /// Something in a file was taken down while the bag was made.
-    #[error("something of {0} was taken down meanwhile; make the bag again, without it")]
+    #[error("{0} was taken down, in whole or in part, while the bag was made; make the bag again")]
     TakenDown(String),
     /// The caller stopped the export.
-    #[error("stopped; there is no bag")]
+    #[error("stopped; no bag was made")]
     Stopped,
 }
 
@@ -215,9 +215,10 @@ fn copy_into_bag(
         HEXLOWER.encode(&sha512.finalize()),
     );
     let is_same = content.position == row.size && row.digest == format!("sha256:{sha256}");
-    Ok(match is_same {
-        true => Ok((sha256, sha512)),
-        false => Err("its content has changed since it was loaded".to_owned()),
+    Ok(if is_same {
+        Ok((sha256, sha512))
+    } else {
+        Err("its content has changed since it was loaded".to_owned())
     })
 }
 

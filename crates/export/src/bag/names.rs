@@ -59,9 +59,10 @@ fn safe(name: &str) -> String {
         .split(['/', '\\'])
         .filter(|part| !matches!(*part, "" | "." | ".."));
     let parts: Vec<String> = parts.map(safe_part).collect();
-    match parts.is_empty() {
-        true => "file".to_owned(),
-        false => parts.join("/"),
+    if parts.is_empty() {
+        "file".to_owned()
+    } else {
+        parts.join("/")
     }
 }
 

@@ -176,12 +176,11 @@ fn count(graph: &mut Graph) -> Result<(), GraphError> {
         Ok(())
     })?;
     graph.for_each_edge(&mut |edge| {
-        match edge.is_within() {
-            true => totals.links_within += edge.links,
-            false => {
-                totals.edges += 1;
-                totals.links_between += edge.links;
-            }
+        if edge.is_within() {
+            totals.links_within += edge.links
+        } else {
+            totals.edges += 1;
+            totals.links_between += edge.links;
         }
         Ok(())
     })?;

@@ -113,9 +113,10 @@ impl Graph {
         let kept = self.kept.as_ref();
         self.nodes.for_each(&mut |row| {
             let node = Node::decode(row);
-            match kept.is_none_or(|kept| kept.contains(&node.name)) {
-                true => each(&node),
-                false => Ok(()),
+            if kept.is_none_or(|kept| kept.contains(&node.name)) {
+                each(&node)
+            } else {
+                Ok(())
             }
         })
     }
@@ -133,9 +134,10 @@ impl Graph {
         self.edges.for_each(&mut |row| {
             let edge = Edge::decode(row);
             let has = |name: &String| kept.is_none_or(|kept| kept.contains(name));
-            match has(&edge.source) && has(&edge.target) {
-                true => each(&edge),
-                false => Ok(()),
+            if has(&edge.source) && has(&edge.target) {
+                each(&edge)
+            } else {
+                Ok(())
             }
         })
     }

@@ -122,9 +122,10 @@ impl Node {
 
 /// A NUL ends a name. Names come from strangers, so a NUL inside one is replaced.
 fn put_name(name: &str, row: &mut Vec<u8>) {
-    match name.contains('\0') {
-        true => row.extend_from_slice(name.replace('\0', "\u{fffd}").as_bytes()),
-        false => row.extend_from_slice(name.as_bytes()),
+    if name.contains('\0') {
+        row.extend_from_slice(name.replace('\0', "\u{fffd}").as_bytes())
+    } else {
+        row.extend_from_slice(name.as_bytes())
     }
     row.push(0);
 }

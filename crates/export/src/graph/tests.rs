@@ -100,12 +100,11 @@ fn check(parts: &[Vec<GraphEdge>], selection: GraphSelection) {
                 ..Node::default()
             });
         }
-        match edge.source == edge.target {
-            true => counts.get_mut(&edge.source).unwrap().links_within += edge.links,
-            false => {
-                counts.get_mut(&edge.source).unwrap().links_out += edge.links;
-                counts.get_mut(&edge.target).unwrap().links_in += edge.links;
-            }
+        if edge.source == edge.target {
+            counts.get_mut(&edge.source).unwrap().links_within += edge.links
+        } else {
+            counts.get_mut(&edge.source).unwrap().links_out += edge.links;
+            counts.get_mut(&edge.target).unwrap().links_in += edge.links;
         }
     }
     let mut largest: Vec<&Node> = counts.values().collect();

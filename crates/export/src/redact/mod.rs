@@ -183,9 +183,10 @@ impl Redaction {
             before = at;
         })?;
         crash::point("redact.before_rename");
-        match replaces {
-            true => aside.persist(out).map(drop),
-            false => aside.persist_noclobber(out).map(drop),
+        if replaces {
+            aside.persist(out).map(drop)
+        } else {
+            aside.persist_noclobber(out).map(drop)
         }
         .map_err(|error| io("rename the copy to")(error.error))?;
         let folder = File::open(folder).map_err(io("sync the folder of"))?;
@@ -239,12 +240,13 @@ impl Redaction {
                 });
             }
         }
-        match copy.records.len() == expected.len() {
-            true => Ok(()),
-            false => Err(NotTheRest::More {
+        if copy.records.len() == expected.len() {
+            Ok(())
+        } else {
+            Err(NotTheRest::More {
                 found: copy.records.len(),
                 expected: expected.len(),
-            }),
+            })
         }
     }
 

@@ -186,9 +186,10 @@ impl Export {
                 query: question.query.clone(),
                 all_versions: question.all_versions,
                 limit: HITS_AT_ONCE,
-                order: match is_grouped {
-                    true => question.order,
-                    false => SearchOrder::Url,
+                order: if is_grouped {
+                    question.order
+                } else {
+                    SearchOrder::Url
                 },
                 per_site: question.per_site,
                 distinct: question.distinct,
@@ -368,9 +369,10 @@ impl Exporter<'_> {
             fuzzy: false,
         };
         let found = (self.ask)(question.into())?.to::<Record>()?.body;
-        match found.capture.fetch_time == hit.fetch_time {
-            true => Ok(found),
-            false => Err(AskError::not_found("its capture no longer exists")),
+        if found.capture.fetch_time == hit.fetch_time {
+            Ok(found)
+        } else {
+            Err(AskError::not_found("its capture no longer exists"))
         }
     }
 }
@@ -405,12 +407,11 @@ pub(crate) fn copy_raw(mut raw: RawRecord, out: &mut dyn Write) -> Result<Result
     if let Err(error) = io::copy(&mut raw, &mut spool).and_then(|_| spool.rewind()) {
         return Ok(Err(error.to_string()));
     }
-    let copied = match is_member {
-        true => io::copy(&mut spool, out).map(drop),
-        false => {
-            let mut member = GzEncoder::new(out, Level::new(GZIP_LEVEL));
-            io::copy(&mut spool, &mut member).and_then(|_| member.finish().map(drop))
-        }
+    let copied = if is_member {
+        io::copy(&mut spool, out).map(drop)
+    } else {
+        let mut member = GzEncoder::new(out, Level::new(GZIP_LEVEL));
+        io::copy(&mut spool, &mut member).and_then(|_| member.finish().map(drop))
     };
     copied.map(Ok).map_err(ExportError::Output)
 }

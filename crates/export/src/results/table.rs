@@ -70,7 +70,10 @@ fn csv_row(out: &mut dyn Write, values: &[&str; COLUMN_COUNT]) -> io::Result<()>
 pub(super) fn parquet_hit(stream: &mut RowStream, hit: &SearchHit) -> Result<(), ExportError> {
     let time = |text: &str| {
         format::date::ms_of_iso(text).ok_or_else(|| {
-            AskError::internal(format!("{} was captured at {text:?}, which is no time", hit.url))
+            AskError::internal(format!(
+                "{} was captured at {text:?}, which is not a time",
+                hit.url
+            ))
         })
     };
     let (fetch_time, since) = (time(&hit.fetch_time)?, time(&hit.since)?);

@@ -57,9 +57,10 @@ impl Chosen {
                 return Err(ExportError::Stopped(done));
             }
         }
-        match progress(done) {
-            true => Ok(()),
-            false => Err(ExportError::Stopped(done)),
+        if progress(done) {
+            Ok(())
+        } else {
+            Err(ExportError::Stopped(done))
         }
     }
 }

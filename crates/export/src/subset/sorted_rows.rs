@@ -38,9 +38,10 @@ impl SortedRows {
     pub(super) fn push(&mut self, row: Vec<u8>) -> io::Result<()> {
         self.run_bytes += row.len() + ROW_BYTES;
         self.run.push(row);
-        match self.run_bytes < self.run_bytes_max {
-            true => Ok(()),
-            false => self.end_run(),
+        if self.run_bytes < self.run_bytes_max {
+            Ok(())
+        } else {
+            self.end_run()
         }
     }
 

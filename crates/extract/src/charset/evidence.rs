@@ -77,25 +77,28 @@ pub(super) fn against(
     }
     let utf8 = Utf8::of(bytes);
     let other = if declared == UTF_8 {
-        match utf8.is_plainly_not() {
-            true => detect_legacy(bytes, top_level),
-            false => return None,
+        if utf8.is_plainly_not() {
+            detect_legacy(bytes, top_level)
+        } else {
+            return None;
         }
     } else if utf8.is_plain_beside(declared, bytes) {
         return Some(UTF_8);
     } else if !declared.is_single_byte() {
-        match is_plainly_malformed(declared, bytes) {
-            true => detect_legacy(bytes, top_level),
-            false => return None,
+        if is_plainly_malformed(declared, bytes) {
+            detect_legacy(bytes, top_level)
+        } else {
+            return None;
         }
     } else {
         // Some servers declare one charset for all documents. The document's own declaration wins
         // if the bytes agree.
         let inside = declared_inside(bytes).filter(|inside| is_of_header && *inside != declared)?;
         let high = bytes.iter().filter(|byte| !byte.is_ascii()).take(HIGH_BYTES_MIN);
-        match high.count() == HIGH_BYTES_MIN && detect_legacy(bytes, top_level) == inside {
-            true => inside,
-            false => return None,
+        if high.count() == HIGH_BYTES_MIN && detect_legacy(bytes, top_level) == inside {
+            inside
+        } else {
+            return None;
         }
     };
     let is_text = !bytes.iter().copied().any(is_control);
@@ -110,9 +113,10 @@ fn is_control(byte: u8) -> bool {
 /// Returns the number of places where `bytes` are not valid in `encoding`.
 fn replaced(encoding: &'static Encoding, bytes: &[u8]) -> usize {
     let (text, has_errors) = encoding.decode_without_bom_handling(bytes);
-    match has_errors {
-        true => text.matches(char::REPLACEMENT_CHARACTER).count(),
-        false => 0,
+    if has_errors {
+        text.matches(char::REPLACEMENT_CHARACTER).count()
+    } else {
+        0
     }
 }
 

@@ -55,10 +55,7 @@ impl LinkEntry<'_> {
     }
 
     pub(super) fn kind(&self) -> LinkKind {
-        match self.is_area {
-            true => LinkKind::Area,
-            false => LinkKind::A,
-        }
+        if self.is_area { LinkKind::Area } else { LinkKind::A }
     }
 }
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
-use crate::watch_row::StaleReason;
 use super::{Note, Watch, WatchError, system};
 use crate::attributes::FileId;
 use crate::catalogue::Catalogue;
@@ -15,6 +14,7 @@ use crate::pack;
 use crate::rows::{ScanCounts, dir_of_key};
 use crate::scan::{Observer, Plan, Progress, ScanSettings, Which};
 use crate::tables::Table;
+use crate::watch_row::StaleReason;
 
 /// Maximum number of tries to find a directory: the event that tells its new place may come later.
 const TRIES: u32 = 5;

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::watch_row::{Stale, StaleReason, WatchRow};
 use crate::answer::Asked;
 use crate::attributes::FileId;
 use crate::catalogue::Catalogue;
 use crate::error::CatalogueError;
 use crate::walk::{Handles, look_at};
+use crate::watch_row::{Stale, StaleReason, WatchRow};
 
 pub(super) struct Tree {
     /// Its path, as bytes.

@@ -50,14 +50,15 @@ impl Crawl {
             && name
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-        match is_name {
-            true => Ok(Crawl {
+        if is_name {
+            Ok(Crawl {
                 base: base.trim_end_matches('/').to_owned(),
                 name: name.to_owned(),
-            }),
-            false => Err(CrawlNameError {
+            })
+        } else {
+            Err(CrawlNameError {
                 found: name.to_owned(),
-            }),
+            })
         }
     }
 

@@ -101,9 +101,10 @@ impl Resource {
     pub(super) fn hash(&self) -> Option<String> {
         let hash = self.hash.as_ref()?;
         let is_bare = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-        Some(match is_bare {
-            true => format!("sha256:{}", hash.to_ascii_lowercase()),
-            false => hash.clone(),
+        Some(if is_bare {
+            format!("sha256:{}", hash.to_ascii_lowercase())
+        } else {
+            hash.clone()
         })
     }
 }

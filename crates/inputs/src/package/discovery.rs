@@ -22,9 +22,10 @@ impl Discovery<'_> {
         let (mut zip, validator) = match self.sources.packages().package(package) {
             Ok(opened) => opened,
             Err(error) => {
-                let place = match super::super::is_address(package) {
-                    true => Place::Address(package.to_owned(), Stat::default()),
-                    false => Place::File(super::super::path_of(package)),
+                let place = if super::super::is_address(package) {
+                    Place::Address(package.to_owned(), Stat::default())
+                } else {
+                    Place::File(super::super::path_of(package))
                 };
                 return self.wrong(name, place, format!("cannot be read as a package: {error}"));
             }

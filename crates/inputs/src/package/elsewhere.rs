@@ -41,10 +41,11 @@ impl Elsewhere {
     /// the texts of absolute paths.
     pub(super) fn refusal(&self, list: &str, package: &str) -> Option<String> {
         let (list, package) = (outermost(list), outermost(package));
-        let own = match is_address(&list) {
-            true => Origin::of_address(&list),
+        let own = if is_address(&list) {
+            Origin::of_address(&list)
+        } else {
             // Entries are relative to the path given for the list, even if that is a link.
-            false => Origin::Folder(real(path_of(&list).parent().unwrap_or(Path::new("/")))),
+            Origin::Folder(real(path_of(&list).parent().unwrap_or(Path::new("/"))))
         };
         let is_own = match (&own, is_address(&package)) {
             (Origin::Folder(folder), false) => real(&path_of(&package)).starts_with(folder),
@@ -54,10 +55,7 @@ impl Elsewhere {
         };
         let is_allowed = || self.0.iter().any(|allowed| allows(allowed, &package));
         (!is_own && !is_allowed()).then(|| {
-            let place = match is_address(&package) {
-                true => "origin",
-                false => "folder",
-            };
+            let place = if is_address(&package) { "origin" } else { "folder" };
             format!(
                 "which is not of the list's own {place}; weft load --allow-elsewhere {} loads it all the same",
                 to_allow(&package)

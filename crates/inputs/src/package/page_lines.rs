@@ -144,9 +144,10 @@ fn page_of(line: &[u8]) -> Result<Option<ListedPage>, String> {
         Err(error) => return Err(format!("found no JSON: {error}")),
     };
     let Some(url) = object.get("url").and_then(Value::as_str) else {
-        return match object.contains_key("format") {
-            true => Ok(None),
-            false => Err("found no url".to_owned()),
+        return if object.contains_key("format") {
+            Ok(None)
+        } else {
+            Err("found no url".to_owned())
         };
     };
     let url_key = urlkey::url_key(url).map_err(|error| format!("found the url {url:?}: {error}"))?;

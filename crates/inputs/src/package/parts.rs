@@ -42,14 +42,15 @@ impl PackagePart {
 
 /// Returns whether a file or an object is a package (WACZ) by its name.
 pub fn is_package(location: &str) -> bool {
-    let path = match is_address(location) {
-        true => location
+    let path = if is_address(location) {
+        location
             .split(['?', '#'])
             .next()
             .unwrap_or(location)
             .as_bytes()
-            .to_vec(),
-        false => path_of(location).into_os_string().into_encoded_bytes(),
+            .to_vec()
+    } else {
+        path_of(location).into_os_string().into_encoded_bytes()
     };
     is_package_name(&path)
 }

@@ -76,9 +76,10 @@ impl ZipFile {
         };
         let zip = ZipArchive::new(Buffered::of(ranges)).map_err(io::Error::from)?;
         left.store(u64::MAX, Relaxed);
-        let same_names = match zip.has_duplicate_names() {
-            true => same_names(&input, zip.central_directory_start())?,
-            false => BTreeMap::new(),
+        let same_names = if zip.has_duplicate_names() {
+            same_names(&input, zip.central_directory_start())?
+        } else {
+            BTreeMap::new()
         };
         Ok(ZipFile {
             input,
@@ -155,12 +156,13 @@ impl ZipFile {
         let mut bytes = Vec::new();
         let file = self.zip.by_index(member.index).map_err(io::Error::from)?;
         file.take(most + 1).read_to_end(&mut bytes)?;
-        match bytes.len() as u64 > most {
-            true => Err(io::Error::new(
+        if bytes.len() as u64 > most {
+            Err(io::Error::new(
                 ErrorKind::InvalidData,
                 format!("it is longer than {most} bytes"),
-            )),
-            false => Ok(bytes),
+            ))
+        } else {
+            Ok(bytes)
         }
     }
 

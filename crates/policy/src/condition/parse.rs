@@ -144,10 +144,7 @@ impl<'a> Parser<'a, '_> {
             offset: value.offset,
             message,
         })?;
-        Ok(match is_equal {
-            true => node,
-            false => Node::Not(Box::new(node)),
-        })
+        Ok(if is_equal { node } else { Node::Not(Box::new(node)) })
     }
 
     fn text(&self, field: &str, text: &str) -> Result<Node, String> {

@@ -5,9 +5,9 @@ use std::collections::BinaryHeap;
 use files::{Attributes, Catalogue, CatalogueError, Found, Go, Kind, Root, Seen};
 use rustc_hash::FxHashSet;
 
-use crate::path::is_below;
 use super::{PlanError, Planned};
 use crate::condition::{Subject, name_of};
+use crate::path::is_below;
 use crate::rules::{Action, Order, Policy};
 use crate::trash::{TRASH, each_in_trash};
 
@@ -185,9 +185,10 @@ pub(crate) fn holds(
     file: &Attributes,
     now_ms: i64,
 ) -> Result<bool, CatalogueError> {
-    let digest = match policy.condition.needs_digest() {
-        true => catalogue.known(file)?,
-        false => None,
+    let digest = if policy.condition.needs_digest() {
+        catalogue.known(file)?
+    } else {
+        None
     };
     Ok(policy.condition.holds(&Subject {
         path: &item.path,

@@ -2,8 +2,8 @@
 
 use files::{Catalogue, Root};
 
-use crate::path::path_of;
 use super::{Grown, Plan, PlanError};
+use crate::path::path_of;
 use crate::rules::Policy;
 
 /// Lists the trees that have grown by more than a percentage since the last full scan before the

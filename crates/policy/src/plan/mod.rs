@@ -218,9 +218,10 @@ fn tops<'t>(
     policy: &Policy,
     trees: &'t [Root],
 ) -> Result<Vec<(&'t Root, Found)>, PlanError> {
-    let scope: Vec<PathBuf> = match policy.scope.is_empty() {
-        true => trees.iter().map(|tree| path_of(&tree.path)).collect(),
-        false => policy.scope.clone(),
+    let scope: Vec<PathBuf> = if policy.scope.is_empty() {
+        trees.iter().map(|tree| path_of(&tree.path)).collect()
+    } else {
+        policy.scope.clone()
     };
     let mut tops = Vec::new();
     for path in scope {

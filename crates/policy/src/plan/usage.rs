@@ -8,8 +8,8 @@
 use files::{ActRow, Catalogue, Found, Place, Root};
 use rustc_hash::FxHashMap;
 
-use crate::path::{is_below, path_of};
 use super::{Plan, PlanError};
+use crate::path::{is_below, path_of};
 use crate::rules::{Action, Level, Policy, Usage, UsageOf};
 use crate::taken::taken;
 use crate::trash::{TRASH, each_in_trash};
@@ -57,9 +57,10 @@ pub(super) fn excess(
         }
     }
     causes.sort();
-    let cause = match causes.is_empty() {
-        true => "less is used than the trigger says".to_owned(),
-        false => causes.join(", "),
+    let cause = if causes.is_empty() {
+        "less is used than the trigger says".to_owned()
+    } else {
+        causes.join(", ")
     };
     Ok(Excess { by, cause })
 }

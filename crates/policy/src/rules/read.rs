@@ -136,9 +136,10 @@ fn policy(
     }
     if let Some(path) = table.scope.iter().find(|path| !path.get_ref().is_absolute()) {
         let shown = path.get_ref().display();
-        let message = match files::is_address(path.get_ref().as_os_str().as_encoded_bytes()) {
-            true => format!("{shown}: policies act on file systems, not on objects of a store"),
-            false => format!("{shown}: expected an absolute path"),
+        let message = if files::is_address(path.get_ref().as_os_str().as_encoded_bytes()) {
+            format!("{shown}: policies act on file systems, not on objects of a store")
+        } else {
+            format!("{shown}: expected an absolute path")
         };
         return Err(At(path.span().start, message));
     }

@@ -1,9 +1,12 @@
 use super::*;
 
 fn read(text: &str) -> Result<Rules, RulesError> {
-    let bucket = |name: &str| match name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') {
-        true => Ok(()),
-        false => Err(format!("bucket name {name:?}")),
+    let bucket = |name: &str| {
+        if name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') {
+            Ok(())
+        } else {
+            Err(format!("bucket name {name:?}"))
+        }
     };
     let names = Names {
         user: &|_| None,

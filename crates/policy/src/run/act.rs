@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use files::{ActRow, ActState, Attributes, CatalogueError, Digest, Notes, Place, Seen};
 
-use crate::crash::CRASH_POINTS;
 use super::command::run_command;
 use super::leave::empty;
 use super::{Runner, too_many_errors};
 use crate::condition::name_of;
+use crate::crash::CRASH_POINTS;
 use crate::plan::{Planned, holds};
 use crate::rules::Action;
 use crate::trash;

@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
-use crate::path::path_of;
 use super::act::{Done, Not, Ready};
 use crate::condition::name_of;
+use crate::path::path_of;
 use crate::rules::CommandLimits;
 
 /// Number of bytes kept from the end of standard error. The log shows their last line.

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use files::{Copy, Digest, Notes, Seen};
 use sha2::{Digest as _, Sha256};
 
-use crate::crash::CRASH_POINTS;
-use super::act::{Done, Not, Ready};
 use super::Runner;
+use super::act::{Done, Not, Ready};
+use crate::crash::CRASH_POINTS;
 
 impl Runner<'_> {
     /// Reads a whole file and returns its digest. Skips a file that changed meanwhile, because it
@@ -31,9 +31,10 @@ impl Runner<'_> {
             .place
             .look(self.catalogue)
             .map_err(|error| Not::failed("it cannot be read", error))?;
-        match after.as_ref().map(Seen::of) == Some(Seen::of(&ready.file)) {
-            true => Ok(()),
-            false => Err(Not::Skipped("it changed while it was being read".to_owned())),
+        if after.as_ref().map(Seen::of) == Some(Seen::of(&ready.file)) {
+            Ok(())
+        } else {
+            Err(Not::Skipped("it changed while it was being read".to_owned()))
         }
     }
 

@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicBool;
 
 use files::{Place, Seen};
 
+use super::Runner;
+use super::act::{Done, Not, Ready};
 use crate::crash::CRASH_POINTS;
 use crate::path::{is_below, path_of};
-use super::act::{Done, Not, Ready};
-use super::Runner;
 use crate::trash::TRASH;
 
 impl Runner<'_> {

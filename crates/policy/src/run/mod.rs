@@ -238,9 +238,10 @@ fn ends_early(policy: &Policy, row: &RunRow, stop: &AtomicBool) -> Option<String
     }
     let (from, to) = policy.limits.window?;
     let minute = u32::try_from(system::time_ms().div_euclid(60_000).rem_euclid(24 * 60)).unwrap_or(0);
-    let is_in = match from <= to {
-        true => (from..to).contains(&minute),
-        false => minute >= from || minute < to,
+    let is_in = if from <= to {
+        (from..to).contains(&minute)
+    } else {
+        minute >= from || minute < to
     };
     (!is_in).then(|| "it is outside the policy's window of the day (UTC)".to_owned())
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use files::{ActRow, ActState, Catalogue, CatalogueError, Notes, Place, RunRow};
 
-use crate::path::is_there;
 use super::leave::remove_empty;
 use super::undo::{UNDOING, after_undo};
+use crate::path::is_there;
 use crate::trash;
 
 /// Settles actions that a killed process had started, and returns their number.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use files::{ActRow, ActState, Catalogue, CatalogueError, Digest, Notes, Place, RunRow, Seen};
 use rustix::fs::{Gid, Mode, Timespec, Timestamps, Uid};
 
-use crate::crash::UNDO_CRASH_POINTS;
-use crate::path::{is_there, path_of};
 use super::content::digest;
 use super::leave::remove_empty;
 use super::{RunError, settle};
+use crate::crash::UNDO_CRASH_POINTS;
+use crate::path::{is_there, path_of};
 use crate::shelf::Shelf;
 
 /// The outcome of undoing one action.
@@ -134,12 +134,13 @@ fn rename_back(catalogue: &Catalogue, row: &ActRow) -> Result<(), String> {
     let to = path_of(&row.to);
     if !is_there(catalogue, &row.to, &row.seen) {
         // A process that was killed between the rename and the log may have restored it already.
-        return match is_there(catalogue, &row.path, &row.seen) {
-            true => Ok(()),
-            false => Err(format!(
+        return if is_there(catalogue, &row.path, &row.seen) {
+            Ok(())
+        } else {
+            Err(format!(
                 "{} is gone: the trash was emptied, or the file was moved away",
                 to.display()
-            )),
+            ))
         };
     }
     let put_back = || {

@@ -229,9 +229,10 @@ impl Admission {
             Listed::Owner => self.is_owner(),
             Listed::Bucket(permission) => {
                 let settings = &self.settings;
-                match settings.is_enforced() {
-                    true => self.listed(&settings.owner, &Acl::private(&settings.owner), permission),
-                    false => self.listed(&settings.owner, &settings.acl, permission),
+                if settings.is_enforced() {
+                    self.listed(&settings.owner, &Acl::private(&settings.owner), permission)
+                } else {
+                    self.listed(&settings.owner, &settings.acl, permission)
                 }
             }
             Listed::Object(permission) => object.is_some_and(|attributes| {
@@ -270,9 +271,10 @@ impl Admission {
                 facts: &facts,
             })
         };
-        match need.also.iter().any(|action| says(action) == Verdict::Deny) {
-            true => Verdict::Deny,
-            false => says(&need.action),
+        if need.also.iter().any(|action| says(action) == Verdict::Deny) {
+            Verdict::Deny
+        } else {
+            says(&need.action)
         }
     }
 
@@ -304,9 +306,10 @@ impl Admission {
             bucket,
             ..
         } = &self.asking;
-        match self.keys.owns(&self.settings.owner, bucket) {
-            true => need.right,
-            false => Some(needs::plain_right(operation)),
+        if self.keys.owns(&self.settings.owner, bucket) {
+            need.right
+        } else {
+            Some(needs::plain_right(operation))
         }
     }
 
@@ -357,9 +360,10 @@ impl Admission {
 /// Returns the public access block of a bucket: its own setting, or all switches if the keys file
 /// has `block_public`.
 pub(crate) fn block(keys: &Keys, bucket: &str, settings: &BucketSettings) -> Block {
-    match keys.blocks_public(bucket) {
-        true => Block::ALL,
-        false => settings.block.unwrap_or_default(),
+    if keys.blocks_public(bucket) {
+        Block::ALL
+    } else {
+        settings.block.unwrap_or_default()
     }
 }
 

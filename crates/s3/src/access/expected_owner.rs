@@ -27,11 +27,12 @@ pub(super) async fn check(store: &Store, cx: &S3AccessContext<'_>, name: &str, b
     };
     let record = store.bucket(bucket).await.map_err(from_store)?;
     let record = record.ok_or_else(|| fault("NoSuchBucket", "there is no such bucket"))?;
-    match BucketSettings::of(&record)?.owner == expected {
-        true => Ok(()),
-        false => Err(fault(
+    if BucketSettings::of(&record)?.owner == expected {
+        Ok(())
+    } else {
+        Err(fault(
             "AccessDenied",
             format!("the bucket's owner is not the one given in {name}"),
-        )),
+        ))
     }
 }

@@ -217,9 +217,10 @@ impl Access {
             let may = may(needs::plain_right(operation));
             return may.then_some(None).ok_or_else(denied);
         }
-        let record = match is_read(operation) {
-            true => self.store.bucket_as_known(&bucket).await,
-            false => self.store.bucket(&bucket).await,
+        let record = if is_read(operation) {
+            self.store.bucket_as_known(&bucket).await
+        } else {
+            self.store.bucket(&bucket).await
         };
         if matches!(record, Err(StoreError::Unavailable { .. }))
             && is_read(operation)

@@ -169,12 +169,13 @@ fn of_line(grant: &dto::Grant, owner: &str, keys: &Keys) -> S3Result<Grant> {
 }
 
 fn user(name: &str, keys: &Keys) -> S3Result<Grantee> {
-    match keys.is_user(name) {
-        true => Ok(Grantee::User(name.to_owned())),
-        false => Err(fault(
+    if keys.is_user(name) {
+        Ok(Grantee::User(name.to_owned()))
+    } else {
+        Err(fault(
             "InvalidArgument",
             format!("there is no user with id {name:?}"),
-        )),
+        ))
     }
 }
 

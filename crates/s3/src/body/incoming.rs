@@ -77,9 +77,10 @@ impl Incoming {
         if self.chunks.as_ref().is_some_and(|chunks| !chunks.has_ended()) {
             return Err("the last chunk is missing".into());
         }
-        match self.exchange.body.compare() {
-            true => Ok(()),
-            false => Err("the body differs from its digest".into()),
+        if self.exchange.body.compare() {
+            Ok(())
+        } else {
+            Err("the body differs from its digest".into())
         }
     }
 }

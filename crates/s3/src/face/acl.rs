@@ -134,9 +134,10 @@ impl Face {
         if acl.is_public() && block(&self.keys, bucket, settings).public_acls {
             return Err(fault("AccessDenied", "public access to this bucket is blocked"));
         }
-        match acl.gives_only(&[owner, &settings.owner]) {
-            true => Ok(()),
-            false => self.check_owned(owner, bucket),
+        if acl.gives_only(&[owner, &settings.owner]) {
+            Ok(())
+        } else {
+            self.check_owned(owner, bucket)
         }
     }
 
@@ -156,9 +157,10 @@ impl Face {
 }
 
 fn refuse_if_enforced(settings: &BucketSettings) -> S3Result<()> {
-    match settings.is_enforced() {
-        true => Err(no_lists()),
-        false => Ok(()),
+    if settings.is_enforced() {
+        Err(no_lists())
+    } else {
+        Ok(())
     }
 }
 

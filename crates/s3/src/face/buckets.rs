@@ -102,9 +102,10 @@ impl Face {
             });
         }
         let theirs = self.settings(&input.bucket).await?;
-        Err(match theirs.owner == user && theirs.acl == settings.acl {
-            true => fault("BucketAlreadyOwnedByYou", "you own this bucket already"),
-            false => fault("BucketAlreadyExists", "a bucket of this name exists"),
+        Err(if theirs.owner == user && theirs.acl == settings.acl {
+            fault("BucketAlreadyOwnedByYou", "you own this bucket already")
+        } else {
+            fault("BucketAlreadyExists", "a bucket of this name exists")
         })
     }
 

@@ -267,9 +267,10 @@ impl Spelling {
 
     /// Encodes a key, or part of one.
     pub(super) fn write(self, text: Option<String>) -> Option<String> {
-        match self.url {
-            true => text.map(|text| utf8_percent_encode(&text, &URL_KEEPS).to_string()),
-            false => text,
+        if self.url {
+            text.map(|text| utf8_percent_encode(&text, &URL_KEEPS).to_string())
+        } else {
+            text
         }
     }
 }

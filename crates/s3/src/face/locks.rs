@@ -120,12 +120,13 @@ impl Face {
                 .and_then(|now| now.retention)
                 .is_some_and(|now| now.mode == RetentionMode::Governance);
             let changes_mode = to.is_some_and(|to| to.mode != RetentionMode::Governance);
-            match is_governance && changes_mode && !bypass_governance {
-                true => Err(fault(
+            if is_governance && changes_mode && !bypass_governance {
+                Err(fault(
                     "AccessDenied",
                     "changing the mode of a retention in force requires a bypass of governance",
-                )),
-                false => Ok(()),
+                ))
+            } else {
+                Ok(())
             }
         })
         .await?;
@@ -140,9 +141,10 @@ impl Face {
         let input = request.input;
         let id = asked_version(input.version_id.as_deref())?;
         let protection = self.protection(&input.bucket, &input.key, id).await?;
-        let status = match protection.hold {
-            true => ObjectLockLegalHoldStatus::ON,
-            false => ObjectLockLegalHoldStatus::OFF,
+        let status = if protection.hold {
+            ObjectLockLegalHoldStatus::ON
+        } else {
+            ObjectLockLegalHoldStatus::OFF
         };
         Ok(GetObjectLegalHoldOutput {
             legal_hold: Some(ObjectLockLegalHold {

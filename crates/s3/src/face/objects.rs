@@ -252,9 +252,10 @@ impl Asked {
             }
             Err(error) => return Err(from_store(error)),
         };
-        match self.fits(&meta) {
-            true => Ok(Some(Condition::Etag(meta.etag))),
-            false => Err(preconditions::failed()),
+        if self.fits(&meta) {
+            Ok(Some(Condition::Etag(meta.etag)))
+        } else {
+            Err(preconditions::failed())
         }
     }
 

@@ -81,12 +81,13 @@ fn refuse_unsigned(headers: &HeaderMap, signed: &[String]) -> Result<(), Refusal
 /// Refuses response overrides in unsigned requests: a stranger must not choose how a public object
 /// is presented under its owner's URL.
 fn refuse_overrides(head: Head<'_>) -> Result<(), Refusal> {
-    match OVERRIDES.iter().any(|name| head.asks(name)) {
-        false => Ok(()),
-        true => Err(Refusal::bad(
+    if OVERRIDES.iter().any(|name| head.asks(name)) {
+        Err(Refusal::bad(
             "InvalidRequest",
             "request specific response headers cannot be used for anonymous GET requests",
-        )),
+        ))
+    } else {
+        Ok(())
     }
 }
 

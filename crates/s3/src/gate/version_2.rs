@@ -46,9 +46,10 @@ pub(super) fn check(head: Head<'_>, signing: &Signing, allowed: bool) -> Result<
         let message = format!("a version 2 signature does not cover {name}: sign with version 4");
         return Err(Refusal::denied(message));
     }
-    match head.headers.contains_key(AUTHORIZATION) {
-        true => check_age(head.headers, OffsetDateTime::from(system::wall())),
-        false => Ok(()),
+    if head.headers.contains_key(AUTHORIZATION) {
+        check_age(head.headers, OffsetDateTime::from(system::wall()))
+    } else {
+        Ok(())
     }
 }
 
@@ -63,13 +64,14 @@ fn check_age(headers: &HeaderMap, now: OffsetDateTime) -> Result<(), Refusal> {
     let date = signed_date(headers);
     let date =
         date.ok_or_else(|| Refusal::denied("a signature requires one valid Date or x-amz-date header"))?;
-    match (now - date).abs() <= AGE_MAX {
-        true => Ok(()),
-        false => Err(Refusal::new(
+    if (now - date).abs() <= AGE_MAX {
+        Ok(())
+    } else {
+        Err(Refusal::new(
             http::StatusCode::FORBIDDEN,
             "RequestTimeTooSkewed",
             "the difference between the request time and the server's time is too large",
-        )),
+        ))
     }
 }
 

@@ -63,11 +63,12 @@ pub(crate) fn weigh(asked: &HeaderMap, version: &HeaderMap) -> Verdict {
             _ => true,
         },
     };
-    match changed {
-        false => Verdict::NotModified,
-        true => Verdict::Answer {
+    if changed {
+        Verdict::Answer {
             is_whole: !continues(asked, tag, modified),
-        },
+        }
+    } else {
+        Verdict::NotModified
     }
 }
 

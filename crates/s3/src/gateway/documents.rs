@@ -120,17 +120,19 @@ impl Renaming<'_> {
     }
 
     fn bucket(&self, text: &str) -> String {
-        match text == self.route.upstream.bucket {
-            true => self.route.client.bucket.clone(),
-            false => text.to_owned(),
+        if text == self.route.upstream.bucket {
+            self.route.client.bucket.clone()
+        } else {
+            text.to_owned()
         }
     }
 
     fn key(&self, text: &str) -> String {
         let (from, to) = (&self.route.upstream.prefix, &self.route.client.prefix);
-        let rest = match self.is_encoded {
-            true => after_encoded(text, from),
-            false => text.strip_prefix(from.as_str()),
+        let rest = if self.is_encoded {
+            after_encoded(text, from)
+        } else {
+            text.strip_prefix(from.as_str())
         };
         match rest {
             None => text.to_owned(),

@@ -166,9 +166,10 @@ impl Gateway {
 
     fn admit(&self, asked: &Asked) -> S3Result<()> {
         let id = asked.id.as_deref();
-        match asked.operation.name == PREFLIGHT || self.keys.may(id, &asked.bucket, asked.operation.right) {
-            true => Ok(()),
-            false => Err(denied()),
+        if asked.operation.name == PREFLIGHT || self.keys.may(id, &asked.bucket, asked.operation.right) {
+            Ok(())
+        } else {
+            Err(denied())
         }
     }
 
@@ -208,15 +209,12 @@ impl Gateway {
     async fn of_bucket(&self, mut asked: Asked) -> S3Result<S3Response<Body>> {
         let name = asked.operation.name;
         let lists = is_listing(name);
-        let route = match lists {
-            true => {
-                let prefix = asked.query.get("prefix").unwrap_or_default();
-                self.places.route(&asked.bucket, prefix)
-            }
-            false => {
-                let only_asks = matches!(name, "HeadBucket" | "GetBucketLocation" | PREFLIGHT);
-                self.places.bucket_route(&asked.bucket, only_asks)
-            }
+        let route = if lists {
+            let prefix = asked.query.get("prefix").unwrap_or_default();
+            self.places.route(&asked.bucket, prefix)
+        } else {
+            let only_asks = matches!(name, "HeadBucket" | "GetBucketLocation" | PREFLIGHT);
+            self.places.bucket_route(&asked.bucket, only_asks)
         };
         let route = route.ok_or_else(denied)?;
         if lists && route.renames() {
@@ -257,10 +255,11 @@ impl Gateway {
             passing.ask.headers.insert(COPY_SOURCE, source);
         }
         let answer = self.ask(passing).await?;
-        match asked.operation.name == "GetObject" && answer.status().is_success() {
+        if asked.operation.name == "GetObject" && answer.status().is_success() {
             // An object's content may look like a document of the upstream.
-            true => Ok(forward::unchanged(answer)),
-            false => forward::renamed(answer, &route).await,
+            Ok(forward::unchanged(answer))
+        } else {
+            forward::renamed(answer, &route).await
         }
     }
 
@@ -268,10 +267,11 @@ impl Gateway {
     fn object(&self, bucket: &str, key: &str) -> S3Result<(Route, String)> {
         let route = self.places.route(bucket, key).ok_or_else(denied)?;
         let key = route.to_upstream(key);
-        match key.is_empty() {
+        if key.is_empty() {
             // Without a key the request would concern the bucket.
-            true => Err(fault("NoSuchKey", "a mapped folder is not an object")),
-            false => Ok((route, key)),
+            Err(fault("NoSuchKey", "a mapped folder is not an object"))
+        } else {
+            Ok((route, key))
         }
     }
 

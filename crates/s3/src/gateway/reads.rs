@@ -122,12 +122,13 @@ impl Reads {
         key: &str,
     ) -> S3Result<Option<S3Response<Body>>> {
         let object = self.of(&route.upstream.bucket);
-        let answered = match read.method == Method::HEAD || has_conditions(&read.asked) {
-            true => described(read, &object, key).await,
-            false => object
+        let answered = if read.method == Method::HEAD || has_conditions(&read.asked) {
+            described(read, &object, key).await
+        } else {
+            object
                 .get(key, read.wanted.clone())
                 .await
-                .map(|got| content(got, read.wanted.is_some())),
+                .map(|got| content(got, read.wanted.is_some()))
         };
         match answered {
             Ok(answer) => Ok(answer),

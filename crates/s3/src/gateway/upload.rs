@@ -102,9 +102,10 @@ impl Upload {
         if let Some(trailer) = &mut self.trailer {
             trailer.hasher.update(&piece);
         }
-        match piece.is_empty() {
-            true => None,
-            false => self.held.replace(piece),
+        if piece.is_empty() {
+            None
+        } else {
+            self.held.replace(piece)
         }
     }
 

@@ -134,11 +134,12 @@ impl Upstream {
             .request(ask)
             .map_err(|error| AskError::Request(error.to_string()))?;
         let answer = self.http.request(request);
-        let answer = match reads {
-            true => tokio::time::timeout(ANSWER_TIME_MAX, answer)
+        let answer = if reads {
+            tokio::time::timeout(ANSWER_TIME_MAX, answer)
                 .await
-                .map_err(|_| AskError::Silent)?,
-            false => answer.await,
+                .map_err(|_| AskError::Silent)?
+        } else {
+            answer.await
         };
         answer.map_err(|error| AskError::Connection(with_causes(&error)))
     }

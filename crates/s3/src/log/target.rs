@@ -38,9 +38,10 @@ impl FromStr for LogTarget {
     /// Parses `s3://BUCKET/PREFIX`, or the path of a file.
     fn from_str(text: &str) -> Result<Self, String> {
         let Some(address) = text.strip_prefix("s3://") else {
-            return match text.is_empty() {
-                true => Err("expected a file, or s3://BUCKET/PREFIX".to_owned()),
-                false => Ok(Self::File(text.into())),
+            return if text.is_empty() {
+                Err("expected a file, or s3://BUCKET/PREFIX".to_owned())
+            } else {
+                Ok(Self::File(text.into()))
             };
         };
         let (name, prefix) = address.split_once('/').unwrap_or((address, ""));

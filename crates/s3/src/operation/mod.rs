@@ -91,26 +91,24 @@ pub(crate) fn named(request: &Request<'_>) -> Result<Named, Refusal> {
     };
     if name.is_empty() {
         return Err(
-            match changes && resource.is_none() && query.names().any(|name| !is_free(name)) {
-                true => unknown(query, name),
-                false => Refusal::new(
+            if changes && resource.is_none() && query.names().any(|name| !is_free(name)) {
+                unknown(query, name)
+            } else {
+                Refusal::new(
                     StatusCode::METHOD_NOT_ALLOWED,
                     "MethodNotAllowed",
                     "the resource does not allow the method",
-                ),
+                )
             },
         );
     }
     let name = copying(name, request, changes)?;
-    let is_sure = match changes {
-        true => {
-            check_parameters(name, request, resource)?;
-            true
-        }
-        false => {
-            let known = |name: &str| is_free(name) || PARAMETERS.contains(&name) || is_of(name, resource);
-            query.names().all(known)
-        }
+    let is_sure = if changes {
+        check_parameters(name, request, resource)?;
+        true
+    } else {
+        let known = |name: &str| is_free(name) || PARAMETERS.contains(&name) || is_of(name, resource);
+        query.names().all(known)
     };
     Ok(Named { name, is_sure })
 }
@@ -147,10 +145,11 @@ fn refuse_not_here(request: &Request<'_>, verb: Option<usize>, changes: bool) ->
     if headers.contains_key(http::header::CONTENT_RANGE) {
         return Err(not_implemented("a write of a part of an object (Content-Range)"));
     }
-    match in_query.iter().any(|name| name == COPY_SOURCE) {
+    if in_query.iter().any(|name| name == COPY_SOURCE) {
         // In a URL it is ignored, so an empty object would be written.
-        true => Err(not_implemented("x-amz-copy-source in the query")),
-        false => Ok(()),
+        Err(not_implemented("x-amz-copy-source in the query"))
+    } else {
+        Ok(())
     }
 }
 
@@ -202,12 +201,13 @@ fn check_parameters(
             .iter()
             .chain(&OF_OBJECTS)
             .any(|(name, _)| *name == other);
-    match known {
-        true => Err(Refusal::bad(
+    if known {
+        Err(Refusal::bad(
             "InvalidArgument",
             format!("{operation} has no parameter {other}"),
-        )),
-        false => Err(unknown(query, operation)),
+        ))
+    } else {
+        Err(unknown(query, operation))
     }
 }
 

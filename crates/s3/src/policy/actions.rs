@@ -91,9 +91,10 @@ pub(super) fn check(pattern: &str) -> Result<(), PolicyError> {
     let known = ACTIONS
         .iter()
         .any(|action| fits(pattern, &format!("s3:{action}")));
-    match known {
-        true => Ok(()),
-        false => Err(PolicyError(format!("S3 has no action {pattern:?}"))),
+    if known {
+        Ok(())
+    } else {
+        Err(PolicyError(format!("S3 has no action {pattern:?}")))
     }
 }
 

@@ -271,9 +271,10 @@ impl Principal {
                 }
             }
         }
-        match users.is_empty() {
-            true => Err(PolicyError("a Principal names no user".to_owned())),
-            false => Ok(Self::Users(users)),
+        if users.is_empty() {
+            Err(PolicyError("a Principal names no user".to_owned()))
+        } else {
+            Ok(Self::Users(users))
         }
     }
 
@@ -298,9 +299,10 @@ fn read_user(text: &str) -> Result<String, PolicyError> {
     };
     // Wildcards are not supported: as a literal name a pattern would match nobody, and a Deny with
     // it would have no effect.
-    match name.is_empty() || name.contains(['*', '?', ':']) {
-        true => Err(wrong()),
-        false => Ok(name.to_owned()),
+    if name.is_empty() || name.contains(['*', '?', ':']) {
+        Err(wrong())
+    } else {
+        Ok(name.to_owned())
     }
 }
 
@@ -317,9 +319,10 @@ fn read_resource(text: &str, bucket: &str) -> Result<String, PolicyError> {
     let wrong = || PolicyError(format!("the resource {text:?} is not in this bucket"));
     let pattern = text.strip_prefix(ARN).ok_or_else(wrong)?;
     let named = pattern.split('/').next().unwrap_or_default();
-    match fits(named, bucket) {
-        true => Ok(pattern.to_owned()),
-        false => Err(wrong()),
+    if fits(named, bucket) {
+        Ok(pattern.to_owned())
+    } else {
+        Err(wrong())
     }
 }
 

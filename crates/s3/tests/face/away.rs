@@ -149,9 +149,10 @@ async fn check(face: &s3::Running, store: &Store, reading: Reading, remembers: b
                     "HEAD" => head(face, ask).await,
                     _ => status(face, ask).await,
                 };
-                let is_right = match key == READER && denied {
-                    true => matches!(found, 403 | 503),
-                    false => found == expected,
+                let is_right = if key == READER && denied {
+                    matches!(found, 403 | 503)
+                } else {
+                    found == expected
                 };
                 assert!(
                     is_right,

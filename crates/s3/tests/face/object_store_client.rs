@@ -293,9 +293,12 @@ async fn buckets_are_those_of_the_store() {
 /// Returns the longest file below a directory.
 fn longest_file(dir: &std::path::Path) -> (u64, std::path::PathBuf) {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    let of = |path: std::path::PathBuf| match path.is_dir() {
-        true => longest_file(&path),
-        false => (path.metadata().unwrap().len(), path),
+    let of = |path: std::path::PathBuf| {
+        if path.is_dir() {
+            longest_file(&path)
+        } else {
+            (path.metadata().unwrap().len(), path)
+        }
     };
     entries.map(of).max().unwrap_or_default()
 }

@@ -251,11 +251,12 @@ impl Shared {
             state.committed,
             state.applied
         );
-        let buckets = match state.view_follows {
-            true => before
+        let buckets = if state.view_follows {
+            before
                 .buckets
-                .renewed(&before.searcher, &searcher, &state.unseen)?,
-            false => Buckets::of_log(&searcher, &self.dir, state.log)?,
+                .renewed(&before.searcher, &searcher, &state.unseen)?
+        } else {
+            Buckets::of_log(&searcher, &self.dir, state.log)?
         };
         let view = View::new(searcher, state.committed, self.fields, Some(&before), buckets)?;
         *self.view.write() = Arc::new(view);

@@ -70,9 +70,12 @@ fn types(column: Option<StrColumn>, value: &str) -> tantivy::Result<Test> {
     if let Some(column) = &column {
         let terms = Leaf::type_terms(value);
         let beginning = value.trim_end_matches('*');
-        let is_meant = |mime: &str| match value.contains('/') {
-            true => mime.starts_with(beginning),
-            false => schema::kinds(mime).iter().any(|kind| terms.contains(kind)),
+        let is_meant = |mime: &str| {
+            if value.contains('/') {
+                mime.starts_with(beginning)
+            } else {
+                schema::kinds(mime).iter().any(|kind| terms.contains(kind))
+            }
         };
         let all: Vec<u64> = (0..column.num_terms() as u64).collect();
         let mut next = all.iter();

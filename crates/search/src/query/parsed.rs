@@ -109,14 +109,15 @@ impl Parsed {
             Leaf::Date { name, .. } => *name != "year",
             _ => false,
         };
-        match self
+        if self
             .clauses
             .iter()
             .flat_map(|clause| &clause.any)
             .any(is_of_a_time)
         {
-            true => Versions::All,
-            false => Versions::Current,
+            Versions::All
+        } else {
+            Versions::Current
         }
     }
 
@@ -208,8 +209,9 @@ fn write_value(f: &mut fmt::Formatter<'_>, name: &str, value: &str) -> fmt::Resu
 /// Formats a filter for a query, quoted if needed.
 pub(super) fn filter_text(name: &str, value: &str) -> String {
     let text = format!("{name}:{value}");
-    match reads_as_value(&text, value) {
-        true => text,
-        false => format!("{name}:\"{}\"", quotable(value)),
+    if reads_as_value(&text, value) {
+        text
+    } else {
+        format!("{name}:\"{}\"", quotable(value))
     }
 }

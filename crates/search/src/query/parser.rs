@@ -130,10 +130,7 @@ impl Parser {
             if self.parsed.clauses.is_empty() && self.group.is_empty() {
                 return self.note(NoteKind::OperatorAlone, text);
             }
-            self.join = match is_or(text) {
-                true => Join::Or,
-                false => Join::And,
-            };
+            self.join = if is_or(text) { Join::Or } else { Join::And };
         }
         self.operator = Some(text.to_owned());
     }
@@ -496,9 +493,12 @@ fn without_scheme(text: &str) -> &str {
 
 /// Formats alternatives as they were parsed: `(a AND b) OR c`.
 fn shown_group(group: &[Vec<(Leaf, bool)>]) -> String {
-    let leaf = |(leaf, negated): &(Leaf, bool)| match negated {
-        true => format!("-{leaf}"),
-        false => leaf.to_string(),
+    let leaf = |(leaf, negated): &(Leaf, bool)| {
+        if negated {
+            format!("-{leaf}")
+        } else {
+            leaf.to_string()
+        }
     };
     let all = |all: &Vec<(Leaf, bool)>| {
         let leaves: Vec<String> = all.iter().map(leaf).collect();
@@ -513,9 +513,10 @@ fn shown_group(group: &[Vec<(Leaf, bool)>]) -> String {
 
 /// Returns all combinations of one leaf from each alternative.
 fn one_of_each(alternatives: &[Vec<Leaf>]) -> Vec<Vec<Leaf>> {
-    let mut clauses: Vec<Vec<Leaf>> = match alternatives.is_empty() {
-        true => Vec::new(),
-        false => vec![Vec::new()],
+    let mut clauses: Vec<Vec<Leaf>> = if alternatives.is_empty() {
+        Vec::new()
+    } else {
+        vec![Vec::new()]
     };
     for all in alternatives {
         let with = |clause: &Vec<Leaf>, leaf: &Leaf| {
@@ -599,9 +600,10 @@ impl Site {
 
     /// Returns host and port as in URLs.
     fn authority(&self) -> String {
-        let host = match self.host.contains(':') {
-            true => format!("[{}]", self.host),
-            false => self.host.clone(),
+        let host = if self.host.contains(':') {
+            format!("[{}]", self.host)
+        } else {
+            self.host.clone()
         };
         match self.port.as_str() {
             "" => host,
@@ -610,9 +612,10 @@ impl Site {
     }
 
     fn written(&self) -> String {
-        match self.port.is_empty() && self.path.is_empty() {
-            true => self.host.clone(),
-            false => format!("{}{}", self.authority(), self.path),
+        if self.port.is_empty() && self.path.is_empty() {
+            self.host.clone()
+        } else {
+            format!("{}{}", self.authority(), self.path)
         }
     }
 

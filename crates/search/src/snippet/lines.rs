@@ -90,9 +90,10 @@ fn behind(text: &str, at: usize, words: usize) -> String {
         .sum::<usize>();
     let part = &text[at..at + end];
     let shown = plain(part);
-    match part.starts_with(char::is_whitespace) && !shown.is_empty() {
-        true => format!(" {shown}"),
-        false => shown,
+    if part.starts_with(char::is_whitespace) && !shown.is_empty() {
+        format!(" {shown}")
+    } else {
+        shown
     }
 }
 

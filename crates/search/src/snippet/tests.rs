@@ -18,9 +18,12 @@ fn marked_in(language: &str, query: &str, text: &str) -> String {
     let parts = Snippets::new(&parsed, &mut StemMemo::new(64))
         .best(text, language)
         .parts;
-    let part = |part: SnippetPart| match part.matched {
-        true => format!("<mark>{}</mark>", part.text),
-        false => part.text,
+    let part = |part: SnippetPart| {
+        if part.matched {
+            format!("<mark>{}</mark>", part.text)
+        } else {
+            part.text
+        }
     };
     parts.into_iter().map(part).collect()
 }

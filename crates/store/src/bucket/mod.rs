@@ -103,9 +103,10 @@ pub fn check_name(name: &str) -> Result<(), BucketError> {
         && !name.contains("..")
         && !name.starts_with("xn--")
         && name.parse::<IpAddr>().is_err();
-    match is_name {
-        true => Ok(()),
-        false => Err(BucketError::Name(name.to_owned())),
+    if is_name {
+        Ok(())
+    } else {
+        Err(BucketError::Name(name.to_owned()))
     }
 }
 

@@ -265,18 +265,19 @@ impl Store {
 /// Returns the change for a put; the caller adds the uploads that hold the content.
 fn changed(condition: Condition, draft: Draft, protect: Protect) -> Change {
     let (draft, uploads) = (Box::new(draft), Vec::new());
-    match protect.is_empty() {
-        true => Change::Put {
+    if protect.is_empty() {
+        Change::Put {
             condition,
             draft,
             uploads,
-        },
-        false => Change::Protect {
+        }
+    } else {
+        Change::Protect {
             condition,
             draft,
             uploads,
             protect,
-        },
+        }
     }
 }
 

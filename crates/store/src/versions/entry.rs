@@ -2,8 +2,8 @@
 
 use contract::{Key, Meta};
 
-use crate::version_id::{BUCKET, Place, VersionId, is_delete_marker};
 use crate::client::{List, Store, StoreError};
+use crate::version_id::{BUCKET, Place, VersionId, is_delete_marker};
 
 /// An older version, or a delete marker.
 #[derive(Debug, Clone)]

@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 use contract::{Key, Meta};
 
 use super::entry::{Entry, listed};
-use crate::version_id::{Place, VersionId, escaped};
 use super::read::ObjectVersion;
 use crate::client::{List, Store, StoreError};
+use crate::version_id::{Place, VersionId, escaped};
 
 /// Sorts after every continuation of a prefix.
 const LAST_CHAR: char = char::MAX;
@@ -230,9 +230,10 @@ impl<'a> Merge<'a> {
                 continue;
             }
             let is_object = object.as_ref() == Some(&name);
-            let version = match is_object {
-                true => self.take_object(),
-                false => self.take_older(&name),
+            let version = if is_object {
+                self.take_object()
+            } else {
+                self.take_older(&name)
             };
             if let Some(version) = version {
                 return Ok(Some(Line::Version(version)));

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use contract::{Key, Meta};
 
-use crate::version_id::{VersionId, is_delete_marker};
 use crate::client::{Object, Store, StoreError};
+use crate::version_id::{VersionId, is_delete_marker};
 
 /// A version of an object, or a delete marker.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,9 +98,10 @@ impl Store {
             return Ok(entry.meta.key);
         }
         // It may have become the current one in between.
-        match is_current(self.current(key).await?) {
-            true => Ok(key.clone()),
-            false => Err(StoreError::NotFound(format!("{key}, version {id}"))),
+        if is_current(self.current(key).await?) {
+            Ok(key.clone())
+        } else {
+            Err(StoreError::NotFound(format!("{key}, version {id}")))
         }
     }
 }

@@ -4,9 +4,9 @@ use contract::{Condition, Key, Meta, Protect, Protection};
 
 use super::TRIES;
 use super::entry::Entry;
+use crate::client::{Put, Store, StoreError};
 use crate::version_id::{Place, VersionId};
 use crate::versioning::Versioning;
-use crate::client::{Put, Store, StoreError};
 
 /// A version to be removed, and where it was found.
 enum Found {

@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use contract::{Condition, Key, Meta, Protect, Protection};
 use system::wall_ms;
 
-use crate::version_id::{VERSION_ID, VersionId};
-use crate::versioning::Versioning;
 use crate::bucket::MADE;
 use crate::client::{Object, Put, Store, StoreError};
+use crate::version_id::{VERSION_ID, VersionId};
+use crate::versioning::Versioning;
 
 /// How often it is retried when another client writes the object meanwhile.
 const TRIES: u32 = 5;

@@ -1,17 +1,16 @@
 //! Writes and deletes in a bucket that keeps versions: the current version is first copied to its
 //! place.
 
-
 use contract::{Condition, Key, Meta, Protect, Protection, Version};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream;
 use system::wall_ms;
 
 use super::TRIES;
-use crate::versioning::Versioning;
-use crate::version_id::{Place, VERSION_ID, VersionId, marker};
 use crate::bucket::{Bucket, MADE, is_hidden};
 use crate::client::{Put, Store, StoreError};
+use crate::version_id::{Place, VERSION_ID, VersionId, marker};
+use crate::versioning::Versioning;
 
 /// The result of a deletion.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -198,9 +197,10 @@ impl Store {
             etag: Some(current.etag.clone()),
             attributes,
             condition: Condition::still(there.as_ref()),
-            protect: match kept.is_protected {
-                true => Protect::exactly(protection),
-                false => Protect::default(),
+            protect: if kept.is_protected {
+                Protect::exactly(protection)
+            } else {
+                Protect::default()
             },
             ..Put::default()
         };

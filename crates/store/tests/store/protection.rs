@@ -324,9 +324,10 @@ fn protect(random: &mut StdRng, now_ms: u64) -> Protect {
     let hours = random.random_range(0..4);
     let retention = Retention {
         // Rarely, because nothing more can happen once it is in force.
-        mode: match random.random_ratio(1, 8) {
-            true => RetentionMode::Compliance,
-            false => RetentionMode::Governance,
+        mode: if random.random_ratio(1, 8) {
+            RetentionMode::Compliance
+        } else {
+            RetentionMode::Governance
         },
         until_ms: now_ms - 2 * HOUR_MS + hours * HOUR_MS + HOUR_MS / 2,
     };

@@ -248,9 +248,10 @@ impl World {
             if version.meta.key != *key {
                 continue;
             }
-            let content = match version.is_delete_marker() {
-                true => None,
-                false => Some(read_version(store, key, version.id).await.unwrap()),
+            let content = if version.is_delete_marker() {
+                None
+            } else {
+                Some(read_version(store, key, version.id).await.unwrap())
             };
             let id = version.id;
             found.push(Version { id, content });

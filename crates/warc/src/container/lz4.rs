@@ -142,9 +142,10 @@ impl Lz4 {
                     self.content_bytes
                 ));
             }
-            return Ok(match self.descriptor.content_checksum {
-                true => Part::ContentChecksum,
-                false => Part::Finished,
+            return Ok(if self.descriptor.content_checksum {
+                Part::ContentChecksum
+            } else {
+                Part::Finished
             });
         }
         // The highest bit marks a block that is stored uncompressed; the other bits are its size.
@@ -170,9 +171,10 @@ impl Lz4 {
             self.block.extend_from_slice(data);
         } else {
             self.block.resize(self.descriptor.block_bytes_max, 0);
-            let decoded = match self.descriptor.linked {
-                true => lz4_flex::block::decompress_into_with_dict(data, &mut self.block, &self.history),
-                false => lz4_flex::block::decompress_into(data, &mut self.block),
+            let decoded = if self.descriptor.linked {
+                lz4_flex::block::decompress_into_with_dict(data, &mut self.block, &self.history)
+            } else {
+                lz4_flex::block::decompress_into(data, &mut self.block)
             };
             let bytes = decoded.map_err(|error| error.to_string());
             self.block.truncate(bytes.as_ref().copied().unwrap_or(0));

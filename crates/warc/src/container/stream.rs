@@ -172,10 +172,13 @@ impl<R: Read> Read for Decompressed<R> {
             let given = match self.open {
                 Some(Container::Plain) => return self.read_plain(into),
                 Some(container) => self.decode(container, into)?,
-                None => match self.open_next()? {
-                    true => 0,
-                    false => break,
-                },
+                None => {
+                    if self.open_next()? {
+                        0
+                    } else {
+                        break;
+                    }
+                }
             };
             if given > 0 {
                 return Ok(given);

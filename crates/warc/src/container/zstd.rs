@@ -86,9 +86,10 @@ impl Decode for Zstd {
 /// Returns a length of 0, because the decoder reads the header itself. Reports a missing
 /// dictionary, without which decoding would fail.
 fn header(bytes: &[u8], has_dictionary: bool) -> FrameHeader {
-    match !has_dictionary && zstd::zstd_safe::get_dict_id_from_frame(bytes).is_some() {
-        true => FrameHeader::Invalid(reason::DICTIONARY_MISSING, "a zstd frame names a dictionary"),
-        false => FrameHeader::Bytes(0),
+    if !has_dictionary && zstd::zstd_safe::get_dict_id_from_frame(bytes).is_some() {
+        FrameHeader::Invalid(reason::DICTIONARY_MISSING, "a zstd frame names a dictionary")
+    } else {
+        FrameHeader::Bytes(0)
     }
 }
 
@@ -102,13 +103,12 @@ pub(crate) fn dictionary_frame(start: &[u8]) -> Option<u32> {
 
 /// Reads the dictionary from the content of a dictionary frame. The dictionary may be compressed.
 pub(crate) fn read_dictionary(content: &[u8]) -> io::Result<Vec<u8>> {
-    match content.starts_with(&MAGIC) {
-        true => {
-            // The size in the frame is untrusted, so it is limited before memory is reserved.
-            let limit = zstd::bulk::Decompressor::upper_bound(content).unwrap_or(DICTIONARY_BYTES_MAX);
-            zstd::bulk::decompress(content, limit.min(DICTIONARY_BYTES_MAX))
-        }
-        false => Ok(content.to_vec()),
+    if content.starts_with(&MAGIC) {
+        // The size in the frame is untrusted, so it is limited before memory is reserved.
+        let limit = zstd::bulk::Decompressor::upper_bound(content).unwrap_or(DICTIONARY_BYTES_MAX);
+        zstd::bulk::decompress(content, limit.min(DICTIONARY_BYTES_MAX))
+    } else {
+        Ok(content.to_vec())
     }
 }
 

@@ -299,17 +299,19 @@ impl Frames {
 
     /// Returns the decoded bytes that can be taken now.
     pub(crate) fn window(&self) -> &[u8] {
-        match self.is_plain() {
-            true => self.source.available(),
-            false => &self.window[self.window_head..self.window_tail],
+        if self.is_plain() {
+            self.source.available()
+        } else {
+            &self.window[self.window_head..self.window_tail]
         }
     }
 
     /// Takes the first `bytes` bytes of the window.
     pub(crate) fn consume(&mut self, bytes: usize) {
-        match self.is_plain() {
-            true => self.source.consume(bytes),
-            false => self.window_head = (self.window_head + bytes).min(self.window_tail),
+        if self.is_plain() {
+            self.source.consume(bytes)
+        } else {
+            self.window_head = (self.window_head + bytes).min(self.window_tail)
         }
         self.check();
     }

@@ -78,9 +78,10 @@ impl Frames {
         }
         // Many records begin alike. If the decoder stopped within these bytes, they are near the
         // end of its output.
-        let from = match read < TEXT_BYTES {
-            true => frame.decoded.saturating_sub(read as u64 + 4 * TRAILER_BYTES),
-            false => 0,
+        let from = if read < TEXT_BYTES {
+            frame.decoded.saturating_sub(read as u64 + 4 * TRAILER_BYTES)
+        } else {
+            0
         };
         let until = frame.record_position + read as u64;
         let is_known = self.is_decoded_to(frame.start, from..until, &text[..read])?;

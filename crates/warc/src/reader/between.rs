@@ -68,13 +68,15 @@ impl Reader {
             }
             wanted = (wanted * 4).min(start::START_BYTES_MAX + 1);
             if !self.frames.more(wanted)? {
-                let goes_on = match self.frames.is_plain() {
-                    true => self.settings.growing,
-                    false => self.frames.end().is_some_and(End::is_complete),
+                let goes_on = if self.frames.is_plain() {
+                    self.settings.growing
+                } else {
+                    self.frames.end().is_some_and(End::is_complete)
                 };
-                return Ok(match goes_on {
-                    true => Start::Unsure,
-                    false => start::start_of(self.frames.window(), true),
+                return Ok(if goes_on {
+                    Start::Unsure
+                } else {
+                    start::start_of(self.frames.window(), true)
                 });
             }
         }

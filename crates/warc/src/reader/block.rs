@@ -339,9 +339,10 @@ impl Reader {
             self.frames.more(4)?;
         }
         let http = is_http(head.format, head.kind, &head.headers, self.frames.window());
-        let checks = match self.settings.verify_digests {
-            true => Checks::declared(&head.headers, head.kind, http, &mut head.defects),
-            false => Checks::default(),
+        let checks = if self.settings.verify_digests {
+            Checks::declared(&head.headers, head.kind, http, &mut head.defects)
+        } else {
+            Checks::default()
         };
         Ok(if sha1 { checks.with_sha1(http) } else { checks })
     }

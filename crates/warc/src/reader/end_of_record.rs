@@ -102,10 +102,11 @@ impl Reader {
         let incomplete = head.defects.iter().any(|defect| {
             defect.reason == reason::TRUNCATED_RECORD || defect.reason == reason::LENGTH_TOO_LONG
         });
-        let payload_sha1 = match incomplete {
+        let payload_sha1 = if incomplete {
             // The digest of a part would be mistaken for that of the whole payload.
-            true => None,
-            false => body.checks.finish(&mut head.defects),
+            None
+        } else {
+            body.checks.finish(&mut head.defects)
         };
         if let (Some(kept), Some(rest)) = (&mut self.kept, body.rest) {
             kept.put_rest(rest);

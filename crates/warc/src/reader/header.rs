@@ -125,9 +125,10 @@ impl Reader {
             if !self.frames.end().is_some_and(End::is_complete) {
                 self.is_unfinished();
                 let defect = Defect::new(reason::TRUNCATED_HEADER, "no end of the header");
-                return Ok(match self.done {
-                    true => HeaderRead::Settled,
-                    false => HeaderRead::Bad(self.frames.window().len(), defect),
+                return Ok(if self.done {
+                    HeaderRead::Settled
+                } else {
+                    HeaderRead::Bad(self.frames.window().len(), defect)
                 });
             }
         }

@@ -141,9 +141,10 @@ impl Kept {
         if self.lies == Lies::Plain || self.frame.1 < offset || frame_goes_on {
             return;
         }
-        self.lies = match self.frame.1 == offset && last_frame == offset {
-            true => Lies::Alone,
-            false => Lies::InSeveral,
+        self.lies = if self.frame.1 == offset && last_frame == offset {
+            Lies::Alone
+        } else {
+            Lies::InSeveral
         };
     }
 

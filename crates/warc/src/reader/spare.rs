@@ -36,9 +36,10 @@ impl Spare {
             self.headers.push(record.headers);
         }
         let bytes = record.body.capacity();
-        let bodies = match bytes < SMALL_BYTES {
-            true => &mut self.small,
-            false => &mut self.large,
+        let bodies = if bytes < SMALL_BYTES {
+            &mut self.small
+        } else {
+            &mut self.large
         };
         if bytes > 0 && bytes <= BODY_BYTES_MAX && bodies.len() < COUNT_MAX && self.bytes + bytes <= BYTES_MAX
         {
@@ -54,9 +55,10 @@ impl Spare {
 
     /// Returns memory for a body of probably `bytes` bytes. It holds old content.
     pub(crate) fn body(&mut self, bytes: u64) -> Vec<u8> {
-        let bodies = match bytes < SMALL_BYTES as u64 {
-            true => &mut self.small,
-            false => &mut self.large,
+        let bodies = if bytes < SMALL_BYTES as u64 {
+            &mut self.small
+        } else {
+            &mut self.large
         };
         let body = bodies.pop().unwrap_or_default();
         self.bytes -= body.capacity();

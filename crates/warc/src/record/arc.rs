@@ -45,10 +45,10 @@ struct Line<'a> {
 pub(crate) fn is_header(bytes: &[u8], trust: Trust) -> Option<bool> {
     if !starts_like_url(bytes) {
         // There are too few bytes to recognise a scheme, and no line end yet.
-        return match bytes.len() < 32 && memchr(b'\n', bytes).is_none() && scheme_bytes(bytes) == bytes.len()
-        {
-            true => None,
-            false => Some(false),
+        return if bytes.len() < 32 && memchr(b'\n', bytes).is_none() && scheme_bytes(bytes) == bytes.len() {
+            None
+        } else {
+            Some(false)
         };
     }
     match memchr(b'\n', &bytes[..bytes.len().min(LINE_BYTES_MAX)]) {
@@ -61,12 +61,13 @@ pub(crate) fn is_header(bytes: &[u8], trust: Trust) -> Option<bool> {
 /// Parses the header line at the start of `bytes`. Reuses the memory of `headers`.
 pub(crate) fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
     let Some(length) = memchr(b'\n', bytes) else {
-        return match bytes.len() > LINE_BYTES_MAX {
-            true => Parsed::Invalid(
+        return if bytes.len() > LINE_BYTES_MAX {
+            Parsed::Invalid(
                 bytes.len(),
                 Defect::new(reason::HEADER_TOO_LONG, "no end of the line"),
-            ),
-            false => Parsed::Incomplete,
+            )
+        } else {
+            Parsed::Incomplete
         };
     };
     if let Some(at) = warc::record_within(bytes, 0, trim_line_end(&bytes[..length]).len()) {

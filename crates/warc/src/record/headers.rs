@@ -59,9 +59,10 @@ impl Headers {
     /// Appends a field as read. Bytes that are not UTF-8 are replaced; in URLs they are
     /// percent-encoded instead, so that the URL keeps its meaning.
     pub(crate) fn push_bytes(&mut self, name: &[u8], value: &[u8]) {
-        let invalid = match name.eq_ignore_ascii_case(b"WARC-Target-URI") {
-            true => push_percent_encoded,
-            false => push_replacement,
+        let invalid = if name.eq_ignore_ascii_case(b"WARC-Target-URI") {
+            push_percent_encoded
+        } else {
+            push_replacement
         };
         self.push_with(
             |text| push_text(text, name, push_replacement),

@@ -14,9 +14,10 @@ use crate::span::Defect;
 /// Returns the payload as stored of a record with a complete body: for HTTP, the part after the
 /// HTTP header.
 pub fn payload(record: &Record) -> &[u8] {
-    match record.is_http() {
-        true => http_header_length(&record.body).map_or(&[], |length| &record.body[length..]),
-        false => &record.body,
+    if record.is_http() {
+        http_header_length(&record.body).map_or(&[], |length| &record.body[length..])
+    } else {
+        &record.body
     }
 }
 

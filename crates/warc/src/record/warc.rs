@@ -82,9 +82,10 @@ pub(crate) fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
     let mut within: Vec<(usize, usize)> = Vec::new();
     loop {
         let Some(length) = memchr(b'\n', &bytes[position..]) else {
-            return match bytes.len() > HEADER_BYTES_MAX {
-                true => too_long(bytes.len()),
-                false => Parsed::Incomplete,
+            return if bytes.len() > HEADER_BYTES_MAX {
+                too_long(bytes.len())
+            } else {
+                Parsed::Incomplete
             };
         };
         let line = trim_line_end(&bytes[position..position + length]);

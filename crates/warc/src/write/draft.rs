@@ -117,10 +117,11 @@ impl Draft {
 
     /// Adds a header field. Line ends in the value are replaced by spaces.
     pub fn field(mut self, name: &str, value: &str) -> Draft {
-        match value.contains(['\r', '\n']) {
+        if value.contains(['\r', '\n']) {
             // A line end in a value would begin a new field.
-            true => self.fields.push(name, &value.replace(['\r', '\n'], " ")),
-            false => self.fields.push(name, value),
+            self.fields.push(name, &value.replace(['\r', '\n'], " "))
+        } else {
+            self.fields.push(name, value)
         }
         self
     }

@@ -124,12 +124,11 @@ impl<W: Write> Writer<W> {
 }
 
 fn has_length(found: u64, expected: u64) -> io::Result<()> {
-    match found == expected {
-        true => Ok(()),
-        false => {
-            let message = format!("the record does not have the expected {expected} bytes");
-            Err(io::Error::new(io::ErrorKind::InvalidData, message))
-        }
+    if found == expected {
+        Ok(())
+    } else {
+        let message = format!("the record does not have the expected {expected} bytes");
+        Err(io::Error::new(io::ErrorKind::InvalidData, message))
     }
 }
 

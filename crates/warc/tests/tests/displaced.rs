@@ -300,13 +300,14 @@ fn a_damaged_member_of_uncompressed_bytes_has_its_records_once() {
     let records = ["a", "b", "c"].map(|target| record(target, &target.as_bytes().repeat(3000)));
     for each in [true, false] {
         let level = Compression::Gzip { level: 0 };
-        let whole = match each {
-            true => records
+        let whole = if each {
+            records
                 .iter()
                 .map(|record| stored(record, &level))
                 .collect::<Vec<_>>()
-                .concat(),
-            false => stored(&records.concat(), &level),
+                .concat()
+        } else {
+            stored(&records.concat(), &level)
         };
         let mut damaged = whole.clone();
         let last = damaged.len() - 6;

@@ -132,10 +132,7 @@ fn pieces(form: Form, random: &mut Random) -> (Vec<u8>, Vec<Piece>) {
         // If a member stores incompressible bytes and is cut, it cannot be distinguished from an
         // uncompressed record that follows.
         let only_text = form == Form::Mixed && !is_plain;
-        let many = match is_plain || random.below(4) > 0 {
-            true => 1,
-            false => 3,
-        };
+        let many = if is_plain || random.below(4) > 0 { 1 } else { 3 };
         let records: Vec<_> = (0..many)
             .map(|m| {
                 let target = format!("http://example.com/{n}/{m}?{}", "x".repeat(random.below(300)));
@@ -144,9 +141,12 @@ fn pieces(form: Form, random: &mut Random) -> (Vec<u8>, Vec<Piece>) {
             .collect();
         let content: Vec<u8> = records
             .iter()
-            .flat_map(|(target, block)| match is_arc {
-                true => arc_record(target, block),
-                false => warc_record(target, block),
+            .flat_map(|(target, block)| {
+                if is_arc {
+                    arc_record(target, block)
+                } else {
+                    warc_record(target, block)
+                }
             })
             .collect();
         let mut stored = compressed(&content, &compression);

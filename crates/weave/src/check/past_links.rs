@@ -8,8 +8,8 @@ use crate::packed;
 use crate::snapshot::Snapshot;
 use crate::sort::Sorter;
 use crate::tables::Table;
-use crate::views::links_name;
 use crate::views::captures::{self, Stored};
+use crate::views::links_name;
 use crate::views::{links, past_links, versions};
 
 /// Compares `past_links` with captures and versions, where each set must be stored under its own

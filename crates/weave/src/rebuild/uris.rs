@@ -265,9 +265,10 @@ impl Uris<'_, '_, '_> {
         let was_spilled = before
             .as_ref()
             .is_some_and(|before| before.anchors == Anchors::Spilled);
-        let (inline, apart) = match was_spilled || said.len() > anchors::INLINE_MAX {
-            true => (Anchors::Spilled, said),
-            false => (Anchors::Inline(said), Said::new()),
+        let (inline, apart) = if was_spilled || said.len() > anchors::INLINE_MAX {
+            (Anchors::Spilled, said)
+        } else {
+            (Anchors::Inline(said), Said::new())
         };
         uri.anchors = inline;
         let mut is_said_otherwise = before.as_ref().is_none_or(|before| before.anchors != uri.anchors);
@@ -341,9 +342,10 @@ impl Uris<'_, '_, '_> {
         let is_other = is_said_otherwise || bucket != inlinks_bucket(before.inlinks_external);
         if (uri.is_page || uri.is_document) && is_other && self.mender.changes.len() <= CHANGES_MAX {
             let url_key = self.cut.decode(Table::Uris, key, codec::to_text(key))?;
-            self.mender.changed(match is_said_otherwise {
-                true => PageChange::Anchors(url_key),
-                false => PageChange::Bucket(url_key, bucket),
+            self.mender.changed(if is_said_otherwise {
+                PageChange::Anchors(url_key)
+            } else {
+                PageChange::Bucket(url_key, bucket)
             });
         }
         Ok(())

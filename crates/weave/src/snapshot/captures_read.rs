@@ -166,9 +166,10 @@ impl Captures {
     /// Returns the next line that no capture covers.
     fn next_line(&self, beside: &mut Beside) -> Result<Option<(Vec<u8>, InputId, IndexLine)>, SnapshotError> {
         loop {
-            let row = match self.reversed {
-                true => beside.lines.next_back(),
-                false => beside.lines.next(),
+            let row = if self.reversed {
+                beside.lines.next_back()
+            } else {
+                beside.lines.next()
             };
             let Some((key, value)) = row.transpose()? else {
                 return Ok(None);

@@ -102,9 +102,12 @@ fn a_takedown_goes_ahead_where_an_older_capture_cannot_be_read_again() {
         pair.load(input, [page("http://a.com/", time, &[])]);
     }
     let model = pair.model.clone();
-    let mut reread = |row: &CaptureRow| match row.input == old {
-        true => Err("the file is gone".to_owned()),
-        false => Ok(model.capture(row.input, row.offset).unwrap().clone()),
+    let mut reread = |row: &CaptureRow| {
+        if row.input == old {
+            Err("the file is gone".to_owned())
+        } else {
+            Ok(model.capture(row.input, row.offset).unwrap().clone())
+        }
     };
     let asked = take_down(&Selector::Inputs(vec![new]));
     let took_down = pair.weave().take_down(&asked, &mut reread, None).unwrap();
@@ -323,11 +326,12 @@ fn load(dir: &Path) -> Weave {
         let (id, known): (InputId, LedgerEntry) = weave.register_input(entry(input), None).unwrap();
         let returning = weave.returning(id).unwrap();
         let captures = captures(number).into_iter();
-        let captures: Vec<_> = match known.state == InputState::Done {
-            true => captures
+        let captures: Vec<_> = if known.state == InputState::Done {
+            captures
                 .filter(|c| returning.iter().any(|row| row.offset == c.offset))
-                .collect(),
-            false => captures.collect(),
+                .collect()
+        } else {
+            captures.collect()
         };
         let captures = captures.into_iter().map(|c| (id, c)).collect();
         let progress = match known.state {
@@ -434,9 +438,10 @@ fn bytes_below(dir: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => found.extend(bytes_below(&path)),
-            false => found.push((path.clone(), std::fs::read(&path).unwrap())),
+        if path.is_dir() {
+            found.extend(bytes_below(&path))
+        } else {
+            found.push((path.clone(), std::fs::read(&path).unwrap()))
         }
     }
     found

@@ -479,14 +479,15 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
     let digest = get_digest(&mut r)?;
     let mime = r.str()?.to_owned();
     let method = if more & HAS_METHOD != 0 { r.str()? } else { "" }.to_owned();
-    let content = match flags & (IS_PAGE | IS_DOCUMENT) != 0 {
-        true => Some(StoredContent {
+    let content = if flags & (IS_PAGE | IS_DOCUMENT) != 0 {
+        Some(StoredContent {
             title: r.str()?.to_owned(),
             language: r.str()?.to_owned(),
             text: name(&mut r, flags & HAS_TEXT != 0)?,
             is_document: flags & IS_DOCUMENT != 0,
-        }),
-        false => None,
+        })
+    } else {
+        None
     };
     let links = name(&mut r, flags & HAS_LINKS != 0)?;
     let details = Details {
@@ -533,9 +534,10 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
 
 /// Reads the name of a text or of links, if there is one.
 fn name(r: &mut Reader<'_>, is_there: bool) -> Result<Option<[u8; 16]>, Corrupt> {
-    match is_there {
-        true => Ok(Some(*r.take(16)?.first_chunk().ok_or(Corrupt("truncated row"))?)),
-        false => Ok(None),
+    if is_there {
+        Ok(Some(*r.take(16)?.first_chunk().ok_or(Corrupt("truncated row"))?))
+    } else {
+        Ok(None)
     }
 }
 

@@ -129,10 +129,7 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<(InputId, IndexLine), C
         record_length,
         offset: place.offset,
         length,
-        alias_of: match is_alias {
-            true => Some(r.str()?.to_owned()),
-            false => None,
-        },
+        alias_of: if is_alias { Some(r.str()?.to_owned()) } else { None },
     };
     Ok((place.input, line))
 }

@@ -168,9 +168,10 @@ impl SortedSources<'_, '_> {
         let (mut low, mut high) = (0, self.epochs[epoch].places.len());
         while low < high {
             let middle = low.midpoint(high);
-            match self.key(epoch, middle)?.is_some_and(|key| key <= after) {
-                true => low = middle + 1,
-                false => high = middle,
+            if self.key(epoch, middle)?.is_some_and(|key| key <= after) {
+                low = middle + 1
+            } else {
+                high = middle
             }
         }
         self.epochs[epoch].passed = low;

@@ -34,9 +34,9 @@ use crate::packed::{self, Dictionary, Packer};
 use crate::tables::Table;
 use crate::url_code;
 use crate::views::captures::is_usable_key;
+use crate::views::links_name::{self, LinksName};
 use crate::views::order::{is_eligible, page_of};
 use crate::views::sources::{self, Numbering, SourceId};
-use crate::views::links_name::{self, LinksName};
 use crate::views::version_change::VersionChange;
 use crate::write::Write;
 

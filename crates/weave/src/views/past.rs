@@ -311,9 +311,10 @@ fn version_of(moment: &[&Stored], names: &dyn Collections) -> Option<Past> {
         page: None,
         capture: Stored::clone(capture),
         title: content.title,
-        language: match content.language.is_empty() {
-            true => other_language.unwrap_or_default(),
-            false => content.language,
+        language: if content.language.is_empty() {
+            other_language.unwrap_or_default()
+        } else {
+            content.language
         },
         text,
     })

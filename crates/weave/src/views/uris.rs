@@ -367,9 +367,10 @@ impl Step<'_, '_> {
         let epoch = incoming[0].source.epoch;
         let key = inlinks::row_key(number, epoch);
         // Sources numbered in this epoch have no stored row.
-        let stored = match epoch == self.epoch {
-            true => None,
-            false => self.cut.get(Table::Inlinks, &key)?,
+        let stored = if epoch == self.epoch {
+            None
+        } else {
+            self.cut.get(Table::Inlinks, &key)?
         };
         let mut places = match stored {
             Some(row) => self

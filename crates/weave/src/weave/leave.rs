@@ -175,9 +175,10 @@ impl Leave<'_> {
         }
         // Captures fetched later than the version cannot be current, or they would be already;
         // unless a revisit has found content.
-        let newest = match turned.is_empty() {
-            true => version.map_or(i64::MIN, |version| version.fetch_time_ms),
-            false => i64::MAX,
+        let newest = if turned.is_empty() {
+            version.map_or(i64::MIN, |version| version.fetch_time_ms)
+        } else {
+            i64::MAX
         };
         let mut captures: Vec<(InputId, Capture)> = Vec::new();
         for stored in left
@@ -263,9 +264,10 @@ fn reread_as(row: &CaptureRow, reread: &mut Reread<'_>) -> Result<Capture, Strin
     // The record does not have the method, which came with the record of the request.
     capture.method.clone_from(&row.method);
     let is_same = (&capture.url_key, capture.fetch_time_ms) == (&row.url_key, row.fetch_time_ms);
-    match is_same && capture.offset == row.offset {
-        true => Ok(capture),
-        false => Err("another capture is now at its place".to_owned()),
+    if is_same && capture.offset == row.offset {
+        Ok(capture)
+    } else {
+        Err("another capture is now at its place".to_owned())
     }
 }
 

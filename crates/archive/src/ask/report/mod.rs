@@ -33,9 +33,10 @@ const OTHER_MIMES: &str = "(others)";
 pub(super) fn report(basis: &Basis<'_>, question: &Report) -> Result<ReportBody, AskError> {
     let seen = basis.seen();
     let window = Window::of(question.from.as_deref(), question.to.as_deref())?;
-    let dir = match basis.open.files.is_read_only() {
-        true => std::env::temp_dir(),
-        false => basis.open.files.dir().to_owned(),
+    let dir = if basis.open.files.is_read_only() {
+        std::env::temp_dir()
+    } else {
+        basis.open.files.dir().to_owned()
     };
     let mut tally = Tally::new(Digests::new(&dir));
     let mut looked_at = 0;
@@ -159,9 +160,10 @@ impl Tally {
 
     fn mime(&mut self, mime: &str) -> &mut Sum {
         let is_known = self.by_mime.contains_key(mime);
-        let name = match is_known || self.by_mime.len() < MIMES_MAX {
-            true => mime,
-            false => OTHER_MIMES,
+        let name = if is_known || self.by_mime.len() < MIMES_MAX {
+            mime
+        } else {
+            OTHER_MIMES
         };
         self.by_mime.entry(name.to_owned()).or_default()
     }

@@ -19,9 +19,10 @@ impl Seen<'_> {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<LinkRow>, SnapshotError> {
-        match self.sees_everything || self.sees_version(url_key)? {
-            true => self.snapshot.outlinks(url_key, after, limit),
-            false => Ok(Vec::new()),
+        if self.sees_everything || self.sees_version(url_key)? {
+            self.snapshot.outlinks(url_key, after, limit)
+        } else {
+            Ok(Vec::new())
         }
     }
 
@@ -148,9 +149,10 @@ impl Seen<'_> {
                     external += u64::from(!urlkey::same_domain(source, url_key));
                 }
             }
-            match sources.len() < SOURCES {
-                true => return Ok((inlinks, external)),
-                false => after = sources.into_iter().next_back(),
+            if sources.len() < SOURCES {
+                return Ok((inlinks, external));
+            } else {
+                after = sources.into_iter().next_back()
             }
         }
     }

@@ -47,9 +47,10 @@ impl Seen<'_> {
                     }
                 }
             }
-            match rows.len() < URIS {
-                true => break,
-                false => last = rows.into_iter().next_back(),
+            if rows.len() < URIS {
+                break;
+            } else {
+                last = rows.into_iter().next_back()
             }
         }
         let row = |(Reverse(inlinks_external), Reverse(inlinks), url_key)| TopRow {

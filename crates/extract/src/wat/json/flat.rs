@@ -115,9 +115,10 @@ impl<'a> Json<'a> {
         }
         let start = at + 2 + length + 3;
         // The first field is mostly `path`, whose value is short. The others are longer.
-        let (value, end) = match is_first {
-            true => self.short_text_from(start),
-            false => self.text_from(start),
+        let (value, end) = if is_first {
+            self.short_text_from(start)
+        } else {
+            self.text_from(start)
         }?;
         Some((name, value, end))
     }

@@ -129,9 +129,10 @@ pub(crate) fn whole(cut: &Cut, stored: &Stored) -> Result<Capture, SnapshotError
             page.text_truncated = text.truncated;
         }
     }
-    match content.is_document {
-        true => capture.document = Some(Box::new(page)),
-        false => capture.page = Some(page),
+    if content.is_document {
+        capture.document = Some(Box::new(page))
+    } else {
+        capture.page = Some(page)
     }
     Ok(capture)
 }

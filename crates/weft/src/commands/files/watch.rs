@@ -8,7 +8,7 @@ use std::time::Duration;
 use ::files::{Note, Progress, ScanSettings, StaleReason, Watch, WatchSettings};
 use anyhow::Context as _;
 
-use super::when::{shown_ms};
+use super::when::shown_ms;
 use super::{CATALOGUE, JsonPath, LookInto, magic, shown};
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};

@@ -4,7 +4,7 @@ use format::date::{DAY_MS, DateTime};
 use serde::Serialize;
 use store::{Protection, RetentionMode};
 
-use crate::commands::files::when::{moment_ms};
+use crate::commands::files::when::moment_ms;
 
 /// Longest retention, as in S3. A typo under `compliance` cannot be undone. A legal hold has no
 /// end.
