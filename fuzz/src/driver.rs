@@ -50,7 +50,7 @@ pub struct Outcome {
 #[non_exhaustive]
 pub enum Failure {
     /// The target failed on an input.
-    #[error("{target}, seed {seed}, step {step}: {message}; the input is kept as {}", artifact.display())]
+    #[error("{target}, seed {seed}, step {step}: {message}; the input is saved as {}", artifact.display())]
     Refused {
         /// Name of the target.
         target: &'static str,

@@ -10,7 +10,7 @@ use fuzz::{Driver, TARGETS, Target};
 /// Fuzzes all code that reads untrusted bytes, with mutated inputs
 #[derive(Debug, Parser)]
 #[command(after_help = "Examples:
-  fuzz                                    every target, ten seconds each
+  fuzz                                    every target for ten seconds each
   fuzz warc_reader --seconds 600 --files ../shared/data/edge
   fuzz extract --input fuzz/artifacts/extract/crash-0123456789abcdef")]
 struct Arguments {
@@ -52,7 +52,7 @@ fn main() -> anyhow::Result<()> {
             Some(path) => {
                 let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
                 (target.run)(&bytes);
-                println!("{}: nothing wrong", target.name);
+                println!("{}: no failure", target.name);
             }
             None => fuzz_one(target, &arguments)?,
         }
@@ -63,7 +63,7 @@ fn main() -> anyhow::Result<()> {
 fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Target>> {
     for name in names {
         let known = TARGETS.iter().any(|target| target.name == name);
-        ensure!(known, "there is no target {name:?}; --list names them");
+        ensure!(known, "there is no target {name:?}; --list shows their names");
     }
     let wanted = |target: &&&Target| names.is_empty() || names.iter().any(|name| name == target.name);
     Ok(TARGETS.iter().filter(wanted).copied().collect())
@@ -82,7 +82,7 @@ fn fuzz_one(target: &Target, arguments: &Arguments) -> anyhow::Result<()> {
     };
     let outcome = driver.run(target)?;
     println!(
-        "{:12}  {} inputs of the corpus, {} changed ones: nothing wrong",
+        "{:12}  {} corpus inputs, {} mutated inputs: no failure",
         target.name, outcome.corpus_inputs, outcome.steps
     );
     Ok(())

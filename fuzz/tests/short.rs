@@ -16,12 +16,12 @@ fn edge_files() -> Option<PathBuf> {
 /// speed of the machine. `make fuzz` continues with further ones.
 #[track_caller]
 fn check(target: &Target, steps: u64) {
-    let seed =
-        std::env::var("WEFT_TEST_SEED").map_or(1, |seed| seed.parse().expect("WEFT_TEST_SEED is a number"));
+    let seed = std::env::var("WEFT_TEST_SEED")
+        .map_or(1, |seed| seed.parse().expect("WEFT_TEST_SEED must be a number"));
     let files = match edge_files() {
         Some(folder) => vec![folder],
         None => {
-            println!("skipped: the files of ../shared/data/edge because they are missing");
+            println!("skipped: ../shared/data/edge is missing");
             Vec::new()
         }
     };

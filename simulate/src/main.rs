@@ -11,8 +11,8 @@ use simulate::{Simulation, simulations, try_seed};
 /// Runs the store and the index with faults and crashes that a seed determines
 #[derive(Debug, Parser)]
 #[command(after_help = "Examples:
-  simulate                            every simulation, a hundred seeds each
-  simulate store --seed 17            seed 17 alone, with all that happens in it
+  simulate                            every simulation with 100 seeds each
+  simulate store --seed 17            only seed 17, with its trace
   simulate store --seed 1 --seeds 5000
   simulate --forever                  until a run fails")]
 struct Arguments {
@@ -79,7 +79,7 @@ fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Simulation>> {
     };
     for name in names {
         let known = simulations().any(|simulation| is_named(simulation, name));
-        ensure!(known, "there is no simulation {name:?}; --list names them");
+        ensure!(known, "there is no simulation {name:?}; --list shows their names");
     }
     let wanted =
         |simulation: &&Simulation| names.is_empty() || names.iter().any(|name| is_named(simulation, name));
@@ -104,7 +104,7 @@ fn run(simulation: &Simulation, first: u64, seeds: u64, show: bool) -> bool {
         if let Some(failure) = outcome.failure {
             failed += 1;
             println!("{}: seed {seed} FAILED: {failure}", simulation.name);
-            println!("  again: simulate {} --seed {seed}", simulation.name);
+            println!("  to repeat: simulate {} --seed {seed}", simulation.name);
         }
     }
     let took = begun.elapsed().as_secs_f64();

@@ -32,7 +32,7 @@ pub fn run<T>(seed: u64, future: impl Future<Output = Result<T, String>>) -> Res
         .enable_time()
         .start_paused(true)
         .build()
-        .map_err(|error| format!("no runtime: {error}"))?;
+        .map_err(|error| format!("cannot create a runtime: {error}"))?;
     runtime.block_on(async {
         let began = tokio::time::Instant::now();
         simulated.follow(move || began.elapsed());
@@ -61,5 +61,5 @@ pub fn directory() -> Result<TempDir, String> {
         true => tempfile::tempdir_in(memory),
         false => tempfile::tempdir(),
     };
-    made.map_err(|error| format!("no directory: {error}"))
+    made.map_err(|error| format!("cannot create a directory: {error}"))
 }

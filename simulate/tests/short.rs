@@ -4,7 +4,7 @@ use simulate::{Simulation, simulations, try_seed};
 
 /// The first seed; `WEFT_TEST_SEED` overrides it.
 fn first_seed() -> u64 {
-    std::env::var("WEFT_TEST_SEED").map_or(1, |seed| seed.parse().expect("WEFT_TEST_SEED is a number"))
+    std::env::var("WEFT_TEST_SEED").map_or(1, |seed| seed.parse().expect("WEFT_TEST_SEED must be a number"))
 }
 
 #[track_caller]
@@ -16,7 +16,7 @@ fn check(simulation: &Simulation) {
             let trace = outcome.trace.lines().join("\n");
             let again = format!("make simulate SIMULATE_FLAGS='{} --seed {seed}'", simulation.name);
             panic!(
-                "{trace}\n{}: seed {seed}: {failure}\nagain: {again}",
+                "{trace}\n{}: seed {seed}: {failure}\nto repeat: {again}",
                 simulation.name
             );
         }

@@ -81,14 +81,14 @@ impl Header {
             return Err(Fault::Unfinished);
         }
         if number(bytes, SUM_OF_HEADER_AT) != xxh3_64(&bytes[..SUM_OF_HEADER_AT]) || &bytes[..8] != MAGIC {
-            return corrupt("its header has another checksum");
+            return corrupt("the checksum of its header does not match");
         }
         let half = |at: usize| (number(bytes, at) & u64::from(u32::MAX)) as u32;
         let is_its_own = bytes[8..24] == key.object.0.to_le_bytes()
             && half(24) == key.block
             && half(28) == class_number(key.class);
         if !is_its_own {
-            return corrupt("it is of another block");
+            return corrupt("it belongs to another block");
         }
         let mut sums = [0; PIECES];
         for (index, sum) in sums.iter_mut().enumerate() {
@@ -233,7 +233,7 @@ fn read_run(
         .map_err(Fault::Io)?;
     if bytes.len() < length {
         return Err(Fault::Corrupt(format!(
-            "it ends {} bytes early",
+            "it is {} bytes too short",
             length - bytes.len()
         )));
     }
@@ -241,7 +241,9 @@ fn read_run(
     for place in places {
         let piece = rest.split_to(header.length(place).min(rest.len()));
         if sum(key, place, &piece) != header.sums[place] {
-            return Err(Fault::Corrupt(format!("piece {place} has another checksum")));
+            return Err(Fault::Corrupt(format!(
+                "the checksum of piece {place} does not match"
+            )));
         }
         pieces.set(place, piece);
     }

@@ -101,7 +101,7 @@ impl Device {
         if state.faults_in_row >= FAULTS_MAX {
             tracing::warn!(
                 why,
-                "a directory of the cache is left alone for {} s",
+                "a directory of the cache is suspended for {} s",
                 OFF.as_secs()
             );
             state.off_until = Some((system::now() + OFF, why));
@@ -120,7 +120,7 @@ impl Device {
                 disk_us_per_mib = own,
                 store_us_per_mib = other,
                 why,
-                "a directory of the cache"
+                "a directory of the cache is suspended"
             );
             self.state.lock().off_until = Some((system::now() + OFF, why));
         }

@@ -82,10 +82,10 @@ struct About {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// It has files that do not belong to a cache.
-    #[error("{} is not empty and is no cache of ours: name another directory, so that nothing in it can be lost", .0.display())]
+    #[error("{} is not empty and is not a cache of weft: choose another directory, so that no file in it is lost", .0.display())]
     NotOurs(PathBuf),
     /// I/O error.
-    #[error("the cache's directory {}: {source}", path.display())]
+    #[error("cache directory {}: {source}", path.display())]
     Io {
         /// The directory.
         path: PathBuf,

@@ -95,13 +95,13 @@ pub struct Answer {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum OriginError {
     /// The object does not exist.
-    #[error("nothing is there: {0}")]
+    #[error("not found: {0}")]
     Missing(Cause),
     /// The current version is not the expected one.
-    #[error("another version has replaced it")]
+    #[error("the object was replaced by another version")]
     Changed,
     /// The range is beyond the end of the object.
-    #[error("the range is beyond its {size_bytes} bytes")]
+    #[error("the range is beyond the end of the object ({size_bytes} bytes)")]
     Range {
         /// Length of the object.
         size_bytes: u64,

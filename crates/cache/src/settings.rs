@@ -102,7 +102,7 @@ impl Directory {
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// The file cannot be read.
-    #[error("read the cache's settings {}: {source}", path.display())]
+    #[error("cannot read the cache settings {}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -110,7 +110,7 @@ pub enum SettingsError {
         source: std::io::Error,
     },
     /// The file is not valid.
-    #[error("the cache's settings {}: {why}", path.display())]
+    #[error("invalid cache settings {}: {why}", path.display())]
     Wrong {
         /// The file.
         path: PathBuf,
@@ -150,21 +150,21 @@ impl Settings {
     fn check(&self) -> Result<(), String> {
         if self.metadata_size_bytes > self.memory_size_bytes {
             return Err(format!(
-                "metadata_size_bytes ({}) is part of memory_size_bytes ({}), and cannot be more",
+                "metadata_size_bytes ({}) is part of memory_size_bytes ({}) and must not exceed it",
                 self.metadata_size_bytes.0, self.memory_size_bytes.0
             ));
         }
         for rule in &self.rules {
             if rule.prefix.is_empty() {
-                return Err("a rule needs a prefix, such as \"s3://bucket/warehouse/\"".to_owned());
+                return Err("a rule requires a prefix, such as \"s3://bucket/warehouse/\"".to_owned());
             }
             let same = self.rules.iter().filter(|other| other.prefix == rule.prefix);
             if same.count() > 1 {
-                return Err(format!("two rules for {:?}: write one", rule.prefix));
+                return Err(format!("two rules for {:?}: merge them into one", rule.prefix));
             }
             if rule.cache == Some(false) && (rule.pin || rule.quota_bytes.is_some()) {
                 return Err(format!(
-                    "the rule for {:?} keeps nothing, and has a pin or a quota",
+                    "the rule for {:?} has `cache = false`, so it must not have a pin or a quota",
                     rule.prefix
                 ));
             }
@@ -174,7 +174,10 @@ impl Settings {
                 .iter()
                 .any(|other| other.path == directory.path)
             {
-                return Err(format!("two directories are {}", directory.path.display()));
+                return Err(format!(
+                    "the directory {} is listed twice",
+                    directory.path.display()
+                ));
             }
         }
         Ok(())
@@ -238,19 +241,19 @@ mod tests {
         };
         check("memory = 3", "unknown field `memory`");
         check("memory_size_bytes = \"much\"", "memory_size_bytes");
-        check("memory_size_bytes = 1\nmetadata_size_bytes = 2", "cannot be more");
-        check("[[rule]]\npin = true", "needs a prefix");
+        check("memory_size_bytes = 1\nmetadata_size_bytes = 2", "not exceed it");
+        check("[[rule]]\npin = true", "requires a prefix");
         check(
             "[[rule]]\nprefix = \"s3://a/\"\n[[rule]]\nprefix = \"s3://a/\"",
             "two rules",
         );
         check(
             "[[rule]]\nprefix = \"s3://a/\"\ncache = false\npin = true",
-            "keeps nothing",
+            "has `cache = false`",
         );
         check(
             "[[directory]]\npath = \"a\"\n[[directory]]\npath = \"a\"",
-            "two directories",
+            "is listed twice",
         );
     }
 }

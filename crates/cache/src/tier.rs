@@ -90,7 +90,7 @@ impl Cache {
             ) {
                 Ok(tier) => directories.insert(0, Arc::new(tier)),
                 Err(error @ OpenError::NotOurs(_)) => return Err(error),
-                Err(error) => tracing::warn!(%error, "the cache goes without this directory"),
+                Err(error) => tracing::warn!(%error, "the cache does not use this directory"),
             }
         }
         let space: u64 = settings
@@ -128,7 +128,7 @@ impl Cache {
                 Cache::open(&settings, program).map_err(|error| error.to_string())
             });
         opened
-            .inspect_err(|error| tracing::warn!(error, "everything is read without a cache"))
+            .inspect_err(|error| tracing::warn!(error, "cannot open the cache; reading without it"))
             .ok()
     }
 

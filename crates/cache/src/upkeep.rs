@@ -73,7 +73,7 @@ impl Cache {
             }
         });
         if let Err(error) = spawned {
-            tracing::warn!(%error, "the cache does not follow other processes");
+            tracing::warn!(%error, "cannot start the upkeep thread; the cache does not follow other processes");
         }
     }
 
@@ -148,7 +148,7 @@ impl Cache {
         let name = format!("stats.{}.json", self.0.upkeep.program);
         let bytes = serde_json::to_vec(&written).unwrap_or_default();
         if let Err(error) = first.layout().replace(&name, &bytes) {
-            tracing::debug!(%error, "the cache's counts are not written down");
+            tracing::debug!(%error, "cannot write the counts of the cache");
         }
     }
 }

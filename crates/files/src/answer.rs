@@ -41,7 +41,7 @@ impl<T: Send + 'static> Asked<T> {
                 };
                 let thread = std::thread::Builder::new().name("answer".into());
                 if let Err(error) = thread.spawn(ask) {
-                    tracing::warn!(%error, "a thread that asks a file system could not be started");
+                    tracing::warn!(%error, "cannot start a thread to query a file system");
                     return None;
                 }
                 (answer, limit)

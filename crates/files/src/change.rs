@@ -329,7 +329,7 @@ impl Change {
         system::holds!(
             "files.forgotten",
             left.is_empty(),
-            "a directory that goes still holds {left:?}"
+            "a directory being removed still holds {left:?}"
         );
         self.orphan(id, None);
         Ok(())

@@ -50,7 +50,7 @@ impl Catalogue {
                 *is.entries.entry(dir).or_default() += 1;
                 if entry.name.as_ref() < pack::first_name(&key) {
                     differences.push(format!(
-                        "{dir:?}: {:?} is before its pack",
+                        "{dir:?}: {:?} sorts before the first name of its pack",
                         String::from_utf8_lossy(&entry.name)
                     ));
                 }
@@ -76,7 +76,7 @@ impl Catalogue {
             row.names.sort_by(|a, b| (a.dir, &a.name).cmp(&(b.dir, &b.name)));
             is.count(row.names[0].dir, &row.names[0].attributes);
             if self.linked(id)?.as_ref() != Some(&row) {
-                differences.push(format!("{id:?}: its names are {row:?}"));
+                differences.push(format!("{id:?}: expected the names {row:?}"));
             }
             is.linked.insert(id, row);
         }
@@ -89,13 +89,13 @@ impl Catalogue {
         for (group, usage) in is.groups {
             let found = groups.remove(&group).unwrap_or_default();
             if found != usage {
-                differences.push(format!("{group:?}: {found:?} instead of {usage:?}"));
+                differences.push(format!("{group:?}: found {found:?}, expected {usage:?}"));
             }
         }
         differences.extend(
             groups
                 .into_iter()
-                .map(|(group, usage)| format!("{group:?}: {usage:?} instead of nothing")),
+                .map(|(group, usage)| format!("{group:?}: found {usage:?}, expected nothing")),
         );
         for row in self.tables.space(Table::Linked).iter() {
             let id = FileId::of_bytes(&row.key()?)?;
@@ -122,7 +122,7 @@ impl Catalogue {
             };
             if !is_placed {
                 let name = String::from_utf8_lossy(&row.name);
-                differences.push(format!("{id:?}: nothing leads to it as {name:?}"));
+                differences.push(format!("{id:?}: no directory contains it as {name:?}"));
             }
         }
         // The entries of each directory count for all its ancestors.
@@ -139,20 +139,20 @@ impl Catalogue {
         for (id, usage) in &is.trees {
             let found = self.tree(*id)?;
             if found != *usage || !found.bounds(usage) {
-                differences.push(format!("{id:?}: {found:?} below it instead of {usage:?}"));
+                differences.push(format!("{id:?}: found {found:?} below it, expected {usage:?}"));
             }
         }
         for row in self.tables.space(Table::Trees).iter() {
             let id = FileId::of_bytes(&row.key()?)?;
             if is.trees.get(&id).is_none_or(Usage::is_empty) {
-                differences.push(format!("{id:?}: there is nothing below it"));
+                differences.push(format!("{id:?} has sums, but nothing is below it"));
             }
         }
         for (id, row) in &rows {
             let found = is.entries.remove(id).unwrap_or(0);
             if found != row.entries {
                 differences.push(format!(
-                    "{id:?} says it has {} entries, and has {found}",
+                    "{id:?}: its row counts {} entries, found {found}",
                     row.entries
                 ));
             }
@@ -160,7 +160,7 @@ impl Catalogue {
         differences.extend(
             is.entries
                 .keys()
-                .map(|id| format!("{id:?} has entries and no row")),
+                .map(|id| format!("{id:?} has entries but no row")),
         );
         Ok(())
     }

@@ -8,20 +8,20 @@ use crate::varint::Corrupt;
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
     /// Another process has it open.
-    #[error("the catalogue of files in {} is in use by another process: wait until it has ended", dir.display())]
+    #[error("the catalogue of files in {} is in use by another process: wait until it exits", dir.display())]
     InUse {
         /// Directory of the catalogue.
         dir: PathBuf,
     },
     /// There is no catalogue.
-    #[error("there is no catalogue of files in {}: `weft files scan DIR` makes one", dir.display())]
+    #[error("there is no catalogue of files in {}: run `weft files scan DIR` to create one", dir.display())]
     Missing {
         /// The directory that was searched.
         dir: PathBuf,
     },
     /// It has another format version.
     #[error(
-        "the catalogue of files in {} has format {found}, and this program reads format {expected}: remove it, and scan anew",
+        "the catalogue of files in {} has format {found}, expected {expected}: remove it and scan again",
         dir.display()
     )]
     Format {
@@ -33,14 +33,15 @@ pub enum CatalogueError {
         expected: u64,
     },
     /// It was opened read-only.
-    #[error("the catalogue of files in {} is open to be read alone: only who may write there can change it", dir.display())]
+    #[error("the catalogue of files in {} is open read-only: changing it requires write permission there", dir.display())]
     ReadOnly {
         /// Directory of the catalogue.
         dir: PathBuf,
     },
     /// A file system did not answer in time.
     #[error(
-        "{} has not answered for {seconds} s: what is mounted there is gone, or is slow (some commands wait as long as --answer-within says)",
+        "{} has not answered for {seconds} s: the file system mounted there is unreachable or slow \
+         (some commands accept a longer time with --answer-within)",
         path.display()
     )]
     NoAnswer {
@@ -54,7 +55,7 @@ pub enum CatalogueError {
     #[error("the catalogue of files: {}", said(.0))]
     Engine(fjall::Error),
     /// A row is not in the expected format.
-    #[error("the catalogue of files is damaged: {0}: remove it, and scan anew")]
+    #[error("the catalogue of files is damaged: {0}: remove it and scan again")]
     Corrupt(#[from] Corrupt),
     /// An invariant is violated.
     #[error(transparent)]
@@ -87,7 +88,8 @@ fn said(error: &fjall::Error) -> String {
         fjall::Error::Poisoned => format!("{words}: run the command again"),
         // A scan restores everything in it except the log of policies.
         _ => format!(
-            "{words}: restore a copy of it, or remove it and scan anew (the log of policies goes with it)"
+            "{words}: restore a backup of it, or remove it and scan again \
+             (this also removes the log of policies)"
         ),
     }
 }
@@ -96,10 +98,10 @@ fn what_to_do(source: &std::io::Error) -> String {
     use std::io::ErrorKind;
     match source.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            format!("{source}: make room, and run the command again")
+            format!("{source}: make room and run the command again")
         }
         ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
-            format!("{source}: only who may write there can change it")
+            format!("{source}: changing the catalogue requires write permission there")
         }
         _ => source.to_string(),
     }
@@ -155,7 +157,8 @@ pub enum ScanError {
     /// A watched tree has another directory at its path, for example because its file system is no
     /// longer mounted.
     #[error(
-        "{} is not the directory that was catalogued: mount it again, or let `weft files scan` read in what is there now",
+        "{} is not the directory that was catalogued: mount it again, \
+         or run `weft files scan` to catalogue what is there now",
         path.display()
     )]
     Away {
@@ -163,13 +166,13 @@ pub enum ScanError {
         path: PathBuf,
     },
     /// The path is in no catalogued tree.
-    #[error("{} is not catalogued: `weft files scan` reads it in", path.display())]
+    #[error("{} is not catalogued: run `weft files scan` first", path.display())]
     Unknown {
         /// The path.
         path: PathBuf,
     },
     /// The path is inside a catalogued tree, and is not a tree itself.
-    #[error("{} is a part of {}, which is catalogued whole: forget that", path.display(), root.display())]
+    #[error("{} is part of the catalogued tree {}: forget that tree instead", path.display(), root.display())]
     Within {
         /// The path.
         path: PathBuf,
@@ -200,14 +203,15 @@ pub enum ScanError {
         before: String,
     },
     /// There is no object below an address that is not catalogued.
-    #[error("there is no object below {}/, and nothing of it is catalogued: is the address right?", path.display())]
+    #[error("there is no object below {}/, and none is catalogued: check the address", path.display())]
     NoObjects {
         /// The address.
         path: PathBuf,
     },
     /// The tree was catalogued from another store.
     #[error(
-        "{} was catalogued from another store: name that one again (AWS_ENDPOINT_URL), or read in all that is there now: \
+        "{} was catalogued from another store: set AWS_ENDPOINT_URL to that store, \
+         or catalogue this one instead: \
          `weft files scan {}`",
         path.display(), root.display()
     )]
@@ -218,7 +222,7 @@ pub enum ScanError {
         root: PathBuf,
     },
     /// A watch keeps the path up to date and would add it again.
-    #[error("{} is being watched: end the watch first", path.display())]
+    #[error("{} is being watched: stop the watch first", path.display())]
     Watched {
         /// The path.
         path: PathBuf,
@@ -239,8 +243,8 @@ mod tests {
     fn what_the_system_says_is_told_with_what_to_do() {
         for (errno, wanted) in [
             (28, "make room"),
-            (30, "only who may write"),
-            (13, "only who may write"),
+            (30, "requires write permission"),
+            (13, "requires write permission"),
         ] {
             let error = CatalogueError::from(fjall::Error::Io(std::io::Error::from_raw_os_error(errno)));
             let said = error.to_string();

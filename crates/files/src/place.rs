@@ -25,7 +25,7 @@ fn not_a_path(path: &[u8]) -> io::Error {
     let path = String::from_utf8_lossy(path);
     io::Error::new(
         io::ErrorKind::InvalidInput,
-        format!("{path} is no absolute path of a file"),
+        format!("{path} is not the absolute path of a file"),
     )
 }
 

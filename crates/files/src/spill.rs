@@ -29,7 +29,7 @@ impl Runs {
     /// Creates an empty set of runs, stored in an unnamed file in `dir`.
     pub(crate) fn new(dir: &Path) -> Result<Runs, CatalogueError> {
         let file = tempfile::tempfile_in(dir)
-            .map_err(|error| CatalogueError::io("make a temporary file in", dir, error))?;
+            .map_err(|error| CatalogueError::io("create a temporary file in", dir, error))?;
         Ok(Runs {
             file,
             dir: dir.to_owned(),

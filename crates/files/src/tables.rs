@@ -201,15 +201,15 @@ impl Drop for Journals {
             && let Err(error) = self.empty()
         {
             // Harmless: the journals are only longer than needed.
-            tracing::debug!(%error, "the journal of the catalogue of files was not emptied");
+            tracing::debug!(%error, "cannot empty the journal of the catalogue of files");
         }
         if let Err(error) = overlay::make_readable(&self.dir) {
-            tracing::debug!(%error, "some files of the catalogue of files stay closed to other users");
+            tracing::debug!(%error, "cannot make all files of the catalogue readable by other users");
         }
         // Closing the file is not enough: a forked child of another thread holds a copy of the
         // descriptor until it calls exec.
         if let Err(error) = self.lock.unlock() {
-            tracing::debug!(%error, "the catalogue of files was not unlocked");
+            tracing::debug!(%error, "cannot unlock the catalogue of files");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// A row of the catalogue that is not in the expected format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what} ends early or holds what it may not")]
+#[error("{what} is truncated or malformed")]
 pub struct Corrupt {
     /// The kind of row that was being read.
     pub what: &'static str,

@@ -36,7 +36,7 @@ impl Drop for WatchHeartbeat {
         // Closing the file is not enough: a forked child of another thread holds a copy of the
         // descriptor until it calls exec.
         if let Err(error) = self.file.unlock() {
-            tracing::debug!(%error, "the watch was not unlocked");
+            tracing::debug!(%error, "cannot unlock the watch");
         }
     }
 }
@@ -74,7 +74,7 @@ impl WatchHeartbeat {
             .and_then(|()| self.file.write_all(line.as_bytes()));
         if let Err(error) = written {
             // Harmless: readers see an earlier time.
-            tracing::debug!(%error, "the time of the watch was not noted");
+            tracing::debug!(%error, "cannot record the time of the watch");
         }
     }
 

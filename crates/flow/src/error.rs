@@ -53,7 +53,7 @@ pub enum FlowError {
         message: String,
     },
     /// A thread could not be started.
-    #[error("start a thread of stage {stage}: {source}")]
+    #[error("cannot start a thread of stage {stage}: {source}")]
     Spawn {
         /// Name of the stage.
         stage: &'static str,

@@ -81,7 +81,7 @@ impl<T: Item> Flow<T, T> {
     /// Creates an empty pipeline.
     #[expect(
         clippy::new_without_default,
-        reason = "a flow without stages is no useful value"
+        reason = "a flow without stages is not a useful default"
     )]
     pub fn new() -> Flow<T, T> {
         Flow {

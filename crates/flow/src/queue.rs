@@ -128,7 +128,7 @@ impl<T> State<T> {
     fn check(&self, items_max: usize, bytes_max: u64) {
         debug_assert!(
             self.items.len() <= items_max && (self.bytes <= bytes_max || self.items.len() == 1),
-            "{} items of {} bytes in a queue of {items_max} and {bytes_max}",
+            "{} items with {} bytes in a queue of at most {items_max} items and {bytes_max} bytes",
             self.items.len(),
             self.bytes
         );
@@ -144,7 +144,11 @@ impl<T> State<T> {
             return None;
         }
         let (item, bytes) = self.items.pop_front()?;
-        debug_assert!(bytes <= self.bytes, "{bytes} bytes go of {}", self.bytes);
+        debug_assert!(
+            bytes <= self.bytes,
+            "{bytes} bytes taken from a queue of {}",
+            self.bytes
+        );
         let number = self.taken;
         self.taken += 1;
         self.bytes -= bytes;

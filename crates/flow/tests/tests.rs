@@ -42,7 +42,7 @@ fn nap(random: &mut Random) {
 
 fn seeds(count: u64) -> Vec<u64> {
     match std::env::var("FLOW_SEED") {
-        Ok(seed) => vec![seed.parse().expect("FLOW_SEED is a number")],
+        Ok(seed) => vec![seed.parse().expect("FLOW_SEED must be a number")],
         Err(_) => {
             let start = std::process::id() as u64 * 1000 + 1;
             println!("seeds {start} to {} (FLOW_SEED=n replays one)", start + count - 1);
@@ -93,7 +93,11 @@ fn check(seed: u64) {
             let mut random = Random(seed + index as u64 + 1);
             move |job: Job, out: &mut flow::Out<'_, Job>| {
                 let other = running.lock().unwrap().insert(job.key, job.number);
-                assert_eq!(other, None, "seed {seed}: two items of key {} at once", job.key);
+                assert_eq!(
+                    other, None,
+                    "seed {seed}: two items of key {} run at the same time",
+                    job.key
+                );
                 nap(&mut random);
                 keyed.lock().unwrap().push(job);
                 running.lock().unwrap().remove(&job.key);

@@ -26,8 +26,8 @@ const PART_BYTES: usize = 8 << 20;
 const PARTS_AT_ONCE: usize = 2;
 
 /// Advice for a store without conditional puts.
-const CONDITIONS_UNKNOWN: &str = "this store has no conditional put (If-None-Match: *), by which commits of tables are made: keep \
-     facts in another store, or in a folder (--facts DIR)";
+const CONDITIONS_UNKNOWN: &str = "this store does not support conditional puts (If-None-Match: *), which commits of tables require: \
+     keep facts in another store, or in a folder (--facts DIR)";
 
 /// Advice if the bucket is in another region.
 pub(crate) const WRONG_REGION: &str = "the bucket is in another region: set AWS_REGION to it";

@@ -15,7 +15,7 @@ use crate::web::WebFile;
 pub(crate) async fn download(web: WebFile, retry: Retry) -> io::Result<File> {
     tracing::warn!(
         address = &*web.shown_address(),
-        "this server does not answer ranges: the input is read through once into a temporary file"
+        "this server does not support range requests: the input is first copied to a temporary file"
     );
     let mut patience = Patience::new(retry);
     loop {

@@ -49,7 +49,7 @@ impl Remote {
             Address::S3 { bucket, name } => ("s3", bucket, name),
             Address::Store { bucket, name } => ("store", bucket, name),
             Address::Web(_) => {
-                let what = "nothing can be written to a web server: expected s3:// or store://";
+                let what = "cannot write to a web server: expected s3:// or store://";
                 return Err(io::Error::new(ErrorKind::InvalidInput, what));
             }
         };
@@ -194,8 +194,8 @@ impl facts::Place for Folder {
 }
 
 /// Error for a store that replaced a file despite the condition.
-const CONDITIONS_IGNORED: &str = "this store ignores the condition of a put (If-None-Match: *), so that two writers would \
-     replace each other's commits: keep facts in a store with conditional puts, or in a folder (--facts DIR)";
+const CONDITIONS_IGNORED: &str = "this store ignores the condition of a put (If-None-Match: *), so two writers would \
+     overwrite each other's commits: keep facts in a store with conditional puts, or in a folder (--facts DIR)";
 
 impl std::fmt::Debug for Folder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -125,7 +125,7 @@ async fn own_page(
         Ok(name) => Ok(format!("{bucket}/{name}")),
         Err(_) => Err(io::Error::new(
             ErrorKind::InvalidInput,
-            "a name in a store is UTF-8 text, and this prefix is none",
+            "names in a store are UTF-8, but this prefix is not",
         )),
     };
     let (prefix, after) = (whole(prefix)?, after.map(whole).transpose()?);

@@ -120,7 +120,7 @@ impl Remote {
         if let (Some(cache), Some(spawner)) = (opened, self.spawner.get()) {
             let settled = spawner.wait(async move { Ok(cache.settled(SETTLE_MAX).await) });
             if !settled.unwrap_or(false) {
-                tracing::warn!("the cache's disks are slow: not everything that was read is kept");
+                tracing::warn!("the disks of the cache are slow: some of the data read is not cached");
             }
         }
         let own = self.shared.own.lock().take();
@@ -215,8 +215,7 @@ impl Remote {
     /// an S3 store.
     pub fn bucket_of_s3(&self, address: &str) -> io::Result<Arc<dyn ObjectStore>> {
         let Address::S3 { bucket, .. } = Address::parse(address)? else {
-            let what =
-                "only s3:// is reached from here; a store of ours has an S3 face (weft store serve --s3)";
+            let what = "expected s3://; a Weft store is accessible by S3 with weft store serve --s3";
             return Err(io::Error::new(ErrorKind::Unsupported, what));
         };
         let handle = self.spawner()?.handle();

@@ -40,7 +40,7 @@ impl Patience {
             let text = format!("{what} (tried {} times; try again later)", self.failures);
             return Err(io::Error::other(text));
         }
-        tracing::debug!(what, failures = self.failures, "trying again");
+        tracing::debug!(what, failures = self.failures, "retrying");
         let own = self
             .retry
             .wait_first

@@ -113,7 +113,7 @@ impl S3Listing {
                 .next_continuation_token
                 .filter(|next| token.as_ref() != Some(next));
             token = Some(next.ok_or_else(|| {
-                let what = "the store says that there are more objects, and not how to get them";
+                let what = "the store has more objects, but its response has no continuation token";
                 Failure::lasting(ErrorKind::InvalidData, what)
             })?);
         }
@@ -144,7 +144,7 @@ impl S3Listing {
         let body = body.map_err(|error| Failure::passing(with_causes(&error)))?;
         match status {
             StatusCode::OK => quick_xml::de::from_reader(&*body).map_err(|error| {
-                let what = format!("the answer is no listing of S3: {error}");
+                let what = format!("the response is not an S3 listing: {error}");
                 Failure::lasting(ErrorKind::InvalidData, what)
             }),
             status => Err(self.refusal(status, &String::from_utf8_lossy(&body))),
@@ -187,7 +187,7 @@ fn listed(object: &Contents, is_encoded: bool) -> Result<Listed, Failure> {
         .collect();
     if digits.len() < 14 {
         let what = format!(
-            "an object was modified at {:?}: expected a date",
+            "the modification time of an object is {:?}, expected a date",
             object.last_modified
         );
         return Err(Failure::lasting(ErrorKind::InvalidData, what));

@@ -11,7 +11,7 @@
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "the log tells of replicas; none depends on it"
+    reason = "the log describes replicas, and no replica depends on it"
 )]
 
 use std::collections::{HashSet, VecDeque};
@@ -150,7 +150,7 @@ impl FixityLog {
         let copies = self.copies.lock().clone();
         for copy in copies {
             if let Err(error) = copy.write(lines) {
-                tracing::error!(path = %copy.path.display(), %error, "lines are missing from this copy of the fixity log");
+                tracing::error!(path = %copy.path.display(), %error, "cannot append to this copy of the fixity log; lines are missing from it");
             } else if sync && let Err(error) = copy.sync() {
                 self.failed.lock().push((copy, error));
             }
@@ -201,7 +201,7 @@ impl Copy {
             .map(drop)
             .map_err(|error| {
                 let _ = std::fs::remove_file(path);
-                tracing::warn!(path = %path.display(), %error, "earlier lines of the fixity log could not be copied");
+                tracing::warn!(path = %path.display(), %error, "cannot copy the earlier lines of the fixity log");
             })
             .ok()
     }

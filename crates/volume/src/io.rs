@@ -4,7 +4,10 @@
 //! All writes of a volume go through here, except those of its index (a cache that can be lost) and
 //! of the fixity log (other volumes have copies of it).
 
-#![expect(clippy::disallowed_methods, reason = "this is the way to the disk")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this module implements the access to the disk"
+)]
 
 use std::fs::File;
 use std::io;

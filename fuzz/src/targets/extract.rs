@@ -15,7 +15,7 @@ use super::Target;
 /// The target; the head of this file describes inputs and properties.
 pub const TARGET: Target = Target {
     name: "extract",
-    about: "HTTP, HTML, XHTML, WAT and WET, to captures",
+    about: "captures from HTTP, HTML, XHTML, WAT and WET",
     run,
     seeds,
     from_file: |mut bytes| {
@@ -158,11 +158,11 @@ fn record((kind, content_type): (&str, &str), block: &[u8]) -> Record {
     .into_bytes();
     file.extend_from_slice(block);
     file.extend_from_slice(b"\r\n\r\n");
-    let mut reader =
-        Reader::from_input(Box::new(file), "fuzz", ReaderSettings::default()).expect("bytes in memory open");
-    match reader.next_entry().expect("bytes in memory are read") {
+    let mut reader = Reader::from_input(Box::new(file), "fuzz", ReaderSettings::default())
+        .expect("opening bytes in memory never fails");
+    match reader.next_entry().expect("reading bytes in memory never fails") {
         Some(Entry::Record(record)) => record,
-        other => panic!("no record but {other:?}"),
+        other => panic!("expected a record, found {other:?}"),
     }
 }
 
@@ -185,8 +185,10 @@ fn seeds() -> Vec<Vec<u8>> {
     let gzip = {
         use std::io::Write as _;
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        encoder.write_all(html.as_bytes()).expect("written to memory");
-        encoder.finish().expect("written to memory")
+        encoder
+            .write_all(html.as_bytes())
+            .expect("writing to memory never fails");
+        encoder.finish().expect("writing to memory never fails")
     };
     let encoded = [
         b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n".to_vec(),

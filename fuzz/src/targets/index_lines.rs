@@ -8,7 +8,7 @@ use super::Target;
 /// The target; the head of this file describes inputs and properties.
 pub const TARGET: Target = Target {
     name: "index_lines",
-    about: "lines of CDX and CDXJ, and what is kept of them",
+    about: "lines of CDX and CDXJ, as they are kept",
     run,
     seeds,
     from_file: |bytes| bytes,
@@ -53,10 +53,10 @@ pub fn run(bytes: &[u8]) {
                 assert_eq!(
                     again,
                     [Ok(Some(kept.clone()))],
-                    "{kept:?} is read as another line"
+                    "{kept:?} is parsed to another line"
                 );
             }
-            Err(why) => assert!(!why.is_empty(), "a line is refused without a word"),
+            Err(why) => assert!(!why.is_empty(), "a line is refused without a reason"),
         }
     }
 }

@@ -14,7 +14,7 @@ use super::Target;
 /// The target; the head of this file describes inputs and properties.
 pub const TARGET: Target = Target {
     name: "inflate",
-    about: "deflate streams, by sirocco and by zlib-rs",
+    about: "deflate streams, decoded by sirocco and by zlib-rs",
     run,
     seeds,
     from_file: |bytes| recipe(6, 0, &[], &bytes),
@@ -53,7 +53,7 @@ pub fn run(bytes: &[u8]) {
     assert_eq!(
         short(&whole(&mut decoder, &stream, &mut output)),
         short(&expected),
-        "with room enough (sirocco left, zlib-rs right)"
+        "with enough room (sirocco left, zlib-rs right)"
     );
     if let End::Whole(consumed, content) = &expected {
         let exact = &mut output[..content.len()];
@@ -65,7 +65,7 @@ pub fn run(bytes: &[u8]) {
         assert_eq!(
             whole(&mut decoder, &stream[..*consumed], exact),
             expected,
-            "with nothing behind the stream"
+            "with no bytes after the stream"
         );
         if let Some(less) = content.len().checked_sub(1) {
             let too_short = whole(&mut decoder, &stream, &mut output[..less]);
@@ -147,7 +147,7 @@ fn deflated(content: &[u8], level: u32) -> Vec<u8> {
         match compress.compress_vec(left, &mut stream, FlushCompress::Finish) {
             Ok(Status::StreamEnd) => break,
             Ok(_) => {}
-            Err(error) => panic!("compressing: {error}"),
+            Err(error) => panic!("cannot compress: {error}"),
         }
     }
     // The trailer of a member, and the start of the next.

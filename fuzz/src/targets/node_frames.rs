@@ -25,7 +25,7 @@ use super::Target;
 /// The target; the head of this file describes inputs and properties.
 pub const TARGET: Target = Target {
     name: "node_frames",
-    about: "requests and answers between nodes",
+    about: "requests and responses between nodes",
     run,
     seeds,
     from_file: |mut bytes| {
@@ -76,7 +76,7 @@ fn idempotent(read: impl Fn(&[u8]) -> Option<Vec<u8>>, bytes: &[u8]) {
     assert_eq!(
         twice.as_deref().map(String::from_utf8_lossy),
         Some(String::from_utf8_lossy(&once)),
-        "another meaning the second time"
+        "parsing the output again gives a different result"
     );
 }
 
@@ -84,10 +84,10 @@ fn stage_whole(bytes: &[u8]) {
     let Ok((description, understood, content)) = fuzzing::stage_whole(Bytes::copy_from_slice(bytes)) else {
         return;
     };
-    let joined = fuzzing::join(&description, &content).expect("what was split is joined");
-    assert_eq!(joined, bytes, "what is joined is not what was split");
+    let joined = fuzzing::join(&description, &content).expect("parts that were split can be joined");
+    assert_eq!(joined, bytes, "the joined bytes differ from the original");
     let again = fuzzing::join(&understood, &content).and_then(fuzzing::stage_whole);
-    let (_, again, _) = again.expect("a description that was written here is read");
+    let (_, again, _) = again.expect("a description that was written here can be read");
     assert_eq!(again, understood);
 }
 
@@ -101,13 +101,13 @@ fn read_answer(bytes: &[u8], piece: u8) {
     assert_eq!(
         found,
         now(read(pieces(bytes, u8::MAX))),
-        "pieces of other sizes are read otherwise"
+        "the result depends on the sizes of the pieces"
     );
     if let Some((meta, table, content)) = found {
         assert_eq!(
             content.len() as u64,
             meta.size,
-            "an answer of another length is taken"
+            "a response with a wrong length is accepted"
         );
         assert!(table.values().len() * 32 + content.len() < bytes.len());
         assert!(bytes.ends_with(&content));
@@ -124,10 +124,14 @@ fn upload_answer(bytes: &[u8], piece: u8) {
     assert_eq!(
         found,
         now(read(pieces(bytes, u8::MAX))),
-        "pieces of other sizes are read otherwise"
+        "the result depends on the sizes of the pieces"
     );
     if let Some((size, content)) = found {
-        assert_eq!(content.len() as u64, size, "an answer of another length is taken");
+        assert_eq!(
+            content.len() as u64,
+            size,
+            "a response with a wrong length is accepted"
+        );
         assert!(bytes.ends_with(&content));
     }
 }
@@ -164,7 +168,7 @@ fn headers(bytes: &[u8], piece: u8) {
         assert_eq!(
             Some(found),
             meaning,
-            "{changed:?} is let in and says something else than was signed"
+            "{changed:?} is accepted, but differs from the signed request"
         );
     }
 }
@@ -193,7 +197,7 @@ fn answer(bytes: &[u8], kind: u8) {
 fn json<T: DeserializeOwned + Serialize>(bytes: &[u8]) {
     let again = |bytes: &[u8]| {
         let value: T = serde_json::from_slice(bytes).ok()?;
-        Some(serde_json::to_vec(&value).expect("what was read is written"))
+        Some(serde_json::to_vec(&value).expect("a parsed value can be written"))
     };
     idempotent(again, bytes);
 }
@@ -234,7 +238,8 @@ fn pieces(bytes: &[u8], size: u8) -> ByteStream {
 
 /// Returns the result of a future that must not wait, because all bytes are available.
 fn now<T>(work: impl Future<Output = T>) -> T {
-    work.now_or_never().expect("it waits, though all bytes are there")
+    work.now_or_never()
+        .expect("the future is not ready, although all bytes are available")
 }
 
 /// A description of content of five bytes.
@@ -273,7 +278,7 @@ fn seeds() -> Vec<Vec<u8>> {
     let mut seeds =
         Vec::from_iter(json.map(|(reader, how, text)| [&[reader, how], text.as_bytes()].concat()));
     let frame = |reader, description: &str, content: &[u8]| {
-        let frame = fuzzing::join(description.as_bytes(), content).expect("a short description");
+        let frame = fuzzing::join(description.as_bytes(), content).expect("the description is short");
         [&[reader, 3], &frame[..]].concat()
     };
     seeds.push(frame(3, &format!(r#"{{"stage":1,"meta":{META}}}"#), b"hello"));

@@ -14,7 +14,7 @@ use super::Target;
 /// The target; the head of this file describes inputs and properties.
 pub const TARGET: Target = Target {
     name: "query",
-    about: "the query language, asked of a small index",
+    about: "the query language, with a small index",
     run,
     seeds,
     from_file: |mut bytes| {
@@ -52,7 +52,7 @@ pub const TARGET: Target = Target {
 /// A small index, so that a step is fast.
 static INDEX: LazyLock<(TempDir, SearchIndex)> = LazyLock::new(|| {
     let dir = tempfile::tempdir().expect("a folder for the index");
-    let index = SearchIndex::open(dir.path(), Settings::default()).expect("an index");
+    let index = SearchIndex::open(dir.path(), Settings::default()).expect("an index in a new folder");
     let words = ["archive", "web", "e-mail", "Köln", "中文", "library", "archives"];
     let documents = (0..40_usize).map(|number| {
         let word = |step: usize| words[(number * step + number / 7) % words.len()];
@@ -71,8 +71,8 @@ static INDEX: LazyLock<(TempDir, SearchIndex)> = LazyLock::new(|| {
             ..Document::default()
         }))
     });
-    index.apply(1, documents).expect("documents are taken");
-    index.flush().expect("documents are indexed");
+    index.apply(1, documents).expect("the documents are accepted");
+    index.flush().expect("the documents are indexed");
     (dir, index)
 });
 
@@ -91,7 +91,7 @@ pub fn run(bytes: &[u8]) {
     let first = ask(&query);
     assert!(
         first.hits.len() <= query.limit,
-        "{} hits of {}",
+        "{} hits, expected at most {}",
         first.hits.len(),
         query.limit
     );
@@ -109,12 +109,12 @@ pub fn run(bytes: &[u8]) {
     });
     assert_eq!(
         again.understood, first.understood,
-        "{:?} is not understood as it was",
+        "the parsed form of {:?} is parsed differently",
         query.text
     );
     assert_eq!(
         again.total, first.total,
-        "{:?} finds other pages than {:?}",
+        "{:?} matches other pages than {:?}",
         first.understood, query.text
     );
 }

@@ -16,7 +16,7 @@ use super::Target;
 /// The target; the head of this file describes inputs and properties.
 pub const TARGET: Target = Target {
     name: "replica",
-    about: "the files of replicas, with their digests put right or not",
+    about: "files of replicas, with and without corrected digests",
     run,
     seeds,
     from_file: |mut bytes| {
@@ -52,7 +52,7 @@ pub fn run(bytes: &[u8]) {
     let head = read_head(&file);
     stored_table(&file, u64::from(*choice) << 50).ok();
     let Ok(replica) = read(&file) else { return };
-    let head = head.expect("a replica that is whole has a head that is");
+    let head = head.expect("a whole replica has a valid head");
     let meta = &replica.meta;
     assert_eq!(replica.file_bytes, file.0.len() as u64);
     assert_eq!(
@@ -102,7 +102,7 @@ impl DiskFile for MemoryFile {
         // The reader must not request more bytes than the length of the file justifies.
         assert!(
             bytes.len() <= self.0.len().max(HEAD_BYTES),
-            "{} bytes are asked for",
+            "{} bytes are requested",
             bytes.len()
         );
         let found = usize::try_from(offset)

@@ -26,7 +26,7 @@ mod framing;
 /// The target; the head of this file describes inputs and properties.
 pub const TARGET: Target = Target {
     name: "s3_body",
-    about: "bodies of S3 requests in signed and unsigned chunks, changed on the way",
+    about: "bodies of S3 requests in signed and unsigned chunks, modified in transit",
     run,
     seeds,
     from_file: |bytes| {
@@ -86,7 +86,7 @@ static SERVED: LazyLock<Served> = LazyLock::new(|| {
     let keys = dir.path().join("keys.toml");
     let (id, secret) = client::KEY;
     let text = format!("[keys.{id}]\nsecret = {secret:?}\nrights = {{ \"*\" = [\"read\", \"write\"] }}\n");
-    std::fs::write(&keys, text).expect("the keys are written");
+    std::fs::write(&keys, text).expect("the keys can be written");
     let (store, running) = runtime.block_on(async {
         let store = rig::Rig::new(1, 1).client();
         let settings = s3::Settings::at(SocketAddr::from(([127, 0, 0, 1], 0)), keys);
@@ -103,7 +103,7 @@ static SERVED: LazyLock<Served> = LazyLock::new(|| {
         _dir: dir,
     };
     let made = served.send(&client::signed(address, "PUT", "/data", Framing::None, 0).head);
-    assert_eq!(made, 200, "the bucket is not made");
+    assert_eq!(made, 200, "the bucket was not created");
     served
 });
 
@@ -121,7 +121,7 @@ impl Served {
             self.store
                 .delete(key, Condition::Always)
                 .await
-                .expect("it is deleted");
+                .expect("the object can be deleted");
             Some(content)
         })
     }
@@ -151,39 +151,39 @@ pub fn run(bytes: &[u8]) {
         apply(*change, &mut body);
     }
     let status = served.send(&request.with(&body));
-    let key = Key::new("data", "x").expect("a key");
+    let key = Key::new("data", "x").expect("the key is valid");
     let found = served.take(&key);
     let shown = || String::from_utf8_lossy(&body).into_owned();
     match status {
         200 => {
-            let found = found.expect("an object that was taken is there");
+            let found = found.expect("an accepted object exists");
             if framing == Framing::Unsigned {
                 // An attacker may change an unsigned body together with its checksum, but a correct
                 // checksum is required.
                 let sum = framing::crc32(&found);
                 assert!(
                     shown().contains(&sum),
-                    "taken without its checksum {sum}: {:?}",
+                    "accepted without its checksum {sum}: {:?}",
                     shown()
                 );
             } else {
                 assert_eq!(
                     found,
                     content,
-                    "taken as something that was not signed: {:?}",
+                    "accepted with content that was not signed: {:?}",
                     shown()
                 );
             }
         }
         400..500 => {
-            assert!(found.is_none(), "{status}, but an object is there: {:?}", shown());
+            assert!(found.is_none(), "{status}, but the object exists: {:?}", shown());
             assert!(
                 body != sent,
-                "a good body is refused with {status}: {:?}",
+                "a valid body is refused with {status}: {:?}",
                 shown()
             );
         }
-        _ => panic!("answered with {status}: {:?}", shown()),
+        _ => panic!("unexpected status {status}: {:?}", shown()),
     }
 }
 

@@ -7,7 +7,7 @@ use super::Target;
 /// The target; the head of this file describes inputs and properties.
 pub const TARGET: Target = Target {
     name: "url_key",
-    about: "URLs to keys, and keys to hosts, domains and ranges",
+    about: "keys of URLs, and hosts, domains and ranges of keys",
     run,
     seeds,
     from_file: |bytes| bytes,
@@ -57,14 +57,14 @@ pub fn run(bytes: &[u8]) {
             key.bytes().all(|byte| byte.is_ascii_graphic()),
             "{key:?} is not printable ASCII"
         );
-        assert!(key.contains(")/"), "{key:?} has no end of its host");
+        assert!(key.contains(")/"), "the host in {key:?} does not end");
     }
     urlkey::host_of_key(&key);
     urlkey::host_of_url(&url);
     let domain = urlkey::domain_of_key(&key);
     assert!(
         urlkey::same_domain(&key, &key),
-        "{key:?} is of another domain than itself"
+        "{key:?} is not in its own domain"
     );
     urlkey::domain_ranges(&domain).ok();
 

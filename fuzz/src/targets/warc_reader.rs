@@ -54,7 +54,7 @@ pub fn run(bytes: &[u8]) {
     }
     match settings.growing {
         true => assert!(mark == end && end <= file.len() as u64, "{mark}, {end}"),
-        false => assert_eq!(mark, file.len() as u64, "entries end before the file does"),
+        false => assert_eq!(mark, file.len() as u64, "the entries do not cover the whole file"),
     }
 
     // The same with reads of a few bytes.
@@ -66,7 +66,7 @@ pub fn run(bytes: &[u8]) {
     assert_eq!(
         format!("{again:?}"),
         format!("{entries:?}"),
-        "reads of other sizes read something else"
+        "the result depends on the sizes of the reads"
     );
 
     alone(file, &entries);
@@ -92,11 +92,11 @@ fn alone(file: &[u8], entries: &[Entry]) {
             span.length,
             ReaderSettings::default(),
         )
-        .unwrap_or_else(|error| panic!("the record at {} is not found: {error}", span.offset));
+        .unwrap_or_else(|error| panic!("cannot read the record at {}: {error}", span.offset));
         assert_eq!(
             identity(&found),
             identity(record),
-            "another record at {}",
+            "found another record at {}",
             span.offset
         );
     }
@@ -131,8 +131,9 @@ fn settings(choice: u8) -> ReaderSettings {
 /// Returns all entries, and the final position.
 fn read(input: Box<dyn Input>, settings: ReaderSettings) -> (Vec<Entry>, u64) {
     let mut entries = Vec::new();
-    let mut reader = Reader::from_input(input, "fuzz", settings).expect("bytes in memory open");
-    while let Some(entry) = reader.next_entry().expect("bytes in memory are read") {
+    let mut reader =
+        Reader::from_input(input, "fuzz", settings).expect("opening bytes in memory never fails");
+    while let Some(entry) = reader.next_entry().expect("reading bytes in memory never fails") {
         entries.push(entry);
     }
     (entries, reader.position())

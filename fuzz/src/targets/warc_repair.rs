@@ -14,7 +14,7 @@ use super::{Target, warc_reader};
 /// The target; the head of this file describes inputs and properties.
 pub const TARGET: Target = Target {
     name: "warc_repair",
-    about: "mending WARC and ARC files, in every container",
+    about: "repair of WARC and ARC files, in every container",
     run,
     seeds: warc_reader::TARGET.seeds,
     from_file: warc_reader::TARGET.from_file,
@@ -41,19 +41,19 @@ pub fn run(bytes: &[u8]) {
         return;
     }
     let second = mend(&once, &twice, &compression);
-    assert_eq!(second.records, first.records, "records are lost by mending again");
+    assert_eq!(second.records, first.records, "a second repair loses records");
     assert!(second.mends.is_empty(), "{:?}", second.mends);
     assert!(second.quarantine.is_empty(), "{:?}", second.quarantine);
     let [once, twice] = [once, twice].map(|path| fs::read(path).expect("written"));
-    assert!(once == twice, "mending again changes the file");
+    assert!(once == twice, "a second repair changes the file");
 }
 
 fn mend(input: &Path, out: &Path, compression: &Compression) -> Repaired {
     let (written, repaired) =
-        repair::write(input, out, compression.clone(), &mut |_| true).expect("any bytes are mended");
+        repair::write(input, out, compression.clone(), &mut |_| true).expect("any bytes can be repaired");
     let proved = written
         .prove(&mut |_| true)
-        .expect("what was written is what was to be");
+        .expect("the file has the intended content");
     proved.put(false).expect("named");
     let sum = repaired.record_bytes + repaired.padding_bytes + repaired.quarantined_bytes;
     assert_eq!(sum, repaired.input_bytes, "{repaired:?}");
@@ -66,7 +66,7 @@ fn check_quarantine(file: &[u8], repaired: &Repaired, out: &Path) {
     let kept = fs::read(pieces).unwrap_or_default();
     let mut at = 0;
     for piece in &repaired.quarantine {
-        assert_eq!(piece.at, at, "pieces lie one after the other");
+        assert_eq!(piece.at, at, "the pieces are contiguous");
         at += piece.bytes;
         let held = &kept[piece.at as usize..at as usize];
         if !piece.decoded {

@@ -38,7 +38,7 @@ pub(super) fn check_index(archive: &Archive, is_torn: bool) -> Result<(), String
     let checked = archive.ask(Check {}).map_err(|error| error.message)?.body;
     let is_wrong = |damage: &&DamageRow| !(is_torn && damage.part == "index");
     match checked.damages.iter().find(is_wrong) {
-        Some(damage) => Err(format!("the index contradicts itself: {damage:?}")),
+        Some(damage) => Err(format!("the self-check of the index failed: {damage:?}")),
         None => Ok(()),
     }
 }
@@ -117,7 +117,7 @@ fn check_facts(archive: &Archive, model: &Model) -> Result<(), String> {
         let mut cells = line.split('\t').map(str::to_owned);
         let pair = cells.next().zip(cells.next()).unwrap_or_default();
         if !linked.contains(&pair) {
-            return Err(format!("the facts miss the link {pair:?}"));
+            return Err(format!("the facts lack the link {pair:?}"));
         }
     }
     Ok(())
@@ -129,9 +129,9 @@ fn difference(view: &str, found: &str, wanted: &str) -> String {
     loop {
         match (found.next(), wanted.next()) {
             (found, wanted) if found != wanted => {
-                return format!("view {view} has the row\n  {found:?}\nwhere the model has\n  {wanted:?}");
+                return format!("view {view} has the row\n  {found:?}\nbut the model has\n  {wanted:?}");
             }
-            (None, None) => return format!("view {view} differs in its line ends"),
+            (None, None) => return format!("view {view} differs from the model in its line endings"),
             _ => {}
         }
     }
@@ -157,7 +157,7 @@ fn check_totals(archive: &Archive, expected: &Expected) -> Result<(), String> {
     ];
     for (what, found, wanted) in totals {
         if found != wanted {
-            return Err(format!("the total of {what} is {found}, the model's {wanted}"));
+            return Err(format!("the total of {what} is {found}, in the model {wanted}"));
         }
     }
     let times = expected
@@ -171,7 +171,7 @@ fn check_totals(archive: &Archive, expected: &Expected) -> Result<(), String> {
     {
         let found = (status.fetch_time_first, status.fetch_time_last);
         return Err(format!(
-            "first and last fetch time are {found:?}, the model's {times:?}"
+            "the first and last fetch times are {found:?}, in the model {times:?}"
         ));
     }
     Ok(())
@@ -202,13 +202,13 @@ fn check_search(archive: &Archive, world: &World, model: &Model, epoch: u64) -> 
         let keys: BTreeSet<&str> = found.hits.iter().map(|hit| hit.url_key.as_str()).collect();
         if keys != wanted || found.total != wanted.len() as u64 || found.hits.len() != wanted.len() {
             return Err(format!(
-                "search for {word} finds {keys:?} ({} in all), not {wanted:?}",
+                "search for {word} found {keys:?} ({} in total), expected {wanted:?}",
                 found.total
             ));
         }
         if found.search_epoch != epoch {
             return Err(format!(
-                "search covers epoch {}, the views {epoch}",
+                "search covers epoch {}, but the views cover {epoch}",
                 found.search_epoch
             ));
         }

@@ -61,7 +61,7 @@ pub(super) fn whole_part(world: &World, beginning: Beginning) -> u64 {
 
 fn reader(world: &World, beginning: Beginning, settings: ReaderSettings) -> Reader {
     let bytes: Vec<u8> = world.bytes(beginning).to_vec();
-    Reader::from_input(Box::new(bytes), "content", settings).expect("memory can be read")
+    Reader::from_input(Box::new(bytes), "content", settings).expect("reading from memory never fails")
 }
 
 /// Returns all entries of a content, in order.
@@ -111,17 +111,20 @@ impl Expected {
         entry.missing = row.missing.clone();
         if row.digest.starts_with(NO_CONTENT) {
             if (row.bytes_done, row.captures) != (0, 0) {
-                return wrong(format!("{} bytes are woven of no content", row.bytes_done));
+                return wrong(format!(
+                    "{} bytes are indexed without any content",
+                    row.bytes_done
+                ));
             }
             self.model.register_input(entry, None);
             return Ok(());
         }
         let Some(beginning) = world.of(row) else {
-            return wrong("no file ever had this content".to_owned());
+            return wrong("no file has ever had this content".to_owned());
         };
         if beginning.1 != row.size {
             return wrong(format!(
-                "the size is {}, the content has {} bytes",
+                "the size is {}, but the content has {} bytes",
                 row.size, beginning.1
             ));
         }
@@ -187,18 +190,18 @@ impl Expected {
         }
         if !ends.contains(&row.bytes_done) {
             return wrong(format!(
-                "position {} is within a record ({ends:?})",
+                "position {} is inside a record, expected one of {ends:?}",
                 row.bytes_done
             ));
         }
         if row.state == InputState::Done && row.bytes_done != row.size {
-            return wrong(format!("done at {} of {} bytes", row.bytes_done, row.size));
+            return wrong(format!("state done at {} of {} bytes", row.bytes_done, row.size));
         }
         if row.state == InputState::Pending && row.bytes_done != 0 {
-            return wrong(format!("pending at {} bytes", row.bytes_done));
+            return wrong(format!("state pending at {} bytes", row.bytes_done));
         }
         if row.cut != cut {
-            return wrong(format!("its end is cut off by {:?}, not by {cut:?}", row.cut));
+            return wrong(format!("its end is truncated as {:?}, expected {cut:?}", row.cut));
         }
         self.records += progress.records;
         batch.progress.push(progress);

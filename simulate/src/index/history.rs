@@ -26,7 +26,7 @@ pub(super) fn run(seed: u64, trace: &Trace) -> Result<(), String> {
     let home = tempfile::Builder::new()
         .prefix("weft-simulate-")
         .tempdir_in(temporary());
-    let home = home.map_err(|error| format!("make a folder: {error}"))?;
+    let home = home.map_err(|error| format!("cannot create a folder: {error}"))?;
     let mut dice = Dice(seed);
     let links = [LinkScope::All, LinkScope::External][dice.roll(2) as usize];
     // A simulated power failure truncates the index's journal. In reality syncs ensure that the
@@ -186,7 +186,7 @@ impl History<'_> {
 
     fn see(&mut self, epoch: u64, rows: Vec<LedgerRow>) -> Result<(), String> {
         if epoch < self.epoch {
-            return Err(format!("epoch {epoch} after epoch {} was seen", self.epoch));
+            return Err(format!("epoch {epoch} was seen after epoch {}", self.epoch));
         }
         never_back(&self.world, &self.rows, &rows, &self.forgotten)?;
         (self.epoch, self.rows) = (epoch, rows);
@@ -221,7 +221,7 @@ impl History<'_> {
         };
         match is_expected {
             true => Ok(()),
-            false => Err(format!("it failed: {why}")),
+            false => Err(format!("the action failed: {why}")),
         }
     }
 
@@ -300,7 +300,7 @@ impl History<'_> {
         let outcome = self.carry_out(order, &Fault::None)?;
         self.take_in(outcome.seen, Vec::new())?;
         match outcome.ended.and_then(|ended| ended.failure()) {
-            Some(why) => Err(format!("it failed: {why}")),
+            Some(why) => Err(format!("the action failed: {why}")),
             None => Ok(()),
         }
     }

@@ -54,7 +54,7 @@ pub(super) fn tear(journal: &Path, synced: u64, dice: &mut Dice) -> Option<&'sta
     let (what, byte) = match dice.roll(3) {
         0 => {
             file.set_len(at).ok()?;
-            return Some("cut off");
+            return Some("truncated");
         }
         1 => ("zeros", 0),
         _ => ("junk", 0x5a),

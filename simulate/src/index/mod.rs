@@ -27,7 +27,7 @@ use crate::Simulation;
 /// The simulations of the index.
 pub const SIMULATIONS: &[Simulation] = &[Simulation {
     name: "index",
-    about: "archives whose loads are killed and continued, with full disks and odd inputs",
+    about: "archives whose loads are killed and resumed, with full disks and unusual inputs",
     seeds_short: 250,
     run: history::run,
 }];

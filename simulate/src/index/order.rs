@@ -111,7 +111,7 @@ pub(super) fn carry_out(order: &Order, see: &mut dyn FnMut(Seen)) -> Ended {
     }
     make_room();
     let again = reader.run(&order.action);
-    again.unwrap_or_else(|error| Ended::Refused(format!("with room again: {}", error.message)))
+    again.unwrap_or_else(|error| Ended::Refused(format!("after room was made: {}", error.message)))
 }
 
 /// Opens the archive as its owner, and creates it if necessary.
@@ -140,7 +140,7 @@ fn make_room() {
     let raised = std::process::Command::new("prlimit").args(arguments).status();
     assert!(
         raised.is_ok_and(|status| status.success()),
-        "prlimit raises a soft limit"
+        "prlimit cannot raise the soft limit"
     );
 }
 

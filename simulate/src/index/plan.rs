@@ -36,15 +36,11 @@ pub(super) enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::None => f.write_str("nothing goes wrong"),
+            Fault::None => f.write_str("no fault"),
             Fault::Kill { point, nth } => write!(f, "killed at {point}:{nth}"),
             Fault::Abort { epochs } => write!(f, "killed after {epochs} epochs"),
             Fault::Full { bytes, make_room } => {
-                let then = if *make_room {
-                    ", then there is room again"
-                } else {
-                    ""
-                };
+                let then = if *make_room { ", then room is made" } else { "" };
                 write!(f, "room for {bytes} bytes{then}")
             }
         }

@@ -21,14 +21,14 @@ pub(super) fn never_back(
 ) -> Result<(), String> {
     before.iter().try_for_each(|row| {
         check(world, row, before, after, forgotten)
-            .map_err(|what| format!("{} was seen, but {what}; {}", row_told(row), told(after)))
+            .map_err(|what| format!("{} was seen, but later {what}; {}", row_told(row), told(after)))
     })
 }
 
 /// Formats rows.
 pub(super) fn told(rows: &[LedgerRow]) -> String {
     let rows: Vec<String> = rows.iter().map(row_told).collect();
-    format!("the ledger has now\n  {}", rows.join("\n  "))
+    format!("the ledger now has\n  {}", rows.join("\n  "))
 }
 
 /// Formats a row.
@@ -74,7 +74,7 @@ fn check(
         return if row.captures == 0 {
             Ok(())
         } else {
-            Err("no file ever had this content".to_owned())
+            Err("no file has ever had this content".to_owned())
         };
     };
     let goes_on = |now: &&LedgerRow| {
@@ -111,7 +111,7 @@ fn check(
         _ if is_merged || has_gone_on => Ok(()),
         Some(now) => Err(format!("it went back to {}", now.bytes_done)),
         None if row.captures == 0 => Ok(()),
-        None => Err("it is gone, and nothing goes on from there".to_owned()),
+        None => Err("it is gone, and no row continues from there".to_owned()),
     }
 }
 

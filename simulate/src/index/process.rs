@@ -48,10 +48,10 @@ pub fn set_program(program: PathBuf) {
 /// Executes the order in the environment, if there is one. Must be called first in `main`.
 pub fn serve() -> Option<ExitCode> {
     let order = std::env::var(ORDER).ok()?;
-    let order: Order = serde_json::from_str(&order).expect("an order is JSON");
+    let order: Order = serde_json::from_str(&order).expect("the order is JSON");
     std::thread::spawn(|| {
         std::thread::sleep(TIME_MAX);
-        eprintln!("the order is not carried out after {TIME_MAX:?}");
+        eprintln!("the order did not finish within {TIME_MAX:?}");
         std::process::exit(3);
     });
     let ended = carry_out(&order, &mut |seen| say(&Said::Seen(seen)));
@@ -60,16 +60,18 @@ pub fn serve() -> Option<ExitCode> {
 }
 
 fn say(said: &Said) {
-    let mut line = serde_json::to_vec(said).expect("what is said is JSON");
+    let mut line = serde_json::to_vec(said).expect("the message is serializable");
     line.push(b'\n');
-    std::io::stdout().write_all(&line).expect("the parent reads");
+    std::io::stdout()
+        .write_all(&line)
+        .expect("the parent process reads the output");
 }
 
 /// Executes an order in another process, with a fault. `file_bytes_max` limits the size of its
 /// files.
 pub(super) fn run(order: &Order, fault: &Fault, file_bytes_max: Option<u64>) -> Result<Outcome, String> {
     let program = PROGRAM.get().cloned().map_or_else(std::env::current_exe, Ok);
-    let program = program.map_err(|error| format!("find this program: {error}"))?;
+    let program = program.map_err(|error| format!("cannot find this program: {error}"))?;
     let mut command = match file_bytes_max {
         None => Command::new(program),
         Some(bytes) => {
@@ -81,14 +83,14 @@ pub(super) fn run(order: &Order, fault: &Fault, file_bytes_max: Option<u64>) -> 
             shell
         }
     };
-    command.env(ORDER, serde_json::to_string(order).expect("an order is JSON"));
+    command.env(ORDER, serde_json::to_string(order).expect("it is serializable"));
     if let Fault::Kill { point, nth } = fault {
         command.env("WEFT_CRASH_POINT", format!("{point}:{nth}"));
     }
     let output = command
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| format!("start a process: {error}"))?;
+        .map_err(|error| format!("cannot start a process: {error}"))?;
     let mut outcome = Outcome {
         seen: Vec::new(),
         ended: None,

@@ -93,15 +93,15 @@ pub(super) fn content(number: usize, dice: &mut Dice) -> Content {
 
 /// Returns the bytes of these records, and the end of the first one.
 fn write(drafts: &[Draft], compression: Compression) -> (Vec<u8>, usize) {
-    let mut writer = Writer::new(Vec::new(), compression).expect("memory can be written to");
+    let mut writer = Writer::new(Vec::new(), compression).expect("writing to memory never fails");
     let mut first_end = 0;
     for draft in drafts {
-        let span = writer.write(draft).expect("memory can be written to");
+        let span = writer.write(draft).expect("writing to memory never fails");
         if first_end == 0 {
             first_end = span.end() as usize;
         }
     }
-    (writer.finish().expect("memory can be written to"), first_end)
+    (writer.finish().expect("writing to memory never fails"), first_end)
 }
 
 /// Damages the middle of the bytes. The start stays, because it distinguishes contents.

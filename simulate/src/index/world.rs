@@ -36,7 +36,7 @@ pub(super) struct World {
 impl World {
     /// Creates a world without files in a new folder.
     pub(super) fn new(folder: PathBuf) -> World {
-        fs::create_dir_all(&folder).expect("a folder in the temporary one can be made");
+        fs::create_dir_all(&folder).expect("a folder can be created in the temporary one");
         World {
             folder,
             contents: Vec::new(),
@@ -113,7 +113,7 @@ impl World {
         for (name, (content, _)) in self.files.clone() {
             let whole = self.contents[content].bytes.len() as u64;
             self.files.remove(&name);
-            fs::remove_file(self.folder.join(&name)).expect("the file is there");
+            fs::remove_file(self.folder.join(&name)).expect("the file exists");
             let done = name.strip_suffix(".open").unwrap_or(&name);
             self.write(done.to_owned(), (content, whole));
         }
@@ -190,10 +190,10 @@ impl World {
         let length = self.length(content, from, dice);
         let done = name.strip_suffix(".open").unwrap_or(&name).to_owned();
         trace.count("file closed");
-        trace.line(format!("{name}: becomes {done}, {length} bytes"));
+        trace.line(format!("{name}: renamed to {done}, {length} bytes"));
         self.is_anything_gone = true;
         self.files.remove(&name);
-        fs::remove_file(self.folder.join(&name)).expect("the file is there");
+        fs::remove_file(self.folder.join(&name)).expect("the file exists");
         self.write(done.clone(), (content, length));
         Some(done)
     }
@@ -214,13 +214,17 @@ impl World {
         trace.line(format!("{name}: removed"));
         self.is_anything_gone = true;
         self.files.remove(&name);
-        fs::remove_file(self.folder.join(&name)).expect("the file is there");
+        fs::remove_file(self.folder.join(&name)).expect("the file exists");
     }
 
     /// Returns any file; there must be one.
     fn any(&self, dice: &mut Dice) -> (String, Beginning) {
         let at = dice.roll(self.files.len() as u64) as usize;
-        let (name, now) = self.files.iter().nth(at).expect("a number below their count");
+        let (name, now) = self
+            .files
+            .iter()
+            .nth(at)
+            .expect("the index is below the number of files");
         (name.clone(), *now)
     }
 
@@ -231,9 +235,9 @@ impl World {
         let file = File::options()
             .write(true)
             .open(&path)
-            .expect("it was just written");
+            .expect("the file was just written");
         file.set_modified(SystemTime::now() - Duration::from_secs(3600))
-            .expect("it is ours");
+            .expect("the file belongs to this process");
         self.known.insert(self.digest(beginning), beginning);
         if !self.names.contains(&name) {
             self.names.push(name.clone());

@@ -11,13 +11,13 @@ use crate::Simulation;
 pub const SIMULATIONS: &[Simulation] = &[
     Simulation {
         name: "store-volume",
-        about: "one volume, its disk and its machine fail at any operation",
+        about: "one volume, whose disk and machine can fail at any operation",
         seeds_short: 100,
         run: volume::run,
     },
     Simulation {
         name: "store-cluster",
-        about: "machines, disks, lines and clocks fail while clients write and layouts change",
+        about: "a cluster whose machines, disks, connections and clocks fail while clients write and layouts change",
         seeds_short: 12,
         run: cluster::run,
     },

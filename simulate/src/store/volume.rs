@@ -89,7 +89,7 @@ impl World {
     }
 
     fn volume(&self) -> Arc<DiskVolume> {
-        self.volume.clone().expect("it is open between steps")
+        self.volume.clone().expect("the volume is open between steps")
     }
 
     fn break_something(&mut self) -> Result<(), String> {
@@ -134,7 +134,7 @@ impl World {
             self.trace.line(format_args!("restart after {how:?}"));
             self.trace.count(&format!("stopped by {how:?}"));
             let crashed = self.home.crash(how, &mut self.dice);
-            crashed.map_err(|error| format!("prepare the restart: {error}"))?;
+            crashed.map_err(|error| format!("cannot prepare the restart: {error}"))?;
             self.volume = None;
             // A start can be interrupted too.
             if attempt < 3 && self.dice.roll(4) == 0 {
@@ -207,7 +207,7 @@ impl World {
         ));
         self.trace.count("writes");
         if is_damaged && prepared.is_ok() {
-            return Err(format!("{key} was damaged on the way and is taken for whole"));
+            return Err(format!("{key} was damaged in transit, but was accepted"));
         }
         let after = Some((meta.clone(), content.clone()));
         if prepared.is_err() {
@@ -230,7 +230,7 @@ impl World {
 
     /// Returns a damaged content: one byte is changed or missing.
     fn damaged(&mut self, content: &Bytes) -> Bytes {
-        self.trace.count("contents damaged on the way");
+        self.trace.count("contents damaged in transit");
         let mut bytes = content.to_vec();
         let at = self.dice.roll(bytes.len() as u64) as usize;
         match self.dice.roll(4) {
@@ -250,7 +250,7 @@ impl World {
         let before = self.known(&meta.key).await?;
         let committed = self.volume().commit(upload, Cause::Write, "").await;
         self.trace.line(format_args!(
-            "commit {} at {} at last: {}",
+            "commit {} at {} later: {}",
             meta.key,
             meta.version.millis,
             told(&committed)
@@ -267,7 +267,7 @@ impl World {
         match committed {
             // Discarded when the volume was opened, because there was a later version.
             Err(VolumeError::Missing { .. }) if !is_newest => Ok(()),
-            Err(VolumeError::Missing { .. }) => Err(format!("{}, which was prepared, is gone", meta.key)),
+            Err(VolumeError::Missing { .. }) => Err(format!("the prepared upload of {} is gone", meta.key)),
             committed => {
                 if committed.is_err() {
                     self.prepared.insert(
@@ -331,14 +331,14 @@ impl World {
             return Ok(());
         }
         let at = self.dice.roll(length);
-        self.trace.line(format_args!("bit {at} of {key} flips"));
+        self.trace.line(format_args!("bit {at} of {key} is flipped"));
         self.trace.count("flipped bits");
-        Platter::flip(&path, at).map_err(|error| format!("flip a bit: {error}"))?;
+        Platter::flip(&path, at).map_err(|error| format!("cannot flip a bit: {error}"))?;
         self.flipped.insert(key.clone(), meta.version);
         self.home.inject(None);
         let verdict = self.volume().verify(&key, meta.version, Cause::Scrub).await;
         match verdict {
-            Ok(Verdict::Good { .. }) => Err(format!("{key} with a flipped bit was verified as good")),
+            Ok(Verdict::Good { .. }) => Err(format!("{key} has a flipped bit, but was verified as good")),
             _ => Ok(()),
         }?;
         // Writes the same version again, like repair.
@@ -355,9 +355,9 @@ impl World {
         } else {
             in_steps(self.volume().as_ref(), upload, &meta, &content).await
         };
-        copied.map_err(|error| format!("copy {key}: {error}"))?;
+        copied.map_err(|error| format!("cannot copy {key}: {error}"))?;
         let committed = self.volume().commit(upload, Cause::Repair, "test").await;
-        committed.map_err(|error| format!("repair {key}: {error}"))?;
+        committed.map_err(|error| format!("cannot repair {key}: {error}"))?;
         self.flipped.remove(&key);
         Ok(())
     }
@@ -400,7 +400,7 @@ impl World {
             }
         }
         if let Some(key) = held.keys().next() {
-            return Err(format!("{key} is there, which nobody wrote"));
+            return Err(format!("{key} exists, but no client wrote it"));
         }
         self.check_files(volume.as_ref()).await?;
         self.check_prepared(volume.as_ref()).await?;
@@ -456,7 +456,7 @@ impl World {
         let found = surveyed.iter().flatten().count() as u64;
         if found != replicas + tombstones {
             return Err(format!(
-                "{found} replicas are found, expected {}",
+                "found {found} replicas, expected {}",
                 replicas + tombstones
             ));
         }
@@ -499,12 +499,12 @@ impl World {
             };
             let version = pending.meta.version;
             let Some((meta, content)) = self.begun.get(&pending.upload) else {
-                return Err(format!("{key} at {version} is prepared, which nobody wrote"));
+                return Err(format!("{key} at {version} is prepared, but no client wrote it"));
             };
             let read = volume.read_upload(pending.upload).await;
-            let read = read.map_err(|error| format!("read what is prepared: {error}"))?;
+            let read = read.map_err(|error| format!("cannot read the prepared upload: {error}"))?;
             let found = read.bytes.try_collect::<Vec<_>>().await;
-            let found = found.map_err(|error| format!("read what is prepared: {error}"))?;
+            let found = found.map_err(|error| format!("cannot read the prepared upload: {error}"))?;
             if pending.meta != *meta || found.concat() != *content {
                 return Err(format!(
                     "{key} at {version} is prepared, but not what was written"

@@ -43,7 +43,7 @@ impl DirectoryTier {
             }
             Ok(Ok(Err(fault))) => fault,
             // The thread panicked. Problems of the disk must not fail a read.
-            Ok(Err(_)) => Fault::Io(io::Error::other("the thread that read it ended")),
+            Ok(Err(_)) => Fault::Io(io::Error::other("the reading thread panicked")),
             Err(_) => {
                 add(&self.counts.slow_reads, 1);
                 self.device.failed("it does not answer in time");
@@ -60,11 +60,11 @@ impl DirectoryTier {
             Fault::Gone => None,
             Fault::Unfinished => Some(&self.counts.unfinished_blocks),
             Fault::Corrupt(what) => {
-                tracing::warn!(path = %self.layout.block(key).display(), what, "a block of the cache is damaged: it is fetched again");
+                tracing::warn!(path = %self.layout.block(key).display(), what, "a block of the cache is damaged and is fetched again");
                 Some(&self.counts.corrupt_blocks)
             }
             Fault::Io(error) => {
-                tracing::warn!(path = %self.layout.block(key).display(), %error, "a block of the cache cannot be read");
+                tracing::warn!(path = %self.layout.block(key).display(), %error, "cannot read a block of the cache");
                 self.device.failed("it fails");
                 Some(&self.counts.io_errors)
             }
@@ -152,7 +152,7 @@ impl DirectoryTier {
             let used = state.ring.used();
             state.ring.set_capacity(used.saturating_sub(LOOK_EVERY_BYTES));
         } else {
-            tracing::warn!(path = %self.layout.block(key).display(), %error, "a block of the cache cannot be written");
+            tracing::warn!(path = %self.layout.block(key).display(), %error, "cannot write a block of the cache");
             add(&self.counts.io_errors, 1);
             self.device.failed("it fails");
         }
@@ -240,7 +240,7 @@ impl DirectoryTier {
                     .remove(&leaver.key, leaver.with_object && !is_object_back)
             {
                 add(&self.counts.io_errors, 1);
-                tracing::warn!(path = %self.layout.block(&leaver.key).display(), %error, "a block of the cache cannot be removed");
+                tracing::warn!(path = %self.layout.block(&leaver.key).display(), %error, "cannot remove a block of the cache");
             }
         }
     }

@@ -89,9 +89,9 @@ fn after_a_kill_everything_that_is_read_is_right() {
             let events = cache.stats().directories[0].events.clone();
             assert_eq!(
                 events.corrupt_blocks, 0,
-                "what a kill leaves is unfinished, not damaged: {events:?}"
+                "blocks left by a kill are unfinished, not damaged: {events:?}"
             );
         });
     }
-    assert!(found > 0, "no kill came late enough for a block to be there");
+    assert!(found > 0, "no kill was late enough for a block to exist");
 }

@@ -97,7 +97,10 @@ fn of_a_burst_of_blocks_each_is_on_the_disk_or_counted() {
         }
         let off = cache.stats().directories[0].off.is_some();
         let again = world.given_bytes() - given;
-        assert!(off || again <= told * 20_000, "{again} bytes of {told} blocks");
+        assert!(
+            off || again <= told * 20_000,
+            "{again} bytes fetched again for {told} blocks"
+        );
     });
 }
 

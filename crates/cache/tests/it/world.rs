@@ -44,7 +44,7 @@ pub(crate) struct World {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("made to fail")]
+#[error("injected failure")]
 pub(crate) struct MadeToFail;
 
 /// Returns content that differs from other versions at every position.

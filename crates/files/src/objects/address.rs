@@ -42,12 +42,12 @@ pub struct Address {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// The scheme or the bucket is missing.
-    #[error("{0} is no address of objects: expected s3://bucket/prefix or store://bucket/prefix")]
+    #[error(
+        "{0} is not the address of an object store: expected s3://bucket/prefix or store://bucket/prefix"
+    )]
     Form(String),
     /// No key can be directly below it.
-    #[error(
-        "{0} ends in more than one slash: a prefix is the path of a directory, with one slash behind it or none"
-    )]
+    #[error("{0} ends in more than one slash: a prefix is a directory path with at most one trailing slash")]
     Slashes(String),
 }
 

@@ -106,7 +106,7 @@ impl LookInto for Content<'_> {
             Ok(head) => Some(magic::decided(entry.attributes.format, magic::said(&head?))),
             Err(error) => {
                 let name = String::from_utf8_lossy(&entry.name);
-                tracing::debug!(%error, %name, "a file could not be looked into");
+                tracing::debug!(%error, %name, "cannot read the start of a file");
                 None
             }
         }

@@ -571,7 +571,7 @@ impl Scan {
 
     fn volume_named(&self, name: &str) -> Result<u32, Errno> {
         self.catalogue.volume(name).map_err(|error| {
-            tracing::error!(%error, "a file system could not be numbered");
+            tracing::error!(%error, "cannot assign a number to a file system");
             Errno::IO
         })
     }

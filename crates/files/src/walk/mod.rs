@@ -310,7 +310,7 @@ impl<'a> Walk<'a> {
                     .name(name)
                     .spawn_scoped(scope, move || this.work(&worker));
                 if let Err(error) = spawned {
-                    tracing::warn!(%error, "a thread of the walk could not be started");
+                    tracing::warn!(%error, "cannot start a thread of the directory walk");
                     if index == 0 {
                         this.work(&Worker::new_lifo());
                     }

@@ -115,7 +115,8 @@ pub enum Note {
 pub enum WatchError {
     /// Another watch is running.
     #[error(
-        "the catalogue of files in {} is kept current by another watch: end that, and give this one all directories",
+        "the catalogue of files in {} is kept up to date by another watch: stop it, \
+         and pass all directories to this one",
         dir.display()
     )]
     Watched {
@@ -123,7 +124,7 @@ pub enum WatchError {
         dir: PathBuf,
     },
     /// The directory is part of a tree.
-    #[error("{} is in {}, which is catalogued: watch that", path.display(), root.display())]
+    #[error("{} is in the catalogued tree {}: watch that tree instead", path.display(), root.display())]
     Within {
         /// The directory.
         path: PathBuf,
@@ -132,7 +133,7 @@ pub enum WatchError {
     },
     /// The directory is in a store.
     #[error(
-        "{} cannot be watched: a store does not tell what changes in it; scan it from time to time (weft files scan)",
+        "{} cannot be watched: a store does not report changes; scan it periodically (weft files scan)",
         path.display()
     )]
     Objects {
@@ -140,7 +141,7 @@ pub enum WatchError {
         path: PathBuf,
     },
     /// One of the directories is below another one.
-    #[error("{} is in {}, which is watched too: leave it out", path.display(), root.display())]
+    #[error("{} is in {}, which is also watched: omit it", path.display(), root.display())]
     Twice {
         /// The directory.
         path: PathBuf,
@@ -148,7 +149,7 @@ pub enum WatchError {
         root: PathBuf,
     },
     /// The system does not support events, or ran out of resources.
-    #[error("cannot listen to changes of directories: {0}")]
+    #[error("cannot watch directories for changes: {0}")]
     System(std::io::Error),
     /// A scan failed.
     #[error(transparent)]

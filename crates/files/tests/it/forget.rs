@@ -86,7 +86,7 @@ fn what_is_left_is_as_if_the_tree_had_never_been_there() {
                 let forgotten = forget(&rig, &trees[at]).unwrap();
                 assert_eq!(forgotten.usage, before.unwrap());
                 assert!(!forgotten.is_resumed);
-                assert!(trees[at].is_dir(), "the disk was touched");
+                assert!(trees[at].is_dir(), "the directory was removed");
             } else {
                 rig.scan_of(&trees[at]);
             }

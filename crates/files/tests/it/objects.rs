@@ -293,7 +293,7 @@ fn change(model: &mut Model, dice: &mut Dice, steps: usize) {
 
 fn seeds() -> Vec<u64> {
     match std::env::var("WEFT_TEST_SEED") {
-        Ok(seed) => vec![seed.parse().expect("WEFT_TEST_SEED is a number")],
+        Ok(seed) => vec![seed.parse().expect("WEFT_TEST_SEED must be a number")],
         Err(_) => (0..4).collect(),
     }
 }
@@ -361,7 +361,7 @@ fn a_scan_that_is_stopped_or_fails_takes_nothing_out_and_goes_on() {
                 let scans = rig.catalogue.scans().unwrap();
                 if let Some((last, row)) = scans.last().filter(|(_, row)| row.state == ScanState::Begun) {
                     assert_eq!(&*row.root, b"s3://b");
-                    assert_eq!(*number.get_or_insert(*last), *last, "the same scan goes on");
+                    assert_eq!(*number.get_or_insert(*last), *last, "the scan is resumed");
                 }
                 rig.reopen();
             }
@@ -387,7 +387,7 @@ fn directories_that_were_read_are_passed_over() {
     let said = error.to_string();
     assert!(
         said.contains("cannot list s3://b/in after key in/7/149/")
-            && said.contains(": what was read is kept"),
+            && said.contains(": the objects read so far are kept"),
         "{said}"
     );
     rig.check_sums();

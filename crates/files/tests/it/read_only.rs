@@ -48,7 +48,10 @@ fn a_catalogue_is_read_where_nothing_may_be_written() {
     assert_eq!(found.attributes.size_bytes, 1);
     assert_eq!(other.trees().unwrap().len(), 1);
     let text = scan(&reader).unwrap_err().to_string();
-    assert!(text.contains("only who may write there can change it"), "{text}");
+    assert!(
+        text.contains("changing it requires write permission there"),
+        "{text}"
+    );
     assert!(matches!(
         reader.note(&Notes::default()),
         Err(CatalogueError::ReadOnly { .. })

@@ -13,7 +13,7 @@ use crate::model::{Mutator, Rig};
 fn has_births(rig: &Rig) -> bool {
     let has = fs::metadata(rig.path()).unwrap().created().is_ok();
     if !has {
-        println!("skipped: the file system keeps no times of birth");
+        println!("skipped: the file system does not record birth times");
     }
     has
 }
@@ -85,7 +85,7 @@ fn check_both(does: impl Fn(&Path), beside_disk: &[&str], in_history: &[&str]) {
     }
     rig.scan();
     does(&root);
-    assert_eq!(words(&rig, on_disk(&rig)), beside_disk, "beside the disk");
+    assert_eq!(words(&rig, on_disk(&rig)), beside_disk, "compared with the disk");
     rig.scan();
     assert_eq!(words(&rig, since(&rig)), in_history, "in the history");
     rig.check();
@@ -313,7 +313,7 @@ fn follow(before: State, changes: &[Changed], after: &State) {
                     .collect();
                 // If its directory moved too, `from` is below the new path of the directory.
                 if let Some(file) = before.get(from) {
-                    assert!(after.get(&row.path) == Some(file), "another file came");
+                    assert!(after.get(&row.path) == Some(file), "a different file was renamed");
                 }
                 if row.kind == Kind::Directory {
                     dirs.push(row.path.clone());
@@ -338,12 +338,12 @@ fn follow(before: State, changes: &[Changed], after: &State) {
     for (path, file) in &names {
         assert!(after.contains_key(path), "{} is gone", text(path));
         if let Some(file) = file {
-            assert!(after[path] == *file, "{} is another file", text(path));
+            assert!(after[path] == *file, "{} is a different file", text(path));
         }
     }
     for path in after.keys() {
         let is_told = names.contains_key(path) || dirs.iter().any(|dir| is_at_or_below(path, dir));
-        assert!(is_told, "{} was not told", text(path));
+        assert!(is_told, "{} was not reported", text(path));
     }
 }
 

@@ -268,7 +268,7 @@ fn digests_are_kept_of_files_in_trees_and_of_what_can_be_taken_back() {
             assert_eq!(
                 rig.catalogue.forget_digests(&stop).unwrap(),
                 0,
-                "it was told to stop"
+                "it was requested to stop"
             );
             digests.retain(is_needed);
             let removed = rig.catalogue.forget_digests(&AtomicBool::new(false)).unwrap();
@@ -316,7 +316,7 @@ fn the_end_of_a_scan_forgets_what_nobody_needs() {
         .unwrap();
     rig.scan();
     let is_known = |id| rig.catalogue.digest(id).unwrap().is_some();
-    assert!(is_known(gone), "digests are looked through once a day");
+    assert!(is_known(gone), "digests are searched once a day");
     assert_eq!(rig.catalogue.forget_digests(&AtomicBool::new(false)).unwrap(), 1);
     assert!(is_known(there) && !is_known(gone));
 }

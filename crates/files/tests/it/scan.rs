@@ -9,7 +9,7 @@ use crate::model::{Mutator, Rig};
 
 fn seeds() -> Vec<u64> {
     match std::env::var("WEFT_TEST_SEED") {
-        Ok(seed) => vec![seed.parse().expect("WEFT_TEST_SEED is a number")],
+        Ok(seed) => vec![seed.parse().expect("WEFT_TEST_SEED must be a number")],
         Err(_) => (0..6).collect(),
     }
 }
@@ -70,7 +70,7 @@ fn a_scan_stopped_anywhere_goes_on_and_ends_as_one_that_was_not() {
                 rig.check_sums();
                 let (last, row) = rig.catalogue.scans().unwrap().pop().unwrap();
                 assert_eq!(row.state, ScanState::Begun);
-                assert_eq!(*number.get_or_insert(last), last, "the same scan goes on");
+                assert_eq!(*number.get_or_insert(last), last, "the scan is resumed");
                 rig.reopen();
             }
             rig.scan();
@@ -270,7 +270,7 @@ fn what_is_mounted_below_is_entered_only_when_asked() {
     use std::os::unix::fs::MetadataExt;
     let device = |path: &str| fs::metadata(path).map(|found| found.dev()).ok();
     if device("/dev/shm").is_none() || device("/dev/shm") == device("/dev") {
-        println!("skipped: nothing is mounted at /dev/shm");
+        println!("skipped: no file system is mounted at /dev/shm");
         return;
     }
     let dir = tempfile::tempdir_in("/dev/shm").unwrap();

@@ -141,7 +141,7 @@ impl Places {
 
 fn seeds() -> Vec<u64> {
     match std::env::var("WEFT_TEST_SEED") {
-        Ok(seed) => vec![seed.parse().expect("WEFT_TEST_SEED is a number")],
+        Ok(seed) => vec![seed.parse().expect("WEFT_TEST_SEED must be a number")],
         Err(_) => (0..3).collect(),
     }
 }

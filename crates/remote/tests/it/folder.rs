@@ -82,7 +82,7 @@ fn one_of_many_creates_a_file() {
 fn what_is_no_folder_of_a_store_is_refused() {
     let remote = Remote::new(settings());
     for (address, said) in [
-        ("https://h/x", "nothing can be written to a web server"),
+        ("https://h/x", "cannot write to a web server"),
         ("s3://", "no bucket"),
         ("s3://b/x//y", "cannot be asked for"),
         ("ftp://h/x", "expected s3://"),
@@ -186,7 +186,7 @@ impl ObjectStore for Unconditional {
 fn a_store_without_conditional_puts_is_refused_with_the_first_commit() {
     for (conditions, said) in [
         (Conditions::Ignored, "ignores the condition of a put"),
-        (Conditions::Unknown, "has no conditional put"),
+        (Conditions::Unknown, "does not support conditional puts"),
     ] {
         let remote = with_store(Arc::new(Unconditional(InMemory::new(), conditions)));
         let place = remote.folder("store://b/x").unwrap();

@@ -175,7 +175,7 @@ fn what_was_read_is_not_asked_for_again() {
     assert_eq!(
         web.log(),
         [""; 0],
-        "within the bound even its description is known"
+        "within the bound its description is cached too"
     );
     // The second read was served from memory.
     let loaded = remote.cache().unwrap().stats();

@@ -129,7 +129,7 @@ impl Inner {
         if let Err(error) = self.disk.remove(&path)
             && !is_gone(&error)
         {
-            tracing::warn!(path = %path.display(), %error, "an older version stays until the volume is opened again");
+            tracing::warn!(path = %path.display(), %error, "cannot remove an older version; it stays until the volume is opened again");
         }
         Ok(())
     }
@@ -223,7 +223,7 @@ fn check_order(version: Version, outcome: Outcome) -> Result<(), Broken> {
     holds!(
         "volume.order",
         in_order,
-        "version {version} was indexed: {outcome:?}"
+        "version {version} was indexed with the outcome {outcome:?}"
     );
     Ok(())
 }

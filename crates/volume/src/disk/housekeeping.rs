@@ -36,7 +36,7 @@ impl Housekeeping {
                 }
             });
         let thread = thread
-            .map_err(|error| tracing::error!(volume = %inner.id, %error, "the volume has no keeper"))
+            .map_err(|error| tracing::error!(volume = %inner.id, %error, "cannot start the housekeeping thread of the volume"))
             .ok();
         Self {
             stop: Some(stop),
@@ -82,7 +82,7 @@ pub(super) fn make_durable(inner: &Inner) -> bool {
         inner.index_failed(&error);
     }
     if let Err(error) = inner.furnish() {
-        tracing::warn!(volume = %inner.id, %error, "the node's own files on the volume cannot be written");
+        tracing::warn!(volume = %inner.id, %error, "cannot write the node's own files on the volume");
     }
     true
 }

@@ -135,7 +135,7 @@ impl Index {
             Ok(index) => Ok(index),
             Err(error) => {
                 if path.exists() {
-                    tracing::warn!(%error, "the index cannot be used and is made anew from the files");
+                    tracing::warn!(%error, "the index is unusable and is rebuilt from the files");
                 }
                 Self::create(path, incarnation)
             }
@@ -158,10 +158,10 @@ impl Index {
             }
             Err(failed(
                 path,
-                format!("is of incarnation {found}, expected {incarnation}"),
+                format!("found incarnation {found}, expected {incarnation}"),
             ))
         });
-        opened.unwrap_or_else(|_| Err(failed(path, "its engine panicked")))
+        opened.unwrap_or_else(|_| Err(failed(path, "the database engine panicked")))
     }
 
     /// Creates an empty index and replaces an existing one.
@@ -487,7 +487,7 @@ fn moved(entry: &Entry, (name, count, by): (&str, u64, u64), now: Option<u64>) -
     holds!(
         "volume.counts",
         now.is_some(),
-        "{name} is {count}, and {by} of {key} come or go"
+        "the count {name} is {count}, which cannot change by {by} for {key}"
     );
     Ok(now.unwrap_or_default())
 }

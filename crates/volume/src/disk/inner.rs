@@ -175,7 +175,7 @@ impl Inner {
         let Some(group) = self.dir_syncs.get(usize::from(partition.0)) else {
             return Err(self.failed(
                 "sync",
-                &io::Error::other(format!("partition {} is none", partition.0)),
+                &io::Error::other(format!("there is no partition {}", partition.0)),
             ));
         };
         match group.run((), work) {

@@ -40,7 +40,9 @@ pub enum OpenVolumeError {
         expected: VolumeId,
     },
     /// The directory has other files in it: use an empty directory.
-    #[error("directory {path} is no volume and not empty: it holds {found:?}; give an empty directory")]
+    #[error(
+        "directory {path} is neither a volume nor empty: it contains {found:?}; specify an empty directory"
+    )]
     NotEmpty {
         /// The directory.
         path: PathBuf,
@@ -48,7 +50,7 @@ pub enum OpenVolumeError {
         found: String,
     },
     /// The disk failed.
-    #[error("volume {volume}: {verb} {path}: {source}")]
+    #[error("volume {volume}: cannot {verb} {path}: {source}")]
     Io {
         /// The requested volume.
         volume: VolumeId,
@@ -173,15 +175,16 @@ impl Opening {
     /// Creates the missing directories, and writes the identity if it is new.
     fn complete(&self, identity: &Identity, found_empty: bool) -> Result<(), OpenVolumeError> {
         let root = &self.settings.path;
-        make_directories(self.disk(), root).map_err(|error| self.io_error("complete", root, error))?;
+        make_directories(self.disk(), root)
+            .map_err(|error| self.io_error("create the directories of the volume in", root, error))?;
         self.close_to_others();
         let written = Identity::read(root).is_ok_and(|found| found.as_ref() == Some(identity));
         if !written {
-            tracing::info!(volume = %identity.id, path = %root.display(), found_empty, "a volume begins");
+            tracing::info!(volume = %identity.id, path = %root.display(), found_empty, "creating a new volume");
             // The node's files precede `volume.json`, so every directory with an identity has them
             // (see `turning`).
             if let Some(furnish) = &self.settings.furnish {
-                furnish(root).map_err(|error| self.io_error("furnish", root, error))?;
+                furnish(root).map_err(|error| self.io_error("write the node's own files in", root, error))?;
             }
             self.disk()
                 .step("volume.before_identity")

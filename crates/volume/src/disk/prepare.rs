@@ -28,7 +28,7 @@ impl Inner {
             None => return Err(self.missing(format!("upload {upload}"))),
             Some(Progress::Prepared(prepared)) => {
                 self.uploads.set(upload, Progress::Prepared(prepared));
-                return Err(self.misused(upload, "is prepared with other meta"));
+                return Err(self.misused(upload, "is prepared with different metadata"));
             }
             Some(Progress::Busy) => return Err(self.misused(upload, "is busy")),
         };
@@ -147,7 +147,7 @@ fn check_whole(meta: &Meta, received: &Received) -> Result<(), Broken> {
         (meta.deleted || received.blake3 == meta.digests.blake3)
             && received.size == meta.size
             && blocks == block_count(meta.size),
-        "{}: {} bytes in {blocks} blocks were received, {} described",
+        "{}: received {} bytes in {blocks} blocks, expected {} bytes",
         named(meta),
         received.size,
         meta.size

@@ -36,7 +36,11 @@ impl Inner {
         let bytes =
             blocks.start.saturating_mul(BLOCK_BYTES)..blocks.end.saturating_mul(BLOCK_BYTES).min(size);
         if blocks.start >= block_count(size) || blocks.end <= blocks.start {
-            let detail = format!("blocks {blocks:?} of {} bytes of {}", size, named(&entry.meta));
+            let detail = format!(
+                "read blocks {blocks:?} of the {} bytes of {}",
+                size,
+                named(&entry.meta)
+            );
             return Err(self.failed(detail, &io::ErrorKind::InvalidInput.into()));
         }
         let bytes = content(file, bytes, &self.threads)

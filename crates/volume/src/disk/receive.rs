@@ -45,7 +45,7 @@ pub(super) fn read_upload(inner: &Arc<Inner>, upload: UploadId) -> Result<Upload
     let size = inner
         .uploads
         .size(upload)
-        .ok_or_else(|| inner.missing(format!("upload {upload}, received")))?;
+        .ok_or_else(|| inner.missing(format!("the content of upload {upload}")))?;
     let path = staging_path(&inner.root, upload);
     let bytes = inner
         .disk

@@ -58,7 +58,7 @@ impl Inner {
         let found = comparing.found;
         index.sync().map_err(|error| self.index_failed(&error))?;
         if found != Reconciled::default() {
-            tracing::info!(volume = %self.id, ?found, "files and index were brought together");
+            tracing::info!(volume = %self.id, ?found, "the index was reconciled with the files");
         }
         Ok(found)
     }
@@ -144,7 +144,7 @@ impl Comparing<'_> {
         let replica = match read {
             Ok(replica) => replica,
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "a file is no whole replica");
+                tracing::warn!(path = %path.display(), %error, "a file is not a whole replica");
                 return Ok(None);
             }
         };

@@ -19,7 +19,7 @@ impl Inner {
                 // The directory may have been removed.
                 self.look_after_identity();
                 self.index()?;
-                return Err(self.failed("look at the room left", &error));
+                return Err(self.failed("read the free space", &error));
             }
         };
         let reserve = reserve_bytes(&space);
@@ -29,7 +29,7 @@ impl Inner {
         Err(VolumeError::Full {
             volume: self.id.clone(),
             detail: format!(
-                "{} bytes are free, {reserve} are kept in reserve",
+                "found {} free bytes, expected at least the reserve of {reserve}",
                 space.free_bytes
             ),
         })

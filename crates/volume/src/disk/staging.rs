@@ -22,7 +22,7 @@ impl Inner {
     pub(super) fn create_upload(&self, upload: UploadId) -> Result<Arc<dyn DiskFile>, VolumeError> {
         self.index()?;
         if !self.uploads.reserve(upload) {
-            return Err(self.misused(upload, "is there already"));
+            return Err(self.misused(upload, "already exists"));
         }
         let path = staging_path(&self.root, upload);
         let created = self.disk.create(&path).or_else(|error| {
@@ -79,7 +79,7 @@ impl Inner {
         if let Err(error) = self.disk.remove(&path)
             && !is_gone(&error)
         {
-            tracing::warn!(path = %path.display(), %error, "a temporary file stays until the volume is opened again");
+            tracing::warn!(path = %path.display(), %error, "cannot remove a temporary file; it stays until the volume is opened again");
         }
         self.uploads.forget(upload);
     }
@@ -87,7 +87,7 @@ impl Inner {
     /// Discards abandoned uploads.
     pub(super) fn expire_uploads(&self, now: Instant) {
         for upload in self.uploads.idle(now) {
-            tracing::info!(volume = %self.id, %upload, "an upload was given up after an hour without activity");
+            tracing::info!(volume = %self.id, %upload, "an upload was discarded after an hour without activity");
             self.discard(upload);
         }
     }

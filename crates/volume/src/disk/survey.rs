@@ -210,7 +210,7 @@ impl Inner {
                     deleted: entry.meta.deleted,
                 }))
             }
-            Err(error) => Err(self.failed(format!("look at {}", path.display()), &error)),
+            Err(error) => Err(self.failed(format!("stat {}", path.display()), &error)),
         }
     }
 
@@ -233,9 +233,9 @@ impl Inner {
                 drop(lock);
                 return self.survey_entry(index, &hash);
             }
-            return Ok(self.stray(&path, "the index does not know it"));
+            return Ok(self.stray(&path, "it is not in the index"));
         }
-        Ok(self.stray(&path, "its name is not that of a replica"))
+        Ok(self.stray(&path, "its name is not a replica name"))
     }
 
     /// Returns the entries of `objects/` that are not partitions.
@@ -247,7 +247,7 @@ impl Inner {
             .map_err(|error| self.failed(format!("list {}", objects.display()), &error))?;
         let foreign = names.iter().filter(|name| parse_partition_name(name).is_none());
         Ok(foreign
-            .filter_map(|name| self.stray(&objects.join(name), "its name is not that of a partition"))
+            .filter_map(|name| self.stray(&objects.join(name), "its name is not a partition name"))
             .collect())
     }
 
@@ -265,7 +265,7 @@ impl Inner {
             bytes: found.bytes,
             detail: match why {
                 Some(why) => format!("{detail}; {why}"),
-                None => format!("{detail}; it says that it is a replica"),
+                None => format!("{detail}; it has the format of a replica"),
             },
         })
     }

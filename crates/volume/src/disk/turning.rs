@@ -143,7 +143,7 @@ impl Inner {
             return Ok(());
         }
         self.furnish()
-            .map_err(|error| self.failed("end the rebuilding: write the node's own files", &error))?;
+            .map_err(|error| self.failed("write the node's own files to finish rebuilding", &error))?;
         identity.rebuilding = false;
         identity
             .write(self.disk.as_ref(), &self.root)

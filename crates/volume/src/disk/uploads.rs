@@ -50,7 +50,7 @@ impl Known {
             self.pending
                 .keys()
                 .all(|(_, pending)| self.uploads.contains_key(pending)),
-            "something is pending of an upload that has ended: {:?}",
+            "versions of ended uploads are still pending: {:?}",
             self.pending.keys()
         );
     }

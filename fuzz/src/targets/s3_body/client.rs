@@ -106,7 +106,7 @@ fn sign(algorithm: &str, stamp: &str, text: &str) -> String {
 }
 
 fn mac(key: &[u8], text: &str) -> Vec<u8> {
-    let mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
+    let mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC accepts keys of any length");
     mac.chain_update(text).finalize().into_bytes().to_vec()
 }
 
@@ -132,19 +132,26 @@ pub(super) async fn exchange(address: SocketAddr, kept: &mut Option<Connection>,
     let _ = stream.write_all(request).await;
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
-        assert!(head.len() < HEAD_BYTES_MAX, "a head without an end");
-        head.push(stream.read_u8().await.expect("an answer"));
+        assert!(
+            head.len() < HEAD_BYTES_MAX,
+            "the head of the response does not end"
+        );
+        head.push(stream.read_u8().await.expect("the server sends a response"));
     }
     let head = String::from_utf8_lossy(&head).to_lowercase();
     let value = |name: &str| head.lines().find_map(|line| line.strip_prefix(name));
-    let length = value("content-length: ").map(|length| length.trim().parse::<usize>().expect("a length"));
+    let length = value("content-length: ")
+        .map(|length| length.trim().parse::<usize>().expect("the length is a number"));
     if value("connection: close").is_none()
         && let Some(length) = length
     {
         let mut body = vec![0; length];
-        stream.read_exact(&mut body).await.expect("the body of an answer");
+        stream
+            .read_exact(&mut body)
+            .await
+            .expect("the server sends the body of the response");
         *kept = Some(stream);
     }
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-    status.expect("a status")
+    status.expect("the response has a status")
 }

@@ -142,9 +142,9 @@ impl World {
             );
             tokio::select! {
                 biased;
-                () = net.killed(machine, life) => self.trace.line(format_args!("{name} has lost its machine")),
+                () = net.killed(machine, life) => self.trace.line(format_args!("{name} stops: its machine was killed")),
                 ended = work => if ended.is_err() {
-                    self.trace.line(format_args!("{name} waits no longer"));
+                    self.trace.line(format_args!("{name} stops waiting"));
                 },
             }
         }
@@ -215,7 +215,7 @@ impl World {
             }
         };
         if answer != Answer::Unknown {
-            self.trace.count("answered writes");
+            self.trace.count("acknowledged writes");
         }
         self.history.end(index, answer);
         self.trace.line(format_args!("{name}: {answer:?}"));
@@ -233,7 +233,7 @@ impl World {
                     Some(value) => value,
                     None => {
                         self.wrong(format!(
-                            "{name}: key-{at} has {} bytes that nobody wrote",
+                            "{name}: key-{at} has {} bytes that no client wrote",
                             bytes.len()
                         ));
                         return None;

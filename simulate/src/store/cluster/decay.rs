@@ -49,7 +49,7 @@ impl World {
         match again == *values {
             true => Ok(()),
             false => Err(format!(
-                "the keys were {values:?} and are {again:?} on damaged disks"
+                "the keys were {values:?}, but are {again:?} on damaged disks"
             )),
         }
     }
@@ -77,8 +77,8 @@ impl World {
         };
         self.trace.count("flipped bits");
         self.trace
-            .line(format_args!("bit {at} of {} flips", path.display()));
-        Platter::flip(&path, at).map_err(|error| format!("flip a bit: {error}"))?;
+            .line(format_args!("bit {at} of {} is flipped", path.display()));
+        Platter::flip(&path, at).map_err(|error| format!("cannot flip a bit: {error}"))?;
         self.flipped.lock().insert(key.clone(), home.id.clone());
         Ok(())
     }
@@ -107,7 +107,7 @@ impl World {
             let found = found.map_err(|error| error.to_string())?.concat();
             if self.history.content_of(&pending.meta.etag) != Some(found) {
                 return Err(format!(
-                    "{} is prepared, which nobody wrote",
+                    "{} is prepared, but no client wrote it",
                     pending.meta.version
                 ));
             }
@@ -125,7 +125,7 @@ impl World {
         let found = read.bytes.try_collect::<Vec<_>>().await;
         let found = found.map_err(|error| error.to_string())?.concat();
         if self.history.content_of(&held.meta.etag) != Some(found) {
-            return Err(format!("{} has bytes that nobody wrote", held.meta.version));
+            return Err(format!("{} has bytes that no client wrote", held.meta.version));
         }
         Ok(())
     }

@@ -90,7 +90,7 @@ struct FarNode(End);
 /// Returns the number of a node from its name, such as `n3`.
 pub(super) fn number_of(node: &NodeId) -> usize {
     let number = node.0.strip_prefix('n').and_then(|number| number.parse().ok());
-    number.expect("nodes are called n and a number")
+    number.expect("the name of a node is n and a number")
 }
 
 impl Damage {
@@ -143,9 +143,9 @@ impl Lines {
         if dice.roll(DAMAGED_ONE_IN) != 0 {
             return None;
         }
-        self.board.trace.count("contents damaged on the way");
+        self.board.trace.count("contents damaged in transit");
         self.board.trace.line(format_args!(
-            "a content between {} and {to} is damaged",
+            "a content is damaged between {} and {to}",
             self.from
         ));
         Some(Damage {
@@ -238,7 +238,7 @@ impl FarVolume {
         let (end, id, gone) = (
             self.end.clone(),
             self.id.clone(),
-            self.unreachable("it is not there"),
+            self.unreachable("it is not running"),
         );
         let there = async move {
             end.lines.board.mood(&id).await;
@@ -327,7 +327,7 @@ impl FarNode {
         T: Send + 'static,
         F: Future<Output = Result<T, NodeError>> + Send + 'static,
     {
-        let (end, gone) = (self.0.clone(), self.unreachable("it is not there", false));
+        let (end, gone) = (self.0.clone(), self.unreachable("it is not running", false));
         let there = async move {
             let node = end.there(needs_layout, gone).await?;
             work(node.node()).await.map_err(Refused::Said)

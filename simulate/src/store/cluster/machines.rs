@@ -102,7 +102,7 @@ impl Machines {
             let stopped = move || {
                 others.iter().for_each(|platter| platter.turn_off());
                 trace.line(format_args!("machine {machine} stops"));
-                trace.count("machines stopped by a fault of their disk");
+                trace.count("machines stopped by a disk fault");
                 net.kill(machine);
             };
             match home.open(&fixity, stopped) {
@@ -163,8 +163,8 @@ impl Machines {
             Stop::Power
         };
         self.trace
-            .line(format_args!("machine {machine} has ended by {how:?}"));
-        self.trace.count(&format!("machines ended by {how:?}"));
+            .line(format_args!("machine {machine} was stopped by {how:?}"));
+        self.trace.count(&format!("machines stopped by {how:?}"));
         if let Some(node) = self.board.nodes[machine].lock().take() {
             node.end();
         }
@@ -172,7 +172,7 @@ impl Machines {
         self.volumes[machine].lock().clear();
         for home in &self.homes[machine] {
             home.crash(how, &mut dice)
-                .map_err(|error| format!("prepare the restart: {error}"))?;
+                .map_err(|error| format!("cannot prepare the restart: {error}"))?;
         }
         Ok(())
     }

@@ -61,15 +61,16 @@ impl World {
                 self.machines.crash(machine)?;
             }
             11 | 12 => {
-                self.trace.count("machines stood still");
-                self.trace.line(format_args!("machine {machine} stands still"));
+                self.trace.count("machines paused");
+                self.trace.line(format_args!("machine {machine} is paused"));
                 net.stop(machine);
             }
             13 | 14 => {
                 let other = dice.roll(self.machines.shape.machines as u64) as usize;
-                self.trace.count("lines cut");
-                self.trace
-                    .line(format_args!("{machine} and {other} are cut off from each other"));
+                self.trace.count("connections cut");
+                self.trace.line(format_args!(
+                    "{machine} and {other} are disconnected from each other"
+                ));
                 net.cut(machine, other);
             }
             15 => {
@@ -100,7 +101,7 @@ impl World {
     /// The wall clock of all machines jumps by up to four minutes.
     fn jump(&self, dice: &mut Dice) {
         let by = i64::try_from(dice.roll(480_000)).unwrap_or(0) - 240_000;
-        self.trace.count("jumps of the clock");
+        self.trace.count("clock jumps");
         self.trace.line(format_args!("the wall clock jumps by {by} ms"));
         crate::surroundings::jump(by);
     }
@@ -128,7 +129,7 @@ impl World {
             };
             tokio::select! {
                 biased;
-                () = net.killed(machine, life) => self.trace.line(format_args!("the upkeep of {machine} is broken off")),
+                () = net.killed(machine, life) => self.trace.line(format_args!("the upkeep of {machine} is interrupted")),
                 () = work => {}
             }
         }
@@ -174,7 +175,7 @@ impl World {
         let wanted = self.other_roles(&store.cluster().topology().layouts.current.roles, &mut dice);
         let weights: Vec<_> = wanted.volumes.iter().map(|volume| volume.weight).collect();
         self.trace.line(format_args!(
-            "{machine} proposes a layout of the weights {weights:?}"
+            "{machine} proposes a layout with the weights {weights:?}"
         ));
         tokio::select! {
             biased;

@@ -144,7 +144,7 @@ impl World {
         let misfortune = tokio::spawn(self.clone().misfortune(dice.roll(u64::MAX)));
         let upkeep = tokio::spawn(self.clone().upkeep(dice.roll(u64::MAX)));
         let layouts = tokio::spawn(self.clone().layouts(dice.roll(u64::MAX)));
-        let ended = |error| format!("a task has ended: {error}");
+        let ended = |error| format!("a task ended early: {error}");
         for client in clients {
             client.await.map_err(ended)?;
         }
@@ -194,7 +194,7 @@ impl World {
             if before != layout {
                 let number = layout.number;
                 self.wrong(format!(
-                    "{who} has a layout {number} in force that differs from the one known before"
+                    "{who} has a layout {number} in force that differs from the known layout of this number"
                 ));
             }
         }
@@ -218,7 +218,9 @@ impl World {
         let again = self.read_all().await?;
         self.history.check()?;
         if values != again {
-            return Err(format!("the keys were {values:?} and are {again:?} after upkeep"));
+            return Err(format!(
+                "the keys were {values:?}, but are {again:?} after upkeep"
+            ));
         }
         self.check_replicas(&values).await?;
         self.flipped.lock().clear();
@@ -241,7 +243,7 @@ impl World {
             for (at, value) in values.iter_mut().enumerate() {
                 let answered = async {
                     loop {
-                        if let Some(value) = self.get(&store, at, &format!("at last at {machine}")).await {
+                        if let Some(value) = self.get(&store, at, &format!("at the end at {machine}")).await {
                             return value;
                         }
                         if !self.wrong.lock().is_empty() {
@@ -279,10 +281,10 @@ impl World {
                 return Ok(());
             }
             self.trace
-                .line(format_args!("drain {attempt}: {unsettled:?} are left"));
+                .line(format_args!("drain {attempt}: {unsettled:?} remain"));
             sleep(Duration::from_millis(200)).await;
         }
-        Err("writes that were broken off do not come to their end".to_owned())
+        Err("interrupted writes are not completed".to_owned())
     }
 
     /// Runs upkeep until it has nothing left to do.
@@ -290,7 +292,7 @@ impl World {
         // A scrub reads everything, and so finds undetected damage.
         let topology = self.any_store()?.cluster().topology();
         let scrubbed = scrub_all(&topology, &[], None, &|_| {}).await;
-        self.trace.line(format_args!("scrub at last: {scrubbed:?}"));
+        self.trace.line(format_args!("final scrub: {scrubbed:?}"));
         let mut last = String::new();
         for _ in 0..PASSES_MAX {
             let store = self.any_store()?;
@@ -303,7 +305,7 @@ impl World {
             }
             last = format!("{report:?}");
         }
-        Err(format!("upkeep does not come to its end: {last}"))
+        Err(format!("upkeep does not finish: {last}"))
     }
 
     /// Checks that every object has its verified replicas at home, and that no others exist.
@@ -318,7 +320,7 @@ impl World {
             || census.tombstones != 0
         {
             return Err(format!(
-                "the register holds {live} objects, the census says {census:?}"
+                "the register holds {live} objects, but the census reports {census:?}"
             ));
         }
         for (at, value) in values.iter().enumerate() {
@@ -349,7 +351,7 @@ impl World {
             };
             home.sort();
             if holders != home {
-                return Err(format!("{key} lies on {holders:?}, expected {home:?}"));
+                return Err(format!("{key} is on {holders:?}, expected {home:?}"));
             }
         }
         self.count_files(live * u64::from(self.machines.shape.replicas))
@@ -366,7 +368,7 @@ impl World {
         }
         match found == expected {
             true => Ok(()),
-            false => Err(format!("{found} files of replicas, expected {expected}")),
+            false => Err(format!("found {found} replica files, expected {expected}")),
         }
     }
 }

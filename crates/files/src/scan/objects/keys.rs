@@ -52,7 +52,7 @@ impl<'a> Keys<'a> {
                 after: match &*self.last {
                     [] => String::new(),
                     last => format!(
-                        " after key {}: what was read is kept, and the next scan goes on",
+                        " after key {}: the objects read so far are kept, and the next scan continues from there",
                         String::from_utf8_lossy(last)
                     ),
                 },

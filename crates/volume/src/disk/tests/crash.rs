@@ -104,7 +104,7 @@ async fn check(home: &Path, context: &str) {
         let found = found.map(|held| held.meta.version.millis);
         assert!(
             found >= Some(n),
-            "{context}: {key} is {found:?}, answered was {n}"
+            "{context}: {key} is {found:?}, but {n} was acknowledged"
         );
     }
     let is_sound = |found: &Surveyed| match found {
@@ -146,7 +146,7 @@ fn a_crash_at_any_point_loses_nothing_that_was_answered() {
         std::fs::create_dir(&home).unwrap();
         for nth in [1, 2, 5] {
             let crashed = !run_child(&home, &format!("{point}:{nth}"));
-            assert!(crashed || nth > 1, "{point} was never passed");
+            assert!(crashed || nth > 1, "{point} was never reached");
             run(check(&home, &format!("after {point}:{nth}")));
         }
     }

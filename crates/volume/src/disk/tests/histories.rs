@@ -255,7 +255,7 @@ fn what_was_answered_stands() {
         Err(_) => (1..=8).collect(),
     };
     for seed in seeds {
-        println!("seed {seed}: WEFT_TEST_SEED={seed} repeats it alone");
+        println!("seed {seed}: WEFT_TEST_SEED={seed} runs only this seed");
         let home = tempfile::tempdir().unwrap();
         run(async {
             let mut history = History::begin(seed, &home.path().join("volume"));
