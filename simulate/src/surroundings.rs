@@ -57,9 +57,10 @@ pub fn jump(by_ms: i64) {
 /// Fails if the directory cannot be created.
 pub fn directory() -> Result<TempDir, String> {
     let memory = Path::new("/dev/shm");
-    let made = match memory.is_dir() {
-        true => tempfile::tempdir_in(memory),
-        false => tempfile::tempdir(),
+    let made = if memory.is_dir() {
+        tempfile::tempdir_in(memory)
+    } else {
+        tempfile::tempdir()
     };
     made.map_err(|error| format!("cannot create a directory: {error}"))
 }

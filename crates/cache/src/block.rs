@@ -96,9 +96,10 @@ impl Classes {
     }
 
     pub(crate) fn of_piece(self, piece: u64) -> Class {
-        match piece >= self.metadata_from {
-            true => Class::Metadata,
-            false => Class::Data,
+        if piece >= self.metadata_from {
+            Class::Metadata
+        } else {
+            Class::Data
         }
     }
 }

@@ -53,12 +53,12 @@ impl CachedOrigin {
     /// Errors of the origin.
     pub async fn describe(&self, path: &str) -> Result<Arc<Description>, OriginError> {
         let treatment = self.treatment(path);
-        let described = match treatment.is_cached {
-            false => self.0.origin.describe(path).await,
-            true => self
-                .known(path, &treatment, None)
+        let described = if treatment.is_cached {
+            self.known(path, &treatment, None)
                 .await
-                .map(|known| known.version.info.description.clone()),
+                .map(|known| known.version.info.description.clone())
+        } else {
+            self.0.origin.describe(path).await
         };
         self.counted(described.map(Arc::new))
     }
@@ -310,9 +310,10 @@ impl CachedOrigin {
     fn begun(&self, path: &str, treatment: &Treatment, answer: Answer, asked: std::time::Instant) -> Known {
         let version = self.0.version(path, answer.description.clone(), treatment);
         let size_bytes = version.info.description.size_bytes;
-        let end = match answer.range.end == size_bytes {
-            true => size_bytes.div_ceil(PIECE_BYTES),
-            false => answer.range.end / PIECE_BYTES,
+        let end = if answer.range.end == size_bytes {
+            size_bytes.div_ceil(PIECE_BYTES)
+        } else {
+            answer.range.end / PIECE_BYTES
         };
         let pieces = answer.range.start.div_ceil(PIECE_BYTES)..end;
         if !bytes_of(&pieces, size_bytes).is_empty() {

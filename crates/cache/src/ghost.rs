@@ -89,9 +89,10 @@ impl Ghosts {
         }
         let mut state = self.state.lock();
         let State { rings, groups } = &mut *state;
-        let name = match groups.contains_key(group) || groups.len() < GROUPS_MAX {
-            true => group,
-            false => OTHERS,
+        let name = if groups.contains_key(group) || groups.len() < GROUPS_MAX {
+            group
+        } else {
+            OTHERS
         };
         let counts = match groups.get_mut(name) {
             Some(counts) => counts,

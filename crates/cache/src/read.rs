@@ -182,16 +182,17 @@ impl Reader {
         self.plan_fetches(wanted, &mut parts);
         parts.sort_by_key(|part| part.pieces.start);
         // A part planned again for one piece goes before the rest.
-        match self.parts.front().is_some_and(|front| {
+        if self.parts.front().is_some_and(|front| {
             parts
                 .first()
                 .is_some_and(|part| part.pieces.start < front.pieces.start)
         }) {
-            true => parts
+            parts
                 .into_iter()
                 .rev()
-                .for_each(|part| self.parts.push_front(part)),
-            false => self.parts.extend(parts),
+                .for_each(|part| self.parts.push_front(part))
+        } else {
+            self.parts.extend(parts)
         }
     }
 

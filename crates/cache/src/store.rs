@@ -265,9 +265,10 @@ impl StoreOrigin {
             Some(GetRange::Suffix(bytes)) => bytes == 0 || size_bytes == 0,
             None => false,
         };
-        match is_beyond {
-            true => OriginError::Range { size_bytes },
-            false => failed(error),
+        if is_beyond {
+            OriginError::Range { size_bytes }
+        } else {
+            failed(error)
         }
     }
 }
@@ -326,19 +327,18 @@ impl ObjectStore for CachedStore {
         }
         let described = self.reads.describe(location.as_ref()).await.map_err(say)?;
         options.check_preconditions(&meta(location, &described).0)?;
-        let got = match options.head {
-            true => Got {
+        let got = if options.head {
+            Got {
                 range: 0..described.size_bytes,
                 description: described,
                 body: futures_util::stream::empty().boxed(),
-            },
-            false => {
-                let got = self
-                    .reads
-                    .get_version(location.as_ref(), &described, options.range)
-                    .await;
-                got.map_err(say)?
             }
+        } else {
+            let got = self
+                .reads
+                .get_version(location.as_ref(), &described, options.range)
+                .await;
+            got.map_err(say)?
         };
         Ok(self.result(location, got))
     }

@@ -69,9 +69,10 @@ impl Cache {
         let mut rules = Rules::new(settings);
         let memory_bytes = settings.memory_size_bytes.0;
         let with_disk = !settings.directories.is_empty();
-        let waiting = match with_disk {
-            true => (memory_bytes / WAITING_PART).min(WAITING_MAX),
-            false => 0,
+        let waiting = if with_disk {
+            (memory_bytes / WAITING_PART).min(WAITING_MAX)
+        } else {
+            0
         };
         let mut directories: Vec<Arc<DirectoryTier>> = Vec::new();
         // Last directory first, because each refers to the next.

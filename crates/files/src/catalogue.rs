@@ -412,9 +412,10 @@ impl Catalogue {
 /// Returns how long a query waits for the catalogue in `dir`. A server holds it for a moment per
 /// page, and so does a watch, except during a scan, which takes longer.
 pub fn wait_max(dir: &Path) -> Duration {
-    match WatchHeartbeat::is_running(dir) {
-        true => Duration::from_secs(5),
-        false => Duration::from_secs(2),
+    if WatchHeartbeat::is_running(dir) {
+        Duration::from_secs(5)
+    } else {
+        Duration::from_secs(2)
     }
 }
 

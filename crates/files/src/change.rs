@@ -471,15 +471,17 @@ impl Change {
                 "directory {id:?} has {} entries",
                 usage.entries
             );
-            match usage.is_empty() {
-                true => self.remove(Table::Trees, id.to_bytes()),
-                false => self.insert(Table::Trees, id.to_bytes(), usage.to_bytes()),
+            if usage.is_empty() {
+                self.remove(Table::Trees, id.to_bytes())
+            } else {
+                self.insert(Table::Trees, id.to_bytes(), usage.to_bytes())
             }
         }
         for (id, row) in std::mem::take(&mut self.linked) {
-            match row.names.is_empty() {
-                true => self.remove(Table::Linked, id.to_bytes()),
-                false => self.insert(Table::Linked, id.to_bytes(), row.to_bytes()),
+            if row.names.is_empty() {
+                self.remove(Table::Linked, id.to_bytes())
+            } else {
+                self.insert(Table::Linked, id.to_bytes(), row.to_bytes())
             }
         }
         for (group, difference) in std::mem::take(&mut self.groups) {
@@ -496,9 +498,10 @@ impl Change {
                 "{group:?} has {} entries",
                 usage.entries
             );
-            match usage.is_empty() {
-                true => self.remove(Table::Groups, key),
-                false => self.insert(Table::Groups, key, usage.to_bytes()),
+            if usage.is_empty() {
+                self.remove(Table::Groups, key)
+            } else {
+                self.insert(Table::Groups, key, usage.to_bytes())
             }
         }
         let (key, value) = Catalogue::epoch_row(self.epoch);

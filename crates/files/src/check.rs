@@ -58,16 +58,15 @@ impl Catalogue {
                     let names = is.dirs.entry((dir, entry.attributes.id)).or_default();
                     names.push(entry.name.clone());
                 }
-                match entry.attributes.is_linked() {
-                    true => {
-                        let names = &mut is.linked.entry(entry.attributes.id).or_default().names;
-                        names.push(LinkedName {
-                            dir,
-                            name: entry.name,
-                            attributes: entry.attributes,
-                        });
-                    }
-                    false => is.count(dir, &entry.attributes),
+                if entry.attributes.is_linked() {
+                    let names = &mut is.linked.entry(entry.attributes.id).or_default().names;
+                    names.push(LinkedName {
+                        dir,
+                        name: entry.name,
+                        attributes: entry.attributes,
+                    });
+                } else {
+                    is.count(dir, &entry.attributes)
                 }
             }
         }

@@ -87,11 +87,11 @@ impl Difference {
             }
         }
         if let Some(now) = now {
-            match linked(Some(now)) {
-                true => self
-                    .linked
-                    .push((now.attributes.id, name.clone(), Some(now.attributes.clone()))),
-                false => self.count(&now.attributes, 1),
+            if linked(Some(now)) {
+                self.linked
+                    .push((now.attributes.id, name.clone(), Some(now.attributes.clone())))
+            } else {
+                self.count(&now.attributes, 1)
             }
         }
         // Reading a file only changes its access time; this is not reported.
@@ -270,9 +270,12 @@ impl Compare {
     fn merge(self, before: Vec<Entry>, now: Vec<Entry>, part: &mut Difference) -> Vec<Entry> {
         let mut all = Vec::with_capacity(now.len());
         let mut before = before.into_iter().peekable();
-        let gone = |entry: Entry, all: &mut Vec<Entry>, part: &mut Difference| match self.is_whole {
-            true => part.name(Some(&entry), None, self.keeps_changes),
-            false => all.push(entry),
+        let gone = |entry: Entry, all: &mut Vec<Entry>, part: &mut Difference| {
+            if self.is_whole {
+                part.name(Some(&entry), None, self.keeps_changes)
+            } else {
+                all.push(entry)
+            }
         };
         for entry in now {
             while let Some(old) = before.next_if(|old| old.name < entry.name) {
@@ -438,10 +441,7 @@ mod tests {
             let mut usage = Usage::default();
             for (start, count, size, is_removed) in steps {
                 for n in start..start + count {
-                    match is_removed {
-                        true => model.remove(&name(n)),
-                        false => model.insert(name(n), size),
-                    };
+                    if is_removed { model.remove(&name(n)) } else { model.insert(name(n), size) };
                 }
                 usage.add(&check(&mut packs, &model, true).0, 1);
                 prop_assert_eq!(usage.entries as usize, model.len());

@@ -371,9 +371,10 @@ impl OrphanRow {
     }
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        match self.is_forgotten {
-            true => [&[FORGOTTEN], &*self.path].concat(),
-            false => self.path.clone(),
+        if self.is_forgotten {
+            [&[FORGOTTEN], &*self.path].concat()
+        } else {
+            self.path.clone()
         }
     }
 

@@ -274,9 +274,10 @@ impl Usage {
             put_signed(&mut out, number);
         }
         self.sizes.write(&mut out);
-        let oldest = match self.days.0.is_empty() {
-            true => Oldest::default(),
-            false => self.oldest,
+        let oldest = if self.days.0.is_empty() {
+            Oldest::default()
+        } else {
+            self.oldest
         };
         put_signed(&mut out, oldest.0);
         self.days.write(&mut out);
@@ -313,9 +314,10 @@ impl Usage {
             size_bytes: reader.signed()?,
             blocks: reader.signed()?,
             sizes: Histogram::read(reader)?,
-            oldest: match has_oldest {
-                true => Oldest(reader.signed()?),
-                false => Oldest::UNKNOWN,
+            oldest: if has_oldest {
+                Oldest(reader.signed()?)
+            } else {
+                Oldest::UNKNOWN
             },
             days: Histogram::default(),
         })

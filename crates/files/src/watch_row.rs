@@ -137,9 +137,10 @@ impl Catalogue {
             Some(beat) if row.stale.is_none() && row.is_live => beat.at_ms.max(row.current_until_ms),
             _ => row.current_until_ms,
         };
-        let stale = match is_watched {
-            true => row.stale,
-            false => Some(self.stale_since(root, &row, until_ms)?),
+        let stale = if is_watched {
+            row.stale
+        } else {
+            Some(self.stale_since(root, &row, until_ms)?)
         };
         Ok(Some(Freshness {
             is_watched,
@@ -167,9 +168,10 @@ impl Catalogue {
     /// Returns the staleness of a tree without a running watch: since the watch ended, or since the
     /// last full scan began.
     fn stale_since(&self, root: &[u8], row: &WatchRow, until_ms: i64) -> Result<Stale, CatalogueError> {
-        let reason = match row.is_live {
-            true => StaleReason::Killed,
-            false => StaleReason::Ended,
+        let reason = if row.is_live {
+            StaleReason::Killed
+        } else {
+            StaleReason::Ended
         };
         let since_ms = row.stale.map_or(until_ms, |stale| stale.since_ms);
         Ok(Stale {

@@ -90,12 +90,13 @@ impl Bucket {
         {
             bytes.extend_from_slice(&piece);
         }
-        match bytes.len() as u64 == size {
-            true => Ok(Some(bytes.freeze())),
-            false => Err(Failure::passing(format!(
+        if bytes.len() as u64 == size {
+            Ok(Some(bytes.freeze()))
+        } else {
+            Err(Failure::passing(format!(
                 "the answer ended after {} of {size} bytes",
                 bytes.len()
-            ))),
+            )))
         }
     }
 
@@ -160,9 +161,10 @@ impl Bucket {
             Err(error) => {
                 let is_unknown = matches!(error, Error::NotImplemented { .. })
                     || with_causes(&error).contains("status code: 501");
-                match is_unknown {
-                    true => Err(Failure::lasting(ErrorKind::Unsupported, CONDITIONS_UNKNOWN)),
-                    false => Err(self.failure(&error)),
+                if is_unknown {
+                    Err(Failure::lasting(ErrorKind::Unsupported, CONDITIONS_UNKNOWN))
+                } else {
+                    Err(self.failure(&error))
                 }
             }
         }
@@ -173,9 +175,10 @@ impl Bucket {
         match error {
             Error::NotFound { source, .. } => {
                 let text = with_causes(&**source);
-                match is_no_bucket(&text) {
-                    true => Failure::lasting(ErrorKind::NotFound, self.sentence(&text)),
-                    false => Failure::lasting(ErrorKind::NotFound, "no such object (404)"),
+                if is_no_bucket(&text) {
+                    Failure::lasting(ErrorKind::NotFound, self.sentence(&text))
+                } else {
+                    Failure::lasting(ErrorKind::NotFound, "no such object (404)")
                 }
             }
             Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => Failure::lasting(

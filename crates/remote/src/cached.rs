@@ -81,14 +81,13 @@ impl CachedRanges {
             Some(description) => Arc::new(description),
             None => {
                 let description = through.describe(&path).await.map_err(&told)?;
-                match seen.is_none_or(|seen| is_of(&description, seen)) {
-                    true => description,
-                    false => {
-                        // The seen version is newer than the cached one, or has been replaced
-                        // since.
-                        through.forget(&path);
-                        through.describe(&path).await.map_err(&told)?
-                    }
+                if seen.is_none_or(|seen| is_of(&description, seen)) {
+                    description
+                } else {
+                    // The seen version is newer than the cached one, or has been replaced
+                    // since.
+                    through.forget(&path);
+                    through.describe(&path).await.map_err(&told)?
                 }
             }
         };

@@ -296,12 +296,11 @@ impl Resolve for PublicNames {
         Box::pin(async move {
             let mut found = (network.lookup)(name.as_str().to_owned()).await?;
             found.retain(|found| (network.is_public)(found.ip()));
-            match found.is_empty() {
-                false => Ok(Box::new(found.into_iter()) as Addrs),
-                true => {
-                    let host = name.as_str().to_owned();
-                    Err(RedirectError::NotPublic { host }.into())
-                }
+            if found.is_empty() {
+                let host = name.as_str().to_owned();
+                Err(RedirectError::NotPublic { host }.into())
+            } else {
+                Ok(Box::new(found.into_iter()) as Addrs)
             }
         })
     }

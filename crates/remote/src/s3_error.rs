@@ -20,9 +20,10 @@ pub(crate) fn in_a_sentence(text: &str, bucket: &str) -> String {
     let status = answer.split(':').next().unwrap_or_default().trim();
     let parts = [code(answer), element(answer, "Message")];
     let parts: Vec<String> = parts.into_iter().flatten().map(unescaped).collect();
-    match parts.is_empty() {
-        true => format!("the store says {status}"),
-        false => format!("the store says {status}: {}", parts.join(": ")),
+    if parts.is_empty() {
+        format!("the store says {status}")
+    } else {
+        format!("the store says {status}: {}", parts.join(": "))
     }
 }
 

@@ -174,10 +174,11 @@ impl S3Listing {
 }
 
 fn listed(object: &Contents, is_encoded: bool) -> Result<Listed, Failure> {
-    let key = match is_encoded {
+    let key = if is_encoded {
         // A literal plus sign is always escaped; an unescaped one is a space.
-        true => percent_decode_str(&object.key.replace('+', " ")).collect(),
-        false => object.key.clone().into_bytes(),
+        percent_decode_str(&object.key.replace('+', " ")).collect()
+    } else {
+        object.key.clone().into_bytes()
     };
     let digits: String = object
         .last_modified

@@ -41,9 +41,10 @@ impl Remote {
                 async move {
                     let result = async {
                         let (bucket, path) = shared.bucket_of(&address).await?;
-                        let endpoint = match address.starts_with("store:") {
-                            true => "",
-                            false => shared.endpoint(),
+                        let endpoint = if address.starts_with("store:") {
+                            ""
+                        } else {
+                            shared.endpoint()
                         };
                         let origin = StoreOrigin {
                             store: bucket.objects.clone(),

@@ -111,9 +111,10 @@ impl WebFile {
     /// # Errors
     /// [`ErrorKind::InvalidInput`] if a password would be sent in plain text.
     pub(crate) fn new(client: HttpClient, mut url: Url) -> io::Result<WebFile> {
-        let authorization = match url.username().is_empty() && url.password().is_none() {
-            true => None,
-            false => Some(basic(&url)?),
+        let authorization = if url.username().is_empty() && url.password().is_none() {
+            None
+        } else {
+            Some(basic(&url)?)
         };
         // A web address has a host, so neither call can fail.
         let _ = (url.set_username(""), url.set_password(None));

@@ -52,9 +52,10 @@ pub fn run(bytes: &[u8]) {
         assert_eq!(entry.span().offset, mark, "a gap or an overlap before {entry:?}");
         mark = entry.span().end();
     }
-    match settings.growing {
-        true => assert!(mark == end && end <= file.len() as u64, "{mark}, {end}"),
-        false => assert_eq!(mark, file.len() as u64, "the entries do not cover the whole file"),
+    if settings.growing {
+        assert!(mark == end && end <= file.len() as u64, "{mark}, {end}")
+    } else {
+        assert_eq!(mark, file.len() as u64, "the entries do not cover the whole file")
     }
 
     // The same with reads of a few bytes.

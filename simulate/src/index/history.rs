@@ -219,9 +219,10 @@ impl History<'_> {
             }
             _ => false,
         };
-        match is_expected {
-            true => Ok(()),
-            false => Err(format!("the action failed: {why}")),
+        if is_expected {
+            Ok(())
+        } else {
+            Err(format!("the action failed: {why}"))
         }
     }
 

@@ -175,16 +175,18 @@ impl World {
         let before = self.known(&key).await?;
         self.millis += 1;
         let is_deleted = self.dice.roll(6) == 0;
-        let size = match is_deleted {
-            true => 0,
-            false => SIZES[self.dice.roll(SIZES.len() as u64) as usize],
+        let size = if is_deleted {
+            0
+        } else {
+            SIZES[self.dice.roll(SIZES.len() as u64) as usize]
         };
         let content = content(size, self.millis);
         let meta = meta(&key, self.millis, &content, is_deleted);
         let upload = UploadId(u128::from(self.millis));
-        let arrives = match size > 0 && self.dice.roll(10) == 0 {
-            true => self.damaged(&content),
-            false => content.clone(),
+        let arrives = if size > 0 && self.dice.roll(10) == 0 {
+            self.damaged(&content)
+        } else {
+            content.clone()
         };
         let is_damaged = arrives != content;
         if !is_damaged {

@@ -91,9 +91,12 @@ impl DirectoryTier {
             .layout
             .make_object(&block.info)
             .and_then(|()| block_file::write(&path, &block.key, block.block_bytes, &block.pieces))
-            .and_then(|mask| match self.layout.is_guest() {
-                true => self.layout.tell_change(&block.key).map(|()| mask),
-                false => Ok(mask),
+            .and_then(|mask| {
+                if self.layout.is_guest() {
+                    self.layout.tell_change(&block.key).map(|()| mask)
+                } else {
+                    Ok(mask)
+                }
             });
         let bytes = block.pieces.bytes();
         let is_wanted = {

@@ -195,9 +195,10 @@ impl DirectoryTier {
                 let tier = self.clone();
                 let demoted = gone.clone();
                 system::blocking(move || {
-                    let moved = match tier.next.is_some() {
-                        true => tier.leavers(&demoted),
-                        false => Vec::new(),
+                    let moved = if tier.next.is_some() {
+                        tier.leavers(&demoted)
+                    } else {
+                        Vec::new()
                     };
                     tier.remove_files(&gone);
                     tier.write(&block);

@@ -134,9 +134,10 @@ fn damage(dir: &Path) {
     let mut folders = vec![dir.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            match entry.path().is_dir() {
-                true => folders.push(entry.path()),
-                false => files.push(entry.path()),
+            if entry.path().is_dir() {
+                folders.push(entry.path())
+            } else {
+                files.push(entry.path())
             }
         }
     }

@@ -252,9 +252,10 @@ pub(crate) fn on_disk(folder: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let mut bytes = folder.metadata().map_or(0, |meta| meta.blocks() * 512);
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        bytes += match entry.path().is_dir() {
-            true => on_disk(&entry.path()),
-            false => entry.metadata().map_or(0, |meta| meta.blocks() * 512),
+        bytes += if entry.path().is_dir() {
+            on_disk(&entry.path())
+        } else {
+            entry.metadata().map_or(0, |meta| meta.blocks() * 512)
         };
     }
     bytes

@@ -82,9 +82,10 @@ impl World {
         let number = history.len() as i64;
         let description = Description {
             size_bytes: content.len() as u64,
-            validator: match self.without_tags {
-                true => Validator::Modified(number),
-                false => Validator::Tag(format!("\"{number}\"")),
+            validator: if self.without_tags {
+                Validator::Modified(number)
+            } else {
+                Validator::Tag(format!("\"{number}\""))
             },
             beside: Bytes::from(format!("beside {number}")),
         };
@@ -99,9 +100,10 @@ impl World {
         if delay_max > 0 {
             tokio::time::sleep(Duration::from_millis(system::random_range(0..=delay_max))).await;
         }
-        match self.fails() {
-            true => Err(OriginError::Passing(Arc::new(MadeToFail))),
-            false => Ok(()),
+        if self.fails() {
+            Err(OriginError::Passing(Arc::new(MadeToFail)))
+        } else {
+            Ok(())
         }
     }
 

@@ -157,9 +157,10 @@ impl Catalogue {
     pub fn locate(&self, path: &Path) -> Result<Option<Found>, CatalogueError> {
         use std::os::unix::ffi::OsStrExt;
         let given = path.as_os_str().as_bytes();
-        match is_address(given) {
-            true => self.locate_exactly(given),
-            false => self.locate_exactly(&self.absolute(path)?),
+        if is_address(given) {
+            self.locate_exactly(given)
+        } else {
+            self.locate_exactly(&self.absolute(path)?)
         }
     }
 

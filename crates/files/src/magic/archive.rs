@@ -114,9 +114,10 @@ impl ZipEntry<'_> {
         Some(ZipEntry {
             name: name.get(..NAME_LENGTH_MAX).unwrap_or(name),
             is_stored: method == 0,
-            content: match is_size_behind {
-                true => content,
-                false => content.get(..size).unwrap_or(content),
+            content: if is_size_behind {
+                content
+            } else {
+                content.get(..size).unwrap_or(content)
             },
             length: (!is_size_behind).then(|| begin.saturating_add(size)),
         })
@@ -125,12 +126,11 @@ impl ZipEntry<'_> {
     /// Returns whether the available part of the content contains a word.
     fn says(&self, word: &[u8]) -> bool {
         let inflated;
-        let content = match self.is_stored {
-            true => self.content.get(..INFLATED_BYTES).unwrap_or(self.content),
-            false => {
-                inflated = unpack::deflated(self.content);
-                &inflated
-            }
+        let content = if self.is_stored {
+            self.content.get(..INFLATED_BYTES).unwrap_or(self.content)
+        } else {
+            inflated = unpack::deflated(self.content);
+            &inflated
         };
         content.windows(word.len()).any(|part| part == word)
     }

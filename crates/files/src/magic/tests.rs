@@ -24,9 +24,10 @@ fn zstd_of(content: &[u8], window_log: u32) -> Vec<u8> {
 fn zip_entry(name: &str, content: &[u8], is_deflated: bool, is_size_behind: bool) -> Vec<u8> {
     let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
     encoder.write_all(content).unwrap();
-    let content = match is_deflated {
-        true => encoder.finish().unwrap(),
-        false => content.to_vec(),
+    let content = if is_deflated {
+        encoder.finish().unwrap()
+    } else {
+        content.to_vec()
     };
     let size = if is_size_behind { 0 } else { content.len() as u32 };
     let mut out = b"PK\x03\x04\x14\0".to_vec();

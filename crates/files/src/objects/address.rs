@@ -74,9 +74,10 @@ impl Address {
             bucket_end,
             volume: format!("objects {store} {}", String::from_utf8_lossy(&text[..bucket_end])),
         };
-        match text.last() != Some(&b'/') && is_dir_path(address.below()) {
-            true => Ok(address),
-            false => Err(AddressError::Slashes(said())),
+        if text.last() != Some(&b'/') && is_dir_path(address.below()) {
+            Ok(address)
+        } else {
+            Err(AddressError::Slashes(said()))
         }
     }
 

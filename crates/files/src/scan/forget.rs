@@ -85,9 +85,10 @@ impl Catalogue {
     /// Returns the path of a tree, whether or not its directory exists.
     fn path_of_tree(&self, dir: &Path) -> Result<Vec<u8>, ScanError> {
         let given = dir.as_os_str().as_bytes();
-        let path = match is_address(given) {
-            true => given.strip_suffix(b"/").unwrap_or(given).to_vec(),
-            false => self.absolute(dir)?,
+        let path = if is_address(given) {
+            given.strip_suffix(b"/").unwrap_or(given).to_vec()
+        } else {
+            self.absolute(dir)?
         };
         let roots = self.roots()?;
         let mut above = roots
@@ -145,11 +146,12 @@ impl Catalogue {
     fn has_forgotten(&self, path: &[u8]) -> Result<bool, CatalogueError> {
         for row in self.tables.space(Table::Orphans).iter() {
             let (key, value) = row.into_inner()?;
-            let was_in = match key.starts_with(&DIGEST_MARKS) {
-                true => Some(value.to_vec()),
-                false => Some(OrphanRow::of_bytes(&value))
+            let was_in = if key.starts_with(&DIGEST_MARKS) {
+                Some(value.to_vec())
+            } else {
+                Some(OrphanRow::of_bytes(&value))
                     .filter(|row| row.is_forgotten)
-                    .map(|row| row.path),
+                    .map(|row| row.path)
             };
             if was_in.is_some_and(|was_in| rest_below(&was_in, path).is_some()) {
                 return Ok(true);

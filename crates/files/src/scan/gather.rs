@@ -107,9 +107,10 @@ impl Gatherer {
                 if is_last {
                     gathering.all = Some(number + 1);
                 }
-                match gathering.entries.is_empty() {
-                    true => gathering.entries = entries,
-                    false => gathering.entries.extend(entries),
+                if gathering.entries.is_empty() {
+                    gathering.entries = entries
+                } else {
+                    gathering.entries.extend(entries)
                 }
                 gathering.faults.extend(faults);
             }

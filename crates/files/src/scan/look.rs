@@ -66,11 +66,12 @@ impl Scan {
             return Ok(Entry { name, attributes });
         }
         let looked = look_at(handle, &name)?;
-        let volume = match looked.device == dir.device {
-            true => dir.id.volume,
+        let volume = if looked.device == dir.device {
+            dir.id.volume
+        } else {
             // A mount point has another file system. The walk, if it enters, must find the same
             // number.
-            false => self.volume_of_mount(handle, &name, looked.device)?,
+            self.volume_of_mount(handle, &name, looked.device)?
         };
         let target = match looked.kind() {
             Kind::Symlink => Some(target_of(handle, &name)?),

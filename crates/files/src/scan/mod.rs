@@ -263,9 +263,10 @@ impl Catalogue {
         let mut scan = self.begin(&target, settings, progress, None)?;
         scan.observer = observer;
         let scan = Arc::new(scan);
-        let which = match scan.is_resumed {
-            true => Which::NotRead,
-            false => Which::All,
+        let which = if scan.is_resumed {
+            Which::NotRead
+        } else {
+            Which::All
         };
         let stages = scan.pass(&target, settings, &which)?;
         // A directory may have moved to a parent that had already been read. Directories that
@@ -479,9 +480,10 @@ impl Scan {
             which,
         };
         // With `cross_devices` every mount is entered, whatever its type.
-        let mounts = match settings.cross_devices {
-            true => Mounts::default(),
-            false => Mounts::below(&target.root),
+        let mounts = if settings.cross_devices {
+            Mounts::default()
+        } else {
+            Mounts::below(&target.root)
         };
         let (looked, limit) = (path.clone(), settings.answer_within);
         answer::within(limit, move || first_look(&looked))

@@ -123,9 +123,10 @@ impl Scan {
         let now_ms = row.ended_ms;
         drop(row);
         self.absorb_roots(target)?;
-        match target.is_whole() {
-            true => self.catalogue.forget_old(now_ms, &self.shared.stop),
-            false => Ok(()),
+        if target.is_whole() {
+            self.catalogue.forget_old(now_ms, &self.shared.stop)
+        } else {
+            Ok(())
         }
     }
 
@@ -143,10 +144,7 @@ impl Scan {
                 is_changed = true;
             }
         }
-        match is_changed {
-            true => change.commit(),
-            false => Ok(()),
-        }
+        if is_changed { change.commit() } else { Ok(()) }
     }
 
     /// Stores today's sums for growth reports.

@@ -292,13 +292,14 @@ impl<'a> Walk<'a> {
         self.stealers = workers.iter().map(Worker::stealer).collect();
         self.pending.store(1, SeqCst);
         let dir = Arc::new(dir);
-        match self.children_if_known(&dir, &root) {
-            true => self.pending.store(self.injector.len() as u64, SeqCst),
-            false => self.injector.push(Task::Read {
+        if self.children_if_known(&dir, &root) {
+            self.pending.store(self.injector.len() as u64, SeqCst)
+        } else {
+            self.injector.push(Task::Read {
                 dir,
                 handle: root,
                 number: 0,
-            }),
+            })
         }
         let this = &*self;
         std::thread::scope(|scope| {
@@ -347,12 +348,13 @@ impl<'a> Walk<'a> {
         Piece {
             dir: dir.clone(),
             number: 0,
-            found: match look.is_empty() {
-                true => Found::Known,
-                false => Found::Some {
+            found: if look.is_empty() {
+                Found::Known
+            } else {
+                Found::Some {
                     handle: handle.clone(),
                     names,
-                },
+                }
             },
         }
     }
@@ -487,9 +489,10 @@ impl<'a> Walk<'a> {
         if looked.device != parent.device && !self.settings.cross_devices {
             return Ok(None);
         }
-        let volume = match looked.device == parent.device {
-            true => parent.id.volume,
-            false => self.visitor.volume(looked.device, &handle)?,
+        let volume = if looked.device == parent.device {
+            parent.id.volume
+        } else {
+            self.visitor.volume(looked.device, &handle)?
         };
         if self.visitor.opened(Some(parent.id), looked.id(volume), &handle) {
             looked = look_at(&handle, b"")?;

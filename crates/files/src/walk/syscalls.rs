@@ -268,9 +268,10 @@ mod tests {
             let mut rows: Vec<_> = names
                 .iter()
                 .map(|listed| {
-                    let looked = match is_portable {
-                        true => portable::look_at(&handle, listed.name, AtFlags::SYMLINK_NOFOLLOW).unwrap(),
-                        false => look_at(&handle, listed.name).unwrap(),
+                    let looked = if is_portable {
+                        portable::look_at(&handle, listed.name, AtFlags::SYMLINK_NOFOLLOW).unwrap()
+                    } else {
+                        look_at(&handle, listed.name).unwrap()
                     };
                     let mut attributes = looked.attributes(0, listed.name, None);
                     attributes.id.born_ns = 0;

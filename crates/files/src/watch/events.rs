@@ -237,9 +237,10 @@ impl Observer for Watches {
             return false;
         }
         let is_new = !state.by_dir.contains_key(&id);
-        let set = match is_new && state.by_dir.len() >= self.watches_max {
-            true => Err(Errno::NOSPC),
-            false => inotify::add(&self.inotify, handle.as_fd().as_raw_fd()),
+        let set = if is_new && state.by_dir.len() >= self.watches_max {
+            Err(Errno::NOSPC)
+        } else {
+            inotify::add(&self.inotify, handle.as_fd().as_raw_fd())
         };
         match set {
             Ok(number) => {

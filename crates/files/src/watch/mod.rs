@@ -446,11 +446,12 @@ fn path_of_tree(catalogue: &Catalogue, given: &Path, answer_within: Duration) ->
         }
         Err(error) => return Err(error.into()),
     };
-    match target.is_whole() {
-        true => Ok(target.root),
-        false => Err(WatchError::Within {
+    if target.is_whole() {
+        Ok(target.root)
+    } else {
+        Err(WatchError::Within {
             path: given.to_owned(),
             root: PathBuf::from(std::ffi::OsStr::from_bytes(&target.root)),
-        }),
+        })
     }
 }

@@ -292,9 +292,10 @@ impl Watch {
         progress: &Progress,
     ) -> Result<ScanCounts, ScanError> {
         let observer: Arc<dyn Observer> = self.watches.clone();
-        match catalogue.has_orphans()? {
-            true => catalogue.remove_orphans(progress, &observer),
-            false => Ok(ScanCounts::default()),
+        if catalogue.has_orphans()? {
+            catalogue.remove_orphans(progress, &observer)
+        } else {
+            Ok(ScanCounts::default())
         }
     }
 

@@ -12,11 +12,10 @@ fn content(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut content = BTreeMap::new();
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => content.extend(self::content(&path)),
-            false => {
-                content.insert(path.clone(), fs::read(&path).unwrap());
-            }
+        if path.is_dir() {
+            content.extend(self::content(&path))
+        } else {
+            content.insert(path.clone(), fs::read(&path).unwrap());
         }
     }
     content

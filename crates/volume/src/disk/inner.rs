@@ -203,9 +203,10 @@ impl Inner {
     /// unmounted. [`Inner::look_after_identity`] later determines which. Only this operation fails.
     pub(super) fn sync_failed(&self, path: &Path, error: &io::Error) -> VolumeError {
         let what = format!("sync {}", path.display());
-        match is_gone(error) {
-            true => self.failed(what, error),
-            false => self.go_out(format!("{what}: {error}")),
+        if is_gone(error) {
+            self.failed(what, error)
+        } else {
+            self.go_out(format!("{what}: {error}"))
         }
     }
 

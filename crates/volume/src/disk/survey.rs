@@ -185,12 +185,13 @@ impl Inner {
         match self.disk.stat(&path) {
             Ok(found) => {
                 if entry.bad.is_none() && !fits(&entry, &found) {
-                    let detail = match found.is_dir {
-                        true => "a directory is in its place".to_owned(),
-                        false => format!(
+                    let detail = if found.is_dir {
+                        "a directory is in its place".to_owned()
+                    } else {
+                        format!(
                             "length of the file: found {}, expected {}",
                             found.bytes, entry.file_bytes
-                        ),
+                        )
                     };
                     // A read of the replica determines the lost blocks.
                     let flaw = Flaw {

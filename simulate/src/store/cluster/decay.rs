@@ -46,11 +46,12 @@ impl World {
 
     async fn read_again(&self, values: &[Value; KEYS]) -> Result<(), String> {
         let again = self.read_all().await?;
-        match again == *values {
-            true => Ok(()),
-            false => Err(format!(
+        if again == *values {
+            Ok(())
+        } else {
+            Err(format!(
                 "the keys were {values:?}, but are {again:?} on damaged disks"
-            )),
+            ))
         }
     }
 

@@ -197,9 +197,10 @@ impl World {
     /// Returns different roles: one machine more, or another weight.
     fn other_roles(&self, now: &Roles, dice: &mut Dice) -> Roles {
         let shape = &self.machines.shape;
-        let mut roles = match now.nodes.len() < shape.machines && dice.roll(2) == 0 {
-            true => roles(shape, now.nodes.len() + 1),
-            false => now.clone(),
+        let mut roles = if now.nodes.len() < shape.machines && dice.roll(2) == 0 {
+            roles(shape, now.nodes.len() + 1)
+        } else {
+            now.clone()
         };
         let at = dice.roll(roles.volumes.len() as u64) as usize;
         roles.volumes[at].weight = 1 + dice.roll(2) as u32;

@@ -366,9 +366,10 @@ impl World {
                 found += std::fs::read_dir(dir).map_or(0, |entries| entries.count() as u64);
             }
         }
-        match found == expected {
-            true => Ok(()),
-            false => Err(format!("found {found} replica files, expected {expected}")),
+        if found == expected {
+            Ok(())
+        } else {
+            Err(format!("found {found} replica files, expected {expected}"))
         }
     }
 }

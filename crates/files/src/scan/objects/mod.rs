@@ -157,10 +157,7 @@ impl Scan {
                 is_changed = true;
             }
         }
-        match is_changed {
-            true => change.commit(),
-            false => Ok(()),
-        }
+        if is_changed { change.commit() } else { Ok(()) }
     }
 
     /// Returns whether an earlier run of this scan has read a directory and everything below it.

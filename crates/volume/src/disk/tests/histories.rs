@@ -95,9 +95,10 @@ impl History {
             self.random.random_range(0..2000)
         };
         let content = content(size, self.clock);
-        let meta = match deleted {
-            true => tombstone(&key, version(self.clock)),
-            false => meta(&key, version(self.clock), &content),
+        let meta = if deleted {
+            tombstone(&key, version(self.clock))
+        } else {
+            meta(&key, version(self.clock), &content)
         };
         let volume = self.volume();
         let answer = if deleted || self.random.random_bool(0.5) {
