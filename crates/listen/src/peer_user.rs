@@ -79,7 +79,7 @@ mod tests {
             assert_eq!(
                 user_of(peer, server.local_addr().unwrap()),
                 None,
-                "nobody holds it"
+                "the connection is closed"
             );
         }
     }

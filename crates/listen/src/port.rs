@@ -61,7 +61,7 @@ impl Port {
     ///
     /// # Errors
     /// Fails if the address is in use, does not belong to this machine, or is not allowed.
-    #[expect(clippy::disallowed_methods, reason = "this is the way to a port")]
+    #[expect(clippy::disallowed_methods, reason = "the only place that binds a port")]
     pub async fn bind(address: SocketAddr, door: Arc<Door>) -> io::Result<Port> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
@@ -109,7 +109,10 @@ impl Port {
         let all = async { while connections.join_next().await.is_some() {} };
         if tokio::time::timeout(grace, all).await.is_err() {
             let left = connections.len();
-            tracing::warn!(connections = left, "broke off connections that did not finish");
+            tracing::warn!(
+                connections = left,
+                "aborted connections that did not finish in time"
+            );
         }
         // Dropping the set ends the remaining tasks.
     }
@@ -140,7 +143,7 @@ async fn hold<A, F, B, E>(
     let entered = terms.security.enter(stream, over, terms.handshake_time_max).await;
     let (stream, agreed) = match entered {
         Ok(entered) => entered,
-        Err(error) => return tracing::debug!(%peer, %error, "a connection was refused"),
+        Err(error) => return tracing::debug!(%peer, %error, "refused a connection"),
     };
     let connection = Arc::new(Connection::new(peer, local, agreed, pass, unread));
     let service = service_fn(|request| {
@@ -158,7 +161,7 @@ async fn hold<A, F, B, E>(
     let ended = tokio::select! {
         ended = talk.as_mut() => ended,
         () = connection.pass.outstayed(terms.patience) => {
-            return tracing::debug!(%peer, "closed a connection that asked for nothing");
+            return tracing::debug!(%peer, "closed an idle connection");
         }
         () = closing(&mut closed) => {
             talk.as_mut().graceful_shutdown();
@@ -166,7 +169,7 @@ async fn hold<A, F, B, E>(
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%peer, %error, "a connection ended early");
+        tracing::debug!(%peer, %error, "a connection ended with an error");
     }
 }
 

@@ -123,7 +123,7 @@ async fn begins_with_handshake(stream: &TcpStream) -> io::Result<bool> {
 }
 
 async fn in_time<T>(time_max: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    let late = || io::Error::new(io::ErrorKind::TimedOut, "no handshake in time");
+    let late = || io::Error::new(io::ErrorKind::TimedOut, "the TLS handshake timed out");
     timeout(time_max, work).await.unwrap_or_else(|_| Err(late()))
 }
 
@@ -140,7 +140,7 @@ pub struct TlsFiles {
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read, or contains no matching PEM.
-    #[error("read {path}: {detail}")]
+    #[error("cannot read {path}: {detail}")]
     File {
         /// The file.
         path: PathBuf,
@@ -148,7 +148,7 @@ pub enum TlsError {
         detail: String,
     },
     /// Certificate and key do not belong together.
-    #[error("certificate {certificates} with key {key}: {source}")]
+    #[error("cannot use certificate {certificates} with key {key}: {source}")]
     Pair {
         /// File of the certificates.
         certificates: PathBuf,

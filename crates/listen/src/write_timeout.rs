@@ -43,7 +43,7 @@ impl<S> WriteTimeout<S> {
             .get_or_insert_with(|| Box::pin(tokio::time::sleep(idle_max)));
         match stuck.as_mut().poll(cx) {
             Poll::Ready(()) => {
-                let detail = "the client takes nothing of its answer";
+                let detail = "the client does not read the response";
                 Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, detail)))
             }
             Poll::Pending => Poll::Pending,

@@ -23,7 +23,7 @@
     list.id = `${box.id}-suggestions`;
     list.className = "suggestions";
     list.setAttribute("role", "listbox");
-    list.setAttribute("aria-label", "Completions");
+    list.setAttribute("aria-label", "Suggestions");
     list.hidden = true;
     box.after(list);
     box.setAttribute("role", "combobox");
@@ -147,7 +147,7 @@
       event.preventDefault();
       if (link.hasAttribute("aria-busy")) return;
       link.setAttribute("aria-busy", "true");
-      place.textContent = "Looking\u2026";
+      place.textContent = "Checking\u2026";
       try {
         const response = await fetch(link.href);
         if (!response.ok) throw new Error(String(response.status));
@@ -177,7 +177,7 @@
     });
     form.addEventListener("submit", () => {
       form.setAttribute("aria-busy", "true");
-      form.querySelector("button").textContent = "Running\u2026 (Esc stops)";
+      form.querySelector("button").textContent = "Running\u2026 (Esc to stop)";
     });
     const ready = () => {
       form.removeAttribute("aria-busy");

@@ -40,7 +40,7 @@ pub fn line(
             div.plot {
                 div.y-axis aria-hidden="true" { span { (shown(top)) } span { (shown(top / 2.0)) } span { "0" } }
                 svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img"
-                    aria-label=(format!("{name}: {} now, {} at most in the last {}", shown(now), shown(highest), ago(span))) {
+                    aria-label=(format!("{name}: {} now, at most {} in the last {}", shown(now), shown(highest), ago(span))) {
                     @for share in [0.0, 0.5] { line.grid x1="0" x2=(WIDTH) y1=(share * HEIGHT + 0.5) y2=(share * HEIGHT + 0.5) {} }
                     line.grid x1=(WIDTH / 2.0) x2=(WIDTH / 2.0) y1="0" y2=(HEIGHT) {}
                     line.base x1="0" x2=(WIDTH) y1=(HEIGHT - 0.5) y2=(HEIGHT - 0.5) {}
@@ -129,7 +129,7 @@ pub fn days(name: &str, values: &[DayValue], scale: Scale, shown: impl Fn(f64) -
     let span = match values {
         [first, .., last] => format!("from {} to {}", first.name, last.name),
         [only] => format!("on {}", only.name),
-        [] => "no day".to_owned(),
+        [] => "no days".to_owned(),
     };
     html! {
         figure.chart {

@@ -63,7 +63,7 @@ impl Parts {
 }
 
 /// The entry of the navigation that a page belongs to.
-#[expect(missing_docs, reason = "each is the page of that name")]
+#[expect(missing_docs, reason = "each variant names its page")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
     Home,
@@ -121,7 +121,7 @@ impl Frame<'_> {
                     script src=(ADDRESSES.script) defer {}
                 }
                 body {
-                    a.skip href="#main" { "Skip to the content" }
+                    a.skip href="#main" { "Skip to content" }
                     (self.header())
                     main #main tabindex="-1" { (content) }
                     (self.footer())
@@ -168,11 +168,11 @@ impl Frame<'_> {
                         @if let Some(epoch) = self.epoch {
                             "This page shows epoch " span.epoch { (format::number::count(epoch)) } " of the archive."
                         } @else {
-                            "A web archive, to search and to ask."
+                            "Search and query a web archive."
                         }
                     }
                     @if let Some(viewer) = &self.viewer {
-                        p { "You look as " span.viewer { bdi { (clean(cut(&viewer.name, 120).0)) } } "." }
+                        p { "Viewing as " span.viewer { bdi { (clean(cut(&viewer.name, 120).0)) } } "." }
                     }
                     p {
                         @if self.parts.archive { a href="/about" { "About and API" } " \u{b7} " }

@@ -293,7 +293,7 @@ mod tests {
                     .collect();
                 places.sort();
                 places.dedup();
-                assert_eq!(places.len(), xs.len(), "no two of {count} at one place");
+                assert_eq!(places.len(), xs.len(), "two of {count} nodes share a position");
             }
         }
     }

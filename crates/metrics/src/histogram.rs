@@ -20,7 +20,7 @@ pub struct Histogram {
 impl Histogram {
     /// Creates an empty histogram with these bounds in microseconds. They must ascend.
     pub fn new(bounds_us: &'static [u64]) -> Histogram {
-        debug_assert!(bounds_us.is_sorted(), "bounds ascend");
+        debug_assert!(bounds_us.is_sorted(), "bounds must be in ascending order");
         Histogram {
             bounds_us,
             counts: (0..=bounds_us.len()).map(|_| AtomicU64::new(0)).collect(),

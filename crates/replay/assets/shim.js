@@ -9,7 +9,7 @@
   // browser supports the header that forbids them.
   for (const name of ["WebSocket", "WebSocketStream", "EventSource", "WebTransport", "RTCPeerConnection", "webkitRTCPeerConnection", "mozRTCPeerConnection"]) {
     if (name in self) {
-      const value = class { constructor() { throw new DOMException("An archived page has no connection to " + name, "SecurityError"); } };
+      const value = class { constructor() { throw new DOMException("Archived pages cannot use " + name, "SecurityError"); } };
       Object.defineProperty(self, name, { writable: true, configurable: true, enumerable: false, value });
     }
   }

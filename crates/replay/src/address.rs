@@ -82,7 +82,7 @@ pub struct Address {
 /// An address that is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{found:?} is no address of a capture: {PREFIX}<14 digits>/<URL> is expected, as in {PREFIX}20140126200624/http://example.com/"
+    "{found:?} is not the address of a capture: expected {PREFIX}<14 digits>/<URL>, such as {PREFIX}20140126200624/http://example.com/"
 )]
 pub struct AddressError {
     found: String,

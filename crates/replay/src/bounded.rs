@@ -17,7 +17,7 @@ pub(crate) struct Bounded(String);
 
 /// The result would have more than [`REWRITTEN_BYTES_MAX`] bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("more than {REWRITTEN_BYTES_MAX} bytes once it is rewritten")]
+#[error("more than {REWRITTEN_BYTES_MAX} bytes after rewriting")]
 pub(crate) struct TooLong;
 
 impl Bounded {

@@ -125,7 +125,7 @@ impl Rewriter {
     fn nested(scope: Scope, markup: Markup, scripts: Scripts, depth: usize) -> io::Result<Rewriter> {
         let name = scope.encoding().name();
         let encoding = AsciiCompatibleEncoding::new(scope.encoding())
-            .ok_or_else(|| wrong(format!("the character set {name} is no superset of ASCII")))?;
+            .ok_or_else(|| wrong(format!("the character set {name} is not a superset of ASCII")))?;
         let prolog = (markup == Markup::Xhtml).then(|| {
             Prolog::new(match scripts {
                 Scripts::On => shim(&scope, XML_ATTRIBUTES),
@@ -503,7 +503,7 @@ impl State {
     /// Rewrites a document in an attribute or in text.
     fn document(&self, html: &str, markup: Markup, scope: Scope) -> io::Result<String> {
         if self.depth >= DEPTH_MAX {
-            return Err(wrong("documents in one another".to_owned()));
+            return Err(wrong("srcdoc documents are nested too deeply".to_owned()));
         }
         let scope = scope.in_encoding(encoding_rs::UTF_8);
         let mut rewriter = Rewriter::nested(scope, markup, self.scripts, self.depth + 1)?;

@@ -72,7 +72,9 @@ impl Prolog {
         match self.held.len() > HELD_BYTES_MAX {
             true => Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
-                format!("more than {HELD_BYTES_MAX} bytes without an end before the outermost element"),
+                format!(
+                    "an unterminated construct of more than {HELD_BYTES_MAX} bytes before the root element"
+                ),
             )),
             false => Ok(sent),
         }

@@ -152,8 +152,8 @@ pub(crate) async fn admit(
     match audience {
         _ if administers && !is_admin => Err(for_admins(state)),
         Audience::AdminsWhoReadAll if !everything => Err(Failure::forbidden(format!(
-            "SQL reads every page, and rules hide some from {groups}: a rule with except = [\"{ADMIN}\"] shows them to those who administer \
-             the archive; on the server's machine weft sql reads everything"
+            "SQL reads all pages, but rules hide some of them from {groups}: exempt administrators in these \
+             rules (except = [\"{ADMIN}\"]), or run weft sql on the server's machine, which reads everything"
         ))),
         _ => Ok(()),
     }
@@ -163,15 +163,17 @@ pub(crate) async fn admit(
 fn for_admins(state: &Common) -> Failure {
     let make = "weft rights token NAME --admin --tokens FILE";
     let token = match state.who_asks.takes_tokens() {
-        true => format!("sign in with a token that {make} made, or send it as Authorization: Bearer TOKEN"),
-        false => format!("{make} makes a token, and weft serve --tokens FILE takes it"),
+        true => format!("sign in with a token created by {make}, or send it as Authorization: Bearer TOKEN"),
+        false => format!("create a token with {make}, and start the server with weft serve --tokens FILE"),
     };
     let here = match local_owner::is_known_without_token(&state.settings) {
-        true => "; who runs the server needs none in a browser on its own machine, without a proxy",
+        true => {
+            "; the user who runs the server needs no token in a browser on the same machine, without a proxy"
+        }
         false => "",
     };
     Failure::forbidden(format!(
-        "this is for those who administer the archive: {token}{here}"
+        "only administrators of the archive may do this: {token}{here}"
     ))
 }
 
@@ -195,11 +197,11 @@ async fn closed(state: &Common, is_admin: bool, failure: Failure) -> Failure {
     // Clients can repeat this without limit, so it is not logged as an error each time.
     tracing::debug!(
         reason = failure.message,
-        "nothing is shown: the rules cannot be read"
+        "everything is hidden: the access rules cannot be read"
     );
     Failure::unavailable(
-        "the rules of who may see what cannot be read, so nothing is shown until they are mended: weft rights ls says to the owner \
-         of the archive what is wrong with them",
+        "the access rules cannot be read, so everything is hidden until they are fixed: as the owner of the \
+         archive, run weft rights ls to see what is wrong",
     )
 }
 

@@ -111,7 +111,7 @@ impl Arguments {
             let names: Vec<&str> = self.known.iter().map(|p| p.name).collect();
             let name: String = name.chars().take(40).collect();
             return Err(Failure::bad_request(format!(
-                "parameter {name:?} is not known here; known: {}",
+                "unknown parameter {name:?}; known parameters: {}",
                 if names.is_empty() {
                     "none".to_owned()
                 } else {
@@ -216,7 +216,7 @@ fn check(parameter: &Parameter, value: &str) -> Result<(), Failure> {
         Kind::Count(least) => format!("a whole number, {least} or more"),
     };
     Err(Failure::bad_request(format!(
-        "parameter {} takes {wanted}",
+        "parameter {} must be {wanted}",
         parameter.name
     )))
 }
@@ -297,7 +297,7 @@ mod tests {
         check("", Err("parameter url is missing"));
         check("url=%20", Err("parameter url is missing"));
         check("url=a&url=b", Err("given twice"));
-        check("url=a&colour=red", Err("\"colour\" is not known here"));
+        check("url=a&colour=red", Err("unknown parameter \"colour\""));
     }
 
     #[test]

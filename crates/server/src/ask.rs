@@ -180,7 +180,7 @@ impl Asker {
             work(source.as_ref())
         });
         task.await.map_err(|error| {
-            tracing::error!(%error, "a question did not come to its end");
+            tracing::error!(%error, "a query task failed");
             Failure::internal()
         })
     }

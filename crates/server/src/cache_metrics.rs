@@ -11,7 +11,7 @@ const MEMORY_USED: Metric = Metric::gauge("weft_cache_memory_used_bytes", "Memor
 const MEMORY_BLOCKS: Metric = Metric::gauge("weft_cache_memory_blocks", "Blocks of the cache in memory.");
 const MEMORY_EVICTED: Metric = Metric::counter(
     "weft_cache_memory_evicted_blocks_total",
-    "Blocks that left memory for others.",
+    "Blocks evicted from memory.",
 );
 
 /// A metric for each user of the cache.
@@ -26,14 +26,11 @@ const USERS: [UserFigure; 10] = [
         |s| s.reads as f64,
     ),
     (
-        Metric::counter(
-            "weft_cache_memory_hit_bytes_total",
-            "Bytes that came from memory.",
-        ),
+        Metric::counter("weft_cache_memory_hit_bytes_total", "Bytes served from memory."),
         |s| s.memory_bytes as f64,
     ),
     (
-        Metric::counter("weft_cache_disk_hit_bytes_total", "Bytes that came from a disk."),
+        Metric::counter("weft_cache_disk_hit_bytes_total", "Bytes served from a disk."),
         |s| s.disk_bytes as f64,
     ),
     (
@@ -43,14 +40,14 @@ const USERS: [UserFigure; 10] = [
     (
         Metric::counter(
             "weft_cache_joined_bytes_total",
-            "Bytes that somebody else was fetching already.",
+            "Bytes served by a fetch that was already running.",
         ),
         |s| s.joined_bytes as f64,
     ),
     (
         Metric::counter(
             "weft_cache_passed_bytes_total",
-            "Bytes passed on of what is not to be kept.",
+            "Bytes passed through without being cached.",
         ),
         |s| s.passed_bytes as f64,
     ),
@@ -61,7 +58,7 @@ const USERS: [UserFigure; 10] = [
     (
         Metric::counter(
             "weft_cache_checks_total",
-            "Requests to stores whether an object is the same.",
+            "Requests to stores to check whether an object has changed.",
         ),
         |s| s.checks as f64,
     ),
@@ -95,7 +92,7 @@ const DIRECTORIES: [DirectoryFigure; 8] = [
     (
         Metric::gauge(
             "weft_cache_directory_capacity_bytes",
-            "Of these, what the disk has room for.",
+            "Bytes of the quota that the disk has room for.",
         ),
         |d| d.capacity_bytes as f64,
     ),
@@ -104,7 +101,10 @@ const DIRECTORIES: [DirectoryFigure; 8] = [
         |d| d.used_bytes as f64,
     ),
     (
-        Metric::gauge("weft_cache_directory_pinned_bytes", "Of these, what is pinned."),
+        Metric::gauge(
+            "weft_cache_directory_pinned_bytes",
+            "Pinned bytes in a directory.",
+        ),
         |d| d.pinned_bytes as f64,
     ),
     (
@@ -114,14 +114,14 @@ const DIRECTORIES: [DirectoryFigure; 8] = [
     (
         Metric::gauge(
             "weft_cache_directory_waiting_bytes",
-            "Bytes that wait to be written.",
+            "Bytes waiting to be written.",
         ),
         |d| d.waiting_bytes as f64,
     ),
     (
         Metric::gauge(
             "weft_cache_directory_off",
-            "1 while a directory's disk is left alone.",
+            "1 while a directory is paused because of its disk.",
         ),
         |d| f64::from(u8::from(d.off.is_some())),
     ),
@@ -136,8 +136,8 @@ const DIRECTORIES: [DirectoryFigure; 8] = [
 
 const EVENTS: Metric = Metric::counter(
     "weft_cache_directory_events_total",
-    "What happened in a directory: to blocks (stored, evicted, demoted, expired, bypassed, refused, scan, corrupt, unfinished) and \
-     to its disk (io_error, no_space, slow_read).",
+    "Events in a directory: of blocks (stored, evicted, demoted, expired, bypassed, refused, scan, corrupt, \
+     unfinished) and of its disk (io_error, no_space, slow_read).",
 );
 
 /// Writes the metrics of the cache.

@@ -106,7 +106,7 @@ impl List {
         while !self.blocks.knows(blocks) {
             if self.blocks.is_full() {
                 return Err(Failure::bad_request(
-                    "there are too many captures for pages; showResumeKey=true goes through them",
+                    "too many captures to list by page; use showResumeKey=true",
                 ));
             }
             self.question.after = self.blocks.next().map(str::to_owned);

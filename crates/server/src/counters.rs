@@ -9,15 +9,15 @@ use std::time::{Duration, Instant};
 
 use metrics::{Histogram, Metric, Text};
 
-const UP_SECONDS: Metric = Metric::gauge("weft_up_seconds", "Time since the server began.");
-const HTTP_IN_FLIGHT: Metric = Metric::gauge("weft_http_requests_in_flight", "Requests under way.");
+const UP_SECONDS: Metric = Metric::gauge("weft_up_seconds", "Time since the server started.");
+const HTTP_IN_FLIGHT: Metric = Metric::gauge("weft_http_requests_in_flight", "Requests in progress.");
 const HTTP_REQUESTS: Metric = Metric::counter(
     "weft_http_requests_total",
     "Requests answered, by route and status.",
 );
 const HTTP_SECONDS: Metric = Metric::histogram(
     "weft_http_request_seconds",
-    "Time to the head of the answer, by route.",
+    "Time to the head of the response, by route.",
 );
 const SEARCH_SECONDS: Metric =
     Metric::histogram("weft_search_seconds", "Time of a search within the archive.");

@@ -100,7 +100,7 @@ impl Failure {
         Failure::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             Code::Internal,
-            "something went wrong here; the server's log says what",
+            "internal error; see the server's log",
         )
     }
 
@@ -124,7 +124,7 @@ impl From<AskError> for Failure {
                 tracing::error!(
                     code = error.code.name(),
                     message = error.message,
-                    "the archive failed to answer"
+                    "the archive failed to answer a query"
                 );
                 Failure::new(StatusCode::INTERNAL_SERVER_ERROR, Code::Internal, error.message)
             }

@@ -59,7 +59,7 @@ pub(crate) async fn tagged(method: &Method, asked: &HeaderMap, response: Respons
     let (mut parts, body) = response.into_parts();
     let Ok(bytes) = to_bytes(body, BYTES_MAX).await else {
         // A body in memory cannot fail.
-        tracing::error!("an answer held whole could not be read");
+        tracing::error!("cannot read a buffered response");
         return Response::new(Body::empty());
     };
     let mut hasher = DefaultHasher::new();

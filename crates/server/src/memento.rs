@@ -84,7 +84,8 @@ pub(crate) async fn timemap(Context(state): Context, request: Request) -> Result
         "cdxj" => ("text/x-cdxj", map.cdxj()),
         _ => {
             return Err(Failure::not_found(format!(
-                "{format:?} is no form of a TimeMap: {TIMEMAP}link/, {TIMEMAP}json/ or {TIMEMAP}cdxj/ is expected, then the URL"
+                "{format:?} is not a TimeMap format: expected {TIMEMAP}link/, {TIMEMAP}json/ or \
+                 {TIMEMAP}cdxj/, then the URL"
             )));
         }
     };
@@ -246,7 +247,7 @@ pub(crate) struct Places {
 impl Places {
     pub(crate) fn of(state: &State, headers: &HeaderMap) -> Result<Places, Failure> {
         let replay = state.replay_place().ok_or_else(|| {
-            Failure::not_found("this server shows no archived pages: it was started with --no-replay")
+            Failure::not_found("replay is disabled: this server was started with --no-replay")
         })?;
         Ok(Places {
             first: origin(headers),
@@ -305,7 +306,7 @@ pub(crate) fn web_url(text: &str) -> Result<String, Failure> {
 
 fn no_url(text: &str) -> Failure {
     Failure::bad_request(format!(
-        "{text:?} is no URL of the web: http://example.com/ is expected"
+        "{text:?} is not a web URL: expected one such as http://example.com/"
     ))
 }
 
@@ -319,7 +320,7 @@ fn time_of(asked: &HeaderValue) -> Result<String, Failure> {
     let ms = since.and_then(|since| i64::try_from(since.as_millis()).ok());
     ms.map(format::date::digits).ok_or_else(|| {
         Failure::bad_request(format!(
-            "Accept-Datetime: {asked:?} is no date of HTTP: Sun, 26 Jan 2014 20:06:24 GMT is expected"
+            "Accept-Datetime: {asked:?} is not an HTTP date: expected one such as Sun, 26 Jan 2014 20:06:24 GMT"
         ))
     })
 }

@@ -13,7 +13,7 @@ use crate::state::State;
 const BUILD_INFO: Metric = Metric::gauge("weft_build_info", "Program and version.");
 const HTTP_REFUSED: Metric = Metric::counter(
     "weft_http_connections_refused_total",
-    "Connections closed as they came, because their address had too many.",
+    "Connections refused because their address had too many.",
 );
 const EPOCH: Metric = Metric::gauge("weft_epoch", "Last epoch applied.");
 const INPUTS: Metric = Metric::gauge("weft_inputs", "Inputs in the ledger, by state.");
@@ -26,7 +26,9 @@ const STATUS_FIGURES: [StatusFigure; 11] = [
         Metric::gauge("weft_records", "Records read and accounted for."),
         |s| s.records,
     ),
-    (Metric::gauge("weft_captures", "Captures held."), |s| s.captures),
+    (Metric::gauge("weft_captures", "Captures in the archive."), |s| {
+        s.captures
+    }),
     (
         Metric::gauge("weft_pages", "URLs whose current version is a page."),
         |s| s.pages,

@@ -48,7 +48,7 @@ impl Query {
         let digits: String = text.chars().filter(char::is_ascii_digit).collect();
         if !text.chars().all(known) || !(1..=17).contains(&digits.len()) {
             return Err(Failure::bad_request(format!(
-                "{text:?} is no time: 1 to 17 digits are expected, or a date such as 2014-01-26"
+                "{text:?} is not a time: expected 1 to 17 digits, or a date such as 2014-01-26"
             )));
         }
         Ok(Some(digits))

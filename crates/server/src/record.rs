@@ -118,7 +118,7 @@ fn asked_range(asked: &HeaderMap, tag: &HeaderValue) -> Option<String> {
 /// is then ignored. The error is the response to a range outside of the record.
 #[expect(
     clippy::result_large_err,
-    reason = "the answer is made once and returned at once"
+    reason = "the response is built once and returned immediately"
 )]
 pub(crate) fn within(range: &str, whole: u64) -> Result<Option<(u64, u64)>, Response> {
     let Some(part) = part_of_header(range) else {
@@ -160,7 +160,7 @@ impl Maker for RawRecord {
 
 /// Returns the failure for a record that cannot be read from its input.
 pub(crate) fn no_bytes(capture: &CdxRow, error: &RecordError) -> Failure {
-    tracing::warn!(%error, "a record's bytes cannot be had");
+    tracing::warn!(%error, "cannot read a record");
     // The response names no folders, for any client. The log has them.
     let input = format::file_name::base_name(&capture.filename);
     match error {
@@ -170,20 +170,18 @@ pub(crate) fn no_bytes(capture: &CdxRow, error: &RecordError) -> Failure {
             format!("the input {input} is no longer where it was loaded from"),
         ),
         RecordError::Read(ReadError::Io { source, .. }) if source.kind() == ErrorKind::TimedOut => {
-            Failure::unavailable("the record could not be read in time")
+            Failure::unavailable("reading the record timed out")
         }
         // The disk or the store does not answer.
         RecordError::Read(ReadError::Io { .. }) => {
-            Failure::unavailable("the input cannot be read now; the server's log says why")
+            Failure::unavailable("the input cannot be read at the moment; see the server's log")
         }
         RecordError::Read(ReadError::NoRecord { offset, .. }) => {
-            changed(format!("{input} has no record at offset {offset} any more"))
+            changed(format!("{input} no longer has a record at offset {offset}"))
         }
-        RecordError::Shorter { .. } => {
-            changed(format!("{input} has fewer bytes now than were loaded from it"))
-        }
+        RecordError::Shorter { .. } => changed(format!("{input} is shorter than when it was loaded")),
         RecordError::Changed { offset, .. } => changed(format!(
-            "{input} has another record at offset {offset} now than the one that was loaded"
+            "{input} now has a different record at offset {offset} than when it was loaded"
         )),
         _ => Failure::internal(),
     }
@@ -198,7 +196,7 @@ fn is_gone(kind: ErrorKind) -> bool {
 }
 
 fn changed(what: String) -> Failure {
-    let message = format!("the input {what}: was it changed? load it again");
+    let message = format!("the input {what}; if it was changed, load it again");
     Failure::new(StatusCode::CONFLICT, Code::InputChanged, message)
 }
 

@@ -137,7 +137,7 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
         Ok(()) => match tokio::time::timeout(time_max, next.run(request)).await {
             Ok(response) => response,
             Err(_) => failed(
-                Failure::unavailable("this took too long; the server may be busy"),
+                Failure::unavailable("the request timed out; the server may be busy"),
                 for_programs,
             ),
         },
@@ -206,7 +206,9 @@ fn refusal(state: &Common, request: &Request) -> Option<Failure> {
         Failure::new(
             StatusCode::URI_TOO_LONG,
             Code::TooLong,
-            format!("a value of the address has {VALUE_BYTES_MAX} bytes or more; no URL in an archive is that long"),
+            format!(
+                "a value in the address has {VALUE_BYTES_MAX} bytes or more; no archived URL is that long"
+            ),
         )
     })
 }
@@ -219,12 +221,12 @@ pub(crate) fn misaddressed(state: &Common, request: &Request) -> Option<Failure>
     {
         Ok(()) => None,
         Err(Misaddressed::Malformed) => Some(Failure::bad_request(
-            "a request names one Host (RFC 9112, section 3.2)",
+            "a request must have exactly one Host (RFC 9112, section 3.2)",
         )),
         Err(Misaddressed::NotOurs) => Some(Failure::new(
             StatusCode::MISDIRECTED_REQUEST,
             Code::WrongHost,
-            "this server does not go by that name; weft serve --host NAME tells it its names",
+            "unknown host name; weft serve --host NAME adds a name of this server",
         )),
     }
 }
@@ -269,7 +271,7 @@ async fn wrong_method(request: Request) -> Response {
     let failure = Failure::new(
         StatusCode::METHOD_NOT_ALLOWED,
         Code::MethodNotAllowed,
-        "this address does not take that method",
+        "this address does not support that method",
     );
     failed(failure, is_for_programs(request.uri().path()))
 }

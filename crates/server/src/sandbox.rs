@@ -80,7 +80,7 @@ pub(crate) async fn content(
 
 async fn find(state: &State, query: &Query, asker: IpAddr) -> Result<Response, Failure> {
     let Some(url) = query.owned("url") else {
-        return Err(Failure::bad_request("the address names no URL"));
+        return Err(Failure::bad_request("parameter url is missing"));
     };
     let (_, found) = record::locate(&state.asker, url, query.owned("at"), query.owned("capture")).await?;
     let found = content_of(found)?;
@@ -90,7 +90,7 @@ async fn find(state: &State, query: &Query, asker: IpAddr) -> Result<Response, F
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Code::NotShown,
             format!(
-                "content of type {} is not shown here; the record can be downloaded",
+                "content of type {} cannot be shown here; download the record instead",
                 found.capture.mime
             ),
         ));

@@ -30,7 +30,7 @@ const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 #[non_exhaustive]
 pub enum ServeError {
     /// The address is in use, does not belong to this machine, or is not allowed.
-    #[error("listen on {address}: {source}")]
+    #[error("cannot listen on {address}: {source}")]
     Bind {
         /// The requested address.
         address: SocketAddr,
@@ -100,7 +100,7 @@ impl Server {
         if let Some(replay) = replay
             && let Err(error) = replay.await
         {
-            tracing::error!(%error, "the replay origin did not come to its end");
+            tracing::error!(%error, "the replay server failed");
         }
         // These tasks never end by themselves.
         sampler.abort();

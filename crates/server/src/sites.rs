@@ -68,7 +68,7 @@ pub(crate) fn arrival(uri: &Uri) -> Response {
                 meta http-equiv="refresh" content=(format!("0;url={address}"));
                 title { "Weft" }
             }
-            body { p { a href=(address) { "Go on" } } }
+            body { p { a href=(address) { "Continue" } } }
         }
     };
     let headers = [

@@ -81,12 +81,12 @@ async fn api(Context(state): Context, request: Request) -> Response {
 async fn pass_on(state: &State, mut request: Request) -> Result<Response, Failure> {
     let Some(server) = &state.sql else {
         return Err(Failure::not_found(
-            "this server answers no SQL: the program weft-sql is not here (make sql builds it)",
+            "SQL is not available: the program weft-sql is not installed (make sql builds it)",
         ));
     };
     let failed = |error: &dyn std::error::Error| {
-        tracing::error!(%error, "weft-sql does not answer");
-        Failure::unavailable("the program that answers SQL does not answer; the server's log says why")
+        tracing::error!(%error, "weft-sql does not respond");
+        Failure::unavailable("the program weft-sql does not respond; see the server's log")
     };
     let stream = server.connect().await.map_err(|error| failed(&error))?;
     let connected = http1::handshake(TokioIo::new(stream)).await;

@@ -203,7 +203,7 @@ impl Common {
     /// Returns the state for an administrator on an administration route: questions are asked as
     /// the owner.
     pub(crate) fn administered_by(self: &Arc<Common>, asking: Asking, sight: SightBody) -> Arc<State> {
-        assert!(asking.is_admin, "only admins ask as the owner");
+        assert!(asking.is_admin, "only administrators may act as the owner");
         Arc::new(State {
             asker: self.owner.clone(),
             asking,
@@ -227,7 +227,7 @@ impl Common {
     pub(crate) fn attached_store(&self) -> Result<&Watch, Failure> {
         self.store.as_ref().ok_or_else(|| {
             Failure::not_found(
-                "this server has no store beside its archive: weft serve --s3 ADDRESS --volume DIR",
+                "this server has no replicated store; weft serve --s3 ADDRESS --volume DIR attaches one",
             )
         })
     }
@@ -236,7 +236,7 @@ impl Common {
     pub(crate) fn catalogued_files(&self) -> Result<&Files, Failure> {
         let files = self.files.as_ref().filter(|files| files.is_there());
         files.ok_or_else(|| {
-            Failure::not_found("this archive has no catalogue of files: weft files scan DIR makes one")
+            Failure::not_found("this archive has no catalogue of files; weft files scan DIR creates one")
         })
     }
 

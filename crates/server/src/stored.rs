@@ -113,11 +113,13 @@ fn part(arguments: &Arguments, asked: &HeaderMap) -> Result<(Part, bool), Failur
         (Some(offset), Some(length)) => {
             let last = length.checked_sub(1).and_then(|more| offset.checked_add(more));
             let last = last.ok_or_else(|| {
-                Failure::bad_request("length is 1 or more, and offset and length are a place in a file")
+                Failure::bad_request(
+                    "`length` must be 1 or more, and `offset` plus `length` must not overflow",
+                )
             })?;
             Ok((Part::Span(offset, last), false))
         }
-        (None, Some(_)) => Err(Failure::bad_request("length is there without offset")),
+        (None, Some(_)) => Err(Failure::bad_request("`length` requires `offset`")),
         // `If-Range` names the tag of an earlier response. Tags are per range, so it cannot be
         // matched here, and `Range` is ignored.
         (None, None) if asked.contains_key(header::IF_RANGE) => Ok((Part::Whole, true)),
@@ -187,7 +189,7 @@ async fn find(state: &State, file: &str, part: Part) -> Result<Found, Failure> {
         });
     }
     Err(Failure::not_found(format!(
-        "no record that is shown to you begins at offset {offset} of {file}; /cdx names files and offsets"
+        "no record that you may see begins at offset {offset} of {file}; /cdx lists files and offsets"
     )))
 }
 
@@ -293,7 +295,7 @@ async fn record_in(
         Err(Unseen::Shared) => Err(Failure::new(
             StatusCode::CONFLICT,
             Code::NotShown,
-            "this record shares a compressed part of its file with others: /record?url= gives it alone",
+            "this record shares a compressed member of its file with others; /record?url= returns it alone",
         )),
         Err(Unseen::Unread(RecordError::Read(ReadError::NoRecord { .. }))) => Ok(None),
         Err(Unseen::Unread(error)) => {
@@ -360,15 +362,15 @@ fn no_input(file: &str) -> Failure {
 
 fn not_whole() -> Failure {
     Failure::forbidden(
-        "this file is sent record by record (offset and length, as /cdx gives them): some of the archive is hidden from you, \
-         something in the file was taken down, or it is not loaded to its end",
+        "this file can only be read record by record (offset and length, as listed by /cdx): some of the \
+         archive is hidden from you, something in the file was taken down, or it is not completely loaded",
     )
 }
 
 fn beyond(record: &Range<u64>) -> Failure {
     let length = record.end - record.start;
     Failure::forbidden(format!(
-        "the record at offset {} has {length} bytes, and what follows it is sent by its own offset and length",
+        "the record at offset {} has {length} bytes; request what follows by its own offset and length",
         record.start
     ))
 }

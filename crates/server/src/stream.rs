@@ -94,7 +94,7 @@ pub(crate) fn body(asker: Asker, maker: impl Maker, wanted: Wanted, patience: Pa
             }
         };
         if !done {
-            cut(&sender, "it took too long");
+            cut(&sender, "the time limit was exceeded");
         }
     });
     body
@@ -199,7 +199,7 @@ async fn send_all(asker: Asker, mut maker: impl Maker, sender: &Sender) {
 /// task, which holds no other resources. If the sender were dropped instead, the body would seem
 /// complete.
 fn cut(sender: &Sender, why: &str) {
-    tracing::warn!(why, "an answer could not be sent whole");
+    tracing::warn!(why, "a response was cut off");
     let (sender, why) = (sender.clone(), why.to_owned());
     tokio::spawn(async move {
         // This fails only if the reader is gone, and then nobody needs the error.

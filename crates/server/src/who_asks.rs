@@ -130,7 +130,7 @@ impl WhoAsks {
         }
         let token = value.to_str().ok().and_then(|value| value.split_once(' '));
         let token = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-        let (_, token) = token.ok_or_else(|| refused("a token comes as Authorization: Bearer TOKEN"))?;
+        let (_, token) = token.ok_or_else(|| refused("expected a token as Authorization: Bearer TOKEN"))?;
         self.of_token(token)
     }
 
@@ -140,13 +140,11 @@ impl WhoAsks {
         let now_ms = system::time_ms();
         match tokens.bearer(token.trim(), now_ms) {
             Ok(Some(bearer)) => Ok(bearer),
-            Ok(None) => Err(refused(
-                "this is no token of this server, or one that was withdrawn or is over",
-            )),
+            Ok(None) => Err(refused("the token is unknown, withdrawn or expired")),
             Err(error) => {
-                tracing::error!(%error, "tokens cannot be read");
+                tracing::error!(%error, "cannot read the tokens");
                 Err(Failure::unavailable(
-                    "the tokens cannot be read; the server's log says why",
+                    "the tokens cannot be read; see the server's log",
                 ))
             }
         }
@@ -186,7 +184,7 @@ fn refused(why: &str) -> Failure {
 }
 
 fn no_tokens() -> Failure {
-    refused("this server takes no tokens: weft serve --tokens FILE names a file of them")
+    refused("this server accepts no tokens; weft serve --tokens FILE sets a file of tokens")
 }
 
 /// Returns the groups in all headers with this name. A proxy may add several headers.

@@ -142,7 +142,7 @@ impl Book {
 
     fn drop_stranger(&mut self, network: Network) {
         let Some(held) = self.by_network.get_mut(&network) else {
-            debug_assert!(false, "who leaves was inside");
+            debug_assert!(false, "a network that leaves must have been counted");
             return;
         };
         *held -= 1;
@@ -159,7 +159,7 @@ impl Book {
         debug_assert!(
             self.strangers == self.by_network.values().sum()
                 && self.by_network.values().all(|held| *held > 0),
-            "{} strangers, by network {:?}",
+            "{} strangers counted, but by network {:?}",
             self.strangers,
             self.by_network
         );

@@ -71,7 +71,7 @@ impl Door {
                     }
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "accept a connection");
+                    tracing::warn!(%error, "cannot accept a connection");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }

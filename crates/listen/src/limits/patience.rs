@@ -53,7 +53,7 @@ impl Activity {
 
     /// Notes that a request has ended.
     pub(crate) fn end(&mut self, now: Instant) {
-        debug_assert!(self.under_way > 0, "only what began can end");
+        debug_assert!(self.under_way > 0, "a request cannot end before it begins");
         self.under_way = self.under_way.saturating_sub(1);
         self.ended = Some(now);
     }

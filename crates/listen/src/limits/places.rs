@@ -88,10 +88,10 @@ mod tests {
         let _second = is_free(&places, "192.0.2.1").await.unwrap();
         assert!(
             is_free(&places, "192.0.2.1").await.is_none(),
-            "it has all it may have"
+            "the address is at its limit"
         );
         let other = is_free(&places, "2001:db8::1").await.unwrap();
-        assert!(is_free(&places, "192.0.2.3").await.is_none(), "all are taken");
+        assert!(is_free(&places, "192.0.2.3").await.is_none(), "no place is free");
         drop(first);
         let third = is_free(&places, "192.0.2.1").await.unwrap();
         assert!(places.try_take().is_none());
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(
             places.by_address.lock().len(),
             2,
-            "addresses without places are forgotten"
+            "addresses without places are removed"
         );
     }
 }

@@ -55,7 +55,7 @@ pub(super) async fn feed(asker: &Asker, arguments: &Arguments, host: &str) -> Re
         page: address("/search"),
     };
     let xml = written(&query, &found, &place).map_err(|error| {
-        tracing::error!(%error, "a feed could not be written");
+        tracing::error!(%error, "cannot write an Atom feed");
         Failure::internal()
     })?;
     let headers = [

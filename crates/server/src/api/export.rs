@@ -62,7 +62,7 @@ impl Maker for Results {
         match is_more.map_err(std::io::Error::other)? {
             // The list would lack a result whose capture is missing, so the response must fail.
             _ if !self.export.exported.left_out.is_empty() => Err(std::io::Error::other(format!(
-                "{} cannot be listed: {}",
+                "cannot export {}: {}",
                 self.export.exported.left_out[0].url, self.export.exported.left_out[0].why
             ))),
             true => Ok(Some(piece.into())),

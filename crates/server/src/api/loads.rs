@@ -57,7 +57,8 @@ fn check(load: &LoadRequest) -> Result<(), Failure> {
     }
     if !load.allow_elsewhere.is_empty() {
         return Err(Failure::forbidden(
-            "lists of packages lead to their own folder alone here; on the server's machine: weft load --allow-elsewhere HOST",
+            "over HTTP, lists of packages may refer only to their own directory; use weft load \
+             --allow-elsewhere HOST on the server's machine",
         ));
     }
     match load
@@ -76,13 +77,11 @@ fn check(load: &LoadRequest) -> Result<(), Failure> {
 fn allow(state: &State, request: &Request) -> Result<(), Failure> {
     if !state.settings.loads_over_http {
         return Err(Failure::forbidden(
-            "loads over HTTP are off; on the server's machine: weft load INPUT",
+            "loads over HTTP are disabled; run weft load INPUT on the server's machine",
         ));
     }
     if sites::is_cross_site(request.headers()) {
-        return Err(Failure::forbidden(
-            "a page of another site must not begin loads here",
-        ));
+        return Err(Failure::forbidden("cross-site requests must not start loads"));
     }
     Ok(())
 }

@@ -22,9 +22,9 @@ pub(crate) fn document() -> Value {
         "info": {
             "title": "Weft",
             "version": env!("CARGO_PKG_VERSION"),
-            "summary": "A web archive, to search and to ask",
-            "description": "Every JSON answer names the epoch it comes from. Lists are paged by key: give `next` of an \
-                answer as `after` of the next request.",
+            "summary": "Search and query a web archive",
+            "description": "Every JSON response names the epoch it comes from. Lists are paged by key: pass \
+                `next` of a response as `after` of the next request.",
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         },
         "paths": paths,
@@ -39,7 +39,7 @@ fn operation(endpoint: &Endpoint) -> Value {
         "responses": {
             "200": success(&endpoint.serves),
             "default": {
-                "description": "Why there is no answer",
+                "description": "Why the request failed",
                 "content": { "application/json": { "schema": reference("Error") } },
             },
         },
@@ -88,7 +88,7 @@ fn success(serves: &Serves) -> Value {
     let record_media: Vec<&str> = warc::record_media_types().collect();
     let (description, media, schema) = match serves {
         Serves::Answer { answer, .. } => (
-            "The answer",
+            "The response",
             &["application/json"][..],
             reference(&answer_name(answer)),
         ),
@@ -124,7 +124,7 @@ fn success(serves: &Serves) -> Value {
             ][..],
             text,
         ),
-        Serves::Post(_) => ("What became of them", &["text/plain"][..], text),
+        Serves::Post(_) => ("What was added, deleted or skipped", &["text/plain"][..], text),
         Serves::Metrics => ("All metrics", &["text/plain"][..], text),
     };
     let content: Map<String, Value> = media
@@ -147,7 +147,7 @@ fn captures() -> Value {
     .into_iter()
     .map(|media| (media.to_owned(), json!({ "schema": {} })))
     .collect();
-    json!({ "description": "One capture a line, by key, then time, or the number of pages", "content": content })
+    json!({ "description": "One capture per line, by key, then time; or the number of pages", "content": content })
 }
 
 fn parameter(parameter: &Parameter) -> Value {

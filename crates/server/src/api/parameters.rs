@@ -27,14 +27,18 @@ pub(super) const fn required(name: &'static str, about: &'static str) -> Paramet
 }
 
 pub(super) const fn limit(default: usize) -> Parameter {
-    query("limit", Kind::Limit(default), "most rows in the answer")
+    query(
+        "limit",
+        Kind::Limit(default),
+        "maximum number of rows in the response",
+    )
 }
 
-pub(super) const URL: Parameter = required("url", "a URL, or a URL key");
+pub(super) const URL: Parameter = required("url", "a URL or a URL key");
 pub(super) const AFTER: Parameter = query(
     "after",
     Kind::Text,
-    "`next` of the answer before, for the rows that follow",
+    "`next` of the previous response, to get the rows that follow",
 );
 pub(super) const INLINKS: &[Parameter] = &[
     URL,
@@ -43,26 +47,30 @@ pub(super) const INLINKS: &[Parameter] = &[
     query(
         "at",
         Kind::Time,
-        "the links of the versions that were current at the end of this time; 1 to 14 digits, in UTC",
+        "links of the versions that were current at the end of this time; 1 to 14 digits, in UTC",
     ),
-    query("ever", Kind::Flag, "the links of all versions; not with `at`"),
+    query(
+        "ever",
+        Kind::Flag,
+        "links of all versions; cannot be combined with `at`",
+    ),
 ];
 pub(super) const SORT: Parameter = query(
     "sort",
     Kind::OneOf(&["relevance", "newest", "oldest", "url"]),
-    "what comes first: the best match, what was captured last or first, or the least address",
+    "order of the results: best match, newest capture or oldest capture first, or by URL",
 );
 pub(super) const ALL_VERSIONS: Parameter = query(
     "all_versions",
     Kind::Flag,
-    "search past versions of pages, too, also without at:, from: or to:",
+    "also search past versions of pages, even without at:, from: or to:",
 );
 pub(super) const JOB: Parameter = Parameter {
     name: "id",
     place: Place::Path,
     kind: Kind::Number,
     required: true,
-    about: "the job's number",
+    about: "number of the job",
 };
 pub(super) const STORED: &[Parameter] = &[
     Parameter {
@@ -70,41 +78,37 @@ pub(super) const STORED: &[Parameter] = &[
         place: Place::Path,
         kind: Kind::Text,
         required: true,
-        about: "the name of an input, or the last part of it, as /cdx gives both; slashes stay as they are",
+        about: "name of an input or its last part, as listed by /cdx; slashes are not percent-encoded",
     },
-    query(
-        "offset",
-        Kind::Number,
-        "where a record begins in the file, in bytes",
-    ),
+    query("offset", Kind::Number, "offset of a record in the file, in bytes"),
     query(
         "length",
         Kind::Number,
-        "how many bytes from there; those of the record where nothing is said",
+        "number of bytes from there; default: the length of the record",
     ),
 ];
 pub(super) const FILES_TREE: &[Parameter] = &[
     query(
         "path",
         Kind::Text,
-        "an absolute path, its bytes escaped, UTF-8 or not; the trees themselves where none is given",
+        "an absolute path, percent-encoded, not necessarily UTF-8; if absent, the trees are listed",
     ),
     query(
         "by",
         Kind::OneOf(ORDERS),
-        "what the heaviest is; `size` where nothing is said",
+        "what entries are sorted by, largest first; default `size`",
     ),
     limit(200),
 ];
 pub(super) const CDX: &[Parameter] = &[
     required(
         "url",
-        "a URL; `example.com/*` asks for all that begins so, `*.example.com` for a whole domain",
+        "a URL; `example.com/*` selects all URLs with this prefix, `*.example.com` a whole domain",
     ),
     query(
         "matchType",
         Kind::OneOf(&MatchType::NAMES),
-        "how the URL is matched; `exact` where nothing else is said",
+        "how the URL is matched; default `exact`",
     ),
     query(
         "from",
@@ -114,7 +118,7 @@ pub(super) const CDX: &[Parameter] = &[
     query(
         "to",
         Kind::Time,
-        "captures at this time or earlier; a shorter one covers all it begins",
+        "captures at this time or earlier; a shorter time, such as a year, is included to its end",
     ),
     query("collection", Kind::Text, "only captures of this collection"),
 ];
@@ -132,78 +136,72 @@ mod lines {
     pub(super) const FILTER: Parameter = query(
         "filter",
         Kind::Many,
-        "`[!][=~]field:text`, all of which must fit; docs/cdx.md says what each server means by it",
+        "`[!][=~]field:text`; captures must pass all filters; docs/cdx.md describes the rules of each server",
     );
     pub(super) const COLLAPSE: Parameter = query(
         "collapse",
         Kind::Many,
-        "`field` or `field:CHARS`: leaves out captures equal to the one before",
+        "`field` or `field:CHARS`: omits captures whose field equals that of the previous one",
     );
     pub(super) const COLLAPSE_TIME: Parameter = query(
         "collapseTime",
         Kind::Count(0),
-        "leaves out captures whose time begins with the same so many digits, and whose status is the same or no better",
+        "number of timestamp digits: omits captures that share these leading digits and whose status is the \
+         same (pywb) or no better (Internet Archive)",
     );
     pub(super) const SORT: Parameter = query(
         "sort",
         Kind::OneOf(&["default", "regular", "reverse", "closest"]),
-        "`default` is by key, then time; `closest` wants a time in `closest` and one URL",
+        "`default` sorts by key, then time; `closest` requires a time in `closest` and a single URL",
     );
-    pub(super) const CLOSEST: Parameter = query(
-        "closest",
-        Kind::Time,
-        "the time that the captures nearest to it come first of",
-    );
+    pub(super) const CLOSEST: Parameter =
+        query("closest", Kind::Time, "a time: captures nearest to it come first");
     pub(super) const FL: Parameter = query(
         "fl",
         Kind::Text,
-        "fields, with commas between them, under the names of any of the servers",
+        "comma-separated fields, under the names used by any of the servers",
     );
     pub(super) const LIMIT: Parameter = query(
         "limit",
         Kind::Count(-LAST_MAX),
-        "most captures; a negative number asks for the last ones, and sort=reverse for all from the end; all there are \
-         where absent",
+        "maximum number of captures; a negative number selects the last ones, sort=reverse returns all from \
+         the end; default: all",
     );
-    pub(super) const OFFSET: Parameter =
-        query("offset", Kind::Count(0), "captures passed over before the first");
-    pub(super) const PAGE: Parameter = query(
-        "page",
-        Kind::Count(-1),
-        "a page by its number, from 0; -1 is none",
-    );
+    pub(super) const OFFSET: Parameter = query("offset", Kind::Count(0), "number of captures to skip");
+    pub(super) const PAGE: Parameter =
+        query("page", Kind::Count(-1), "page number, from 0; -1 selects no page");
     pub(super) const PAGE_SIZE: Parameter = query(
         "pageSize",
         Kind::Count(1),
-        "blocks of 3,000 captures in a page, 50 where more are asked for; 5 where absent",
+        "blocks of 3,000 captures per page, at most 50; default 5",
     );
     pub(super) const SHOW_NUM_PAGES: Parameter =
-        query("showNumPages", Kind::Flag, "gives the number of pages alone");
+        query("showNumPages", Kind::Flag, "returns only the number of pages");
     pub(super) const SHOW_PAGED_INDEX: Parameter = query(
         "showPagedIndex",
         Kind::Flag,
-        "gives the first capture of each block of the page, instead of captures",
+        "returns the first capture of each block of the page instead of captures",
     );
     pub(super) const RESUME_KEY: Parameter = query(
         "resumeKey",
         Kind::Text,
-        "goes on where the answer with this key stopped",
+        "continues after the response that returned this key",
     );
     pub(super) const SHOW_RESUME_KEY: Parameter = query(
         "showResumeKey",
         Kind::Flag,
-        "if `limit` leaves captures out, a key to go on with follows an empty line",
+        "if `limit` cuts the list off, an empty line and a key to continue with follow",
     );
     pub(super) const RESOLVE_REVISITS: Parameter = query(
         "resolveRevisits",
         Kind::Flag,
-        "adds where the content of a revisit is: orig.length, orig.offset, orig.filename",
+        "adds the location of a revisit's content: orig.length, orig.offset, orig.filename",
     );
-    pub(super) const GZIP: Parameter = query("gzip", Kind::Flag, "0 keeps the answer uncompressed");
+    pub(super) const GZIP: Parameter = query("gzip", Kind::Flag, "0: do not compress the response");
     pub(super) const FILENAMES: Parameter = query(
         "filenames",
         Kind::OneOf(&["base", "path"]),
-        "`base`: the last part of an input's name; `path`: all of it",
+        "`base`: the last part of an input's name; `path`: the whole name",
     );
 
     pub(super) const fn path(name: &'static str, about: &'static str) -> Parameter {
@@ -217,63 +215,67 @@ mod lines {
     }
 
     pub(super) const IN_COLLECTION: Parameter =
-        path("collection", "a collection; `all` for everything in the archive");
+        path("collection", "a collection; `all` for the whole archive");
 
-    pub(super) const LABEL: Parameter = path("collection", "the label of what is posted; `all` for none");
+    pub(super) const LABEL: Parameter = path(
+        "collection",
+        "collection label of the posted captures; `all` for no label",
+    );
 
     // Specific to pywb.
     pub(super) const PYWB_OUTPUT: Parameter = query(
         "output",
         Kind::OneOf(&["cdxj", "json", "ndjson", "text", "link"]),
-        "`cdxj`: key, timestamp and a JSON object on each line; `json`, `ndjson`: one object a line; `text`: columns; \
-         `link`: links to captures",
+        "`cdxj`: key, timestamp and a JSON object per line; `json`, `ndjson`: one object per line; `text`: \
+         columns; `link`: links to captures",
     );
-    pub(super) const FIELDS: Parameter = query("fields", Kind::Text, "another name of `fl`, which wins");
-    pub(super) const FROM_TS: Parameter = query("from_ts", Kind::Time, "another name of `from`, which wins");
-    pub(super) const REVERSE: Parameter = query("reverse", Kind::Flag, "another name of sort=reverse");
+    pub(super) const FIELDS: Parameter = query("fields", Kind::Text, "alias of `fl`, which it overrides");
+    pub(super) const FROM_TS: Parameter = query("from_ts", Kind::Time, "alias of `from`, which it overrides");
+    pub(super) const REVERSE: Parameter = query("reverse", Kind::Flag, "alias of sort=reverse");
     pub(super) const ALLOW_FUZZY: Parameter = query(
         "allowFuzzy",
         Kind::Flag,
-        "where a URL was not captured, the captures of the one that replay shows in its place",
+        "if a URL was not captured, lists the captures that replay shows in its place",
     );
 
     // Specific to the Internet Archive.
     pub(super) const WAYBACK_OUTPUT: Parameter = query(
         "output",
         Kind::OneOf(&["text", "json", "link", "cdxj", "ndjson"]),
-        "`text`: columns; `json`: arrays, the names of columns first; `link`: a TimeMap of Memento; `cdxj`, `ndjson`: \
+        "`text`: columns; `json`: arrays, column names first; `link`: a Memento TimeMap; `cdxj`, `ndjson`: \
          lines with objects",
     );
     pub(super) const LAST: Parameter = query("last", Kind::Flag, "only the last capture");
     pub(super) const FAST_LATEST: Parameter = query(
         "fastLatest",
         Kind::Flag,
-        "for one URL, without `limit`: the last 3,000 captures",
+        "for a single URL without `limit`: the last 3,000 captures",
     );
     pub(super) const SHOW_DUPE_COUNT: Parameter = query(
         "showDupeCount",
         Kind::Flag,
-        "adds `dupecount`: how many captures of the answer before had the same digest",
+        "adds `dupecount`: number of previous captures in the response with the same digest",
     );
     pub(super) const SHOW_SKIP_COUNT: Parameter = query(
         "showSkipCount",
         Kind::Flag,
-        "adds `skipcount`: how many captures filters and collapsing left out behind each",
+        "adds `skipcount`: number of captures after each one that filters and collapsing omitted",
     );
     pub(super) const SHOW_GROUP_COUNT: Parameter = query(
         "showGroupCount",
         Kind::Flag,
-        "adds `groupcount`: the same and the capture itself",
+        "adds `groupcount`: `skipcount` plus the capture itself",
     );
     pub(super) const SHOW_UNIQ_COUNT: Parameter = query(
         "showUniqCount",
         Kind::Flag,
-        "adds `groupcount` and `uniqcount`: how many different digests each and those left out behind it have",
+        "adds `groupcount` and `uniqcount`: number of distinct digests of each capture and those omitted \
+         after it",
     );
     pub(super) const LAST_SKIP_TIMESTAMP: Parameter = query(
         "lastSkipTimestamp",
         Kind::Flag,
-        "adds `endtimestamp`: the time of the last capture left out behind each",
+        "adds `endtimestamp`: time of the last capture omitted after each one",
     );
 
     // Specific to OutbackCDX.
@@ -281,47 +283,57 @@ mod lines {
         required: false,
         ..URL
     };
-    pub(super) const URLKEY: Parameter =
-        query("urlkey", Kind::Text, "a URL key, used as it is, instead of `url`");
+    pub(super) const URLKEY: Parameter = query(
+        "urlkey",
+        Kind::Text,
+        "a URL key, used unchanged, instead of `url`",
+    );
     pub(super) const OUTBACK_MATCH_TYPE: Parameter = query(
         "matchType",
         Kind::OneOf(&["default", "exact", "prefix", "host", "domain", RANGE]),
-        "how the URL is matched; `range` is all captures from its key on",
+        "how the URL is matched; `range` selects all captures from its key on",
     );
-    pub(super) const METHOD: Parameter = query(
-        "method",
+    pub(super) const METHOD: Parameter =
+        query("method", Kind::Text, "method of the captured request, if not GET");
+    pub(super) const REQUEST_BODY: Parameter = query(
+        "requestBody",
         Kind::Text,
-        "the method of the request that was captured, if not GET",
+        "body of the captured request, in the form of a query string",
     );
-    pub(super) const REQUEST_BODY: Parameter = query("requestBody", Kind::Text, "what it sent, as a query");
     pub(super) const OMIT_SELF_REDIRECTS: Parameter = query(
         "omitSelfRedirects",
         Kind::Flag,
-        "without effect: the index does not have the targets of redirects",
+        "no effect: the index does not contain the targets of redirects",
     );
-    pub(super) const COLLAPSE_TO_FIRST: Parameter = query("collapseToFirst", Kind::Text, "as `collapse`");
+    pub(super) const COLLAPSE_TO_FIRST: Parameter =
+        query("collapseToFirst", Kind::Text, "same as `collapse`");
     pub(super) const COLLAPSE_TO_LAST: Parameter = query(
         "collapseToLast",
         Kind::Text,
-        "`field` or `field:CHARS`: leaves out captures equal to the one that follows",
+        "`field` or `field:CHARS`: omits captures whose field equals that of the next one",
     );
-    pub(super) const OUTBACK_LIMIT: Parameter = query("limit", Kind::Count(0), "most captures; 0 for none");
+    pub(super) const OUTBACK_LIMIT: Parameter = query(
+        "limit",
+        Kind::Count(0),
+        "maximum number of captures; 0 returns none",
+    );
     pub(super) const OUTBACK_OUTPUT: Parameter = query(
         "output",
         Kind::OneOf(&["cdx", "text", "json", "jsondict", "cdxj"]),
-        "`cdx`, `text`: columns; `json`: arrays with numbers, the names of columns first; `jsondict`: objects; `cdxj`: \
-         key, timestamp and an object",
+        "`cdx`, `text`: columns; `json`: arrays with numbers, column names first; `jsondict`: objects; \
+         `cdxj`: key, timestamp and an object",
     );
     pub(super) const Q: Parameter = query(
         "q",
         Kind::Text,
-        "an OpenSearch query of OpenWayback: `type:urlquery url:...` or `type:prefixquery url:...`, answered in XML",
+        "an OpenSearch query as in OpenWayback: `type:urlquery url:...` or `type:prefixquery url:...`; the \
+         response is XML",
     );
-    pub(super) const COUNT: Parameter = query("count", Kind::Count(0), "with `q`: most results");
+    pub(super) const COUNT: Parameter = query("count", Kind::Count(0), "with `q`: maximum number of results");
     pub(super) const START_PAGE: Parameter = query(
         "start_page",
         Kind::Count(0),
-        "with `q`: a page of results, from 1",
+        "with `q`: number of the page of results, from 1",
     );
 }
 
@@ -448,13 +460,13 @@ pub(super) const POST: &[Parameter] = &[
     query(
         "badLines",
         Kind::OneOf(&["error", "skip"]),
-        "`skip` leaves out lines that cannot be read, instead of refusing the whole body",
+        "`skip` skips lines that cannot be parsed, instead of rejecting the whole body",
     ),
     query(
         "loaded",
         Kind::OneOf(&["error", "skip"]),
-        "`skip` passes over captures that would be listed in another collection, because their records are loaded there, instead of \
-         refusing the whole body",
+        "`skip` skips captures that would be listed in another collection because their records are loaded \
+         there, instead of rejecting the whole body",
     ),
 ];
 pub(super) const DELETE: &[Parameter] = &[
@@ -462,8 +474,8 @@ pub(super) const DELETE: &[Parameter] = &[
     query(
         "loaded",
         Kind::OneOf(&["error", "skip"]),
-        "`skip` passes over captures that stay listed, because their records or other indexes are loaded, instead of refusing \
-         the whole body",
+        "`skip` skips captures that stay listed because their records or other indexes are loaded, instead \
+         of rejecting the whole body",
     ),
 ];
 pub(super) const RECORD: &[Parameter] = &[
@@ -471,12 +483,14 @@ pub(super) const RECORD: &[Parameter] = &[
     query(
         "at",
         Kind::Moment,
-        "the capture nearest to this time, to the second or the millisecond; the current version where absent. Of \
-         several captures of one second it is the current version, else one with status 2xx, else the latest",
+        "the capture nearest to this time, given to the second or millisecond; default: the current version. \
+         Among captures of the same second, prefers the current version, then one with status 2xx, then the \
+         latest",
     ),
     query(
         "capture",
         Kind::Text,
-        "exactly this capture of the URL, whatever the time: its offset, a comma, and the name of its input (`filename`)",
+        "exactly this capture of the URL, regardless of `at`: its offset, a comma and the name of its \
+         input (`filename`)",
     ),
 ];

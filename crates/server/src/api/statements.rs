@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// Adds the paths of SQL.
 pub(super) fn add_to(paths: &mut Value) {
     let errors = json!({
-        "description": "Why there is no answer; 404 where the program weft-sql is not installed",
+        "description": "Why the request failed; 404 if the program weft-sql is not installed",
         "content": { "application/json": { "schema": {
             "type": "object",
             "required": ["error"],
@@ -16,14 +16,14 @@ pub(super) fn add_to(paths: &mut Value) {
                 "properties": {
                     "code": { "type": "string" },
                     "message": { "type": "string" },
-                    "line": { "type": "integer", "minimum": 1, "description": "Where the statement is wrong" },
+                    "line": { "type": "integer", "minimum": 1, "description": "Line of the error in the statement" },
                     "column": { "type": "integer", "minimum": 1 },
                 },
             } },
         } } },
     });
     let rows = json!({
-        "description": "The rows. The header weft-epoch names their epoch",
+        "description": "The rows; the header weft-epoch gives their epoch",
         "headers": { "weft-epoch": { "schema": { "type": "integer", "minimum": 0 } } },
         "content": {
             "application/json": { "schema": {
@@ -41,11 +41,11 @@ pub(super) fn add_to(paths: &mut Value) {
         },
     });
     let statement = json!({
-        "name": "q", "in": "query", "description": "The statement, of at most 1 MiB",
+        "name": "q", "in": "query", "description": "The statement, at most 1 MiB",
         "schema": { "type": "string", "minLength": 1 },
     });
     let form = json!({
-        "name": "format", "in": "query", "description": "Form of the rows",
+        "name": "format", "in": "query", "description": "Format of the rows",
         "schema": { "type": "string", "enum": ["json", "jsonl", "csv", "parquet", "arrow"], "default": "json" },
     });
     let epoch = json!({
@@ -58,13 +58,13 @@ pub(super) fn add_to(paths: &mut Value) {
     };
     paths["/api/v1/sql"] = json!({
         "get": {
-            "summary": "The rows that answer a statement in SQL",
+            "summary": "Run an SQL statement and return its rows",
             "operationId": "get_sql",
             "parameters": [required(statement.clone()), form, epoch],
             "responses": { "200": rows, "default": errors },
         },
         "post": {
-            "summary": "The same, with the statement as the body or as the field q of a form",
+            "summary": "The same, with the statement as the body or as the form field q",
             "operationId": "post_sql",
             "parameters": [statement, form, epoch],
             "requestBody": {
@@ -82,7 +82,7 @@ pub(super) fn add_to(paths: &mut Value) {
     });
     paths["/api/v1/sql/tables"] = json!({
         "get": {
-            "summary": "The tables that statements may ask, with their columns",
+            "summary": "The tables that SQL statements can query, with their columns",
             "operationId": "get_sql_tables",
             "responses": {
                 "200": {
@@ -95,7 +95,7 @@ pub(super) fn add_to(paths: &mut Value) {
                             "required": ["name", "row", "columns"],
                             "properties": {
                                 "name": { "type": "string" },
-                                "row": { "type": "string", "description": "What a row is" },
+                                "row": { "type": "string", "description": "What a row represents" },
                                 "columns": { "type": "array", "items": {
                                     "type": "object",
                                     "required": ["name", "type", "nullable"],

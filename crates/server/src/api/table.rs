@@ -78,20 +78,17 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/search",
-        summary: "Full-text search in the current versions of pages, and with at:, from: or to: in their past ones",
+        summary: "Full-text search in the current versions of pages; at:, from: or to: also search past \
+            versions",
         parameters: &[
             required(
                 "q",
-                "words, \"phrases\", -words, OR, beginnings (archiv*), title:, url:, site:, suffix:, type:, lang:, year:, \
-                 at:, from:, to:, collection:; what is not used of it is in `notes`",
+                "words, \"phrases\", -words, OR, prefixes (archiv*), title:, url:, site:, suffix:, type:, \
+                 lang:, year:, at:, from:, to:, collection:; `notes` lists parts that are ignored",
             ),
             limit(20),
             AFTER,
-            query(
-                "explain",
-                Kind::Flag,
-                "say of each result how its score came about",
-            ),
+            query("explain", Kind::Flag, "explain the score of each result"),
             query(
                 "facets",
                 Kind::Flag,
@@ -102,23 +99,25 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             query(
                 "per_site",
                 Kind::Number,
-                "most results of one registered domain; 0 for all",
+                "maximum number of results per registered domain; 0 for all",
             ),
             query(
                 "distinct",
                 Kind::Flag,
-                "show the first alone of results with the same content (payload digest)",
+                "show only the first of results with the same content (payload digest)",
             ),
             query(
                 "prefer",
                 Kind::Text,
-                "show first, of the best 1,000 results, what is preferred: lang:, site:, place:, collection:, type:, from: and to:, each worth 20 per cent of a score, or ^N per cent",
+                "rank preferred pages higher among the best 1,000 results: lang:, site:, place:, \
+                 collection:, type:, from: and to:; each raises the score by 20 per cent, or by N per cent \
+                 with ^N",
             ),
             query(
                 "near",
                 Kind::Flag,
-                "show the first alone of results whose texts are nearly the same; `like` of a result added to the query \
-                 finds the others",
+                "show only the first of results with nearly the same text; add `like` of a result to the \
+                 query to find the others",
             ),
         ],
         serves: Serves::Answer {
@@ -129,16 +128,20 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/search/concordance",
-        summary: "Matches of a search in the texts of pages, each with the words before and behind it",
+        summary: "Matches of a search in the texts of pages, each with the words before and after it",
         parameters: &[
             required("q", "as for /api/v1/search"),
             limit(100),
             AFTER,
-            query("per_page", Kind::Number, "most lines of one page; 5 where absent"),
+            query(
+                "per_page",
+                Kind::Number,
+                "maximum number of lines per page; default 5",
+            ),
             query(
                 "context",
                 Kind::Number,
-                "words on both sides of a match, 50 where more are asked for; 8 where absent",
+                "number of words on each side of a match, at most 50; default 8",
             ),
             SORT,
             ALL_VERSIONS,
@@ -151,8 +154,8 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/suggest",
-        summary: "Completions of the last word of a query, by the number of pages that have it",
-        parameters: &[required("q", "what was typed so far"), limit(8)],
+        summary: "Completions of the last word of a query, by the number of pages that contain it",
+        parameters: &[required("q", "the text typed so far"), limit(8)],
         serves: Serves::Answer {
             answer: "suggestions",
             question: |a| {
@@ -166,13 +169,13 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/trends",
-        summary: "How many versions of pages match in each year, of all that there are of it, for up to five queries",
+        summary: "Matching versions of pages per year, and all versions of that year, for up to five queries",
         parameters: &[Parameter {
             required: true,
             ..query(
                 "q",
                 Kind::Many,
-                "as for /api/v1/search; given again for each query to compare with",
+                "as for /api/v1/search; repeat it for each query to compare",
             )
         }],
         serves: Serves::Answer {
@@ -187,14 +190,15 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/report",
-        summary: "Captures and bytes by host, status, type and month, what failed and what was fetched again; of 500,000 captures at most",
+        summary: "Captures and bytes by host, status, type and month, failures and repeated fetches; of at \
+            most 500,000 captures",
         parameters: &[
             query(
                 "from",
                 Kind::Time,
-                "only captures of then or later; 1 to 14 digits, in UTC",
+                "only captures at this time or later; 1 to 14 digits, in UTC",
             ),
-            query("to", Kind::Time, "only captures of then or earlier"),
+            query("to", Kind::Time, "only captures at this time or earlier"),
             query("collection", Kind::Text, "only captures of this collection"),
         ],
         serves: Serves::Answer {
@@ -212,15 +216,15 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/diff",
-        summary: "What has changed on a page between two of its versions",
+        summary: "Changes of a page between two of its versions",
         parameters: &[
             URL,
             query(
                 "from",
                 Kind::Time,
-                "the version of this time; the one before the other if absent",
+                "the version of this time; default: the one before `to`",
             ),
-            query("to", Kind::Time, "the version of this time; the newest if absent"),
+            query("to", Kind::Time, "the version of this time; default: the newest"),
         ],
         serves: Serves::Answer {
             answer: "diff",
@@ -236,30 +240,32 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/search/export",
-        summary: "All results of a search in the order of their URL keys, however many; in groups, those shown, in the order of sort",
+        summary: "All results of a search in the order of their URL keys, without a limit; if grouped, the \
+            results shown, in the order of `sort`",
         parameters: &[
             required("q", "as for /api/v1/search"),
             query(
                 "format",
                 Kind::OneOf(&super::export::FORMATS),
-                "JSON objects a line each (default), comma-separated values, a Parquet file with the same columns, or their captures as CDXJ",
+                "one JSON object per line (default), comma-separated values, a Parquet file with the same \
+                 columns, or the captures as CDXJ",
             ),
             ALL_VERSIONS,
             SORT,
             query(
                 "per_site",
                 Kind::Number,
-                "most results of one registered domain; 0 for all",
+                "maximum number of results per registered domain; 0 for all",
             ),
             query(
                 "distinct",
                 Kind::Flag,
-                "the first alone of results with the same content (payload digest)",
+                "only the first of results with the same content (payload digest)",
             ),
             query(
                 "near",
                 Kind::Flag,
-                "the first alone of results whose texts are nearly the same",
+                "only the first of results with nearly the same text",
             ),
         ],
         serves: Serves::Export,
@@ -267,7 +273,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/page",
-        summary: "Everything known of one URL",
+        summary: "Everything known about one URL",
         parameters: &[URL],
         serves: Serves::Answer {
             answer: "page",
@@ -281,13 +287,13 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/calendar",
-        summary: "On which days a URL was captured, and how often its content changed",
+        summary: "Days on which a URL was captured, and how often its content changed",
         parameters: &[
             URL,
             query(
                 "around",
                 Kind::Text,
-                "1 to 14 digits of a time: the captures of its day, and those next to it, are listed",
+                "a time of 1 to 14 digits: lists the captures of its day and those next to it",
             ),
         ],
         serves: Serves::Answer {
@@ -303,7 +309,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/inlinks",
-        summary: "Links to a URL, with their anchors",
+        summary: "Links to a URL, with their anchor texts",
         parameters: INLINKS,
         serves: Serves::Answer {
             answer: "links",
@@ -321,7 +327,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/outlinks",
-        summary: "Links of a page",
+        summary: "Links on a page",
         parameters: &[URL, AFTER, limit(100)],
         serves: Serves::Answer {
             answer: "links",
@@ -337,7 +343,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/domain",
-        summary: "A domain: its size, its best pages, the domains that link to it",
+        summary: "A domain: its size, its most linked pages and the domains that link to it",
         parameters: &[required(
             "name",
             "the registered domain, for example `example.co.uk`",
@@ -354,12 +360,12 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/domains",
-        summary: "All domains, by name, or with most pages or in-links from other domains first",
+        summary: "All domains, by name, or those with the most pages or in-links from other domains first",
         parameters: &[
             query(
                 "order",
                 Kind::OneOf(&DomainOrder::NAMES),
-                "`name` where nothing else is said; the others read all domains for each answer",
+                "default `name`; the other orders read all domains for each request",
             ),
             AFTER,
             limit(100),
@@ -378,7 +384,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/top",
-        summary: "The URIs with most in-links from other domains, over all or of one domain",
+        summary: "The URIs with the most in-links from other domains, overall or of one domain",
         parameters: &[
             query("domain", Kind::Text, "only URIs of this domain"),
             AFTER,
@@ -398,7 +404,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/captures",
-        summary: "Captures of a URL, of all that begins with it, of a host or of a domain",
+        summary: "Captures of a URL, a URL prefix, a host or a domain",
         parameters: CAPTURES,
         serves: Serves::Answer {
             answer: "cdx",
@@ -408,15 +414,20 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/pages",
-        summary: "Pages that packages (WACZ) list, what their crawls were for, each with its capture in the package",
+        summary: "Pages listed in WACZ packages as those a crawl was meant for, each with its capture in \
+            the package",
         parameters: &[
             query(
                 "input",
                 Kind::Text,
-                "only those of the package with this name, the last part of it, or such a member",
+                "only pages of packages with this name, last part of a name, or a member of this name",
             ),
-            query("collection", Kind::Text, "only those of packages with this label"),
-            query("whole", Kind::Flag, "with all that is listed of each page"),
+            query("collection", Kind::Text, "only pages of packages with this label"),
+            query(
+                "whole",
+                Kind::Flag,
+                "include everything that is listed of each page",
+            ),
             AFTER,
             limit(100),
         ],
@@ -436,7 +447,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/record",
-        summary: "The capture nearest to a time, and where its record can be had",
+        summary: "The capture nearest to a time, and where to get its record",
         parameters: RECORD,
         serves: Serves::Answer {
             answer: "record",
@@ -463,7 +474,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/ledger",
-        summary: "Inputs: how far each was loaded, and with what outcome",
+        summary: "Inputs: progress and outcome of loading each",
         parameters: &[
             query(
                 "state",
@@ -473,7 +484,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             query(
                 "input",
                 Kind::Text,
-                "only inputs with this name, the last part of it, or digest",
+                "only inputs with this name, last part of a name, or digest",
             ),
             AFTER,
             limit(100),
@@ -513,7 +524,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/takedowns",
-        summary: "The register of takedowns: when, by whom, why and how many, and not what",
+        summary: "The register of takedowns: when, by whom, why and how much, but not what",
         parameters: &[],
         serves: Serves::Answer {
             answer: "takedowns",
@@ -523,7 +534,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/rights",
-        summary: "The rules of who may see what, and what holds where no rule matches",
+        summary: "The access rules: who may see what, and what applies if no rule matches",
         parameters: &[query(
             "counts",
             Kind::Flag,
@@ -551,7 +562,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/jobs/{id}",
-        summary: "One load: how far it is",
+        summary: "Progress of one load",
         parameters: &[JOB],
         serves: Serves::Answer {
             answer: "job",
@@ -561,105 +572,111 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "post",
         path: "/api/v1/loads",
-        summary: "Begin to load inputs of the server's machine; only from that machine, and not with `weft serve`, which has no option for it (403)",
+        summary: "Start a load of inputs on the server's machine; only from that machine, and not with \
+            `weft serve`, which has no option for it (403)",
         parameters: &[],
         serves: Serves::Load,
     },
     Endpoint {
         method: "post",
         path: "/api/v1/jobs/{id}/cancel",
-        summary: "Stop a load; same condition as for beginning one",
+        summary: "Stop a load; same conditions as for starting one",
         parameters: &[JOB],
         serves: Serves::Cancel,
     },
     Endpoint {
         method: "get",
         path: "/api/v1/store",
-        summary: "The replicated store: nodes, volumes, workers, the last census; only where one is attached",
+        summary: "The replicated store: nodes, volumes, workers, the last census; only if one is attached",
         parameters: &[],
         serves: Serves::Store,
     },
     Endpoint {
         method: "get",
         path: "/api/v1/files",
-        summary: "The catalogue of files: trees, sizes, ages, owners, formats, growth, scans; only where there is one",
+        summary: "The catalogue of files: trees, sizes, ages, owners, formats, growth, scans; only if \
+            there is one",
         parameters: &[],
         serves: Serves::Files,
     },
     Endpoint {
         method: "get",
         path: "/api/v1/files/tree",
-        summary: "What is directly below a directory of the catalogue of files, the heaviest first",
+        summary: "The entries directly below a directory of the catalogue of files, largest first",
         parameters: FILES_TREE,
         serves: Serves::FilesTree,
     },
     Endpoint {
         method: "get",
         path: "/cdx",
-        summary: "Captures as pywb's CDXJ server gives them, streamed; unknown parameters are left aside",
+        summary: "Captures in the format of pywb's CDXJ server, streamed; unknown parameters are ignored",
         parameters: PYWB,
         serves: Serves::Cdx(Server::Pywb),
     },
     Endpoint {
         method: "get",
         path: "/api/v1/cdx",
-        summary: "Another name of /cdx",
+        summary: "Alias of /cdx",
         parameters: PYWB,
         serves: Serves::Cdx(Server::Pywb),
     },
     Endpoint {
         method: "get",
         path: "/{collection}/cdx",
-        summary: "Captures of a collection, at the address where pywb has them",
+        summary: "Captures of a collection, at the path that pywb uses",
         parameters: PYWB_IN_COLLECTION,
         serves: Serves::Cdx(Server::Pywb),
     },
     Endpoint {
         method: "get",
         path: COLLECTION_INDEX,
-        summary: "Captures of a collection as Common Crawl's index server gives them; 404 where there are none",
+        summary: "Captures of a collection in the format of Common Crawl's index server; 404 if there are none",
         parameters: PYWB_IN_COLLECTION,
         serves: Serves::Cdx(Server::CommonCrawl),
     },
     Endpoint {
         method: "get",
         path: "/collinfo.json",
-        summary: "The collections, as Common Crawl's index server lists them",
+        summary: "The collections, in the format of Common Crawl's index server",
         parameters: &[],
         serves: Serves::Collections,
     },
     Endpoint {
         method: "get",
         path: "/outbackcdx/{collection}",
-        summary: "Captures of a collection as OutbackCDX gives them, streamed; unknown parameters are left aside",
+        summary: "Captures of a collection in the format of OutbackCDX, streamed; unknown parameters are \
+            ignored",
         parameters: OUTBACK_CDX,
         serves: Serves::Cdx(Server::OutbackCdx),
     },
     Endpoint {
         method: "post",
         path: "/outbackcdx/{collection}",
-        summary: "Add the captures that lines of CDX or CDXJ tell of, as at OutbackCDX; only with weft serve --posts or --posts-group",
+        summary: "Add captures from lines of CDX or CDXJ, as in OutbackCDX; only with weft serve --posts \
+            or --posts-group",
         parameters: POST,
         serves: Serves::Post(Posting::Add),
     },
     Endpoint {
         method: "post",
         path: "/outbackcdx/{collection}/delete",
-        summary: "Delete captures that were posted, by lines of the same forms; same condition",
+        summary: "Delete posted captures, given as lines of the same formats; same condition",
         parameters: DELETE,
         serves: Serves::Post(Posting::Delete),
     },
     Endpoint {
         method: "get",
         path: "/cdx/search/cdx",
-        summary: "Captures as the Internet Archive's CDX server gives them, streamed; unknown parameters are left aside",
+        summary: "Captures in the format of the Internet Archive's CDX server, streamed; unknown \
+            parameters are ignored",
         parameters: WAYBACK_MACHINE,
         serves: Serves::Cdx(Server::WaybackMachine),
     },
     Endpoint {
         method: "get",
         path: "/search.atom",
-        summary: "The results of a search that were captured last, as an Atom feed: a saved search for feed readers",
+        summary: "The most recently captured results of a search as an Atom feed: a saved search for feed \
+            readers",
         parameters: &[
             required("q", "as for /api/v1/search"),
             limit(super::atom::ENTRIES),
@@ -677,8 +694,8 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/record/{*file}",
-        summary: "Bytes of an input as they are stored: those of one record by offset and length, or by a header Range; the whole file \
-            for those who see all of it",
+        summary: "Bytes of an input as stored: one record, by offset and length or by a Range header; the \
+            whole file for clients that may see all of it",
         parameters: STORED,
         serves: Serves::Stored,
     },

@@ -111,7 +111,7 @@ impl Files {
             .read(move |catalogue| Listing::of(catalogue, path, by, count))
             .await?;
         found.ok_or_else(|| {
-            Failure::not_found("this path is not in the catalogue: weft files scan DIR reads a directory in")
+            Failure::not_found("this path is not in the catalogue; weft files scan DIR adds a directory")
         })
     }
 
@@ -141,7 +141,7 @@ impl Files {
         match task.await {
             Ok(answer) => answer.map_err(failure_of),
             Err(error) => {
-                tracing::error!(%error, "a question to the catalogue of files did not come to its end");
+                tracing::error!(%error, "a query of the catalogue of files failed");
                 Err(Failure::internal())
             }
         }
@@ -149,18 +149,16 @@ impl Files {
 }
 
 fn busy() -> Failure {
-    Failure::unavailable(
-        "the catalogue of files is in use: a scan is writing it, or another question is read from it; try again",
-    )
+    Failure::unavailable("the catalogue of files is in use by a scan or another query; try again")
 }
 
 fn failure_of(error: CatalogueError) -> Failure {
     match error {
         CatalogueError::InUse { .. } => busy(),
         // It was removed since the check.
-        CatalogueError::Missing { .. } => Failure::not_found("the catalogue of files is gone"),
+        CatalogueError::Missing { .. } => Failure::not_found("the catalogue of files no longer exists"),
         error => {
-            tracing::error!(%error, "the catalogue of files failed to answer");
+            tracing::error!(%error, "cannot read the catalogue of files");
             Failure::internal()
         }
     }

@@ -20,9 +20,9 @@ pub(super) async fn show(context: Context) -> Html {
     let content = html! {
         header.page-head { h1 { "About" } }
         div.reading {
-            p { "This is a web archive: pages of the web as they were when they were captured. Weft reads the archive's "
-                "files, and lets you search the pages, follow their links in both directions, look up every capture, and "
-                "see what was linked to most." }
+            p { "This is a web archive: it shows web pages as they were when they were captured. Here you can search the "
+                "archived pages, follow their links in both directions, look up every capture, and see which URLs are "
+                "linked to most." }
             h2 { "Searching" }
             p { "Press " kbd { "/" } " on any page to go to the search box." }
         }
@@ -31,21 +31,21 @@ pub(super) async fn show(context: Context) -> Html {
         div.reading {
             h2 { "Reading archived pages" }
             @if context.replay_place().is_some() {
-                p { "Replay shows an archived page as it was at a time: pictures, styles and frames come from the archive, as near to that time as it has them, "
-                    "and nothing comes from the web of today. What was not captured is missing; the bar above the page says how much that is." }
+                p { "Replay shows an archived page as it was at a given time: images, style sheets and frames come from the archive, from the captures nearest to that time, "
+                    "and nothing is loaded from the live web. What was not captured is missing; the bar above the page can check how complete it is." }
             }
-            p { "The view of a single record is a sandbox: its scripts do not run, it loads nothing but what the record itself holds, and a link stands for each frame. "
-                "The stored record is there to download." }
+            p { "A single record is shown in a sandbox: scripts do not run, nothing is loaded from outside the record, and frames are replaced by links. "
+                "The stored record can be downloaded." }
             h2 #epochs { "Epochs" }
-            p { "The archive changes in steps called epochs. Pages, links, counts, rankings and captures move together in "
-                "each; every answer comes from one epoch and names it." }
+            p { "The archive changes in steps called epochs. Pages, links, counts, rankings and captures change together in "
+                "each epoch; every response comes from one epoch and names it." }
             h2 #api { "API" }
-            p { "Everything on these pages can be asked by programs as well. The "
-                a href="/api/v1/openapi.json" { "OpenAPI document" } " describes it in full; errors come as "
+            p { "Everything on these pages is also available to programs. The "
+                a href="/api/v1/openapi.json" { "OpenAPI document" } " describes the API in full; errors are returned as "
                 code { "{\"error\": {\"code\", \"message\"}}" } "." }
             @if context.parts().sql {
-                p { "Statements in SQL go to " code { "/api/v1/sql?q=" } " (" code { "format" } ": json, jsonl, csv, parquet or arrow), or are typed on the "
-                    a href="/sql" { "page for them" } "." }
+                p { "SQL statements are sent to " code { "/api/v1/sql?q=" } " (" code { "format" } ": json, jsonl, csv, parquet or arrow), or entered on the "
+                    a href="/sql" { "SQL page" } "." }
             }
         }
         (routes())
@@ -56,7 +56,7 @@ pub(super) async fn show(context: Context) -> Html {
 fn routes() -> Markup {
     let columns = [
         Column("Route", Align::Text),
-        Column("What it gives", Align::Text),
+        Column("Description", Align::Text),
         Column("Parameters", Align::Text),
     ];
     let cells = ENDPOINTS.iter().map(|endpoint| {

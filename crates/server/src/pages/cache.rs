@@ -18,7 +18,7 @@ pub(super) async fn show(context: Context) -> Shown {
         header.page-head {
             h1 { "Cache" }
             p.soft {
-                "Blocks of objects that lie in stores elsewhere, kept in memory and on disks of this machine."
+                "Blocks of remote objects, cached in memory and on disks of this machine."
                 noscript { " " a href="/cache" { "Refresh" } }
             }
         }
@@ -43,20 +43,17 @@ pub(super) async fn live(context: Context) -> Shown {
 
 fn part(cache: Option<&Cache>) -> Markup {
     let Some(cache) = cache else {
-        return parts::nothing(
-            "There is no cache",
-            html! { p { "This server reads without one." } },
-        );
+        return parts::nothing("No cache", html! { p { "This server does not use a cache." } });
     };
     let stats = cache.stats();
     html! {
         section aria-labelledby="tiers" {
-            h2 #tiers { "Where" }
+            h2 #tiers { "Tiers" }
             (tiers(&stats))
             (whats_wrong(&stats))
         }
         section aria-labelledby="users" {
-            h2 #users { "Who read how much" }
+            h2 #users { "Reads by user" }
             (users("weft", &stats.users))
             // Other programs with the same directories, as of their last written statistics.
             @for written in cache.written().iter().filter(|written| written.program != "weft") {
@@ -67,7 +64,7 @@ fn part(cache: Option<&Cache>) -> Markup {
             }
         }
         section aria-labelledby="advice" {
-            h2 #advice { "What more or less space would bring" }
+            h2 #advice { "Hit rates with more or less space" }
             (advice(&cache.advice()))
         }
     }
@@ -77,7 +74,7 @@ fn tiers(stats: &Stats) -> Markup {
     let columns = [
         Column("Tier", Align::Text),
         Column("Used", Align::Number),
-        Column("Of", Align::Number),
+        Column("Capacity", Align::Number),
         Column("Pinned", Align::Number),
         Column("Blocks", Align::Number),
         Column("State", Align::Text),
@@ -104,18 +101,18 @@ fn tiers(stats: &Stats) -> Markup {
     html! {
         (parts::table("Tiers", &columns, rows))
         @if stats.directories.is_empty() {
-            p.soft { "No directory is set: what is kept is lost when the server ends. A file " code { "cache.toml" }
-                " in the archive, or " code { "weft serve --cache DIR" } ", names one." }
+            p.soft { "No cache directory is set, so the cache is lost when the server stops. Set one in a file " code { "cache.toml" }
+                " in the archive or with " code { "weft serve --cache DIR" } "." }
         }
     }
 }
 
 fn state(directory: &DirectoryStats) -> String {
     match (&directory.off, directory.is_guest) {
-        (Some(why), _) => format!("left alone: {why}"),
-        (None, true) => "shared: another program decides what leaves".to_owned(),
+        (Some(why), _) => format!("paused: {why}"),
+        (None, true) => "shared: another program evicts blocks".to_owned(),
         (None, false) if directory.capacity_bytes < directory.quota_bytes => {
-            "in use; the disk has no more room".to_owned()
+            "in use, limited by the free space of the disk".to_owned()
         }
         (None, false) => "in use".to_owned(),
     }
@@ -140,13 +137,13 @@ fn whats_wrong(stats: &Stats) -> Markup {
 
 fn users(program: &str, rows: &[UserRow]) -> Markup {
     let columns = [
-        Column("Who", Align::Text),
+        Column("User", Align::Text),
         Column("Reads", Align::Number),
         Column("From memory", Align::Number),
         Column("From disk", Align::Number),
         Column("Fetched", Align::Number),
         Column("Hit rate", Align::Number),
-        Column("Waited", Align::Number),
+        Column("Time waited", Align::Number),
     ];
     let active = rows
         .iter()
@@ -167,7 +164,7 @@ fn users(program: &str, rows: &[UserRow]) -> Markup {
         .collect();
     html! {
         @if rows.is_empty() {
-            p.soft { "Nothing was read through the cache yet." }
+            p.soft { "Nothing has been read through the cache yet." }
         } @else {
             (parts::table(&format!("Reads of {program}"), &columns, rows))
         }
@@ -179,7 +176,7 @@ fn percent(part: f64) -> String {
 }
 
 /// Names of [`cache::SPACES`] for readers.
-const SPACE_NAMES: [&str; SPACES.len()] = ["\u{bc}", "\u{bd}", "as it is", "2\u{d7}", "4\u{d7}"];
+const SPACE_NAMES: [&str; SPACES.len()] = ["\u{bc}", "\u{bd}", "current", "2\u{d7}", "4\u{d7}"];
 
 fn advice(advice: &[Advice]) -> Markup {
     let mut columns = vec![Column("Prefix", Align::Text), Column("Reads", Align::Number)];
@@ -197,9 +194,9 @@ fn advice(advice: &[Advice]) -> Markup {
         .collect();
     html! {
         @if rows.is_empty() {
-            p.soft { "Nothing was read yet." }
+            p.soft { "Nothing has been read yet." }
         } @else {
-            p.soft { "The part of reads of blocks that the cache would have answered with so much space; of a large cache one block in eight is followed." }
+            p.soft { "Share of block reads that the cache would have answered with this much space; in a large cache, one block in eight is tracked." }
             (parts::table("Hit rates by space", &columns, rows))
         }
     }

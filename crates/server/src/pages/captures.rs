@@ -17,7 +17,7 @@ const ROWS: usize = 100;
 
 const MATCHES: [(MatchType, &str); 4] = [
     (MatchType::Exact, "this URL"),
-    (MatchType::Prefix, "all that begins with it"),
+    (MatchType::Prefix, "all URLs with this prefix"),
     (MatchType::Host, "the whole host"),
     (MatchType::Domain, "the whole domain"),
 ];
@@ -108,14 +108,14 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let content = html! {
         (head(&form))
         @if rows.is_empty() && next.is_some() {
-            p { "Nothing among the captures looked at so far; there are more." }
+            p { "No match among the captures read so far; there are more." }
         } @else if rows.is_empty() {
             (none(&form))
         } @else {
             // With only part of the captures, a calendar would show gaps that do not exist.
             @if form.match_type == MatchType::Exact {
                 @if after.is_none() && next.is_none() { (calendar::strip(&form.url, &rows, None)) }
-                @else { p { a.more href=(link::page(&form.url)) { "The page, with a calendar of its captures" } } }
+                @else { p { a.more href=(link::page(&form.url)) { "Page with a calendar of its captures" } } }
             }
             (parts::captures(&rows, rows.len(), after.is_some() || next.is_some(), true))
             p.actions { a.button.quiet href=(form.link("/cdx", "matchType", None)) { "As CDXJ" } }
@@ -161,11 +161,11 @@ fn head(form: &Form) -> Markup {
 fn help() -> Markup {
     html! {
         section.reading {
-            p { "A capture is one archived answer for a URL at a time. Times are in UTC: a year, "
+            p { "A capture is the archived response of a URL at one time. Times are in UTC: a year, "
                 code { "201401" } " for a month, or up to 14 digits." }
-            p { code { "example.org/news/*" } " looks up all that begins so, " code { "*.example.org" } " a whole domain. "
-                "Programs ask " code { "/cdx?url=\u{2026}" } " for the same as CDXJ lines." }
-            p { "What crawls were for, as packages list it: " a href="/pages" { "pages of crawls" } "." }
+            p { code { "example.org/news/*" } " looks up all URLs with this prefix, " code { "*.example.org" } " a whole domain. "
+                "Programs can use " code { "/cdx?url=\u{2026}" } " to get the same as CDXJ lines." }
+            p { "Pages that WACZ packages list: " a href="/pages" { "pages of crawls" } "." }
         }
     }
 }
@@ -174,9 +174,9 @@ fn none(form: &Form) -> Markup {
     parts::nothing(
         "No captures",
         html! {
-            p { "Nothing was captured of " (parts::url_text(&form.url)) @if form.from.is_some() || form.to.is_some() { " in that time" } "." }
+            p { "No captures of " (parts::url_text(&form.url)) @if form.from.is_some() || form.to.is_some() { " in that time" } "." }
             @if form.match_type == MatchType::Exact {
-                p { a.button.quiet href=(link::with("/captures", &[("url", Some(&form.url)), ("match", Some("host"))])) { "Look in its whole host" } }
+                p { a.button.quiet href=(link::with("/captures", &[("url", Some(&form.url)), ("match", Some("host"))])) { "Look up the whole host" } }
             }
         },
     )
@@ -193,7 +193,7 @@ fn refused(context: &State, form: &Form, message: &str) -> Html {
     };
     let content = html! {
         (head(form))
-        (parts::nothing("This cannot be looked up", html! { p dir="auto" { (present::clean(message)) } }))
+        (parts::nothing("Invalid lookup", html! { p dir="auto" { (present::clean(message)) } }))
         (help())
     };
     Html {

@@ -92,7 +92,7 @@ pub(super) fn content(page: &PageBody, dated: &Dated, asked: Option<&str>) -> Ma
         article.page {
             (head(page, dated))
             @if let Some(asked) = missed {
-                p.callout { "Asked for " (parts::time(&asked_time(asked))) "; this capture is the nearest." }
+                p.callout { "Requested: " (parts::time(&asked_time(asked))) "; this is the nearest capture." }
             }
             (neighbours(page, capture))
             section.archived aria-labelledby="archived" {
@@ -105,7 +105,7 @@ pub(super) fn content(page: &PageBody, dated: &Dated, asked: Option<&str>) -> Ma
                 p { a.more href=(link::with("/captures", &[("url", Some(&page.url))])) { "All captures" } }
             }
             p.soft {
-                "Links, and what changed between versions, are shown with "
+                "For links and for changes between versions, see "
                 a href=(link::page(&page.url)) { "the newest version" } "."
             }
         }
@@ -152,7 +152,7 @@ pub(super) fn neighbours(page: &PageBody, capture: &CdxRow) -> Markup {
     let later = place.and_then(|place| page.captures.get(place.checked_sub(1)?));
     html! {
         @if earlier.is_some() || later.is_some() {
-            nav.neighbours aria-label="Captures in time" {
+            nav.neighbours aria-label="Earlier and later captures" {
                 @if let Some(row) = earlier { a rel="prev" href=(of(row)) { "\u{2190} Earlier" span.soft { " " (parts::time(&row.fetch_time)) } } }
                 @if let Some(row) = later { a rel="next" href=(of(row)) { "Later" span.soft { " " (parts::time(&row.fetch_time)) } " \u{2192}" } }
             }
@@ -168,14 +168,14 @@ fn archived(page: &PageBody, capture: &CdxRow) -> Markup {
         @if shown {
             (parts::frame(&capture.url, at))
         } @else if (300..400).contains(&capture.status) {
-            p.callout { "This address led on to another then." }
+            p.callout { "This capture is a redirect to another URL." }
         } @else {
-            p.callout { "This content cannot be shown here; the record can be downloaded." }
+            p.callout { "This content cannot be shown here; download the record instead." }
         }
         p.actions {
-            a.button href=(crate::replay::address(&capture.url, &capture.timestamp)) { "As it was" }
+            a.button href=(crate::replay::address(&capture.url, &capture.timestamp)) { "Replay" }
             @if shown {
-                a.button.quiet href=(link::sandbox(&capture.url, at)) rel="noopener" target="_blank" { "Open it alone" }
+                a.button.quiet href=(link::sandbox(&capture.url, at)) rel="noopener" target="_blank" { "Open in a new tab" }
             }
             a.button.quiet href=(link::record(&capture.url, at)) download { "Download the record" }
         }

@@ -12,7 +12,7 @@ use look::{Frame, Section};
 
 pub(super) async fn show(context: Context, query: Query) -> Shown {
     let Some(url) = query.owned("url") else {
-        return Err(Failure::bad_request("the changes of which page? The address names no URL.").into());
+        return Err(Failure::bad_request("no page given: parameter url is missing").into());
     };
     let question = Diff {
         url: url.clone(),
@@ -42,9 +42,9 @@ fn content(url: &str, diff: &DiffBody) -> Markup {
             li { "From " (version(url, &diff.from)) }
             li { "To " (version(url, &diff.to)) }
         }
-        p { (present::counted(diff.words_gone, "word", "words")) " gone, " (present::count(diff.words_new)) " new" }
+        p { (present::counted(diff.words_gone, "word", "words")) " removed, " (present::count(diff.words_new)) " added" }
         @if diff.words_gone == 0 && diff.words_new == 0 {
-            p.soft { "The words are the same; what differs is not shown here (markup, pictures, scripts)." }
+            p.soft { "The words are the same; other differences (markup, images, scripts) are not shown here." }
         }
         p.changes dir="auto" { @for part in &diff.parts { (stretch(part)) } }
     }

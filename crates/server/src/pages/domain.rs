@@ -18,7 +18,7 @@ const LINKING: usize = 20;
 
 pub(super) async fn show(context: Context, query: Query) -> Shown {
     let Some(name) = query.owned("name") else {
-        return Err(Failure::bad_request("which domain? The address names none.").into());
+        return Err(Failure::bad_request("no domain given: parameter name is missing").into());
     };
     let Answer { epoch, body: domain } = context.asker.ask(Domain { name }).await?;
     let frame = Frame {
@@ -45,15 +45,15 @@ fn content(domain: &DomainBody) -> Markup {
             ("In-links from other domains", html! { (present::count(domain.inlinks_external)) }),
         ]))
         p.actions {
-            a.button.quiet href=(link::search(&format!("site:{}", domain.domain))) { "Search its pages" }
-            a.button.quiet href=(link::with("/captures", &[("url", name), ("match", Some("domain"))])) { "All its captures" }
+            a.button.quiet href=(link::search(&format!("site:{}", domain.domain))) { "Search this domain" }
+            a.button.quiet href=(link::with("/captures", &[("url", name), ("match", Some("domain"))])) { "All captures of this domain" }
         }
         div.columns.first-wide {
             section aria-labelledby="top" {
-                h2 #top { "Most linked to" }
+                h2 #top { "Most linked URLs" }
                 @if domain.top.is_empty() { p.soft { "No links to this domain yet." } } @else {
                     (ranking::list(&domain.top))
-                    p { a.more href=(link::with("/ranking", &[("domain", name)])) { "All its URIs" } }
+                    p { a.more href=(link::with("/ranking", &[("domain", name)])) { "All URIs of this domain" } }
                 }
             }
             section aria-labelledby="linking" {
@@ -78,7 +78,7 @@ fn linking(domain: &DomainBody) -> Markup {
         } @else {
             ul.lines { @for row in domain.linking_domains.iter().take(LINKING) { (linking_row(row, most)) } }
             @if !domain.linking_domains_complete {
-                p.soft { "Counted over the links to its most linked pages, not over all." }
+                p.soft { "Counted only over the links to its most linked pages." }
             }
         }
     }
@@ -148,7 +148,7 @@ pub(super) async fn list(context: Context, query: Query) -> Shown {
         ]
     });
     let content = html! {
-        header.page-head { h1 { "Domains" } p.soft { "Every registered domain of a URL that is captured or linked to." } }
+        header.page-head { h1 { "Domains" } p.soft { "All registered domains of URLs that were captured or are linked to." } }
         form.inline action="/domain" method="get" {
             label for="name" { "Go to a domain" }
             input #name type="text" name="name" placeholder="example.org" autocapitalize="off" spellcheck="false" required;

@@ -19,11 +19,11 @@ pub(crate) fn page(failure: &Failure, parts: Parts, viewer: Option<Viewer>, can_
         };
     let heading = match failure.status {
         StatusCode::UNAUTHORIZED => "Sign in again",
-        StatusCode::FORBIDDEN => "Not for you",
+        StatusCode::FORBIDDEN => "Access denied",
         StatusCode::NOT_FOUND => "Not found",
-        StatusCode::BAD_REQUEST => "This cannot be asked so",
-        StatusCode::SERVICE_UNAVAILABLE => "Not available at the moment",
-        StatusCode::METHOD_NOT_ALLOWED => "This cannot be done here",
+        StatusCode::BAD_REQUEST => "Invalid request",
+        StatusCode::SERVICE_UNAVAILABLE => "Temporarily unavailable",
+        StatusCode::METHOD_NOT_ALLOWED => "Method not allowed",
         _ => "Something went wrong",
     };
     let frame = Frame {
@@ -41,7 +41,7 @@ pub(crate) fn page(failure: &Failure, parts: Parts, viewer: Option<Viewer>, can_
             p dir="auto" { (present::clean(present::cut(&failure.message, 500).0)) }
             p.actions {
                 @if signs_in { a.button href="/sign-in" { "Sign in" } }
-                a.button.quiet[signs_in] href="/" { "Go to the start" }
+                a.button.quiet[signs_in] href="/" { "Go to the start page" }
                 a.button.quiet href="/captures" { "Look up captures of a URL" }
             }
         }

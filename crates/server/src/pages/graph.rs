@@ -106,8 +106,9 @@ fn failure(error: GraphError) -> Failure {
     match error {
         GraphError::Ask(error) => error.into(),
         error => {
-            tracing::error!(%error, "no graph");
-            AskError::unavailable("the graph cannot be made now: there is no room for temporary files").into()
+            tracing::error!(%error, "cannot compute the graph");
+            AskError::unavailable("the graph cannot be computed: there is no space for temporary files")
+                .into()
         }
     }
 }
@@ -163,7 +164,7 @@ fn head(form: &Form) -> Markup {
     html! {
         header.page-head {
             h1 { "Who links to whom" }
-            p.soft { "Links between the largest " (many(form.by)) ", as the current versions of pages have them." }
+            p.soft { "Links between the largest " (many(form.by)) ", from the current versions of pages." }
         }
         form.fields action="/graph" method="get" {
             div.short { label for="by" { "By" } select #by name="by" {
@@ -171,8 +172,8 @@ fn head(form: &Form) -> Markup {
             } }
             div.short { label for="from" { "Captured from" } input #from name="from" value=(text(&form.from)) placeholder="2012" maxlength="20" autocomplete="off"; }
             div.short { label for="to" { "Captured until" } input #to name="to" value=(text(&form.to)) placeholder="2014-06" maxlength="20" autocomplete="off"; }
-            div.short { label for="min" { "Least links" } input #min type="number" name="min" min="1" value=(form.links_min); }
-            div.short { label for="nodes" { "How many" } input #nodes type="number" name="nodes" min="2" max=(NODES_MAX) value=(form.nodes); }
+            div.short { label for="min" { "Minimum links" } input #min type="number" name="min" min="1" value=(form.links_min); }
+            div.short { label for="nodes" { "Maximum nodes" } input #nodes type="number" name="nodes" min="2" max=(NODES_MAX) value=(form.nodes); }
             @if form.collection.is_some() { input type="hidden" name="collection" value=(text(&form.collection)); }
             button type="submit" { "Draw" }
         }
@@ -191,34 +192,34 @@ fn content(form: &Form, drawn: &Drawn) -> Markup {
     html! {
         (head(form))
         @if let Some(collection) = &form.collection {
-            p.soft { "Pages of the collection " (parts::text(collection)) " alone." }
+            p.soft { "Only pages of the collection " (parts::text(collection)) "." }
         }
         @if !drawn.is_complete {
             p.notes role="status" {
-                "This is a part: " (present::counted(totals.pages, "page", "pages"))
-                " were gone through in the time that a page has, in the order of their addresses. "
-                code { "weft graph" } " goes through all."
+                "Partial result: " (present::counted(totals.pages, "page", "pages"))
+                " were read in the time available for a web page, in URL order. "
+                code { "weft graph" } " reads all pages."
             }
         }
         @if nodes.is_empty() {
-            (parts::nothing("No links", html! { p { "No page of this time links to anything, or to nothing so often." } }))
+            (parts::nothing("No links", html! { p { "No links match these settings." } }))
         } @else {
             (network::network(&label(form, totals), &shown_nodes(form, nodes), &lines(drawn)))
-            p.legend { "Circles are larger the more links lead to and from others, lines wider the more links there are between two." }
+            p.legend { "The size of a circle shows the number of links to and from others, the width of a line the number of links between two." }
             (parts::facts(&[
                 html! { (present::counted(totals.links, "link", "links")) " on " (present::counted(totals.pages, "page", "pages")) },
                 html! { (present::counted(totals.edges, "line", "lines")) " between " (present::count(totals.nodes)) " " (many(form.by)) " shown" },
                 html! { (present::counted(totals.links_within, "link", "links")) " within them" },
             ]))
-            section aria-labelledby="nodes-list" { h2 #nodes-list { "The largest" } (node_table(form, nodes)) }
-            section aria-labelledby="edges-list" { h2 #edges-list { "The strongest ties" } (edge_table(form, &drawn.edges)) }
+            section aria-labelledby="nodes-list" { h2 #nodes-list { "Largest nodes" } (node_table(form, nodes)) }
+            section aria-labelledby="edges-list" { h2 #edges-list { "Strongest connections" } (edge_table(form, &drawn.edges)) }
         }
     }
 }
 
 fn label(form: &Form, totals: &GraphTotals) -> String {
     format!(
-        "{} {} and the links between them; the lists below have the figures",
+        "{} {} and the links between them; the tables below list the figures",
         present::count(totals.nodes),
         many(form.by)
     )
@@ -283,7 +284,7 @@ fn node_table(form: &Form, nodes: &[Node]) -> Markup {
             html! { (present::count(node.links_within)) },
         ]
     });
-    parts::table("The largest", &columns, rows.collect())
+    parts::table("Largest nodes", &columns, rows.collect())
 }
 
 fn edge_table(form: &Form, edges: &[Edge]) -> Markup {
@@ -305,8 +306,8 @@ fn edge_table(form: &Form, edges: &[Edge]) -> Markup {
         ]
     });
     html! {
-        @if edges.is_empty() { p.soft { "None between those shown." } } @else {
-            (parts::table("The strongest ties", &columns, rows.collect()))
+        @if edges.is_empty() { p.soft { "No links between the nodes shown." } } @else {
+            (parts::table("Strongest connections", &columns, rows.collect()))
         }
     }
 }

@@ -72,10 +72,10 @@ async fn for_others(context: &Context) -> Shown {
     };
     let content = html! {
         section.hero {
-            h1 { "A web archive, to search and to read" }
+            h1 { "Search and read a web archive" }
             (search_box("", true))
             @if context.who_asks.takes_tokens() && context.signed_in() == SignedIn::No {
-                p.hint { "Some of it is shown to those alone who " a href="/sign-in" { "sign in" } "." }
+                p.hint { "Some content is visible only to users who " a href="/sign-in" { "sign in" } "." }
             }
         }
         div.columns { (most_linked(&top.rows)) }
@@ -93,13 +93,13 @@ fn content(status: &StatusBody, top: &[TopRow], jobs: &[JobBody]) -> Markup {
         @if !status.refuses_writes.is_empty() {
             p.callout {
                 span.badge.bad { "writes refused" }
-                " since: " (parts::text(&status.refuses_writes)) ". The next load opens the index again."
+                " because: " (parts::text(&status.refuses_writes)) ". The next load reopens the index."
             }
         }
         @if !status.search_failure.is_empty() {
             p.callout {
-                span.badge.bad { "search is behind" }
-                " and could not be written: " (parts::text(&status.search_failure))
+                span.badge.bad { "search is out of date" }
+                " because its index could not be written: " (parts::text(&status.search_failure))
             }
         }
         @if status.captures == 0 {
@@ -141,11 +141,11 @@ fn possible(time: &Option<String>) -> Option<Moment> {
 fn headline(status: &StatusBody) -> String {
     let year = |time| possible(time).map(|moment| moment.year);
     match (year(&status.fetch_time_first), year(&status.fetch_time_last)) {
-        (Some(first), Some(last)) if first == last => format!("The web of {first}, to search and to read"),
-        (Some(first), Some(last)) => format!("The web from {first} to {last}, to search and to read"),
-        (None, Some(last)) => format!("The web up to {last}, to search and to read"),
-        (Some(first), None) => format!("The web from {first} on, to search and to read"),
-        _ => "A web archive, to search and to read".to_owned(),
+        (Some(first), Some(last)) if first == last => format!("Search and read the web of {first}"),
+        (Some(first), Some(last)) => format!("Search and read the web from {first} to {last}"),
+        (None, Some(last)) => format!("Search and read the web up to {last}"),
+        (Some(first), None) => format!("Search and read the web from {first} on"),
+        _ => "Search and read a web archive".to_owned(),
     }
 }
 
@@ -153,7 +153,7 @@ fn hints(status: &StatusBody) -> Markup {
     html! {
         p.hint {
             "All words must match; " code { "\"a phrase\"" } ", " code { "-without" } ", "
-            code { "site:example.org" } ", " code { "year:2014" } " and more narrow it down. "
+            code { "site:example.org" } ", " code { "year:2014" } " and other filters narrow the search. "
             @if let (Some(first), Some(last)) = (&status.fetch_time_first, &status.fetch_time_last)
                 && possible(&status.fetch_time_first).is_some() && possible(&status.fetch_time_last).is_some() {
                 "Captured between " (parts::date(first)) " and " (parts::date(last)) "."
@@ -165,7 +165,7 @@ fn hints(status: &StatusBody) -> Markup {
 fn most_linked(top: &[TopRow]) -> Markup {
     html! {
         section aria-labelledby="most-linked" {
-            h2 #most-linked { "Most linked to" }
+            h2 #most-linked { "Most linked URLs" }
             @if top.is_empty() {
                 p.soft { "No links between domains yet." }
             } @else {
@@ -177,7 +177,7 @@ fn most_linked(top: &[TopRow]) -> Markup {
                         }
                     }
                 }
-                p { a.more href="/ranking" { "The whole ranking" } }
+                p { a.more href="/ranking" { "Full ranking" } }
             }
         }
     }
@@ -188,7 +188,7 @@ fn domains(top: &[TopRow]) -> Markup {
     let domains = domains_of(top);
     html! {
         section aria-labelledby="top-domains" {
-            h2 #top-domains { "Domains of the most linked to" }
+            h2 #top-domains { "Domains of the most linked URLs" }
             @if domains.is_empty() {
                 p.soft { "None yet." }
             } @else {
@@ -302,24 +302,12 @@ mod tests {
         check(
             "1996-01-01",
             "2025-01-01",
-            "The web from 1996 to 2025, to search and to read",
+            "Search and read the web from 1996 to 2025",
         );
-        check(
-            "1996-01-01",
-            "1996-12-31",
-            "The web of 1996, to search and to read",
-        );
-        check(
-            "0000-01-01",
-            "2025-01-01",
-            "The web up to 2025, to search and to read",
-        );
-        check(
-            "1996-01-01",
-            "2099-01-01",
-            "The web from 1996 on, to search and to read",
-        );
-        check("0001-01-01", "2099-01-01", "A web archive, to search and to read");
+        check("1996-01-01", "1996-12-31", "Search and read the web of 1996");
+        check("0000-01-01", "2025-01-01", "Search and read the web up to 2025");
+        check("1996-01-01", "2099-01-01", "Search and read the web from 1996 on");
+        check("0001-01-01", "2099-01-01", "Search and read a web archive");
     }
 
     #[test]

@@ -78,7 +78,7 @@ pub(super) fn beside<A>(answer: crate::ask::Asked<A>) -> Option<A> {
                 tracing::warn!(
                     code = error.code.name(),
                     message = error.message,
-                    "part of a page has no answer"
+                    "cannot show part of a page"
                 );
             }
             None

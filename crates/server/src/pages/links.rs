@@ -31,7 +31,7 @@ pub(super) async fn outlinks(context: Context, query: Query) -> Shown {
 
 async fn show(context: Context, query: Query, side: Side) -> Shown {
     let Some(url) = query.owned("url") else {
-        return Err(Failure::bad_request("links of which page? The address names no URL.").into());
+        return Err(Failure::bad_request("no page given: parameter url is missing").into());
     };
     let after = query.owned("after");
     // Only in-links can be requested for versions other than the newest.
@@ -100,17 +100,17 @@ async fn show(context: Context, query: Query, side: Side) -> Shown {
             h1 { (heading) @if let Some(total) = total { span.amount { (present::count(total)) } } }
             p.where { @if side == Side::Source { "to " } @else { "of " } (parts::url_link(&url)) }
             p.soft {
-                @if let Some(at) = &at { "These are the links of the pages as they were at the end of " (at) ". "
+                @if let Some(at) = &at { "Links of the pages as they were at the end of " (at) ". "
                     a href=(link::with(path, &[("url", Some(&url))])) { "Newest versions" } }
                 @else if ever {
-                    "These are the links that any version of a page had, with the times of the first and the last capture that has them. "
-                    a href=(link::with(path, &[("url", Some(&url))])) { "Newest versions alone" }
+                    "Links of all versions of each page, with the times of the first and last capture that contain them. "
+                    a href=(link::with(path, &[("url", Some(&url))])) { "Only newest versions" }
                 }
                 @else if side == Side::Source {
-                    "Counted is the newest version of each page; links that only older captures have are not. "
+                    "Only the newest version of each page counts; links found only in older captures are not included. "
                     a href=(link::with(path, &[("url", Some(&url)), ("ever", Some("1"))])) { "Links of all versions" }
                 }
-                @else { "These are the links of the newest version of the page." }
+                @else { "Links of the newest version of the page." }
             }
         }
         @if rows.is_empty() { p.soft { "None." } } @else { (list(&rows, side)) }
@@ -149,7 +149,7 @@ fn item(row: &LinkRow, side: Side) -> Markup {
                 (day(&version.first_seen))
                 @if version.fetch_time != version.first_seen { " to " (day(&version.fetch_time)) }
             }
-            @if !version.is_current { span.badge.plain title="The page's newest version has no such link" { "gone" } }
+            @if !version.is_current { span.badge.plain title="The newest version of the page no longer has this link" { "gone" } }
         }
         @if row.external { span.badge.plain { "other domain" } }
         @if row.nofollow { span.badge.plain title="Marked nofollow, ugc or sponsored" { "nofollow" } }

@@ -33,13 +33,13 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let content = html! {
         header.page-head {
             h1 { "Pages of crawls" }
-            p.soft { "What packages (WACZ) list as their pages: those that a crawl was for, not all that it captured." }
+            p.soft { "Pages listed in WACZ packages: those that a crawl was meant for, not everything it captured." }
         }
         (form(&question))
         (told(problems))
         @if is_empty {
             (parts::nothing("No pages", html! {
-                p { "No package of this name or collection lists pages, or there is no package." }
+                p { "No WACZ package with this name or collection lists pages." }
                 p { a.button.quiet href="/captures" { "Captures" } }
             }))
         } @else {
@@ -79,7 +79,7 @@ fn told(problems: &[ListedPagesProblem]) -> Markup {
     html! {
         @if !problems.is_empty() {
             div.notes role="status" {
-                p { "Not all that is listed can be used." }
+                p { "Some entries of the page lists cannot be used." }
                 ul {
                     @for problem in problems {
                         li {
@@ -102,7 +102,7 @@ fn table(rows: &[ListedPageRow]) -> Markup {
         Column("Listed in", Align::Text),
     ];
     let cells = rows.iter().map(|row| vec![page(row), captured(row), list(row)]);
-    parts::table("Pages that packages list", &columns, cells.collect())
+    parts::table("Pages listed in packages", &columns, cells.collect())
 }
 
 fn page(row: &ListedPageRow) -> Markup {

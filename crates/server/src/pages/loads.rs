@@ -86,7 +86,7 @@ fn live_part(jobs: &[JobBody]) -> Markup {
     jobs.truncate(active + FINISHED);
     html! {
         @if jobs.is_empty() {
-            p.soft { "Nothing was loaded. On the archive's machine: " code { "weft load INPUT\u{2026}" } }
+            p.soft { "No loads yet. On the archive's machine, run: " code { "weft load INPUT\u{2026}" } }
         }
         @for job in jobs { (self::job(job)) }
     }
@@ -111,7 +111,7 @@ pub(super) fn job(job: &JobBody) -> Markup {
             @if !job.problems.is_empty() {
                 ul.problems {
                     @for problem in job.problems.iter().take(PROBLEMS) { li { (parts::url_text(&problem.input)) ": " (problem_of(problem)) } }
-                    @if job.problems.len() > PROBLEMS { li.soft { "and more, in the list of inputs" } }
+                    @if job.problems.len() > PROBLEMS { li.soft { "more in the list of inputs" } }
                 }
             }
         }
@@ -130,16 +130,16 @@ fn job_word(job: &JobBody) -> String {
     match job.state {
         JobState::Running => match job.stage {
             JobStage::Finding => "looking for inputs".to_owned(),
-            JobStage::Digesting => format!("digesting, {}", share(job)),
+            JobStage::Digesting => format!("computing digests, {}", share(job)),
             JobStage::Finishing if job.search_pages > 0 => {
-                format!("bringing search up to date, {}", share(job))
+                format!("updating search, {}", share(job))
             }
-            JobStage::Finishing => "bringing search up to date".to_owned(),
+            JobStage::Finishing => "updating search".to_owned(),
             _ => format!("loading, {}", share(job)),
         },
-        JobState::Queued => "waiting for its turn".to_owned(),
+        JobState::Queued => "queued".to_owned(),
         JobState::Done if job.problems.is_empty() => "done".to_owned(),
-        JobState::Done => "done, with losses listed".to_owned(),
+        JobState::Done => "done, with problems".to_owned(),
         ended => ended.name().to_owned(),
     }
 }
@@ -160,7 +160,7 @@ fn done(job: &JobBody) -> (u64, u64) {
 
 fn share_of(done: u64, bytes: u64) -> String {
     match bytes {
-        0 => "just begun".to_owned(),
+        0 => "just started".to_owned(),
         bytes => format!("{} %", (u128::from(done) * 100 / u128::from(bytes)).min(100)),
     }
 }
@@ -192,7 +192,7 @@ fn job_facts(job: &JobBody) -> Vec<Markup> {
     }
     if job.inputs_known > 0 {
         facts.push(
-            html! { (present::counted(job.inputs_known, "input was", "inputs were")) " known already" },
+            html! { (present::counted(job.inputs_known, "input was", "inputs were")) " already known" },
         );
     }
     if job.inputs_failed > 0 {
@@ -207,11 +207,11 @@ fn job_facts(job: &JobBody) -> Vec<Markup> {
     }
     if job.files_skipped > 0 {
         facts.push(
-            html! { (present::counted(job.files_skipped, "file", "files")) " passed over (no archive)" },
+            html! { (present::counted(job.files_skipped, "file", "files")) " skipped (not an archive)" },
         );
     }
     if job.defects_total > 0 {
-        facts.push(html! { (present::counted(job.defects_total, "defect", "defects")) " in records that are used all the same" });
+        facts.push(html! { (present::counted(job.defects_total, "defect", "defects")) " in records that are still usable" });
     }
     if job.quarantined > 0 {
         facts.push(html! { a href="/quarantine" { (present::count(job.quarantined)) " in quarantine" } });

@@ -22,7 +22,7 @@ type Links = Option<(Vec<LinkRow>, u64)>;
 
 pub(super) async fn show(context: Context, query: Query) -> Shown {
     let Some(url) = query.owned("url") else {
-        return Err(Failure::bad_request("which page? The address names no URL.").into());
+        return Err(Failure::bad_request("no page given: parameter url is missing").into());
     };
     let at = query.moment("at")?;
     let questions = (
@@ -88,7 +88,7 @@ fn unknown(context: &State, url: &str) -> Html {
             p { (parts::url_text(url)) }
             p { "It was not captured, and no captured page links to it." }
             p {
-                a.button href=(link::with("/captures", &[("url", Some(url)), ("match", Some("host"))])) { "Captures of its host" }
+                a.button href=(link::with("/captures", &[("url", Some(url)), ("match", Some("host"))])) { "Captures of this host" }
                 " " a.button.quiet href=(link::search(url)) { "Search for it" }
             }
         },
@@ -115,12 +115,12 @@ fn content(page: &PageBody, inlinks: &Links, outlinks: &Links) -> Markup {
                         (link_list("In-links", "inlinks", &page.url, inlinks, links::Side::Source))
                         (link_list("Links on this page", "outlinks", &page.url, outlinks, links::Side::Target))
                         @if page.links_dropped > 0 {
-                            p.soft { (present::counted(page.links_dropped, "more link was", "more links were")) " beyond what is kept." }
+                            p.soft { (present::counted(page.links_dropped, "more link was", "more links were")) " not kept, because the page has too many." }
                         }
                     }
                 }
             } @else {
-                p.callout { "This URL was never captured: the archive knows it only from the links to it." }
+                p.callout { "This URL was never captured; it is known only from links to it." }
                 div.main-column {
                     (link_list("Pages that link to it", "inlinks", &page.url, inlinks, links::Side::Source))
                 }
@@ -170,7 +170,7 @@ fn head_facts(page: &PageBody) -> Vec<Markup> {
         .as_ref()
         .filter(|canonical| **canonical != page.url)
     {
-        facts.push(html! { a href=(link::page(canonical)) { "canonical address" } });
+        facts.push(html! { a href=(link::page(canonical)) { "canonical URL" } });
     }
     facts
 }
@@ -202,16 +202,16 @@ fn archived(page: &PageBody) -> Markup {
     html! {
         @if shown {
             details.frame {
-                summary { "Show it here, without scripts and without reaching the network" }
+                summary { "Show it here (no scripts, no network access)" }
                 (parts::frame(&page.url, at))
             }
         }
         @if (300..400).contains(&page.status) {
-            p { "This address led on to another; the link stands under \u{201c}Links on this page\u{201d}, unless it is only another spelling of this one." }
+            p { "This URL redirects to another one, which is listed under \u{201c}Links on this page\u{201d} unless it differs only in spelling." }
         }
         p.actions {
             @if shown {
-                a.button.quiet href=(link::sandbox(&page.url, at)) rel="noopener" target="_blank" { "Open it alone" }
+                a.button.quiet href=(link::sandbox(&page.url, at)) rel="noopener" target="_blank" { "Open in a new tab" }
             }
             a.button.quiet href=(link::record(&page.url, at)) download { "Download the record" }
         }
@@ -251,15 +251,15 @@ fn past_versions(page: &PageBody) -> Markup {
                             p.soft {
                                 (parts::date(&version.since)) " to " (parts::date(&version.until))
                                 @if place + 1 < page.past_versions.len() {
-                                    " \u{b7} " a href=(changes_since(&page.url, &version.fetch_time)) { "what changed then" }
+                                    " \u{b7} " a href=(changes_since(&page.url, &version.fetch_time)) { "changes" }
                                 }
                             }
                         }
                     }
                 }
-                @if page.is_page || page.is_document { p { a.more href=(link::with("/page/diff", &[("url", Some(&page.url))])) { "What changed last" } } }
+                @if page.is_page || page.is_document { p { a.more href=(link::with("/page/diff", &[("url", Some(&page.url))])) { "Latest changes" } } }
                 @if page.past_versions.len() > CAPTURES {
-                    p.soft { "The newest " (CAPTURES) "; a search with " code { "from:" } " finds each of them by its words." }
+                    p.soft { "The newest " (CAPTURES) "; search with " code { "from:" } " to find the others by their words." }
                 }
             }
         }

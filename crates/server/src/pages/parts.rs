@@ -85,7 +85,7 @@ fn named_link(address: String, url: &str, title: &str) -> Markup {
     html! {
         @match link::if_short(address) {
             Some(address) => a href=(address) { (shown) },
-            None => { (shown) " " span.soft { "(an address too long for a link)" } },
+            None => { (shown) " " span.soft { "(address too long for a link)" } },
         }
     }
 }
@@ -214,11 +214,11 @@ pub(super) fn nothing_loaded() -> Markup {
     nothing(
         "This archive is empty",
         html! {
-            p { "Load web-archive files into it, and this page fills while they are read:" }
+            p { "Load web archive files to fill it:" }
             pre.command { code { "weft load crawl.warc.gz" } }
-            p { "WARC, ARC, WAT and WET are read, compressed or not; folders and lists of paths as well. "
-                "Have nothing at hand? " code { "weft demo" } " makes an archive to try." }
-            p { a href="/loads" { "See what is being loaded" } }
+            p { "WARC, ARC, WAT and WET files are supported, compressed or not, and so are directories and lists of paths. "
+                "No files yet? " code { "weft demo" } " creates an archive to try." }
+            p { a href="/loads" { "Show running loads" } }
         },
     )
 }
@@ -227,7 +227,7 @@ pub(super) fn nothing_loaded() -> Markup {
 pub(super) fn media(mime: &str) -> Markup {
     match mime {
         "unk" | "" => html! { span.soft { "no type declared" } },
-        "warc/revisit" => html! { span.soft title="Says that the content was as before" { "revisit" } },
+        "warc/revisit" => html! { span.soft title="The content was the same as before" { "revisit" } },
         mime => text(mime),
     }
 }
@@ -238,7 +238,7 @@ pub(super) fn status(status: u16, kind: CaptureKind) -> Markup {
         (_, CaptureKind::Revisit) => ("plain", "unchanged"),
         (0, _) => ("plain", "no status"),
         (204, _) => ("good", "no content"),
-        (206, _) => ("good", "part"),
+        (206, _) => ("good", "partial"),
         (200..=299, _) => ("good", "OK"),
         (301 | 308, _) => ("plain", "moved"),
         (300..=399, _) => ("plain", "redirect"),
@@ -295,7 +295,10 @@ pub(super) fn captures(listed: &[CdxRow], shown: usize, part: bool, with_url: bo
 /// Returns links to a capture's content, if a browser can show it, and to its record.
 fn record_links(row: &CdxRow, at: &At) -> Markup {
     if row.index_only {
-        let file = format!("An index tells of it; load {}", present::clean(&row.filename));
+        let file = format!(
+            "Known only from an index; load {} to read it",
+            present::clean(&row.filename)
+        );
         return html! { span.soft title=(file) { "not loaded" } };
     }
     let at = Some(at);

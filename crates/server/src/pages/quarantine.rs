@@ -44,9 +44,9 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let content = html! {
         header.page-head {
             h1 { "Quarantine" }
-            p.soft { "Nothing is lost silently: what could not be used is listed here, with its place in the input." }
+            p.soft { "Records that could not be used, with the reason and their position in the input." }
             @if let Some(input) = &input {
-                p { "Of " (parts::url_text(input)) " \u{b7} " a href="/quarantine" { "of all inputs" } }
+                p { "Input: " (parts::url_text(input)) " \u{b7} " a href="/quarantine" { "all inputs" } }
             }
         }
         @if rows.is_empty() {

@@ -40,12 +40,12 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let content = html! {
         header.page-head {
             h1 { "Ranking" @if let Some(name) = &domain { " of " (parts::url_text(name)) } }
-            p.soft { "By the number of pages of other domains that link to a URI, then by all in-links." }
+            p.soft { "Sorted by the number of pages of other domains that link to a URI, then by all in-links." }
         }
         (domain_form(domain.as_deref()))
         @if rows.is_empty() && after.is_none() {
             (parts::nothing("Nothing to rank", html! {
-                p { @if domain.is_some() { "The archive knows no URI of this domain." } @else { "There are no links yet." } }
+                p { @if domain.is_some() { "The archive has no URI of this domain." } @else { "There are no links yet." } }
                 p { a.button.quiet href="/domains" { "All domains" } }
             }))
         } @else {
@@ -59,7 +59,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
 fn domain_form(domain: Option<&str>) -> Markup {
     html! {
         form.inline action="/ranking" method="get" {
-            label for="domain" { "Only of the domain" }
+            label for="domain" { "Domain" }
             input #domain type="text" name="domain" value=(present::clean(domain.unwrap_or(""))) placeholder="all"
                 autocapitalize="off" spellcheck="false";
             button type="submit" { "Show" }
@@ -81,7 +81,7 @@ pub(super) fn list(rows: &[TopRow]) -> Markup {
                     }
                     div.amount {
                         strong { (present::count(row.inlinks_external)) } " from other domains"
-                        span.soft { (present::count(row.inlinks)) " in all" }
+                        span.soft { (present::count(row.inlinks)) " in total" }
                     }
                 }
             }

@@ -46,8 +46,8 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     };
     let content = html! {
         header.page-head {
-            h1 { "What was crawled" }
-            p.soft { "Captures and the bytes of their records, as they are stored." }
+            h1 { "Crawl report" }
+            p.soft { "Captures, and the size of their records as stored." }
         }
         (form(&question))
         (shown)
@@ -92,8 +92,8 @@ pub fn report_document(answer: &Answer<ReportBody>, of: &str, made: &str) -> Str
             body {
                 main #main {
                     header.page-head {
-                        h1 { "What was crawled" }
-                        p.soft { (present::clean(of)) ". Epoch " (present::count(answer.epoch)) " of the archive, made " (present::clean(made)) " by Weft." }
+                        h1 { "Crawl report" }
+                        p.soft { (present::clean(of)) ". Epoch " (present::count(answer.epoch)) " of the archive, created " (present::clean(made)) " by Weft." }
                     }
                     (content(&answer.body, false))
                 }
@@ -108,13 +108,13 @@ fn content(body: &ReportBody, linked: bool) -> Markup {
     html! {
         @if !body.complete {
             p.notes role="status" {
-                "This is a part: " (present::counted(body.captures, "capture", "captures"))
-                " of those looked at for a page, in the order of their addresses. " code { "weft report" } " looks at all."
+                "Partial result: " (present::counted(body.captures, "capture", "captures"))
+                " among those read for a web page, in URL order. " code { "weft report" } " reads all captures."
             }
         }
         (totals(body))
         @if body.captures == 0 {
-            (parts::nothing("No captures", html! { p { "Nothing of this time or collection, or nothing at all." } }))
+            (parts::nothing("No captures", html! { p { "There are no captures of this time or collection." } }))
         } @else {
             section aria-labelledby="growth" { h2 #growth { "Over time" } (growth(&body.by_month)) }
             div.columns {
@@ -123,7 +123,7 @@ fn content(body: &ReportBody, linked: bool) -> Markup {
             }
             section aria-labelledby="hosts" { h2 #hosts { "By host" } (hosts(body, linked)) }
             section aria-labelledby="failures" { h2 #failures { "Most frequent failures" } (failures(body, linked)) }
-            section aria-labelledby="duplicates" { h2 #duplicates { "Fetched again, unchanged" } (duplicates(&body.duplicates)) }
+            section aria-labelledby="duplicates" { h2 #duplicates { "Duplicates" } (duplicates(&body.duplicates)) }
         }
     }
 }
@@ -197,7 +197,7 @@ fn growth(months: &[ReportMonth]) -> Markup {
     html! {
         div.charts {
             (chart::columns("Captures", &columns))
-            (chart::days("Bytes in all", &values, Scale::Binary, |bytes| present::size(bytes as u64)))
+            (chart::days("Total bytes", &values, Scale::Binary, |bytes| present::size(bytes as u64)))
         }
         (months_table(months))
     }
@@ -218,7 +218,7 @@ fn months_table(months: &[ReportMonth]) -> Markup {
             html! { (present::count(month.urls_new)) },
         ]
     });
-    html! { details { summary { "The figures by month" } (parts::table("By month", &columns, rows.collect())) } }
+    html! { details { summary { "Figures by month" } (parts::table("By month", &columns, rows.collect())) } }
 }
 
 fn bars(rows: &[ReportRow]) -> Vec<Bar> {
@@ -306,11 +306,11 @@ fn duplicates(duplicates: &ReportDuplicates) -> Markup {
         (parts::figures(&[
             ("Revisits", html! { (present::count(duplicates.revisits)) }),
             ("Bytes of these", html! { (present::size(duplicates.revisit_bytes)) }),
-            ("Bytes they saved", html! { (present::size(duplicates.saved_bytes)) }),
+            ("Bytes saved", html! { (present::size(duplicates.saved_bytes)) }),
             ("Stored again", html! { (present::count(duplicates.repeated)) }),
             ("Bytes of these", html! { (present::size(duplicates.repeated_bytes)) }),
         ]))
-        p.soft { "By payload digests. Revisits were recorded as unchanged; what is stored again has a payload that an earlier capture has, too." }
+        p.soft { "Based on payload digests. Revisits record that the content was unchanged; payloads stored again are identical to that of an earlier capture." }
     }
 }
 

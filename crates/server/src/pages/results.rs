@@ -208,7 +208,7 @@ fn prompt(context: &State) -> Markup {
     frame.around(parts::only(
         "What are you looking for?",
         html! {
-            p { "Write one or more words in the box above. All words must match. " (newest_only()) }
+            p { "Enter one or more words in the box above. All words must match. " (newest_only()) }
             (syntax())
         },
     ))
@@ -216,7 +216,7 @@ fn prompt(context: &State) -> Markup {
 
 /// Explains which versions are searched.
 pub(super) fn newest_only() -> &'static str {
-    "Searched is the current version of each page; with at:, from: or to: its past versions, too."
+    "Searches the current version of each page; at:, from: or to: also search past versions."
 }
 
 /// Shows the query syntax, with an example of each form.
@@ -224,29 +224,29 @@ pub(super) fn syntax() -> Markup {
     const FORMS: [(&str, &str); 13] = [
         (
             "web archive",
-            "all words must match, anywhere in title, text or address",
+            "all words must match, anywhere in the title, text or URL",
         ),
-        ("\"web archive\"", "the words next to each other"),
-        ("archive -museum", "without a word"),
-        ("library OR museum", "one of the two"),
-        ("archiv*", "all words that begin so; three letters or more"),
+        ("\"web archive\"", "an exact phrase"),
+        ("archive -museum", "excludes a word"),
+        ("library OR museum", "either of two words"),
+        ("archiv*", "words with this prefix of three letters or more"),
         (
             "title:archive url:museum",
-            "a word in the title, a word in the address",
+            "a word in the title, a word in the URL",
         ),
         (
             "site:example.org",
-            "only of this domain; site:example.org/news only addresses of that path",
+            "only this domain; site:example.org/news only URLs with that path",
         ),
+        ("suffix:ac.uk", "only domains directly below this public suffix"),
+        ("type:text/html lang:en", "only this type, only this language"),
         (
-            "suffix:ac.uk",
-            "only of domains directly below this public suffix",
+            "year:2014",
+            "only pages whose current version was captured in this year",
         ),
-        ("type:text/html lang:en", "only of this type, in this language"),
-        ("year:2014", "only pages whose current version was captured then"),
         ("at:2012-05", "pages as they were at the end of that month"),
-        ("from:2012 to:2014", "versions of pages that were captured then"),
-        ("collection:news", "only of this collection"),
+        ("from:2012 to:2014", "versions of pages captured in this period"),
+        ("collection:news", "only this collection"),
     ];
     html! {
         dl.syntax {
@@ -264,7 +264,7 @@ fn content(asked: &Asked, found: &SearchBody, epoch: u64) -> Markup {
             div.main-column {
                 p.summary role="status" { (summary(asked, found)) }
                 @if found.search_epoch < epoch {
-                    p.soft { "Search covers epoch " (found.search_epoch) " of " (epoch) ": the newest pages are not found yet." }
+                    p.soft { "Search covers epoch " (found.search_epoch) " of " (epoch) ": the newest pages cannot be found yet." }
                 }
                 (lists(asked))
                 (notes(&found.notes, &found.understood))
@@ -336,7 +336,7 @@ fn lists(asked: &Asked) -> Markup {
         ),
     ];
     html! {
-        nav.choices aria-label="Order and choice of results" {
+        nav.choices aria-label="Order and filters of results" {
             span.choice {
                 @for (name, order) in choices {
                     a href=(asked.first_of(ordered(order))) rel="nofollow" aria-current=[(list.order == order).then_some("true")] { (name) }
@@ -374,7 +374,7 @@ fn preferences(asked: &Asked) -> Markup {
                 @for (name, value) in kept.filter_map(|(name, value)| Some((name, value?))) {
                     input type="hidden" name=(name) value=(value);
                 }
-                label { span.soft { "Of the best 1,000 results show first what is" }
+                label { span.soft { "Among the best 1,000 results, rank higher" }
                     input type="text" name="prefer" value=(asked.prefer) placeholder="lang:de site:example.org^40 from:2010"; }
                 button { "Show" }
             }
@@ -397,7 +397,7 @@ fn summary(asked: &Asked, found: &SearchBody) -> Markup {
         @if !found.hits.is_empty() {
             span.soft { " \u{b7} " }
             a href=(asked.link(asked.after.as_deref(), !asked.explain, asked.before)) rel="nofollow" {
-                @if asked.explain { "Hide the explanations" } @else { "Explain the order" }
+                @if asked.explain { "Hide explanations" } @else { "Explain the ranking" }
             }
             @if found.facets.iter().any(|facet| !facet.values.is_empty()) {
                 span.to-facets { span.soft { " \u{b7} " } a href="#narrow" { "Narrow down" } }
@@ -411,7 +411,7 @@ fn notes(notes: &[SearchNote], understood: &str) -> Markup {
         @if !notes.is_empty() {
             ul.notes { @for note in notes { li { (parts::text(&note.text)) } } }
             @if !understood.is_empty() {
-                p.soft { "Understood as " code { (parts::text(understood)) } }
+                p.soft { "Interpreted as " code { (parts::text(understood)) } }
             }
         }
     }
@@ -424,14 +424,14 @@ fn no_hits(asked: &Asked) -> Markup {
         if asked.after.is_some() {
             "No more results"
         } else {
-            "Nothing found"
+            "No results"
         },
         html! {
             @if address {
-                p { "Is it an address? " a href=(link::page(&asked.query)) { "See what the archive knows of it" }
+                p { "Is it a URL? " a href=(link::page(&asked.query)) { "See its page in the archive" }
                     ", or " a href=(link::with("/captures", &[("url", Some(&asked.query)), ("match", Some("prefix"))])) { "look up captures" } "." }
             }
-            p { "All words must match in one page. Fewer or other words may help." }
+            p { "All words must match in the same page. Try fewer or different words." }
             (syntax())
         },
     )

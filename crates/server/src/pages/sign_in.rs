@@ -42,7 +42,7 @@ pub(super) async fn enter(context: Context, request: Request) -> Result<Response
     check_site(&request)?;
     let is_secure = sites::is_over_tls(request.headers());
     let form = axum::body::to_bytes(request.into_body(), FORM_BYTES_MAX).await;
-    let form = form.map_err(|_| Failure::bad_request("this is no form of the sign-in page"))?;
+    let form = form.map_err(|_| Failure::bad_request("the request is not a form of the sign-in page"))?;
     let mut fields = url::form_urlencoded::parse(&form);
     let token = fields.find(|(name, _)| name == "token");
     let token = token.map_or_else(String::new, |(_, token)| token.trim().to_owned());
@@ -72,7 +72,7 @@ fn check_possible(context: &Context) -> Result<(), Failure> {
     match context.who_asks.takes_tokens() {
         true => Ok(()),
         false => Err(Failure::not_found(
-            "nobody signs in here: this server takes no tokens (weft serve --tokens FILE)",
+            "signing in is disabled: this server accepts no tokens (weft serve --tokens FILE)",
         )),
     }
 }
@@ -80,8 +80,8 @@ fn check_possible(context: &Context) -> Result<(), Failure> {
 fn check_site(request: &Request) -> Result<(), Failure> {
     match sites::is_cross_site(request.headers()) {
         true => Err(Failure::forbidden(
-            "this came from a page of another site; go to the sign-in page of this server. A proxy in front has to pass on the \
-             Host that browsers ask for",
+            "cross-site requests are refused; use the sign-in page of this server. A proxy in front of it \
+             must pass on the Host that the browser requests",
         )),
         false => Ok(()),
     }
@@ -113,9 +113,9 @@ fn page(context: &Context, wrong: Option<&str>) -> Markup {
         header.page-head {
             h1 { (heading) }
             @match signed_in {
-                SignedIn::Yes => p { "You look at this archive as " strong { (look::clean(&context.groups().to_string())) } "." },
-                SignedIn::Over => p.callout { "Your token was withdrawn, or its time is over. Sign in with another one, or sign out and look as the public does." },
-                SignedIn::No => p.soft { "Some of an archive may be for some people alone. Whoever runs it gives them a token." },
+                SignedIn::Yes => p { "You see this archive as " strong { (look::clean(&context.groups().to_string())) } "." },
+                SignedIn::Over => p.callout { "Your token was withdrawn or has expired. Sign in with another one, or sign out to see what the public sees." },
+                SignedIn::No => p.soft { "Parts of an archive may be visible only to some people. Its administrator issues them a token." },
             }
         }
         div.reading {

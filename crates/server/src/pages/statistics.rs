@@ -19,7 +19,7 @@ pub(super) async fn show(context: Context) -> Shown {
     let content = html! {
         header.page-head {
             h1 { "Statistics" }
-            p.soft { "The last ten minutes, and the archive as it stands." noscript { " " a href="/statistics" { "Refresh" } } }
+            p.soft { "The last ten minutes, and the current state of the archive." noscript { " " a href="/statistics" { "Refresh" } } }
         }
         div data-live="/statistics/live" data-every-ms="2000" { (content) }
     };
@@ -48,7 +48,7 @@ async fn live_part(state: &State) -> Result<(u64, Markup), super::PageFailure> {
     let content = html! {
         (charts(&state.history.points(), state.settings.sample_interval))
         section aria-labelledby="stages" {
-            h2 #stages { "Stages of loading" }
+            h2 #stages { "Load stages" }
             (stage_table(&stages.unwrap_or_default()))
         }
         section aria-labelledby="totals" {
@@ -100,7 +100,7 @@ fn stage_table(stages: &[StageRow]) -> Markup {
         @if stages.is_empty() {
             p.soft { "No load has run since the archive was opened." }
         } @else {
-            (parts::table("Stages of loading", &columns, cells.collect()))
+            (parts::table("Load stages", &columns, cells.collect()))
         }
     }
 }
@@ -121,7 +121,7 @@ fn totals(epoch: u64, status: &StatusBody) -> Markup {
         ("Domains", figure(status.domains)),
         ("Inputs", figure(status.inputs)),
         ("Records in quarantine", figure(status.quarantined)),
-        ("Documents to search", figure(status.search_documents)),
+        ("Searchable documents", figure(status.search_documents)),
         ("Search covers epoch", figure(status.search_epoch)),
         ("On disk", html! { (present::size(status.disk_bytes)) }),
         ("Memory", html! { (present::size(status.memory_bytes)) }),

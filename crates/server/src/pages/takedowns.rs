@@ -26,8 +26,8 @@ pub(super) async fn show(context: Context) -> Shown {
     let content = html! {
         header.page-head {
             h1 { "Takedowns" }
-            p.soft { "What was taken down left pages, links, counts, search and the facts, for everybody, and stays out when its files are loaded again, until that is undone. "
-                "The register says when, by whom, why and how many, and not what: of that it keeps hashes alone." }
+            p.soft { "What was taken down is removed from pages, links, counts, search and facts for everybody, and stays out when its files are loaded again, until the takedown is undone. "
+                "The register shows when, by whom, why and how much was taken down, but not what: of that it keeps only hashes." }
         }
         (rights::neighbours(Section::None))
         @if body.rows.is_empty() { (nothing()) } @else { (register(&body)) (commands()) }
@@ -37,15 +37,15 @@ pub(super) async fn show(context: Context) -> Shown {
 
 fn nothing() -> Markup {
     parts::nothing(
-        "Nothing was taken down",
+        "No takedowns",
         html! {
-            p { "Where something must leave the archive, look first at what would, then take it down:" }
+            p { "To remove something from the archive, first list what would be removed, then take it down:" }
             pre.command { code {
                 "weft forget --url http://example.com/page --dry-run\n"
                 "weft forget --url http://example.com/page --reason 'request 1234'"
             } }
-            p { "It may also be a " code { "--prefix" } ", an " code { "--input" } ", a " code { "--collection" } " or all "
-                code { "--before" } " a time. What only some people may not see is a matter of "
+            p { "You can also take down a " code { "--prefix" } ", an " code { "--input" } ", a " code { "--collection" } " or everything "
+                code { "--before" } " a time. To hide something only from some people, use "
                 a href="/rights" { "rules" } "." }
         },
     )
@@ -54,14 +54,14 @@ fn nothing() -> Markup {
 fn commands() -> Markup {
     html! {
         section.reading aria-labelledby="more" {
-            h2 #more { "What to do" }
+            h2 #more { "Commands" }
             pre.command { code {
                 "weft forget --url http://example.com/page --dry-run\n"
                 "weft forget --undo 1\n"
                 "weft forget --purge"
             } }
-            p.soft { "An undone takedown lets in what it kept out when its inputs are loaded again. A purge writes the archive's own files anew, "
-                "so that none holds what left. The files that were loaded are never changed." }
+            p.soft { "Once a takedown is undone, its content returns when its inputs are loaded again. A purge rewrites the archive's own files, "
+                "so that none contains what was removed. The files that were loaded are never changed." }
         }
     }
 }
@@ -73,7 +73,7 @@ fn register(body: &TakedownsBody) -> Markup {
         Column("When (UTC)", Align::Text),
         Column("By", Align::Text),
         Column("Why", Align::Text),
-        Column("What kind", Align::Text),
+        Column("Kind", Align::Text),
         Column("Captures", Align::Number),
         Column("Pages", Align::Number),
         Column("Inputs", Align::Number),
@@ -83,7 +83,7 @@ fn register(body: &TakedownsBody) -> Markup {
         vec![
             html! { (row.id) },
             parts::time(&row.at),
-            html! { @if row.who.is_empty() { span.soft { "not said" } } @else { (parts::text(&row.who)) } },
+            html! { @if row.who.is_empty() { span.soft { "not given" } } @else { (parts::text(&row.who)) } },
             html! { @if row.reason.is_empty() { span.soft { "no reason given" } } @else { (parts::long_text(&row.reason)) } },
             kind(row),
             html! { (present::count(row.captures)) },
@@ -96,14 +96,14 @@ fn register(body: &TakedownsBody) -> Markup {
         (parts::figures(&[
             ("Takedowns in force", html! { (present::count(in_force)) }),
             ("Captures kept out", html! { (present::count(body.captures_taken_down)) }),
-            ("Inputs kept out whole", html! { (present::count(body.inputs_taken_down)) }),
+            ("Whole inputs kept out", html! { (present::count(body.inputs_taken_down)) }),
         ]))
         section aria-labelledby="register" {
-            h2 #register { "The register" }
-            div.governed.register { (parts::table("Takedowns, the newest first", &columns, cells.collect())) }
+            h2 #register { "Register" }
+            div.governed.register { (parts::table("Takedowns, newest first", &columns, cells.collect())) }
             @if body.rows.len() > ROWS {
                 p.soft { "The newest " (ROWS) " of " (present::count(body.rows.len() as u64)) "; "
-                    a href="/api/v1/takedowns" { "the API" } " has all." }
+                    a href="/api/v1/takedowns" { "the API" } " lists all." }
             }
         }
     }
@@ -113,10 +113,10 @@ fn kind(row: &TakedownRow) -> Markup {
     html! {
         @match row.kind.as_str() {
             "url" => "one URL",
-            "prefix" => "URLs that begin alike",
+            "prefix" => "URLs with a common prefix",
             "inputs" => "whole inputs",
             "collection" => "a collection",
-            "before" => { "all fetched before " @match &row.before { Some(before) => (parts::date(before)), None => "a time" } },
+            "before" => { "everything fetched before " @match &row.before { Some(before) => (parts::date(before)), None => "a time" } },
             other => (present::clean(other)),
         }
     }

@@ -38,10 +38,10 @@ pub(super) fn text(preview: &str, truncated: bool) -> Markup {
             (paragraphs(head))
             @if cut {
                 details {
-                    summary { "More of the text" }
+                    summary { "More text" }
                     (paragraphs(rest))
                     @if is_part {
-                        p.soft { "The preview ends here. The archived page below has all of it." }
+                        p.soft { "The preview ends here. The archived page below has the full text." }
                     }
                 }
             }

@@ -41,8 +41,8 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
 
 fn content(queries: &[String], rows: &[TrendRow]) -> Markup {
     html! {
-        h1 { "Over the years" }
-        p { "How many of each 1,000 versions of pages match, by the year of their last capture. As a share, so that a year of many captures does not stand out by itself." }
+        h1 { "Trends by year" }
+        p { "Matches per 1,000 versions of pages, by the year of their last capture. Shares are shown so that years with many captures do not dominate." }
         (form(queries))
         @for row in rows {
             @if !row.notes.is_empty() {
@@ -53,7 +53,7 @@ fn content(queries: &[String], rows: &[TrendRow]) -> Markup {
             (drawn(rows, first, last))
             (table(rows))
         } @else if !rows.is_empty() {
-            (parts::nothing("Nothing to compare", html! { p { "There are no versions of pages with a year." } }))
+            (parts::nothing("Nothing to compare", html! { p { "No versions of pages have a year." } }))
         }
     }
 }
@@ -67,7 +67,7 @@ fn form(queries: &[String]) -> Markup {
                 label.hidden for=(format!("trend-{number}")) { "Query " (number + 1) }
                 input id=(format!("trend-{number}")) type="search" name="q" maxlength="2000" dir="auto" autocomplete="off"
                     value=(queries.get(number).map(|query| present::clean(query)).unwrap_or_default())
-                    placeholder=(if number == 0 { "A query" } else { "Compared with" });
+                    placeholder=(if number == 0 { "Query" } else { "Compared with" });
             }
             div { button type="submit" { "Compare" } }
         }
@@ -106,7 +106,7 @@ fn drawn(rows: &[TrendRow], first: u64, last: u64) -> Markup {
             }
         })
         .collect();
-    series::years("Of each 1,000 versions of the year", first, &series)
+    series::years("Per 1,000 versions of the year", first, &series)
 }
 
 /// Shows the numbers, with links to the results.
@@ -137,7 +137,7 @@ fn table(rows: &[TrendRow]) -> Markup {
     let columns = [
         Column("Year", Align::Text),
         Column("Versions of pages", Align::Number),
-        Column("Matches \u{b7} of each 1,000", Align::Text),
+        Column("Matches \u{b7} per 1,000", Align::Text),
     ];
     parts::table("Matches by year", &columns, lines.collect())
 }

@@ -58,10 +58,7 @@ pub(super) async fn with(
         }
     }
     let Ok(url) = Url::parse(&capture.url) else {
-        return Err(Failure::not_found(format!(
-            "{} is no URL of the web",
-            capture.url
-        )));
+        return Err(Failure::not_found(format!("{} is not a web URL", capture.url)));
     };
     let scope = Scope::new(&capture.timestamp, url).with_key(asked.key);
     let shown = Shown::of(asked.address.modifier, &fields, &record.capture);
@@ -112,7 +109,7 @@ pub(super) fn no_service_worker() -> Response {
     Failure::new(
         StatusCode::FORBIDDEN,
         Code::Forbidden,
-        "archived pages have no service workers",
+        "archived pages cannot use service workers",
     )
     .into_response()
 }

@@ -76,7 +76,7 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
 
 /// Returns the failure if there is no replay origin.
 pub(super) fn no_replay() -> Failure {
-    Failure::not_found("this server shows no archived pages: it was started with --no-replay")
+    Failure::not_found("replay is disabled: this server was started with --no-replay")
 }
 
 /// Redirects to the capture of a similar URL, or shows links to nearby captures.
@@ -103,7 +103,7 @@ async fn instead(state: &State, address: &Address) -> Response {
 /// Redirects `/replay?url=...&at=...` to the address of the capture.
 pub(crate) async fn lead_on(Context(_): Context, query: Query) -> Result<Response, PageFailure> {
     let Some(url) = query.owned("url") else {
-        return Err(Failure::bad_request("which page? The address names no URL.").into());
+        return Err(Failure::bad_request("no page given: parameter url is missing").into());
     };
     let address = Address {
         key: String::new(),
@@ -115,7 +115,7 @@ pub(crate) async fn lead_on(Context(_): Context, query: Query) -> Result<Respons
             format!("http://{url}")
         },
     };
-    let refused = || Failure::bad_request(format!("{} is no URL of the web", address.url));
+    let refused = || Failure::bad_request(format!("{} is not a web URL", address.url));
     // The URL as a browser writes it, which is safe in a header. The fragment is removed, because
     // it names a place in the page.
     let mut url = Url::parse(&address.url).map_err(|_| refused())?;
@@ -144,7 +144,7 @@ fn bar(page: &PageBody, calendar: &CalendarBody, capture: &CdxRow, shown: &Addre
                 (parts::facts(&facts(page, calendar, capture)))
                 (calendar::strip_and_days(&page.url, calendar, &capture.timestamp, |time| address(&shown.url, time)))
                 p.actions {
-                    a.button.quiet data-in-place=".whole" href=(whole::address(&capture.url, &capture.timestamp)) { "Is it whole?" }
+                    a.button.quiet data-in-place=".whole" href=(whole::address(&capture.url, &capture.timestamp)) { "Check completeness" }
                     a.button.quiet href=(link::page_at(&capture.url, &at)) { "About this capture" }
                     a.button.quiet href=(link::page(&page.url)) { "Text and links" }
                     a.button.quiet href=(link::record(&capture.url, Some(&at))) download { "Record" }
@@ -160,7 +160,7 @@ fn facts(page: &PageBody, calendar: &CalendarBody, capture: &CdxRow) -> Vec<Mark
     let all = link::with("/captures", &[("url", Some(&page.url))]);
     vec![
         html! { a href=(all) { @if calendar.is_cut { "more than " } (captures) } },
-        html! { (present::counted(calendar.contents, "content", "different contents")) },
+        html! { (present::counted(calendar.contents, "distinct content", "distinct contents")) },
         html! { "status " (capture.status) },
         html! { (present::clean(&capture.filename)) " at " (present::count(capture.offset)) },
     ]
@@ -169,7 +169,7 @@ fn facts(page: &PageBody, calendar: &CalendarBody, capture: &CdxRow) -> Vec<Mark
 fn neighbours(calendar: &CalendarBody, url: &str) -> Markup {
     let time = |near: &CalendarTime| html! { span.soft { " " (parts::time(&near.fetch_time)) } };
     html! {
-        nav.neighbours aria-label="Captures in time" {
+        nav.neighbours aria-label="Earlier and later captures" {
             @if let Some(near) = &calendar.earlier { a rel="prev" href=(address(url, &near.timestamp)) { "\u{2190} Earlier" (time(near)) } }
             @if let Some(near) = &calendar.later { a rel="next" href=(address(url, &near.timestamp)) { "Later" (time(near)) " \u{2192}" } }
         }
@@ -193,8 +193,8 @@ fn not_captured(state: &State, address: &Address) -> Html {
         html! {
             p { (parts::url_text(url)) }
             p {
-                a.button href=(near("prefix")) { "Captures of URLs that begin so" }
-                " " a.button.quiet href=(near("host")) { "Captures of its host" }
+                a.button href=(near("prefix")) { "Captures of URLs with this prefix" }
+                " " a.button.quiet href=(near("host")) { "Captures of this host" }
                 " " a.button.quiet href=(link::page(url)) { "Pages that link to it" }
             }
             p { (parts::outside_link(url)) }

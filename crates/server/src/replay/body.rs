@@ -159,7 +159,7 @@ impl Maker for PlainBody {
         if piece.is_empty() {
             return match self.payload.has_failed() {
                 true => Err(io::Error::other(
-                    "the input could not be read to the record's end",
+                    "the input could not be read up to the end of the record",
                 )),
                 false => Ok(None),
             };
@@ -185,7 +185,7 @@ pub(super) fn length(mut payload: PayloadReader) -> io::Result<u64> {
     let length = io::copy(&mut payload, &mut io::sink())?;
     match payload.has_failed() {
         true => Err(io::Error::other(
-            "the input could not be read to the record's end",
+            "the input could not be read up to the end of the record",
         )),
         false => Ok(length),
     }

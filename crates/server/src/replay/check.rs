@@ -114,7 +114,7 @@ pub fn check_page(
     let found = look_up(source, url, at)?;
     let capture = found.capture.clone();
     let page = Url::parse(&capture.url)
-        .map_err(|_| AskError::not_found(format!("{} is no URL of the web", capture.url)))?;
+        .map_err(|_| AskError::not_found(format!("{} is not a web URL", capture.url)))?;
     let mut check = Check {
         source,
         timestamp: capture.timestamp.clone(),

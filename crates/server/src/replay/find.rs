@@ -107,7 +107,8 @@ pub(crate) fn content_of(found: RecordBody) -> Result<RecordBody, Failure> {
     match (found.capture.kind, found.original) {
         (CaptureKind::Revisit, Some(original)) => Ok(*original),
         (CaptureKind::Revisit, None) => Err(Failure::not_found(
-            "this capture says only that the content was unchanged, and the content itself is not in the archive",
+            "this capture is a revisit: it records that the content was unchanged, but the content itself \
+             is not in the archive",
         )),
         (_, original) => Ok(RecordBody { original, ..found }),
     }

@@ -155,7 +155,7 @@ async fn answered(
             let found = posted::find(&state.asker, address, &parts.headers, body).await?;
             (found, None)
         }
-        _ => return Err(Failure::bad_request("an archive answers GET, HEAD and POST")),
+        _ => return Err(Failure::bad_request("only GET, HEAD and POST are supported")),
     };
     let capture = &found.capture;
     if parts.method != Method::POST && !is_exact(address, capture) {

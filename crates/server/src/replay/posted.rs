@@ -43,7 +43,7 @@ pub(super) async fn find(
         Failure::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             Code::TooLarge,
-            format!("a form of more than {BODY_BYTES_MAX} bytes is not looked up"),
+            format!("a form of more than {BODY_BYTES_MAX} bytes cannot be looked up"),
         )
     })?;
     let mark = if address.url.contains('?') { '&' } else { '?' };

@@ -40,7 +40,7 @@ pub(crate) async fn show(
     query: Query,
 ) -> Result<Html, PageFailure> {
     let Some(url) = query.owned("url") else {
-        return Err(Failure::bad_request("which page? The address names no URL.").into());
+        return Err(Failure::bad_request("no page given: parameter url is missing").into());
     };
     if state.replay_place().is_none() {
         return Err(bar::no_replay().into());
@@ -76,14 +76,14 @@ fn content(checked: &CheckedPage) -> Markup {
     let missing = checked.missing().count();
     html! {
         header.page-head {
-            h1 { "Is the page whole?" }
-            p.where { a href=(bar::address(&checked.url, &checked.timestamp)) { (parts::url_text(&checked.url)) } " as captured " (parts::time(&checked.timestamp)) }
+            h1 { "Completeness of the page" }
+            p.where { a href=(bar::address(&checked.url, &checked.timestamp)) { (parts::url_text(&checked.url)) } " captured " (parts::time(&checked.timestamp)) }
         }
         p { (figure(checked)) }
         p.soft {
-            "Parts are what a browser loads to show the page: pictures, styles, scripts and frames. What scripts ask for is not seen."
+            "Parts are the resources that a browser loads to show the page: images, style sheets, scripts and frames. Requests made by scripts are not included."
             @if alternatives > 0 {
-                " Of " (present::count(alternatives as u64)) " that a browser chooses from, " (present::count(checked.alternatives_found as u64)) " are there."
+                " Of " (present::count(alternatives as u64)) " alternatives that a browser may choose, " (present::count(checked.alternatives_found as u64)) " are in the archive."
             }
         }
         @if missing > 0 {
@@ -108,7 +108,7 @@ fn figure(checked: &CheckedPage) -> Markup {
             meter min="0" max="1" low="0.5" value=(format!("{:.3}", checked.completeness)) {}
             " " strong { (percent) " % complete" }
             ": " (present::count((all - missing) as u64)) " of " (present::counted(all as u64, "part", "parts")) " found"
-            @if checked.is_cut { ", and more than is looked at" }
+            @if checked.is_cut { ", and more beyond the limit" }
         }
     }
 }

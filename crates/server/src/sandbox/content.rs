@@ -34,7 +34,7 @@ const BASE_BYTES_MAX: u64 = 4 << 20;
 const PIECE_BYTES: usize = 3 << 14;
 
 /// The note after the last byte that is shown.
-const NOTE: &str = "Weft shows the first 64 MiB of this content; the record has all of it.";
+const NOTE: &str = "Weft shows only the first 64 MiB of this content; the record contains all of it.";
 
 /// Number of bytes of content that are searched for its title.
 const TITLE_BYTES_MAX: u64 = 256 << 10;
@@ -168,7 +168,7 @@ impl Maker for Content {
             self.part = Part::Done;
             if self.form.has_failed() {
                 return Err(io::Error::other(
-                    "the input could not be read to the record's end",
+                    "the input could not be read up to the end of the record",
                 ));
             }
             sent.extend_from_slice(after.as_bytes());

@@ -21,7 +21,7 @@ pub(super) struct Paced<R: Read> {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Stop {
     /// It was interrupted and may continue.
-    #[error("time to look")]
+    #[error("interrupted, may continue")]
     Due,
     /// The page cannot be read.
     #[error(transparent)]

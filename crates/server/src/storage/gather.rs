@@ -56,10 +56,10 @@ pub async fn gather(cluster: &Cluster) -> StoreReport {
 }
 
 async fn ask(topology: std::sync::Arc<Topology>, role: NodeRole) -> Result<NodeStatus, String> {
-    let node = topology.nodes.get(&role.id).ok_or("it is in no layout")?;
+    let node = topology.nodes.get(&role.id).ok_or("it is not in any layout")?;
     match tokio::time::timeout(ANSWER_TIME, node.status()).await {
         Ok(answer) => answer.map_err(|error| error.to_string()),
-        Err(_) => Err(format!("no answer within {} s", ANSWER_TIME.as_secs())),
+        Err(_) => Err(format!("no response within {} s", ANSWER_TIME.as_secs())),
     }
 }
 

@@ -6,11 +6,9 @@ use store::{LATENCY_MICROS, RequestCount, WorkerStatus};
 
 use super::{ConnectionCount, NodeReport, StoreReport, VolumeReport};
 
-const LAYOUT: Metric = Metric::gauge("weft_store_layout", "Number of the layout in force.");
-const LAYOUTS_OLDER: Metric = Metric::gauge(
-    "weft_store_layouts_older",
-    "Older layouts that reads still look into.",
-);
+const LAYOUT: Metric = Metric::gauge("weft_store_layout", "Number of the current layout.");
+const LAYOUTS_OLDER: Metric =
+    Metric::gauge("weft_store_layouts_older", "Older layouts that reads still use.");
 const NODE_UP: Metric = Metric::gauge("weft_store_node_up", "Whether a node answers.");
 
 /// A metric of each volume.
@@ -32,13 +30,16 @@ const VOLUME_FIGURES: [VolumeFigure; 9] = [
         |v| v.capacity_bytes as f64,
     ),
     (
-        Metric::gauge("weft_store_volume_free_bytes", "Free on a volume's file system."),
+        Metric::gauge(
+            "weft_store_volume_free_bytes",
+            "Free bytes of a volume's file system.",
+        ),
         |v| v.free_bytes as f64,
     ),
     (
         Metric::gauge(
             "weft_store_volume_share",
-            "Share of all replicas that the layout gives a volume.",
+            "Share of all replicas that the layout assigns to a volume.",
         ),
         |v| v.share,
     ),
@@ -65,7 +66,7 @@ const VOLUME_FIGURES: [VolumeFigure; 9] = [
         |v| v.bad as f64,
     ),
     (
-        Metric::gauge("weft_store_volume_uploads", "Uploads under way on a volume."),
+        Metric::gauge("weft_store_volume_uploads", "Uploads in progress on a volume."),
         |v| v.staged as f64,
     ),
 ];
@@ -77,7 +78,7 @@ const WORKER_FIGURES: [WorkerFigure; 5] = [
     (
         Metric::gauge(
             "weft_store_worker_items_done",
-            "Items that a worker has done in its present pass.",
+            "Items that a worker has done in its current pass.",
         ),
         |w| w.done as f64,
     ),
@@ -88,18 +89,21 @@ const WORKER_FIGURES: [WorkerFigure; 5] = [
     (
         Metric::counter(
             "weft_store_worker_found_total",
-            "Bad or missing things that a worker has found.",
+            "Problems that a worker has found.",
         ),
         |w| w.found as f64,
     ),
     (
-        Metric::counter("weft_store_worker_repaired_total", "Of these, put right."),
+        Metric::counter(
+            "weft_store_worker_repaired_total",
+            "Problems that a worker has repaired.",
+        ),
         |w| w.repaired as f64,
     ),
     (
         Metric::gauge(
             "weft_store_worker_last_pass_timestamp_seconds",
-            "End of a worker's last whole pass; 0 before the first.",
+            "End of a worker's last complete pass; 0 before the first.",
         ),
         |w| w.last_pass_ms.unwrap_or(0) as f64 / 1000.0,
     ),
@@ -125,7 +129,7 @@ impl RequestMetrics {
                     r.count
                 }),
                 (
-                    Metric::counter(failures, "Requests that failed through no fault of the asker."),
+                    Metric::counter(failures, "Requests that failed through no fault of the client."),
                     |r| r.failures,
                 ),
                 (
@@ -137,7 +141,7 @@ impl RequestMetrics {
                     |r| r.bytes_out,
                 ),
             ],
-            seconds: Metric::histogram(seconds, "Time to the end of the answer, by operation."),
+            seconds: Metric::histogram(seconds, "Time to the end of the response, by operation."),
         }
     }
 }
@@ -158,10 +162,10 @@ const S3_REQUESTS: RequestMetrics = RequestMetrics::named([
     "weft_s3_request_seconds",
 ]);
 
-const S3_CONNECTIONS: Metric = Metric::gauge("weft_s3_connections", "Connections open at the S3 face.");
+const S3_CONNECTIONS: Metric = Metric::gauge("weft_s3_connections", "Open connections of the S3 gateway.");
 const S3_REFUSED: Metric = Metric::counter(
     "weft_s3_connections_refused_total",
-    "Connections closed as they came: their address had too many, or only the reserve was left.",
+    "Connections refused because their address had too many, or only the reserve was left.",
 );
 
 const CENSUS_TIME: Metric = Metric::gauge("weft_store_census_timestamp_seconds", "End of the last census.");
@@ -176,7 +180,7 @@ const CENSUS_LOST: Metric = Metric::gauge(
 );
 const CENSUS_WHOLE: Metric = Metric::gauge(
     "weft_store_census_whole",
-    "Whether everything was as it must be at the last census.",
+    "Whether the last census found no problems.",
 );
 
 /// Writes all metrics of a report.

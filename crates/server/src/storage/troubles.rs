@@ -34,8 +34,9 @@ impl StoreReport {
     fn too_few_volumes(&self) -> Option<String> {
         self.replicas_asked.map(|asked| {
             format!(
-                "layout {} asks for {asked} copies of every object, and only {} {} a weight above 0: new objects have {}; give \
-                 another volume a weight, or ask for fewer copies (weft store layout plan)",
+                "layout {} requires {asked} copies of every object, but only {} {} a weight above 0: new \
+                 objects have {}; give another volume a weight, or reduce the number of copies (weft store \
+                 layout plan)",
                 self.layout,
                 present::counted(u64::from(self.replicas), "volume", "volumes"),
                 if self.replicas == 1 { "has" } else { "have" },
@@ -52,18 +53,19 @@ impl StoreReport {
         };
         match volume.state {
             VolumeCondition::Out => Some(format!(
-                "{what}; look at the disk; if the volume does not come back by itself then, start node {node} again"
+                "{what}; check the disk; if the volume does not come back by itself, restart node {node}"
             )),
             VolumeCondition::Unreachable if self.answers(node) => Some(format!(
-                "{what}; give it to the node and start it again, or take it out of the layout (weft store layout plan)"
+                "{what}; add it to the node and restart the node, or remove it from the layout (weft store \
+                 layout plan)"
             )),
             // The node itself is already reported.
             VolumeCondition::Unreachable => None,
             VolumeCondition::Rebuilding => Some(format!(
-                "{what}: what belongs on it is not all there yet; weft store repair does not wait for its turn"
+                "{what}: some of its replicas are still missing; weft store repair repairs them now"
             )),
             _ if volume.is_full() => Some(format!(
-                "volume {id} is full; make room on it, or add one (weft store layout plan)"
+                "volume {id} is full; free space on it, or add a volume (weft store layout plan)"
             )),
             _ => None,
         }
@@ -83,14 +85,14 @@ impl StoreReport {
             }
         };
         let lost = format!(
-            "lost: some of the bytes are right in no replica{}",
+            "lost: some blocks are damaged in every replica{}",
             names(&census.lost)
         );
         say(
             census.objects_lost,
             "object",
             "objects",
-            &format!("{lost}; bring back a volume that held one, or put the object again"),
+            &format!("{lost}; bring back a volume that held a replica, or put the object again"),
         );
         let conflict = format!(
             "in conflict: good replicas differ in their digest{}",
@@ -100,13 +102,13 @@ impl StoreReport {
             census.conflicts,
             "object",
             "objects",
-            &format!("{conflict}; all are kept, put the right one again"),
+            &format!("{conflict}; all are kept: put the correct object again"),
         );
         let known_bad: u64 = self.volumes.iter().map(|volume| volume.bad).sum();
         let wanting = if self.layouts_older.is_empty() {
-            "missing where the layout wants a copy; weft store repair makes or moves what can be"
+            "missing where the layout requires a copy; weft store repair copies or moves what it can"
         } else {
-            "missing where the new layout wants a copy; data is moving, weft store repair does not wait for its turn"
+            "missing where the new layout requires a copy; data is moving, weft store repair moves it now"
         };
         // Volumes include entries with a missing file in their count of bad replicas.
         let files_known = known_bad
@@ -118,13 +120,13 @@ impl StoreReport {
             if known_bad == 0 { census.replicas_bad } else { 0 },
             "replica",
             "replicas",
-            "bad; weft store repair",
+            "bad; run weft store repair",
         );
         say(
             census.strays,
             "file",
             "files",
-            "no replica of anything; weft store repair puts strays aside",
+            "not part of any object; weft store repair moves strays aside",
         );
         let is_said = |silent: &&String| {
             let away = |volume: &&VolumeReport| !volume.state.takes_part();
@@ -135,7 +137,7 @@ impl StoreReport {
         troubles.extend(
             silent
                 .filter(|silent| !is_said(silent))
-                .map(|silent| format!("the census had no answer of volume {silent}{age}")),
+                .map(|silent| format!("the census got no response from volume {silent}{age}")),
         );
     }
 }
@@ -148,7 +150,8 @@ impl NodeReport {
         let colon = if problem.is_empty() { "" } else { ": " };
         (!self.reachable).then(|| {
             format!(
-                "node {id} does not answer{colon}{problem}; start it, or take it out of the layout if it is gone for good"
+                "node {id} does not respond{colon}{problem}; start it, or remove it from the layout if it \
+                 is gone for good"
             )
         })
     }
@@ -164,7 +167,7 @@ impl NodeReport {
             let is_stuck = name == "repair" && waiting > 0 && !last_error.is_empty();
             is_stuck.then(|| {
                 format!(
-                    "{} repairs wait to be tried again on node {}; the last failure: {last_error}",
+                    "{} repairs on node {} are waiting for a retry; last failure: {last_error}",
                     present::count(waiting),
                     self.id
                 )
@@ -184,7 +187,7 @@ impl VolumeReport {
         let replicas = if self.bad == 1 { "replica" } else { "replicas" };
         (self.bad > 0).then(|| {
             format!(
-                "volume {} has {} bad {replicas} (damaged, or the file is gone); weft store repair",
+                "volume {} has {} bad {replicas} (damaged or missing); run weft store repair",
                 self.id,
                 present::count(self.bad)
             )
@@ -264,17 +267,17 @@ mod tests {
                 (node.reachable, node.problem) = (false, "node n1 cannot be reached: refused".into());
                 report.volumes[0].state = VolumeCondition::Unreachable;
             },
-            &["node n1 does not answer: refused; start it"],
+            &["node n1 does not respond: refused; start it"],
         );
         check(
             |report| (report.layout, report.replicas, report.replicas_asked) = (3, 1, Some(2)),
             &[
-                "layout 3 asks for 2 copies of every object, and only 1 volume has a weight above 0: new objects have 1 copy;",
+                "layout 3 requires 2 copies of every object, but only 1 volume has a weight above 0: new objects have 1 copy;",
             ],
         );
         check(
             |report| report.volumes[0].free_bytes = 0,
-            &["volume n1/a is full; make room"],
+            &["volume n1/a is full; free space on it"],
         );
         check(
             |report| (report.volumes[0].free_bytes, report.volumes[0].weight) = (0, 0),
@@ -285,7 +288,7 @@ mod tests {
                 report.volumes[1].bad = 1;
                 census(report).replicas_bad = 1;
             },
-            &["volume n1/b has 1 bad replica (damaged, or the file is gone); weft store repair"],
+            &["volume n1/b has 1 bad replica (damaged or missing); run weft store repair"],
         );
         check(
             |report| {
@@ -302,7 +305,7 @@ mod tests {
                 census(report).volumes_unreachable = vec!["n1/a".into()];
             },
             &[
-                "volume n1/a is out: sync failed; look at the disk; if the volume does not come back by itself then, start node n1 again",
+                "volume n1/a is out: sync failed; check the disk; if the volume does not come back by itself, restart node n1",
             ],
         );
     }
@@ -317,10 +320,10 @@ mod tests {
                 (census.replicas_missing, census.replicas_bad, census.strays) = (2, 1, 1);
             },
             &[
-                "1 object is lost: some of the bytes are right in no replica (b/x); bring back",
-                "2 replicas are missing where the layout wants a copy; weft store repair makes or moves what can be (counted 2 h 00 min ago)",
+                "1 object is lost: some blocks are damaged in every replica (b/x); bring back",
+                "2 replicas are missing where the layout requires a copy; weft store repair copies or moves what it can (counted 2 h 00 min ago)",
                 "1 replica is bad",
-                "1 file is no replica of anything",
+                "1 file is not part of any object",
             ],
         );
     }
@@ -336,7 +339,7 @@ mod tests {
         };
         check(
             |report| report.nodes[0].workers = vec![repair(1)],
-            &["2 repairs wait to be tried again on node n1; the last failure: b/x: volume n1/b is full"],
+            &["2 repairs on node n1 are waiting for a retry; last failure: b/x: volume n1/b is full"],
         );
         check(|report| report.nodes[0].workers = vec![repair(3)], &[]);
     }

@@ -156,7 +156,7 @@ async fn walk(router: &Router, who: &str, headers: &[(&str, &str)], is_admin: bo
         let (status, text) = status(router, method, path, headers).await;
         // Loads over HTTP are disabled here. The response says so only to clients that could start
         // one.
-        let is_refused = status == StatusCode::FORBIDDEN && !text.contains("loads over HTTP are off");
+        let is_refused = status == StatusCode::FORBIDDEN && !text.contains("loads over HTTP are disabled");
         let expected = gets(*audience, is_admin, reads_all);
         assert_eq!(!is_refused, expected, "{who}: {method} {path}: {status} {text}");
         if *audience == Admins && !expected {
@@ -285,7 +285,7 @@ fn the_owner_on_loopback_administers_and_strangers_do_not() {
         running.raw(request.as_bytes())
     };
     let is_refused =
-        |text: &str| text.starts_with("HTTP/1.1 403") && !text.contains("loads over HTTP are off");
+        |text: &str| text.starts_with("HTTP/1.1 403") && !text.contains("loads over HTTP are disabled");
     for (method, path, audience) in ROUTES {
         let text = ask(method, path, "");
         // A rule hides a page from the owner, too.

@@ -423,7 +423,7 @@ async fn while_a_scan_has_the_catalogue_the_last_figures_are_shown_or_a_refusal(
         let page = get(&never_asked, &address).await;
         assert!(begun.elapsed() < Duration::from_secs(10));
         assert_eq!((page.status.as_u16(), page.header("retry-after")), (503, "5"));
-        assert!(page.body.contains("a scan is writing it"), "{}", page.body);
+        assert!(page.body.contains("in use by a scan"), "{}", page.body);
     }
     let refused = get(&never_asked, "/api/v1/files").await;
     assert_eq!(
@@ -431,7 +431,7 @@ async fn while_a_scan_has_the_catalogue_the_last_figures_are_shown_or_a_refusal(
         (503, &"unavailable".into())
     );
     let page = ok(&asked_before, "/files").await.body;
-    assert!(page.contains("A scan is writing the catalogue"), "{page}");
+    assert!(page.contains("A scan is updating the catalogue"), "{page}");
     let answer = ok(&asked_before, "/api/v1/files").await.json();
     assert_eq!(answer["in_use"], true);
     for same in ["total", "time_ms", "catalogue_epoch", "trees"] {
@@ -497,7 +497,7 @@ async fn paths_that_are_not_catalogued_are_not_looked_for_on_the_disk() {
         &format!("/files/tree?path={}", escaped(&scanned.tree().join("a/b"))),
     )
     .await;
-    assert!(page.body.contains("Nothing is below it"), "{}", page.body);
+    assert!(page.body.contains("No entries below"), "{}", page.body);
     let wrong = get(&router, "/api/v1/files/tree?by=colour").await;
     assert_eq!(wrong.status, 400);
 }

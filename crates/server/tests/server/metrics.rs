@@ -95,14 +95,14 @@ fn check_expression(expression: &str, metrics: &BTreeMap<String, Vec<String>>) {
         let labels = metrics.get(name).or_else(|| metrics.get(whole?));
         known.extend(
             labels
-                .unwrap_or_else(|| panic!("{name} of {expression} is no metric"))
+                .unwrap_or_else(|| panic!("{name} of {expression} is not a metric"))
                 .iter()
                 .cloned(),
         );
     }
     assert!(
         !known.is_empty() || expression.starts_with("up{"),
-        "{expression} asks for nothing of ours"
+        "{expression} uses none of our metrics"
     );
     let grouped = expression
         .split("by (")
@@ -120,7 +120,7 @@ fn check_expression(expression: &str, metrics: &BTreeMap<String, Vec<String>>) {
     for label in grouped.flat_map(|labels| labels.split(", ")).chain(matched) {
         assert!(
             expression.starts_with("up{") || known.iter().any(|known| known == label),
-            "{label} of {expression} is no label of it"
+            "{label} of {expression} is not a label of it"
         );
     }
 }

@@ -162,20 +162,20 @@ async fn an_empty_archive_says_what_to_do_next() {
     let router = router(empty);
     for (path, status, words) in [
         ("/", 200, "This archive is empty"),
-        ("/search?q=x", 200, "Nothing found"),
-        ("/search?q=example.org", 200, "Is it an address?"),
+        ("/search?q=x", 200, "No results"),
+        ("/search?q=example.org", 200, "Is it a URL?"),
         ("/search", 200, "What are you looking for?"),
         ("/page?url=http://a/", 404, "This URL is not in the archive"),
-        ("/page", 400, "names no URL"),
+        ("/page", 400, "parameter url is missing"),
         ("/domain?name=a", 404, "Not found"),
         ("/domains", 200, "weft load"),
         ("/ranking", 200, "Nothing to rank"),
-        ("/captures", 200, "A capture is one archived answer"),
+        ("/captures", 200, "A capture is the archived response"),
         ("/captures?url=http://a/", 200, "No captures"),
         ("/loads", 200, "weft load"),
         ("/quarantine", 200, "Nothing in quarantine"),
         ("/statistics", 200, "No load has run"),
-        ("/cache", 200, "Nothing was read through the cache yet"),
+        ("/cache", 200, "Nothing has been read through the cache yet"),
         ("/nowhere", 404, "there is nothing at this address"),
     ] {
         let reply = get(&router, path).await;
@@ -264,7 +264,7 @@ async fn what_comes_from_the_newest_version_alone_says_so() {
         ("/page/inlinks?url=http://example.com/", "newest version"),
         (
             "/page/inlinks?url=http://example.com/&ever=1",
-            "any version of a page",
+            "all versions of each page",
         ),
         (
             "/page/inlinks?url=http://example.com/&at=2010",
@@ -285,8 +285,8 @@ async fn results_say_which_version_they_are_and_lead_to_it() {
         "past version",
         "/page?url=http%3A%2F%2Fexample.com%2F#versions",
         "newest of 4 versions",
-        "all 2 of this site",
-        "2 results with this content",
+        "all 2 results of this site",
+        "2 results with the same content",
         "href=\"/search?q=example+like%3A0123456789abcdef\">3 similar<",
         ", 2 shown",
         "2014: 2 of 5: 400",
@@ -318,7 +318,7 @@ async fn results_say_which_version_they_are_and_lead_to_it() {
 async fn queries_are_compared_over_the_years() {
     let body = get(&router(sample), "/trends?q=example&q=&q=other").await.body;
     for part in [
-        "Of each 1,000 versions of the year, 2012 to 2014",
+        "Per 1,000 versions of the year, 2012 to 2014",
         "class=\"line series-1\"",
         "&lt;b&gt;other (3)",
         "/search?q=example+year%3A2014&amp;all_versions=1",
@@ -517,7 +517,7 @@ async fn a_time_that_is_none_is_refused() {
     for at in ["abc", "2014x", "123456789012345678", "-"] {
         let reply = get(&router, &format!("/page?url=http://example.com/&at={at}")).await;
         assert_eq!(reply.status, 400, "{at}");
-        assert!(reply.body.contains("no time"), "{}", reply.body);
+        assert!(reply.body.contains("not a time"), "{}", reply.body);
     }
     assert_eq!(
         get(&router, "/page?url=http://example.com/&at=").await.status,

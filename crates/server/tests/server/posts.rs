@@ -139,7 +139,7 @@ fn bad_lines_are_named_or_skipped() {
     let (status, text) = raw("/outbackcdx/a");
     assert_eq!(
         (status, text.as_str()),
-        (400, "At line 2: its bytes are not UTF-8\n")
+        (400, "At line 2: the line is not valid UTF-8\n")
     );
     assert_eq!(raw("/outbackcdx/a?badLines=skip").0, 200);
     assert_eq!(posting.post("/outbackcdx/a?badLines=maybe", ONE).0, 400);

@@ -530,7 +530,7 @@ async fn pages_of_a_real_crawl() {
         ("/ranking?domain=iana.org", "iana.org"),
         ("/captures?url=iana.org&match=domain", "Download"),
         ("/loads", "etig.warc.gz"),
-        ("/statistics", "Stages of loading"),
+        ("/statistics", "Load stages"),
     ] {
         let reply = get(&router, path).await;
         assert_eq!(reply.status, 200, "{path}: {}", reply.body);

@@ -263,7 +263,7 @@ fn redirects_failures_and_codings_are_as_they_were() {
     check(
         &scene.get("/replay/x/ftp://a", ""),
         400,
-        &["no address of a capture"],
+        &["not the address of a capture"],
     );
     check(
         &scene.get("/api/v1/search?q=page", ""),

@@ -438,23 +438,23 @@ async fn the_page_and_the_api_say_the_rules_and_what_they_come_to() {
     );
     let staff = verdict("/rights?url=secret.org/page&as=readers,staff").await;
     assert!(
-        staff.contains(">seen<") && staff.contains("by rule <a href=\"#rule-2\">2"),
+        staff.contains(">visible<") && staff.contains("by rule <a href=\"#rule-2\">2"),
         "{staff}"
     );
     let public = verdict("/rights?url=http://open.org/page").await;
     assert!(
-        public.contains(">seen<") && public.contains("no rule matches") && public.contains("the public"),
+        public.contains(">visible<") && public.contains("no rule matches") && public.contains("the public"),
         "{public}"
     );
     let absent = verdict("/rights?url=http://open.org/new&as=readers&mime=application/pdf").await;
     assert!(
-        absent.contains("never captured") && absent.contains(">seen<"),
+        absent.contains("never captured") && absent.contains(">visible<"),
         "{absent}"
     );
     let (status, _, text) = get(&router, "/rights?url=http://a/&as=readers&at=soon", &[]).await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "{text}");
     assert!(
-        text.contains("role=\"alert\"") && text.contains("is no time"),
+        text.contains("role=\"alert\"") && text.contains("is not a time"),
         "{text}"
     );
 
@@ -480,7 +480,7 @@ async fn pages_say_as_whom_one_looks_where_that_matters() {
     for path in ["/", "/search?q=river", "/about", "/nowhere", "/loads"] {
         let (_, _, text) = get(&router, path, &[]).await;
         assert!(
-            text.contains("You look as <span class=\"viewer\"><bdi>the public"),
+            text.contains("Viewing as <span class=\"viewer\"><bdi>the public"),
             "{path}: {text}"
         );
         assert!(text.contains("href=\"/sign-in\">Sign in<"), "{path}: {text}");
@@ -511,7 +511,7 @@ async fn pages_say_as_whom_one_looks_where_that_matters() {
     let router = server::router(plain.archive.clone(), ServerSettings::default());
     let (_, _, text) = get(&router, "/", &[]).await;
     assert!(
-        !text.contains("You look as") && !text.contains("/sign-in"),
+        !text.contains("Viewing as") && !text.contains("/sign-in"),
         "{text}"
     );
 }

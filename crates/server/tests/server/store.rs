@@ -77,7 +77,7 @@ async fn a_well_store_says_so_and_a_hurt_one_says_where() {
     (report.census, report.replicas_asked) = (None, None);
     let body = get(&reporting(report.clone()), "/store").await.body;
     assert!(
-        body.contains("badge good\">well") && !body.contains("look here"),
+        body.contains("badge good\">healthy") && !body.contains("attention"),
         "{body}"
     );
 
@@ -89,11 +89,11 @@ async fn a_well_store_says_so_and_a_hurt_one_says_where() {
     report.census = crate::sample::store().census;
     let body = get(&reporting(report), "/store").await.body;
     for said in [
-        "look here",
-        "node local does not answer",
+        "attention",
+        "node local does not respond",
         "volume local/a is out: sync failed",
-        "volume local/a has 1 bad replica (damaged, or the file is gone); weft store repair",
-        "1 replica is missing where the new layout wants a copy",
+        "volume local/a has 1 bad replica (damaged or missing); run weft store repair",
+        "1 replica is missing where the new layout requires a copy",
         "connection refused",
         "lost.warc.gz: bytes 0-262143",
     ] {

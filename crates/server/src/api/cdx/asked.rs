@@ -81,7 +81,7 @@ impl Asked {
         });
         if page.is_some() && question.order != Order::Forward {
             return Err(Failure::bad_request(
-                "page goes with captures in their own order; leave sort and closest out",
+                "`page` requires the default order: remove `sort` and `closest`",
             ));
         }
         let output = match arguments.text("output") {
@@ -170,7 +170,7 @@ fn question(arguments: &Arguments, dialect: Dialect) -> Result<CdxQuestion, Fail
         (None, Some(key)) => (key.to_owned(), named.unwrap_or_default(), true),
         _ => {
             return Err(Failure::bad_request(
-                "either url or urlkey is expected: the address of the captures, or its key",
+                "expected either `url` (the URL of the captures) or `urlkey` (its key)",
             ));
         }
     };
@@ -182,7 +182,7 @@ fn question(arguments: &Arguments, dialect: Dialect) -> Result<CdxQuestion, Fail
     let order = order(arguments, dialect);
     if onward && order != Order::Forward {
         return Err(Failure::bad_request(
-            "matchType=range goes with captures in their own order; leave sort and closest out",
+            "matchType=range requires the default order: remove `sort` and `closest`",
         ));
     }
     Ok(CdxQuestion {

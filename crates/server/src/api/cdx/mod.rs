@@ -185,7 +185,8 @@ fn after_the_last(dialect: Dialect) -> Response {
     match dialect {
         Dialect::WaybackMachine => StatusCode::OK.into_response(),
         Dialect::Pywb | Dialect::OutbackCdx => {
-            Failure::bad_request("there are not so many pages; showNumPages=true counts them").into_response()
+            Failure::bad_request("`page` is beyond the last page; showNumPages=true returns their number")
+                .into_response()
         }
     }
 }

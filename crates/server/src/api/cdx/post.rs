@@ -50,7 +50,7 @@ pub(in crate::api) async fn lines(
     let text = match text_of(body, skip_bad_lines && posting == Posting::Add) {
         Ok(text) => text,
         Err(line) => {
-            let why = format!("At line {line}: its bytes are not UTF-8\n");
+            let why = format!("At line {line}: the line is not valid UTF-8\n");
             return Ok((StatusCode::BAD_REQUEST, why).into_response());
         }
     };
@@ -96,13 +96,13 @@ fn allow(state: &State, request: &Request) -> Result<(), Failure> {
     let Posts { from_here, groups } = &state.settings.posts;
     if !from_here && groups.is_empty() {
         return Err(Failure::forbidden(
-            "this server takes no posts; weft serve --posts takes those of its own machine, --posts-group NAME those of a group; \
-             weft load INDEX.cdx adds captures, too",
+            "this server does not accept posts; weft serve --posts accepts them from its own machine, \
+             --posts-group NAME from a group; weft load INDEX.cdx also adds captures",
         ));
     }
     if is_cross_site(request.headers()) {
         return Err(Failure::forbidden(
-            "a page of another site must not change what is listed here",
+            "cross-site requests must not change the index",
         ));
     }
     let is_of_group = state.groups().has_any(groups);
@@ -112,9 +112,10 @@ fn allow(state: &State, request: &Request) -> Result<(), Failure> {
     }
     Err(Failure::forbidden(match from_here {
         true => {
-            "posts are only taken from the server's own machine, and from groups that weft serve --posts-group names"
+            "posts are accepted only from the server's own machine and from groups given with weft serve \
+             --posts-group"
         }
-        false => "posts are only taken from groups that weft serve --posts-group names",
+        false => "posts are accepted only from groups given with weft serve --posts-group",
     }))
 }
 
@@ -139,10 +140,11 @@ async fn read_body(request: Request) -> Result<Bytes, Failure> {
                 StatusCode::PAYLOAD_TOO_LARGE,
                 Code::TooLarge,
                 format!(
-                    "the body has more than {POST_BYTES_MAX} bytes: post it in parts, or load it as a file (weft load INDEX.cdx)"
+                    "the body exceeds {POST_BYTES_MAX} bytes: post it in parts, or load it as a file (weft \
+                     load INDEX.cdx)"
                 ),
             ),
-            false => Failure::bad_request("the body did not come to its end"),
+            false => Failure::bad_request("the body is incomplete"),
         }
     })
 }
@@ -184,17 +186,17 @@ fn told(posting: Posting, posted: &PostedBody, bad: u64, skip_loaded: bool) -> R
     };
     also(
         posted.bad + bad,
-        "Lines that were skipped because they cannot be read",
+        "Lines that were skipped because they cannot be parsed",
     );
     also(
         posted.passed_over,
-        "Lines that tell of no capture (of other schemes, as dns:)",
+        "Lines that describe no capture (other schemes, such as dns:)",
     );
     also(
         posted.stay,
         match posting {
             Posting::Add => "Captures that would be listed in another collection",
-            Posting::Delete => "Captures that stay, because more than posted lines tells of them",
+            Posting::Delete => "Captures kept because their records or other indexes are loaded",
         },
     );
     let mut status = StatusCode::OK;
@@ -202,7 +204,7 @@ fn told(posting: Posting, posted: &PostedBody, bad: u64, skip_loaded: bool) -> R
         text.push_str(why);
         text.push_str(match posting {
             Posting::Add => "\nPost it to that collection, or load the file into this one\n",
-            Posting::Delete => "\nweft forget takes down what is loaded\n",
+            Posting::Delete => "\nUse weft forget to take down loaded captures\n",
         });
         if !skip_loaded {
             status = StatusCode::CONFLICT;

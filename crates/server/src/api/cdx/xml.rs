@@ -61,7 +61,7 @@ impl Query {
         let count = |name: &str| arguments.count(name).and_then(|n| usize::try_from(n).ok());
         let Some(url) = word("url").filter(|url| !url.is_empty()) else {
             return Err(Failure::bad_request(format!(
-                "{text:?} names no URL: type:urlquery url:http%3A%2F%2Fexample.org%2F is expected"
+                "{text:?} contains no URL: expected type:urlquery url:http%3A%2F%2Fexample.org%2F"
             )));
         };
         let date = word("date").filter(|date| !date.is_empty());
@@ -69,7 +69,7 @@ impl Query {
             |date: &String| (1..=14).contains(&date.len()) && date.bytes().all(|b| b.is_ascii_digit());
         if let Some(date) = date.as_ref().filter(|date| !is_date(date)) {
             return Err(Failure::bad_request(format!(
-                "date:{date} is no time: 1 to 14 digits are expected"
+                "date:{date} is not a time: expected 1 to 14 digits"
             )));
         }
         let limit = count("count")
@@ -118,7 +118,7 @@ pub(super) async fn answer(
         _ => Results::NotKnown,
     };
     let xml = written(&query, &results).map_err(|error| {
-        tracing::error!(%error, "an answer could not be written");
+        tracing::error!(%error, "cannot write an XML response");
         Failure::internal()
     })?;
     Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], xml).into_response())

@@ -114,7 +114,7 @@ fn times(url: &str, times: &[CalendarTime], shown: &str, address: &impl Fn(&str)
     );
     html! {
         @if times.len() > 1 {
-            nav.times aria-label="Captures of this day" {
+            nav.times aria-label="Captures on this day" {
                 p { (now.date()) ":" }
                 ul {
                     @for time in times.iter().take(TIMES_MAX) {

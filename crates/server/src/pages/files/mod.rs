@@ -23,20 +23,20 @@ pub(super) async fn show(Context(context): Context) -> Shown {
     let content = html! {
         header.page-head {
             h1 { "Files" }
-            p.soft { "What file systems hold, as the last scans found it." }
+            p.soft { "The contents of file systems, as of the last scans." }
         }
         (note(&latest))
         @if overview.trees.is_empty() {
-            (parts::nothing("No tree is catalogued yet", html! {
-                p { "Scan a directory, and this page shows what it holds:" }
+            (parts::nothing("No directory tree is catalogued yet", html! {
+                p { "Scan a directory to list its contents here:" }
                 pre.command { code { "weft files scan DIR" } }
             }))
         } @else {
             (figures(overview))
-            section aria-labelledby="trees" { h2 #trees { "Trees" } (trees(&overview.trees)) p.more { a href="/files/tree" { "What takes the space" } } }
+            section aria-labelledby="trees" { h2 #trees { "Trees" } (trees(&overview.trees)) p.more { a href="/files/tree" { "Space usage" } } }
             div.columns {
                 section aria-labelledby="sizes" { h2 #sizes { "Files by size" } (classes("Size in bytes", &overview.sizes)) }
-                section aria-labelledby="ages" { h2 #ages { "Files by year of change" } (classes("Year", &years(&overview.ages))) }
+                section aria-labelledby="ages" { h2 #ages { "Files by year of last change" } (classes("Year", &years(&overview.ages))) }
                 section aria-labelledby="owners" { h2 #owners { "Owners" } (groups("Owner", &overview.owners)) }
                 section aria-labelledby="formats" { h2 #formats { "Formats" } (groups("Format", &overview.formats)) }
             }
@@ -64,7 +64,7 @@ fn note(latest: &Latest) -> Markup {
     html! {
         @if latest.in_use {
             div.callout role="status" {
-                p { "A scan is writing the catalogue. These are the figures of " (present::span(ago)) " ago; "
+                p { "A scan is updating the catalogue. These figures are " (present::span(ago)) " old; "
                     a href="/files" { "try again" } " when it has ended." }
             }
         }
@@ -121,7 +121,7 @@ fn trees(trees: &[FilesTree]) -> Markup {
         Column("Directories", Align::Number),
         Column("Size", Align::Number),
         Column("On disk", Align::Number),
-        Column("Scanned whole", Align::Text),
+        Column("Last full scan", Align::Text),
         Column("Unreadable", Align::Number),
     ];
     let cells = trees.iter().map(|tree| {
@@ -199,16 +199,16 @@ fn growth(days: &[FilesDay]) -> Markup {
             (chart::days("Size", &values(|day| day.size_bytes), Scale::Binary, |value| present::size(value as u64)))
             (chart::days("Entries", &values(|day| day.entries), Scale::Decimal, |value| present::count(value as u64)))
         }
-        details { summary { "The same as a table" } (parts::table("Growth by day", &COLUMNS, cells.collect())) }
+        details { summary { "Show as a table" } (parts::table("Growth by day", &COLUMNS, cells.collect())) }
     }
 }
 
 fn scans(scans: &[FilesScan]) -> Markup {
     const COLUMNS: [Column; 8] = [
         Column("Scan", Align::Text),
-        Column("Of", Align::Text),
-        Column("Begun (UTC)", Align::Text),
-        Column("Took", Align::Number),
+        Column("Directory", Align::Text),
+        Column("Started (UTC)", Align::Text),
+        Column("Duration", Align::Number),
         Column("Entries", Align::Number),
         Column("Added", Align::Number),
         Column("Removed", Align::Number),
@@ -219,7 +219,7 @@ fn scans(scans: &[FilesScan]) -> Markup {
             html! { (present::count(scan.scan)) },
             html! {
                 (link(&scan.dir))
-                @if !scan.is_ended { " " span.badge.plain { "not ended" } }
+                @if !scan.is_ended { " " span.badge.plain { "unfinished" } }
                 @if scan.faults > 0 { " " span.badge.bad { (present::count(scan.faults)) " unreadable" } }
             },
             time(scan.begun_ms),

@@ -92,7 +92,7 @@ fn breadcrumbs(listing: &Listing, by: Weight) -> Markup {
     let above = way.steps.split_last().map_or(&[][..], |(_, above)| above);
     let links = links_above(above, by);
     html! {
-        nav.breadcrumbs aria-label="Directories above" {
+        nav.breadcrumbs aria-label="Parent directories" {
             ol {
                 li { a href="/files" { "Files" } }
                 @if !way.steps.is_empty() { li { a href=(address(&FilesPath::new(Vec::new()), value(by))) { "Trees" } } }
@@ -136,7 +136,7 @@ fn links_above(above: &[FilesPath], by: Weight) -> Vec<Option<String>> {
 /// breadcrumbs show the path.
 fn heading(listing: &Listing) -> Markup {
     match listing.way.steps.as_slice() {
-        [] => html! { "What takes the space" },
+        [] => html! { "Space usage" },
         [root] => parts::url_text(&root.path),
         [.., here] => parts::url_text(name(here)),
     }
@@ -183,13 +183,13 @@ fn map(listing: &Listing, by: Weight) -> Markup {
         Weight::Size => "bytes",
         Weight::Entries => "entries",
     };
-    let label = format!("Shares of {of}; the table below has the same");
+    let label = format!("Shares of {of}; the table below lists the same figures");
     let wide = tiles(listing, by, TILES_MAX);
     html! {
         @if !wide.is_empty() {
             (treemap(&label, &wide, &tiles(listing, by, TILES_NARROW_MAX)))
             p.legend.soft aria-hidden="true" {
-                span.key.inner { "directory" } " " span.key.leaf { "file" } " " span.key.rest { "many together" }
+                span.key.inner { "directory" } " " span.key.leaf { "file" } " " span.key.rest { "several entries" }
             }
         }
     }
@@ -248,13 +248,13 @@ fn table(listing: &Listing, by: Weight) -> Markup {
         @if listing.rows.is_empty() {
             p.soft {
                 @match listing.kind {
-                    "directory" => "Nothing is catalogued in it.",
-                    kind => { "Nothing is below it: this is of kind " (kind) "." }
+                    "directory" => "No entries are catalogued in this directory.",
+                    kind => { "No entries below: this is not a directory but of kind " (kind) "." }
                 }
             }
         } @else {
             table.measures.listing {
-                caption.hidden { "What is directly below, the heaviest first" }
+                caption.hidden { "Entries of this directory, largest first" }
                 thead { tr { th scope="col" { "Name" } th.number scope="col" { "Entries" } th.number scope="col" { "Size" } th.number scope="col" { "Share" } } }
                 tbody {
                     @for row in &listing.rows {
@@ -287,7 +287,7 @@ fn named(row: &FilesEntry, by: Weight) -> Markup {
             None => {
                 (parts::url_text(&row.name))
                 @if row.kind != "file" { " " span.badge.plain { (row.kind) } }
-                @if row.usage.entries == 0 { " " span.badge.plain title="A file with several names counts with the first of them" { "counted elsewhere" } }
+                @if row.usage.entries == 0 { " " span.badge.plain title="A file with several names (hard links) is counted under the first of them" { "counted elsewhere" } }
             }
         }
     }

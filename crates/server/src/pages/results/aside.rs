@@ -35,8 +35,8 @@ fn trend(query: &str, years: &[YearCount]) -> Markup {
         @if shown.len() > 1 {
             section.trend {
                 h3 { "By year" }
-                (look::chart::columns("Results of each 1,000 of the year", &bars))
-                p.soft { a href=(link::trends(query)) { "Compare over the years" } }
+                (look::chart::columns("Results per 1,000 documents of the year", &bars))
+                p.soft { a href=(link::trends(query)) { "Compare by year" } }
             }
         }
     }
@@ -56,7 +56,7 @@ pub(super) fn facets(query: &str, facets: &[Facet], years: &[YearCount]) -> Mark
                             @for value in facet.values.iter().take(FACET_VALUES) {
                                 li {
                                     a href=(link::search(&value.query)) {
-                                        @if value.value.is_empty() { "not known" } @else { (parts::text(&value.value)) }
+                                        @if value.value.is_empty() { "unknown" } @else { (parts::text(&value.value)) }
                                     }
                                     span.amount { (present::count(value.count)) }
                                 }

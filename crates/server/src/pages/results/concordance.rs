@@ -35,10 +35,10 @@ fn content(asked: &Asked, found: &ConcordanceBody, epoch: u64) -> Markup {
         h1.hidden { "Matches of " (parts::text(&asked.query)) " in context" }
         p.summary role="status" {
             strong { (present::counted(found.total, "page", "pages")) }
-            span.soft { " \u{b7} at most " (LINES_PER_PAGE) " matches of each \u{b7} " (format!("{:.0}", found.took_ms.max(1.0))) " ms" }
+            span.soft { " \u{b7} at most " (LINES_PER_PAGE) " matches per page \u{b7} " (format!("{:.0}", found.took_ms.max(1.0))) " ms" }
         }
         @if found.search_epoch < epoch {
-            p.soft { "Search covers epoch " (found.search_epoch) " of " (epoch) ": the newest pages are not found yet." }
+            p.soft { "Search covers epoch " (found.search_epoch) " of " (epoch) ": the newest pages cannot be found yet." }
         }
         (lists(asked))
         (notes(&found.notes, &found.understood))
@@ -47,7 +47,7 @@ fn content(asked: &Asked, found: &ConcordanceBody, epoch: u64) -> Markup {
         } @else {
             @if found.lines.is_empty() {
                 (parts::nothing("No match in the texts of these pages", html! {
-                    p { "They match by their titles, addresses, links to them or other properties alone." }
+                    p { "They match only by title, URL, anchor texts or other properties." }
                 }))
             }
             @for lines in found.lines.chunk_by(|a, b| (&a.url_key, &a.since) == (&b.url_key, &b.since)) {

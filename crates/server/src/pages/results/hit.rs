@@ -70,11 +70,11 @@ fn groups(asked: &Asked, hit: &SearchHit) -> Vec<Markup> {
         };
         let whole = narrowed(&format!("site:{}", hit.domain), list);
         facts.push(
-            html! { a href=(whole.first_of(list)) { "all " (present::count(of_site)) " of this site" } },
+            html! { a href=(whole.first_of(list)) { "all " (present::count(of_site)) " results of this site" } },
         );
     }
     if let Some(of_digest) = hit.of_digest.filter(|of_digest| *of_digest > 1) {
-        facts.push(html! { (present::counted(of_digest, "result", "results")) " with this content" });
+        facts.push(html! { (present::counted(of_digest, "result", "results")) " with the same content" });
     }
     if let (Some(of_near), Some(like)) = (hit.of_near.filter(|of_near| *of_near > 1), &hit.like) {
         let list = List {

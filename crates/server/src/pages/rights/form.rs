@@ -95,14 +95,14 @@ fn form(asked: &Asked, rules: &RightsBody) -> Markup {
                     autocapitalize="off" spellcheck="false" placeholder="http://www.example.org/" dir="ltr";
             }
             div {
-                label for="as" { "Seen by somebody in the groups" }
+                label for="as" { "Groups of the user" }
                 input #as type="text" name="as" value=(present::clean(&asked.groups)) placeholder="none: the public" list="known-groups"
                     autocapitalize="off" spellcheck="false";
                 datalist #known-groups { @for name in names { option value=(present::clean(name)) {} } }
             }
             button type="submit" { "Test" }
             details.more-fields open[asked.is_made_up()] {
-                summary { "Of a URL that is not in the archive yet" }
+                summary { "For a URL that is not in the archive yet" }
                 div.fields {
                     div {
                         label for="at" { "Captured" }
@@ -135,15 +135,15 @@ fn told(asked: &Asked, tested: &RightsTestBody) -> Markup {
                 " " (parts::url_text(url)) " for "
                 strong { (parts::text(&tested.groups.to_string())) }
                 @match (tested.captured, seen, count) {
-                    (false, ..) => span.soft { " \u{b7} it was never captured; this is for a capture as described" },
+                    (false, ..) => span.soft { " \u{b7} never captured; this applies to a capture as described" },
                     (true, seen, count) if seen == count => span.soft { " \u{b7} " (present::counted(count, "capture", "captures")) },
-                    (true, seen, count) => span.soft { " \u{b7} " (present::count(seen)) " of " (present::counted(count, "capture", "captures")) " seen" },
+                    (true, seen, count) => span.soft { " \u{b7} " (present::count(seen)) " of " (present::counted(count, "capture", "captures")) " visible" },
                 }
             }
             @if let [one] = tested.captures.as_slice() { p { (reason(one, tested.default)) } }
             p.soft {
-                "Rules go by its key, " code { (present::clean(&tested.url_key)) }
-                @if has_www(url) { ", which is that of the same address without www., too" }
+                "Rules match its URL key, " code { (present::clean(&tested.url_key)) }
+                @if has_www(url) { ", which is the same with and without www in the host" }
                 "."
             }
         }
@@ -164,7 +164,7 @@ fn has_www(url: &str) -> bool {
 fn verdict(is_seen: bool, is_hidden: bool) -> Markup {
     html! {
         @match (is_seen, is_hidden) {
-            (true, _) => span.badge.good { "seen" },
+            (true, _) => span.badge.good { "visible" },
             (_, true) => span.badge.bad { "hidden" },
             _ => span.badge.bad { "partly hidden" },
         }
@@ -176,8 +176,8 @@ fn captures(tested: &RightsTestBody) -> Markup {
         Column("Captured (UTC)", Align::Text),
         Column("Type", Align::Text),
         Column("Collection", Align::Text),
-        Column("Seen or hidden", Align::Text),
-        Column("By", Align::Text),
+        Column("Visibility", Align::Text),
+        Column("Decided by", Align::Text),
     ];
     let cells = tested.captures.iter().take(CAPTURES_MAX).map(|capture| {
         vec![
@@ -189,9 +189,9 @@ fn captures(tested: &RightsTestBody) -> Markup {
         ]
     });
     html! {
-        (parts::table("Captures, and what the rules say of each", &columns, cells.collect()))
+        (parts::table("Captures and their visibility", &columns, cells.collect()))
         @if tested.captures.len() > CAPTURES_MAX {
-            p.soft { "The newest " (CAPTURES_MAX) " of them." }
+            p.soft { "The newest " (CAPTURES_MAX) " captures are listed." }
         }
     }
 }
@@ -199,12 +199,12 @@ fn captures(tested: &RightsTestBody) -> Markup {
 /// Shows the rules that decide.
 fn reason(capture: &TestedCapture, default: Access) -> Markup {
     let default = match default {
-        Access::Allow => "seen",
+        Access::Allow => "visible",
         Access::Deny => "hidden",
     };
     html! {
         @match capture.decided_by.as_slice() {
-            [] => { "no rule matches; what no rule matches is " (default) },
+            [] => { "no rule matches; the default is " (default) },
             [_] => { "by rule " (words::rule_links(&capture.decided_by)) },
             rules => { "by rules " (words::rule_links(rules)) },
         }

@@ -41,7 +41,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let content = html! {
         header.page-head {
             h1 { "Rights" }
-            p.soft { "Who may see what of this archive. A rule holds from the next question on; nothing is indexed again." }
+            p.soft { "Who may see what in this archive. Rules apply from the next request on, without reindexing." }
         }
         (neighbours(Section::Rights))
         (summary(&body))
@@ -75,14 +75,14 @@ pub(super) fn neighbours(section: Section) -> Markup {
 
 fn summary(body: &RightsBody) -> Markup {
     let meaning = match (body.has_rules, body.default) {
-        (false, _) => "There are no rules: everybody who reaches this server sees everything.",
-        (true, Access::Allow) => "The archive is open: everybody sees what no rule hides from them.",
+        (false, _) => "There are no rules: everybody who can reach this server sees everything.",
+        (true, Access::Allow) => "The archive is open: users see everything that no rule hides from them.",
         (true, Access::Deny) => {
-            "The archive is closed: nobody sees anything but what a rule shows them, and none hides."
+            "The archive is closed: users see only what a rule allows and no rule hides from them."
         }
     };
     let default = match body.default {
-        Access::Allow => "seen",
+        Access::Allow => "visible",
         Access::Deny => "hidden",
     };
     let in_force = body.rules.iter().filter(|rule| rule.in_force).count();
@@ -90,13 +90,13 @@ fn summary(body: &RightsBody) -> Markup {
         p { (meaning) }
         @if body.has_rules {
             (parts::figures(&[
-                ("Where no rule matches", html! { (default) }),
+                ("If no rule matches", html! { (default) }),
                 ("Rules in force", html! { (present::count(in_force as u64)) }),
                 ("Strict", html! { @if body.strict { "yes" } @else { "no" } }),
             ]))
             p.soft {
-                @if body.strict { "The order of results tells nothing of what is hidden either." }
-                @else { "What is hidden still counts in how rare a word is, and so in the order of results; "
+                @if body.strict { "The order of results does not depend on hidden content." }
+                @else { "Hidden content still counts towards word frequencies, and so affects the order of results; "
                     code { "weft rights default " (default_name(body)) " --strict yes" } " changes that." }
             }
         }
@@ -114,11 +114,11 @@ fn rules(body: &RightsBody) -> Markup {
     let columns = [
         Column("Rule", Align::Text),
         Column("Effect", Align::Text),
-        Column("Of what", Align::Text),
-        Column("Captures now", Align::Text),
+        Column("Applies to", Align::Text),
+        Column("Captures matched", Align::Text),
         Column("For whom", Align::Text),
         Column("In force", Align::Text),
-        Column("Why", Align::Text),
+        Column("Note", Align::Text),
     ];
     let cells = body.rules.iter().take(RULES_MAX).map(|numbered| {
         let rule = &numbered.rule;
@@ -137,9 +137,9 @@ fn rules(body: &RightsBody) -> Markup {
             section aria-labelledby="rules" {
                 h2 #rules { "Rules" }
                 @if body.rules.is_empty() {
-                    p.soft { "None: the default holds for everything." }
+                    p.soft { "None: the default applies to everything." }
                 } @else {
-                    p.soft { "Their order means nothing: what one rule hides from somebody is hidden, whatever another shows." }
+                    p.soft { "Their order does not matter: what one rule hides from a user stays hidden, even if another rule allows it." }
                     div.governed.rules { (parts::table("Rules", &columns, cells.collect())) }
                 }
                 @if body.rules.len() > RULES_MAX {
@@ -164,16 +164,16 @@ fn groups(body: &RightsBody) -> Markup {
     html! {
         @if !named.is_empty() {
             section aria-labelledby="groups" {
-                h2 #groups { "Groups that rules name" }
+                h2 #groups { "Groups named in rules" }
                 ul.lines {
                     @for (name, numbers) in &named {
                         li {
-                            span { (words::group(name)) @if *name == "public" { span.soft { " \u{b7} whoever is in none of the others" } } }
+                            span { (words::group(name)) @if *name == "public" { span.soft { " \u{b7} everybody who is in no other group" } } }
                             span.amount { "rule " (words::rule_links(numbers)) }
                         }
                     }
                 }
-                p.soft { "Who is in other groups alone sees what the public sees. A proxy in front, a token or signing in says which groups somebody is in." }
+                p.soft { "Members of other groups only see what the public sees. A proxy in front of the server, a token or signing in determines the groups of a user." }
             }
         }
     }
@@ -183,8 +183,8 @@ fn commands(body: &RightsBody) -> Markup {
     let first = body.rules.first().map_or(1, |rule| rule.number);
     html! {
         section.reading aria-labelledby="change" {
-            h2 #change { "How to change them" }
-            p { "On the machine of the archive, also while this server runs:" }
+            h2 #change { "How to change the rules" }
+            p { "On the archive's machine, even while this server runs:" }
             pre.command { code {
                 "weft rights add --deny --prefix http://example.com/private/ --except staff\n"
                 "weft rights add --deny --collection interviews --until 2030-01-01 --note 'embargo'\n"
@@ -192,8 +192,8 @@ fn commands(body: &RightsBody) -> Markup {
                 "weft rights default deny\n"
                 "weft rights token reading-room --group staff --tokens FILE"
             } }
-            p.soft { "The rules stand in " code { "rights.toml" } " in the archive's directory, which may be edited as well. While it cannot be understood, "
-                "nothing is shown to anybody but its owner. What must leave for everybody is a "
+            p.soft { "The rules are stored in " code { "rights.toml" } " in the archive's directory, which can also be edited by hand. While the file is invalid, "
+                "only the archive's owner can see anything. To remove something for everybody, use a "
                 a href="/takedowns" { "takedown" } "." }
         }
     }

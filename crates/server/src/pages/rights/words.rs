@@ -23,16 +23,16 @@ pub(super) fn effect(rule: &Rule) -> Markup {
 pub(super) fn what(condition: &Condition) -> Markup {
     let mut all: Vec<Markup> = Vec::new();
     if let Some(url) = &condition.url {
-        all.push(html! { "the address " (address(url)) });
+        all.push(html! { "the URL " (address(url)) });
     }
     if let Some(prefix) = &condition.prefix {
         all.push(beginning(prefix, &condition.but_not));
     }
     if let Some(host) = &condition.host {
-        all.push(html! { "the host " (parts::url_text(host)) " alone" });
+        all.push(html! { "the host " (parts::url_text(host)) " without its subdomains" });
     }
     if let Some(domain) = &condition.domain {
-        all.push(html! { "the host " (parts::url_text(domain)) " and all below it" });
+        all.push(html! { "the host " (parts::url_text(domain)) " and its subdomains" });
     }
     if let Some(collection) = &condition.collection {
         all.push(html! { "the collection " strong { (parts::text(collection)) } });
@@ -58,8 +58,8 @@ pub(super) fn what(condition: &Condition) -> Markup {
 fn beginning(prefix: &str, but_not: &[String]) -> Markup {
     html! {
         @match hosts_below(prefix) {
-            Some(name) => { "all hosts below " span title=(present::clean(prefix)) { (parts::url_text(&name)) } },
-            None => { "addresses that begin with " (address(prefix)) },
+            Some(name) => { "all subdomains of " span title=(present::clean(prefix)) { (parts::url_text(&name)) } },
+            None => { "URLs that begin with " (address(prefix)) },
         }
         @for (i, one) in but_not.iter().enumerate() {
             @if i == 0 { ", but not " } @else { ", nor " }
@@ -135,7 +135,7 @@ pub(super) fn when(numbered: &NumberedRule) -> Markup {
         @match &numbered.rule.condition.until {
             None => "always",
             Some(until) if numbered.in_force => { "before " (date(until)) },
-            Some(until) => { span.badge { "over" } " since " (date(until)) },
+            Some(until) => { span.badge { "expired" } " since " (date(until)) },
         }
     }
 }
@@ -218,7 +218,7 @@ mod tests {
                 url,
                 ..Condition::default()
             },
-            "the address example.com:8080/letter.html",
+            "the URL example.com:8080/letter.html",
         );
         check(
             Condition {
@@ -231,7 +231,7 @@ mod tests {
                 to: some("2015-03"),
                 ..Condition::default()
             },
-            "addresses that begin with example.com/private, but not example.com/private/press, nor example.com/private/a itself\
+            "URLs that begin with example.com/private, but not example.com/private/press, nor example.com/private/a itself\
              and captured from 2014 to March 2015",
         );
         check(
@@ -240,7 +240,7 @@ mod tests {
                 younger_than_days: Some(365),
                 ..Condition::default()
             },
-            "all hosts below example.organd captured in the last 365 days",
+            "all subdomains of example.organd captured in the last 365 days",
         );
         check(
             Condition {

@@ -12,7 +12,7 @@ pub(super) fn show(report: &StoreReport) -> Markup {
         @match &report.census {
             Some(census) => { (taken(census, report.time_ms)) }
             None => {
-                p.soft { "None was taken since the start. On a machine of the store: " code { "weft store census" } }
+                p.soft { "No census since the server started. On a machine of the store, run: " code { "weft store census" } }
             }
         }
     }
@@ -23,14 +23,14 @@ fn taken(census: &Census, now_ms: u64) -> Markup {
     html! {
         p {
             @if census.is_whole() {
-                span.badge.good { "whole" } " Every replica of every object was there "
+                span.badge.good { "complete" } " Every replica of every object was found "
             } @else {
-                span.badge.bad { "not whole" } " Counted "
+                span.badge.bad { "incomplete" } " Taken "
             }
             (ago) " ago, against layout " (present::count(census.layout)) "."
         }
         (parts::figures(&figures(census)))
-        @if !census.lost_bytes.is_empty() { (keys("Objects with bytes that are right in no replica", &census.lost_bytes)) }
+        @if !census.lost_bytes.is_empty() { (keys("Objects with blocks damaged in every replica", &census.lost_bytes)) }
         @if !census.conflicting.is_empty() { (keys("Objects whose replicas disagree", &census.conflicting)) }
         @if !census.volumes_unreachable.is_empty() { (keys("Volumes that did not answer", &census.volumes_unreachable)) }
     }

@@ -24,7 +24,7 @@ pub(super) async fn show(Context(context): Context) -> Shown {
         header.page-head {
             h1 { "Store" }
             p.soft {
-                "Where the files are kept: " (copies(report.replicas)) " of every object, on different volumes."
+                "Replicated storage of files: " (copies(report.replicas)) " of every object, on different volumes."
                 noscript { " " a href="/store" { "Refresh" } }
             }
         }
@@ -72,10 +72,10 @@ fn live_part(watch: &Watch, report: &StoreReport, every: Duration) -> Markup {
             }
         }
         section aria-labelledby="requests" {
-            h2 #requests { "Requests of nodes" }
-            (requests("Requests of nodes", &report.requests(), |operation| watch.history.node_rate(operation)))
+            h2 #requests { "Requests to nodes" }
+            (requests("Requests to nodes", &report.requests(), |operation| watch.history.node_rate(operation)))
         }
-        section aria-labelledby="workers" { h2 #workers { "Upkeep" } (nodes::workers(report)) }
+        section aria-labelledby="workers" { h2 #workers { "Maintenance" } (nodes::workers(report)) }
         section aria-labelledby="census" { h2 #census { "Last census" } (census::show(report)) }
         section aria-labelledby="nodes" { h2 #nodes { "Nodes" } (nodes::show(report)) }
     }
@@ -86,10 +86,10 @@ fn verdict(report: &StoreReport) -> Markup {
     let troubles = report.troubles();
     html! {
         @if troubles.is_empty() {
-            p.callout { span.badge.good { "well" } " Every node and volume answers and takes part." }
+            p.callout { span.badge.good { "healthy" } " All nodes and volumes respond and are in service." }
         } @else {
             div.callout {
-                p { span.badge.bad { "look here" } " Objects are read from the other copies as long as one is good." }
+                p { span.badge.bad { "attention" } " Objects stay readable as long as one copy is good." }
                 ul.problems { @for trouble in &troubles { li { (parts::text(trouble)) } } }
             }
         }
@@ -119,7 +119,7 @@ fn totals(report: &StoreReport) -> Markup {
             "Content in replicas",
             html! { (present::size(sum(|v| v.replica_bytes))) },
         ),
-        ("Bad replicas known", html! { (present::count(sum(|v| v.bad))) }),
+        ("Known bad replicas", html! { (present::count(sum(|v| v.bad))) }),
         ("Volumes", html! { (report.volumes.len()) }),
         ("Nodes", html! { (report.nodes.len()) }),
         ("Zones", html! { (zones.len()) }),
@@ -133,7 +133,7 @@ fn charts(points: &[Point], every: Duration) -> Markup {
     html! {
         div.charts {
             (chart::line("Requests per second", &values(|p| p.requests_per_s), every, Scale::Decimal, present::rate))
-            (chart::line("Mean answer time", &values(|p| p.ms_mean), every, Scale::Decimal, |v| format!("{v:.1} ms")))
+            (chart::line("Mean response time", &values(|p| p.ms_mean), every, Scale::Decimal, |v| format!("{v:.1} ms")))
             (chart::line("Received", &values(|p| p.bytes_in_per_s), every, Scale::Binary, size))
             (chart::line("Sent", &values(|p| p.bytes_out_per_s), every, Scale::Binary, size))
             (chart::line("Read by scrub and repair", &values(|p| p.upkeep_bytes_per_s), every, Scale::Binary, size))
@@ -145,7 +145,7 @@ fn requests(caption: &str, counts: &[RequestCount], rate: impl Fn(&str) -> Rate)
     const COLUMNS: [Column; 8] = [
         Column("Operation", Align::Text),
         Column("Per second", Align::Number),
-        Column("Mean now", Align::Number),
+        Column("Current mean", Align::Number),
         Column("99 % within", Align::Number),
         Column("Answered", Align::Number),
         Column("Failed", Align::Number),
@@ -167,7 +167,7 @@ fn requests(caption: &str, counts: &[RequestCount], rate: impl Fn(&str) -> Rate)
     });
     let cells: Vec<_> = cells.collect();
     html! {
-        @if cells.is_empty() { p.soft { "None since the start." } } @else { (parts::table(caption, &COLUMNS, cells)) }
+        @if cells.is_empty() { p.soft { "None since the server started." } } @else { (parts::table(caption, &COLUMNS, cells)) }
     }
 }
 

@@ -48,11 +48,11 @@ pub(super) fn workers(report: &StoreReport) -> Markup {
     const COLUMNS: [Column; 7] = [
         Column("Worker", Align::Text),
         Column("State", Align::Text),
-        Column("This pass", Align::Text),
+        Column("Current pass", Align::Text),
         Column("Read", Align::Number),
         Column("Found", Align::Number),
-        Column("Put right", Align::Number),
-        Column("Last whole pass", Align::Text),
+        Column("Repaired", Align::Number),
+        Column("Last complete pass", Align::Text),
     ];
     let many = report.nodes.len() > 1;
     let all = report
@@ -72,7 +72,7 @@ pub(super) fn workers(report: &StoreReport) -> Markup {
     });
     let cells: Vec<_> = cells.collect();
     html! {
-        @if cells.is_empty() { p.soft { "No node says what its workers do." } } @else { (parts::table("Upkeep", &COLUMNS, cells)) }
+        @if cells.is_empty() { p.soft { "No node reports its workers." } } @else { (parts::table("Maintenance", &COLUMNS, cells)) }
     }
 }
 

@@ -64,10 +64,10 @@ fn fill(volume: &VolumeReport) -> Markup {
     );
     html! {
         @if volume.capacity_bytes == 0 {
-            span.soft { "not known" }
+            span.soft { "unknown" }
         } @else {
             meter min="0" max="1" high=(FILL_HIGH) optimum="0" value=(format!("{fill:.4}"))
-                aria-label=(format!("{} is full to {:.0} %", volume.id, fill * 100.0)) { (said) }
+                aria-label=(format!("{} is {:.0} % full", volume.id, fill * 100.0)) { (said) }
             span.where { (said) }
         }
     }

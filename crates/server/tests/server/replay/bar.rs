@@ -55,11 +55,15 @@ fn a_page_is_checked_as_the_program_does() {
         404,
         &[],
     );
-    check(&first(&scene, "/replay-check", ""), 400, &["names no URL"]);
+    check(
+        &first(&scene, "/replay-check", ""),
+        400,
+        &["parameter url is missing"],
+    );
     check(
         &first(&scene, "/replay-check?url=http://a.example/&at=soon", ""),
         400,
-        &["is no time"],
+        &["is not a time"],
     );
 }
 

@@ -28,18 +28,14 @@ fn a_time_gate_leads_to_the_nearest_capture() {
     check(
         &first(&scene, gate, "Accept-Datetime: yesterday\r\n"),
         400,
-        &["no date of HTTP"],
+        &["not an HTTP date"],
     );
     check(
         &first(&scene, "/timegate/http://b.example/", ""),
         404,
         &["\"not_found\""],
     );
-    check(
-        &first(&scene, "/timegate/ftp://a", ""),
-        400,
-        &["no URL of the web"],
-    );
+    check(&first(&scene, "/timegate/ftp://a", ""), 400, &["not a web URL"]);
 }
 
 #[test]
@@ -94,6 +90,6 @@ fn time_maps_list_all_captures_in_three_forms() {
     check(
         &first(&scene, "/timemap/xml/http://a.example/", ""),
         404,
-        &["no form of a TimeMap"],
+        &["not a TimeMap format"],
     );
 }
