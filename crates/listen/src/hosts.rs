@@ -71,9 +71,10 @@ impl Hosts {
             host.to_str()
                 .is_ok_and(|host| host.parse().is_ok_and(|host| self.knows(&host)))
         });
-        match named && uri.authority().is_none_or(|host| self.knows(host)) {
-            true => Ok(()),
-            false => Err(Misaddressed::NotOurs),
+        if named && uri.authority().is_none_or(|host| self.knows(host)) {
+            Ok(())
+        } else {
+            Err(Misaddressed::NotOurs)
         }
     }
 

@@ -170,9 +170,12 @@ fn fitted(places: &[Point], size: Size) -> Vec<Point> {
     };
     let ((left, width), (top, height)) = (extent(|place| place.x), extent(|place| place.y));
     let (edge_x, edge_y) = (size.radius_max + size.width / 14.0, size.radius_max + 12.0);
-    let along = |at: f64, least: f64, extent: f64, edge: f64, whole: f64| match extent > 1e-9 {
-        true => edge + (at - least) / extent * (whole - 2.0 * edge),
-        false => whole / 2.0,
+    let along = |at: f64, least: f64, extent: f64, edge: f64, whole: f64| {
+        if extent > 1e-9 {
+            edge + (at - least) / extent * (whole - 2.0 * edge)
+        } else {
+            whole / 2.0
+        }
     };
     let fit = |place: &Point| Point {
         x: along(place.x, left, width, edge_x, size.width),

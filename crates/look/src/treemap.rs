@@ -185,33 +185,35 @@ fn lay(row: &[f64], left: Place, places: &mut Vec<Place>) -> Place {
     let mut at = 0.0;
     for area in row {
         let length = area / depth;
-        places.push(match left.width >= left.height {
-            true => Place {
+        places.push(if left.width >= left.height {
+            Place {
                 x: left.x,
                 y: left.y + at,
                 width: depth,
                 height: length,
-            },
-            false => Place {
+            }
+        } else {
+            Place {
                 x: left.x + at,
                 y: left.y,
                 width: length,
                 height: depth,
-            },
+            }
         });
         at += length;
     }
-    match left.width >= left.height {
-        true => Place {
+    if left.width >= left.height {
+        Place {
             x: left.x + depth,
             width: (left.width - depth).max(0.0),
             ..left
-        },
-        false => Place {
+        }
+    } else {
+        Place {
             y: left.y + depth,
             height: (left.height - depth).max(0.0),
             ..left
-        },
+        }
     }
 }
 

@@ -34,9 +34,10 @@ impl Bounded {
 
 /// Fails if this number of bytes exceeds the limit.
 pub(crate) fn check(bytes: usize) -> Result<(), TooLong> {
-    match bytes <= REWRITTEN_BYTES_MAX {
-        true => Ok(()),
-        false => Err(TooLong),
+    if bytes <= REWRITTEN_BYTES_MAX {
+        Ok(())
+    } else {
+        Err(TooLong)
     }
 }
 

@@ -262,9 +262,10 @@ impl Rewriter {
 
 /// Appends `more`. Avoids the copy if `all` is empty.
 fn append(all: &mut Vec<u8>, mut more: Vec<u8>) {
-    match all.is_empty() {
-        true => *all = more,
-        false => all.append(&mut more),
+    if all.is_empty() {
+        *all = more
+    } else {
+        all.append(&mut more)
     }
 }
 
@@ -539,9 +540,10 @@ impl State {
             return chunk.remove();
         }
         let text = std::mem::take(&mut self.text);
-        let rewritten = match self.text_is_long {
-            true => None,
-            false => rewrite(self, &text).ok(),
+        let rewritten = if self.text_is_long {
+            None
+        } else {
+            rewrite(self, &text).ok()
         };
         let otherwise = match beyond {
             Beyond::Sent => text.as_str(),
@@ -589,9 +591,10 @@ fn set(element: &mut Element<'_, '_>, name: &str, value: &str) {
     // The writer escapes quotation marks; the beginnings of character references are escaped here.
     // The name was read from the same tag. A name that cannot be written again leaves the attribute
     // unchanged.
-    let _ = match value.contains('&') {
-        true => element.set_attribute(name, &value.replace('&', "&amp;")),
-        false => element.set_attribute(name, value),
+    let _ = if value.contains('&') {
+        element.set_attribute(name, &value.replace('&', "&amp;"))
+    } else {
+        element.set_attribute(name, value)
     };
 }
 

@@ -69,14 +69,15 @@ impl Prolog {
         if self.is_over {
             sent.append(&mut self.held);
         }
-        match self.held.len() > HELD_BYTES_MAX {
-            true => Err(io::Error::new(
+        if self.held.len() > HELD_BYTES_MAX {
+            Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 format!(
                     "an unterminated construct of more than {HELD_BYTES_MAX} bytes before the root element"
                 ),
-            )),
-            false => Ok(sent),
+            ))
+        } else {
+            Ok(sent)
         }
     }
 }

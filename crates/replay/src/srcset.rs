@@ -27,10 +27,7 @@ pub(crate) fn rewrite(value: &str, scope: &Scope) -> Result<String, TooLong> {
             None => rewritten.push(url)?,
         }
         rest = &rest[url.len()..];
-        let descriptors = match ends_here {
-            true => 0,
-            false => end_of_descriptors(rest),
-        };
+        let descriptors = if ends_here { 0 } else { end_of_descriptors(rest) };
         rewritten.push(&rest[..descriptors])?;
         rest = &rest[descriptors..];
     }

@@ -145,9 +145,10 @@ pub(crate) async fn admit(
         Err(failure) => return Err(closed(state, is_admin, failure).await),
     };
     let everything = sight.everything;
-    request.extensions_mut().insert(match is_admin && administers {
-        true => state.administered_by(asking, sight),
-        false => state.seen_by(asking, sight),
+    request.extensions_mut().insert(if is_admin && administers {
+        state.administered_by(asking, sight)
+    } else {
+        state.seen_by(asking, sight)
     });
     match audience {
         _ if administers && !is_admin => Err(for_admins(state)),
@@ -162,15 +163,15 @@ pub(crate) async fn admit(
 /// Returns the failure for a client that is not an administrator. It says how to become one.
 fn for_admins(state: &Common) -> Failure {
     let make = "weft rights token NAME --admin --tokens FILE";
-    let token = match state.who_asks.takes_tokens() {
-        true => format!("sign in with a token created by {make}, or send it as Authorization: Bearer TOKEN"),
-        false => format!("create a token with {make}, and start the server with weft serve --tokens FILE"),
+    let token = if state.who_asks.takes_tokens() {
+        format!("sign in with a token created by {make}, or send it as Authorization: Bearer TOKEN")
+    } else {
+        format!("create a token with {make}, and start the server with weft serve --tokens FILE")
     };
-    let here = match local_owner::is_known_without_token(&state.settings) {
-        true => {
-            "; the user who runs the server needs no token in a browser on the same machine, without a proxy"
-        }
-        false => "",
+    let here = if local_owner::is_known_without_token(&state.settings) {
+        "; the user who runs the server needs no token in a browser on the same machine, without a proxy"
+    } else {
+        ""
     };
     Failure::forbidden(format!(
         "only administrators of the archive may do this: {token}{here}"

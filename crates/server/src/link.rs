@@ -38,9 +38,10 @@ impl At {
             None => part,
         };
         let before = index.checked_sub(1).and_then(|before| rows.get(before));
-        match shares(before) || shares(rows.get(index + 1)) {
-            true => At::exactly(row),
-            false => At::time(&row.timestamp),
+        if shares(before) || shares(rows.get(index + 1)) {
+            At::exactly(row)
+        } else {
+            At::time(&row.timestamp)
         }
     }
 }

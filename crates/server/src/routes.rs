@@ -277,9 +277,10 @@ async fn wrong_method(request: Request) -> Response {
 }
 
 fn failed(failure: Failure, for_programs: bool) -> Response {
-    match for_programs {
-        true => failure.into_response(),
-        false => PageFailure::from(failure).into_response(),
+    if for_programs {
+        failure.into_response()
+    } else {
+        PageFailure::from(failure).into_response()
     }
 }
 

@@ -105,10 +105,7 @@ async fn pass_on(state: &State, mut request: Request) -> Result<Response, Failur
         .iter()
         .for_each(|name| drop(headers.remove(name)));
     // Only administrators may see folders of files.
-    let names = match state.is_admin() {
-        true => "whole",
-        false => "base",
-    };
+    let names = if state.is_admin() { "whole" } else { "base" };
     headers.insert(NAMES, HeaderValue::from_static(names));
     // The host name is already checked.
     headers.insert(header::HOST, HeaderValue::from_static("localhost"));

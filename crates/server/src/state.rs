@@ -190,9 +190,10 @@ impl Common {
         let asker = self.owner.seen_by(&asking.groups);
         Arc::new(State {
             // Only administrators may see folders of files.
-            asker: match asking.is_admin {
-                true => asker,
-                false => asker.without_paths(),
+            asker: if asking.is_admin {
+                asker
+            } else {
+                asker.without_paths()
             },
             asking,
             sight,

@@ -300,9 +300,10 @@ async fn record_in(
         Err(Unseen::Unread(RecordError::Read(ReadError::NoRecord { .. }))) => Ok(None),
         Err(Unseen::Unread(error)) => {
             let failure = failure(&name, &error);
-            match state.sees_everything() || failure.is_unavailable() {
-                true => Err(failure),
-                false => Ok(None),
+            if state.sees_everything() || failure.is_unavailable() {
+                Err(failure)
+            } else {
+                Ok(None)
             }
         }
         Err(Unseen::Unanswered(error)) => Err(Failure::from(error)),

@@ -102,9 +102,10 @@ impl WhoAsks {
     fn known(&self, bearer: Bearer, signed_in: SignedIn) -> Asking {
         let is_admin = bearer.is_admin || bearer.groups.has_any(&self.admin_groups);
         Asking {
-            groups: match is_admin {
-                true => bearer.groups.with_admin(),
-                false => bearer.groups,
+            groups: if is_admin {
+                bearer.groups.with_admin()
+            } else {
+                bearer.groups
             },
             signed_in,
             is_admin,

@@ -131,9 +131,10 @@ fn counted(days: &[Day]) -> String {
 
 /// Returns the CSS class of a cell: its shade, and whether content changed.
 fn class(days: &[Day]) -> String {
-    let changed = match days.iter().any(|day| day.changes > 0) {
-        true => " changed",
-        false => "",
+    let changed = if days.iter().any(|day| day.changes > 0) {
+        " changed"
+    } else {
+        ""
     };
     format!("many-{}{changed}", level(captures(days)))
 }

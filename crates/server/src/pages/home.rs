@@ -42,14 +42,15 @@ pub(super) async fn show(context: Context) -> Shown {
         query: "",
         epoch: Some(epoch),
     };
-    let status = match context.is_admin() {
-        true => status,
+    let status = if context.is_admin() {
+        status
+    } else {
         // These messages may contain paths.
-        false => StatusBody {
+        StatusBody {
             refuses_writes: String::new(),
             search_failure: String::new(),
             ..status
-        },
+        }
     };
     let content = content(&status, &top.unwrap_or_default(), &jobs.unwrap_or_default());
     Ok(Html::ok(frame.around(content)))
@@ -245,9 +246,10 @@ fn collections(status: &StatusBody) -> Markup {
 }
 
 fn quoted(name: &str) -> String {
-    match name.contains(char::is_whitespace) {
-        true => format!("\"{}\"", name.replace('"', "")),
-        false => name.to_owned(),
+    if name.contains(char::is_whitespace) {
+        format!("\"{}\"", name.replace('"', ""))
+    } else {
+        name.to_owned()
     }
 }
 

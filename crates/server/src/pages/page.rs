@@ -46,9 +46,10 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     };
     let name = query.owned("capture");
     // A URL that was never captured has nothing to show at any time.
-    let dated = match page.captured && (at.is_some() || name.is_some()) {
-        true => Some(dated::find(&context, &page, at.as_deref(), name).await?),
-        false => None,
+    let dated = if page.captured && (at.is_some() || name.is_some()) {
+        Some(dated::find(&context, &page, at.as_deref(), name).await?)
+    } else {
+        None
     };
     let title = match &dated {
         Some(dated) => dated.heading(&page),

@@ -156,9 +156,12 @@ fn periods(months: &[ReportMonth]) -> Vec<(String, u64, u64)> {
     };
     let by_year = last - first >= MONTHS_MAX as i64;
     let period = |number: i64| if by_year { number.div_euclid(12) } else { number };
-    let name = |period: i64| match by_year {
-        true => format!("{period}"),
-        false => format!("{:04}-{:02}", period.div_euclid(12), period.rem_euclid(12) + 1),
+    let name = |period: i64| {
+        if by_year {
+            format!("{period}")
+        } else {
+            format!("{:04}-{:02}", period.div_euclid(12), period.rem_euclid(12) + 1)
+        }
     };
     let mut periods: Vec<(String, u64, u64)> = (period(first)..=period(last))
         .map(|at| (name(at), 0, 0))

@@ -69,21 +69,23 @@ pub(super) async fn leave(context: Context, request: Request) -> Result<Response
 }
 
 fn check_possible(context: &Context) -> Result<(), Failure> {
-    match context.who_asks.takes_tokens() {
-        true => Ok(()),
-        false => Err(Failure::not_found(
+    if context.who_asks.takes_tokens() {
+        Ok(())
+    } else {
+        Err(Failure::not_found(
             "signing in is disabled: this server accepts no tokens (weft serve --tokens FILE)",
-        )),
+        ))
     }
 }
 
 fn check_site(request: &Request) -> Result<(), Failure> {
-    match sites::is_cross_site(request.headers()) {
-        true => Err(Failure::forbidden(
+    if sites::is_cross_site(request.headers()) {
+        Err(Failure::forbidden(
             "cross-site requests are refused; use the sign-in page of this server. A proxy in front of it \
              must pass on the Host that the browser requests",
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

@@ -18,15 +18,14 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         .take(TREND_QUERIES_MAX)
         .map(str::to_owned)
         .collect();
-    let (epoch, rows) = match queries.is_empty() {
-        true => (None, Vec::new()),
-        false => {
-            let question = Trends {
-                queries: queries.clone(),
-            };
-            let Answer { epoch, body } = context.asker.ask(question).await?;
-            (Some(epoch), body.rows)
-        }
+    let (epoch, rows) = if queries.is_empty() {
+        (None, Vec::new())
+    } else {
+        let question = Trends {
+            queries: queries.clone(),
+        };
+        let Answer { epoch, body } = context.asker.ask(question).await?;
+        (Some(epoch), body.rows)
     };
     let frame = Frame {
         title: "Trends",

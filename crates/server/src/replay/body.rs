@@ -157,11 +157,12 @@ impl Maker for PlainBody {
     fn next(&mut self) -> io::Result<Option<Bytes>> {
         let mut piece = read_piece(&mut self.payload)?;
         if piece.is_empty() {
-            return match self.payload.has_failed() {
-                true => Err(io::Error::other(
+            return if self.payload.has_failed() {
+                Err(io::Error::other(
                     "the input could not be read up to the end of the record",
-                )),
-                false => Ok(None),
+                ))
+            } else {
+                Ok(None)
             };
         }
         let skipped = usize::try_from(self.skip).unwrap_or(usize::MAX).min(piece.len());
@@ -183,11 +184,12 @@ impl Maker for PlainBody {
 /// The error of the input.
 pub(super) fn length(mut payload: PayloadReader) -> io::Result<u64> {
     let length = io::copy(&mut payload, &mut io::sink())?;
-    match payload.has_failed() {
-        true => Err(io::Error::other(
+    if payload.has_failed() {
+        Err(io::Error::other(
             "the input could not be read up to the end of the record",
-        )),
-        false => Ok(length),
+        ))
+    } else {
+        Ok(length)
     }
 }
 

@@ -242,9 +242,10 @@ async fn plain(
 ) -> Result<Response, Failure> {
     let Opened { payload, wanted } = opened;
     // Decoders need memory while they run; content that is stored unencoded does not.
-    let place = match payload.is_encoded() {
-        true => Some(state.contents.take(asked.peer).await),
-        false => None,
+    let place = if payload.is_encoded() {
+        Some(state.contents.take(asked.peer).await)
+    } else {
+        None
     };
     let range = asked
         .headers

@@ -64,9 +64,10 @@ pub(crate) struct ReplayPlace {
 
 impl ReplayPlace {
     pub(crate) fn scripts(&self) -> Scripts {
-        match self.settings.scripts {
-            true => Scripts::On,
-            false => Scripts::Off,
+        if self.settings.scripts {
+            Scripts::On
+        } else {
+            Scripts::Off
         }
     }
 

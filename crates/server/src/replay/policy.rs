@@ -23,9 +23,10 @@ pub(super) fn sandbox(scripts: Scripts) -> &'static str {
 /// origin that `'self'` matches in all browsers. It contains `sandbox`, so that a document is also
 /// confined outside a frame.
 pub(super) fn confine(headers: &mut HeaderMap, host: &str, scripts: Scripts) {
-    let own = match is_plain(host) {
-        true => format!("'self' http://{host} https://{host}"),
-        false => "'self'".to_owned(),
+    let own = if is_plain(host) {
+        format!("'self' http://{host} https://{host}")
+    } else {
+        "'self'".to_owned()
     };
     let policy = format!(
         "sandbox {}; default-src {own} data: blob: 'unsafe-inline' 'unsafe-eval'; frame-src {own}; form-action {own}; base-uri {own}; \

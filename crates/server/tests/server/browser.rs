@@ -276,12 +276,11 @@ fn a_hostile_page_does_not_break_out() {
 /// Returns the number of requests that the server counted for a route, with any status.
 fn requests(scene: &Scene, route: &str) -> u64 {
     let script = "return await (await fetch('/metrics')).text()";
-    let text = match scene.path().starts_with("/sandbox") {
-        true => {
-            scene.go("/about");
-            scene.browser.script(script)
-        }
-        false => scene.browser.script(script),
+    let text = if scene.path().starts_with("/sandbox") {
+        scene.go("/about");
+        scene.browser.script(script)
+    } else {
+        scene.browser.script(script)
     };
     let prefix = format!("weft_http_requests_total{{route=\"{route}\"");
     let text = text.as_str().expect("text").to_owned();

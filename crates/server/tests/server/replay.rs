@@ -94,9 +94,10 @@ fn write(folder: &Path, captures: &[(&str, i64, &str)]) -> PathBuf {
     let path = folder.join("replay.warc.gz");
     let mut writer = Writer::create(&path, Compression::GZIP).expect("a file");
     for (url, seconds, message) in captures {
-        let block = match message.starts_with("HTTP/") {
-            true => (*message).to_owned(),
-            false => format!("HTTP/1.1 200 OK\r\n{message}"),
+        let block = if message.starts_with("HTTP/") {
+            (*message).to_owned()
+        } else {
+            format!("HTTP/1.1 200 OK\r\n{message}")
         };
         let draft = Draft::response(url, FIRST_MS + seconds * 1000, block.into_bytes());
         writer.write(&draft).expect("a record");
@@ -459,22 +460,19 @@ fn posted(folder: &Path, is_named: bool) -> PathBuf {
         );
         let asked = Draft::request(url, time_ms, asked.into_bytes());
         let noted = Draft::metadata(url, time_ms, "application/warc-fields", b"via: x\r\n".to_vec());
-        match is_named {
-            true => {
-                writer
-                    .write(&answer.field("WARC-Record-ID", &id))
-                    .expect("a record");
-                writer
-                    .write(&noted.field("WARC-Concurrent-To", &id))
-                    .expect("a record");
-                writer
-                    .write(&asked.field("WARC-Concurrent-To", &id))
-                    .expect("a record");
-            }
-            false => {
-                writer.write(&answer).expect("a record");
-                writer.write(&asked).expect("a record");
-            }
+        if is_named {
+            writer
+                .write(&answer.field("WARC-Record-ID", &id))
+                .expect("a record");
+            writer
+                .write(&noted.field("WARC-Concurrent-To", &id))
+                .expect("a record");
+            writer
+                .write(&asked.field("WARC-Concurrent-To", &id))
+                .expect("a record");
+        } else {
+            writer.write(&answer).expect("a record");
+            writer.write(&asked).expect("a record");
         }
     }
     writer.finish().expect("written");

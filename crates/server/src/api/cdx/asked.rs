@@ -161,9 +161,10 @@ fn question(arguments: &Arguments, dialect: Dialect) -> Result<CdxQuestion, Fail
     let named = arguments.text("matchType").and_then(MatchType::named);
     let (url, match_type, as_key) = match (arguments.text("url"), arguments.text("urlkey")) {
         (Some(url), None) => {
-            let (url, match_type) = match onward {
-                true => (url, MatchType::Exact),
-                false => url_and_match(url, named),
+            let (url, match_type) = if onward {
+                (url, MatchType::Exact)
+            } else {
+                url_and_match(url, named)
             };
             (with_method(url, arguments), match_type, false)
         }

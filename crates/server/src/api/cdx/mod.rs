@@ -104,9 +104,10 @@ pub(super) async fn lines(
         return xml::answer(&state.asker, &arguments, collection).await;
     }
     let mut asked = Asked::of(&arguments, server.dialect(), collection)?;
-    let stands_in = match asked.allow_fuzzy {
-        true => stand_in(state, &mut asked.question).await?,
-        false => None,
+    let stands_in = if asked.allow_fuzzy {
+        stand_in(state, &mut asked.question).await?
+    } else {
+        None
     };
     let compress = asked.compress;
     let mut response = if asked.page_count {

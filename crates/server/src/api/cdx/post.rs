@@ -110,12 +110,11 @@ fn allow(state: &State, request: &Request) -> Result<(), Failure> {
     if is_of_group || *from_here && is_permitted && is_from_here(request) {
         return Ok(());
     }
-    Err(Failure::forbidden(match from_here {
-        true => {
-            "posts are accepted only from the server's own machine and from groups given with weft serve \
+    Err(Failure::forbidden(if from_here {
+        "posts are accepted only from the server's own machine and from groups given with weft serve \
              --posts-group"
-        }
-        false => "posts are accepted only from groups given with weft serve --posts-group",
+    } else {
+        "posts are accepted only from groups given with weft serve --posts-group"
     }))
 }
 
@@ -135,17 +134,14 @@ async fn read_body(request: Request) -> Result<Bytes, Failure> {
     to_bytes(request.into_body(), POST_BYTES_MAX).await.map_err(|error| {
         let is_too_long = std::error::Error::source(&error)
             .is_some_and(|source| source.is::<http_body_util::LengthLimitError>());
-        match is_too_long {
-            true => Failure::new(
+        if is_too_long { Failure::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 Code::TooLarge,
                 format!(
                     "the body exceeds {POST_BYTES_MAX} bytes: post it in parts, or load it as a file (weft \
                      load INDEX.cdx)"
                 ),
-            ),
-            false => Failure::bad_request("the body is incomplete"),
-        }
+            ) } else { Failure::bad_request("the body is incomplete") }
     })
 }
 

@@ -147,9 +147,10 @@ impl Found {
     /// Returns the text of the rows of an answer, and sets the question for the next ones.
     fn piece(&mut self, making: &mut Making, found: CdxBody) -> String {
         let CdxBody { rows, skipped, next } = found;
-        let rows = match self.counts_written {
-            true => rows,
-            false => self.counted(rows),
+        let rows = if self.counts_written {
+            rows
+        } else {
+            self.counted(rows)
         };
         let mut rows = making.stage.add(rows, skipped.as_ref());
         self.goes_on = next.is_some() && (self.left > 0 || self.counts_written);

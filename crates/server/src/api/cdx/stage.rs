@@ -37,10 +37,7 @@ impl Stage {
             let known = held.computed_mut().skipped.get_or_insert_default();
             known.add(skipped);
         }
-        let rows = match self.holds {
-            true => self.pass(rows),
-            false => rows,
-        };
+        let rows = if self.holds { self.pass(rows) } else { rows };
         self.counted(rows)
     }
 

@@ -45,9 +45,10 @@ impl Asked {
             url,
             groups: Groups::listed(&self.groups),
             at,
-            mime: match self.mime.is_empty() {
-                true => MIME.to_owned(),
-                false => self.mime.to_ascii_lowercase(),
+            mime: if self.mime.is_empty() {
+                MIME.to_owned()
+            } else {
+                self.mime.to_ascii_lowercase()
             },
             digest: String::new(),
             collection: self.collection.clone(),

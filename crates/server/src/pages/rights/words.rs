@@ -174,9 +174,10 @@ fn readable(url_key: &str) -> Option<String> {
     let (host, rest) = url_key.split_once(')')?;
     let name = urlkey::host_of_key(url_key);
     // An IPv6 address contains colons within its brackets.
-    let port = match name.starts_with('[') {
-        true => None,
-        false => host.split_once(':').map(|(_, port)| port),
+    let port = if name.starts_with('[') {
+        None
+    } else {
+        host.split_once(':').map(|(_, port)| port)
     };
     let name = match port {
         Some(port) => format!("{name}:{port}"),
