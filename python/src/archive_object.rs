@@ -14,7 +14,7 @@ create_exception!(
     weft,
     Error,
     PyException,
-    "An archive cannot be opened, or does not answer. Its arguments are a message and a code."
+    "An archive cannot be opened or does not answer. The arguments are a message and a code."
 );
 
 /// An open archive: this process owns it, or sends requests to the owner.

@@ -17,7 +17,7 @@ pub(crate) fn link_scope(name: &str) -> PyResult<LinkScope> {
         "all" => Ok(LinkScope::All),
         "external" => Ok(LinkScope::External),
         _ => Err(PyValueError::new_err(format!(
-            "links are \"all\" or \"external\", not {name:?}"
+            "links must be \"all\" or \"external\", got {name:?}"
         ))),
     }
 }
@@ -25,7 +25,7 @@ pub(crate) fn link_scope(name: &str) -> PyResult<LinkScope> {
 pub(crate) fn rows_named(name: &str) -> PyResult<Rows> {
     Rows::named(name).ok_or_else(|| {
         PyValueError::new_err(format!(
-            "{name:?} is none of captures, links, texts and quarantine"
+            "unknown table {name:?}; expected captures, links, texts or quarantine"
         ))
     })
 }

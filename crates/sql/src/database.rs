@@ -345,7 +345,7 @@ impl Database {
             Some(kept) => kept,
             None => match Place::new(&place, &self.remote) {
                 Ok(place) => Arc::new(FactTables::new(place)),
-                Err(error) => return Ok(Err(format!("the facts of this archive are not reached: {error}"))),
+                Err(error) => return Ok(Err(format!("the facts of this archive are unreachable: {error}"))),
             },
         };
         *facts = Some(Arc::clone(&kept));
@@ -362,7 +362,7 @@ impl Database {
             Some(epoch) if epoch > cut.epoch() => {
                 return Err(SqlError::Epoch {
                     table: "captures",
-                    why: format!("epoch {epoch} is not there yet; the newest is {}", cut.epoch()),
+                    why: format!("epoch {epoch} does not exist yet; the newest is {}", cut.epoch()),
                 });
             }
             Some(epoch) => epoch,
@@ -490,7 +490,8 @@ async fn planned(
     let plan = mended(plan).map_err(told)?;
     if settings.base_names && matches!(plan, LogicalPlan::Explain(_) | LogicalPlan::Analyze(_)) {
         return Err(SqlError::Statement {
-            message: "EXPLAIN names files with their folders, which only the owner of the archive sees, on its machine"
+            message: "EXPLAIN shows the full paths of files, which only the archive's owner may see, on \
+                      its own machine"
                 .to_owned(),
             line: 0,
             column: 0,
@@ -518,7 +519,7 @@ fn with_tables(error: SqlError) -> SqlError {
             let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
             SqlError::Statement {
                 message: format!(
-                    "there is no table {}; there are {}",
+                    "there is no table {}; the tables are {}",
                     name.unwrap_or_default(),
                     names.join(", ")
                 ),
@@ -531,7 +532,7 @@ fn with_tables(error: SqlError) -> SqlError {
 }
 
 pub(crate) fn panicked(error: tokio::task::JoinError) -> SqlError {
-    SqlError::Execution(format!("a thread ended: {error}"))
+    SqlError::Execution(format!("a thread failed: {error}"))
 }
 
 /// The tables of one statement. They are opened when the statement names them.
@@ -561,7 +562,7 @@ impl Tables {
     async fn fact_table(&self, table: Table) -> Result<Arc<dyn TableProvider>, SqlError> {
         let facts = self.facts.as_ref().map_err(|why| {
             SqlError::NoFacts(format!(
-                "{why}, so there is no table {}; a new archive of the same inputs gets it",
+                "{why}, so there is no table {}; load the same inputs into a new archive to get it",
                 table.name()
             ))
         })?;
@@ -579,7 +580,8 @@ impl Tables {
         };
         if table == Table::Texts && facts.newest(table).await?.is_none() {
             return Err(SqlError::NoFacts(
-                "this archive keeps no texts; a new archive does with weft load --facts-text".into(),
+                "this archive has no texts; to get them, create a new archive with weft load --facts-text"
+                    .into(),
             ));
         }
         facts.provider(table, wanted, Arc::new(state)).await
@@ -588,7 +590,7 @@ impl Tables {
     fn file_table(&self, table: FileTable) -> Result<Arc<dyn TableProvider>, SqlError> {
         if !self.is_newest {
             return Err(SqlError::NoFacts(format!(
-                "the catalogue of files has no older epochs, so there is no table {} with at_epoch",
+                "the catalogue of files has no older epochs, so table {} cannot be used with at_epoch",
                 table.name()
             )));
         }
@@ -654,7 +656,8 @@ impl Tables {
         }
         if FileTable::named(name).is_some() && self.base_names {
             return Err(DataFusionError::Plan(format!(
-                "{name} names files with their folders, which only the owner of the archive sees, on its machine"
+                "{name} shows the full paths of files, which only the archive's owner may see, on its own \
+                 machine"
             )));
         }
         if let Some(table) = FileTable::named(name) {

@@ -27,13 +27,13 @@ pub enum SqlError {
         column: u64,
     },
     /// The statement would change data.
-    #[error("this is read-only: {what} is not possible here")]
+    #[error("SQL access is read-only: {what} is not allowed")]
     ReadOnly {
         /// The attempted operation.
         what: String,
     },
     /// The statement exceeded its time limit.
-    #[error("stopped after {seconds} s, which is the limit for a question here")]
+    #[error("stopped after {seconds} s, the time limit for a statement")]
     TimeLimit {
         /// The limit in seconds.
         seconds: u64,
@@ -72,7 +72,7 @@ pub enum SqlError {
         why: String,
     },
     /// An operator of the statement exceeds the memory limit or the space for temporary files.
-    #[error("not enough room for the rows of this statement (--memory gives more): {0}")]
+    #[error("not enough memory for this statement (raise it with --memory): {0}")]
     NoMemory(String),
     /// Another failure during execution.
     #[error("{0}")]
@@ -162,7 +162,7 @@ impl SqlError {
             DataFusionError::Shared(shared) => SqlError::of_text(&shared.to_string()),
             DataFusionError::Collection(all) => match all.into_iter().next() {
                 Some(first) => SqlError::of(first),
-                None => SqlError::Execution("no reason is given".into()),
+                None => SqlError::Execution("no reason was given".into()),
             },
             error @ (DataFusionError::SQL(..)
             | DataFusionError::Plan(_)
@@ -211,8 +211,8 @@ impl SqlError {
 }
 
 /// The message for a scalar subquery that the engine cannot plan.
-const SCALAR: &str = "a scalar subquery compares columns of the statement around it by = alone; \
-    write others with a join and GROUP BY";
+const SCALAR: &str = "a scalar subquery can compare columns of the outer statement only with =; write \
+                      other comparisons with a join and GROUP BY";
 
 fn digits(text: &str) -> &str {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

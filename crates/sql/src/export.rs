@@ -84,7 +84,7 @@ pub async fn export(
             let Some(mut input) = inputs.remove(&place.0) else {
                 return Err(wrong(
                     base,
-                    format!("captures has input {}, and ledger does not", place.0),
+                    format!("captures has input {}, but ledger does not", place.0),
                 ));
             };
             input.collection = captures.text(12)?;
@@ -99,7 +99,7 @@ pub async fn export(
                 return Err(wrong(
                     base,
                     format!(
-                        "links has a link of input {} at {}, and captures no capture there",
+                        "links has a link of input {} at {}, but captures has no capture there",
                         of.0, of.1
                     ),
                 ));
@@ -209,12 +209,12 @@ fn add_link(capture: &mut Capture, rows: &Rows) -> Result<(), SqlError> {
 
 fn unknown(column: &str, value: &str) -> SqlError {
     SqlError::Execution(format!(
-        "the tables have the {column} {value:?}, which this program does not know"
+        "the tables have an unknown {column} {value:?}; they may be from a newer version"
     ))
 }
 
 fn wrong(base: &str, what: String) -> SqlError {
-    SqlError::Execution(format!("{base}: {what}: is a job still writing?"))
+    SqlError::Execution(format!("{base}: {what}; is a job still writing?"))
 }
 
 /// The tables in one folder.
@@ -242,7 +242,7 @@ impl Tables {
         for name in ["captures", "links", "quarantine", "ledger"] {
             let delta = tables.register(name).await?.ok_or_else(|| {
                 SqlError::Execution(format!(
-                    "{} has no table {name}; tables of facts for an archive are those that weft.spark writes (docs/scale.md)",
+                    "{} has no table {name}; expected fact tables written by weft.spark (docs/scale.md)",
                     tables.place.address()
                 ))
             })?;
@@ -280,8 +280,8 @@ impl Tables {
             Some("all") => Ok(LinkScope::All),
             Some("external") => Ok(LinkScope::External),
             found => Err(SqlError::Execution(format!(
-                "{}: captures says {LINKS_PROPERTY} = {found:?}, expected all or external; tables of facts for an archive are those \
-                 that weft.spark writes (docs/scale.md)",
+                "{}: captures has {LINKS_PROPERTY} = {found:?}, expected all or external, as in fact \
+                 tables written by weft.spark (docs/scale.md)",
                 self.place.address()
             ))),
         }
@@ -386,7 +386,7 @@ impl Rows {
 
     fn column(&self, place: usize) -> Result<&ArrayRef, SqlError> {
         let column = self.batch.as_ref().map(|batch| batch.column(place));
-        column.ok_or_else(|| SqlError::Execution("there is no row".into()))
+        column.ok_or_else(|| SqlError::Execution("the row is missing".into()))
     }
 
     /// Returns a text; empty if NULL.
@@ -413,8 +413,7 @@ impl Rows {
     /// Returns a non-negative integer; 0 if NULL.
     fn number(&self, place: usize) -> Result<u64, SqlError> {
         let number = self.signed(place)?;
-        u64::try_from(number)
-            .map_err(|_| SqlError::Execution(format!("found {number} where numbers are from 0 up")))
+        u64::try_from(number).map_err(|_| SqlError::Execution(format!("found {number}, expected at least 0")))
     }
 
     fn boolean(&self, place: usize) -> Result<bool, SqlError> {

@@ -102,7 +102,7 @@ impl FactTables {
                 return Err(SqlError::Epoch {
                     table: table.name(),
                     why: format!(
-                        "there is no such table in {}, but the archive has facts of epoch {}; was it moved?",
+                        "{} has no such table, but the archive has facts of epoch {}; were they moved?",
                         self.address(),
                         wanted.at_least
                     ),
@@ -122,8 +122,8 @@ impl FactTables {
                 return Err(SqlError::Epoch {
                     table: table.name(),
                     why: format!(
-                        "it has epoch {}, and the archive has facts of epoch {}: they could not be published; weft status says why, \
-                         and the next load tries again",
+                        "it has epoch {}, but the archive has facts of epoch {}: publishing them failed; \
+                         weft status shows why, and the next load tries again",
                         found.epoch, wanted.at_least
                     ),
                 });
@@ -182,7 +182,7 @@ async fn version_of(table: Table, newest: &DeltaTable, epoch: u64) -> Result<Opt
                 }
                 return Err(SqlError::Epoch {
                     table: table.name(),
-                    why: format!("its history does not go back to epoch {epoch} any more"),
+                    why: format!("its history no longer goes back to epoch {epoch}"),
                 });
             }
         }

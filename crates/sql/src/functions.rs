@@ -107,7 +107,7 @@ impl ScalarUDFImpl for Function {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         // The signature guarantees exactly one argument.
         let [argument] = args.args.as_slice() else {
-            return exec_err!("{} takes one text", self.name());
+            return exec_err!("{} takes one text argument", self.name());
         };
         match argument {
             ColumnarValue::Scalar(value) => {

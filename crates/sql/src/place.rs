@@ -56,7 +56,7 @@ impl Place {
                 std::path::absolute(inputs::path_of(address)).map_err(|error| failed(error.to_string()))?;
             let root = Url::from_directory_path(&dir);
             (
-                root.map_err(|()| failed("it has no form as an address".into()))?,
+                root.map_err(|()| failed("it cannot be written as a URL".into()))?,
                 None,
             )
         };

@@ -62,7 +62,7 @@ impl<F: FnMut(RecordBatch) -> io::Result<()>> RowSink<F> {
     /// Passes on the last batch.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         if !self.rest.is_empty() {
-            return Err(malformed("the last row has no end"));
+            return Err(malformed("the last row is truncated"));
         }
         match self.rows {
             0 => Ok(()),
@@ -80,11 +80,11 @@ impl<F: FnMut(RecordBatch) -> io::Result<()>> RowSink<F> {
             let Some(target) = target else { continue };
             match &mut self.columns[*target] {
                 Column::Number(column) => {
-                    let number: u64 = cell.parse().map_err(|_| malformed("a number is none"))?;
+                    let number: u64 = cell.parse().map_err(|_| malformed("a number is invalid"))?;
                     column.append_value(i64::try_from(number).unwrap_or(i64::MAX));
                 }
                 Column::Time(column) => {
-                    column.append_value(micros(cell).ok_or_else(|| malformed("a time is none"))?);
+                    column.append_value(micros(cell).ok_or_else(|| malformed("a time is invalid"))?);
                 }
                 Column::Text(column) if cell.contains('\\') => {
                     unescape(cell, &mut self.unescaped);

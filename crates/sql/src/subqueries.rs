@@ -70,8 +70,9 @@ pub(crate) fn mended(plan: LogicalPlan) -> Result<LogicalPlan> {
 }
 
 /// The message for a condition where the engine cannot plan it.
-pub(crate) const ELSEWHERE: &str = "IN and EXISTS with a subquery are possible in WHERE, HAVING and the ON of an inner join alone; \
-    elsewhere join with the subquery (LEFT JOIN ... ON), and ask whether a row was found";
+pub(crate) const ELSEWHERE: &str = "IN and EXISTS with a subquery are supported only in WHERE, HAVING and \
+                                    the ON of an inner join; elsewhere join with the subquery (LEFT JOIN \
+                                    ... ON) and test whether a row was found";
 
 /// Makes the values of possibly empty subqueries nullable.
 fn scalars_may_be_null(plan: LogicalPlan) -> Result<LogicalPlan> {
@@ -130,14 +131,14 @@ impl ScalarUDFImpl for MayBeNull {
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types {
             [of] => Ok(of.clone()),
-            _ => plan_err!("may_be_null takes one value"),
+            _ => plan_err!("may_be_null takes one argument"),
         }
     }
 
     fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         match args.args.pop() {
             Some(value) => Ok(value),
-            None => plan_err!("may_be_null takes one value"),
+            None => plan_err!("may_be_null takes one argument"),
         }
     }
 }
@@ -266,8 +267,8 @@ impl Conditions<'_> {
     }
 }
 
-const TWO_LEVELS: &str = "NOT IN with a value of a statement two levels further out is not possible here; \
-    write it with NOT EXISTS, or with a join";
+const TWO_LEVELS: &str = "NOT IN with a value of a statement two levels further out is not supported; \
+                          write it with NOT EXISTS or a join";
 
 /// The components of `x IN (S)`.
 struct Parts {
@@ -393,8 +394,8 @@ fn refuse_unless_plain(subquery: &Subquery, asks_for_any: bool) -> Result<()> {
     match found {
         None => Ok(()),
         Some(what) => plan_err!(
-            "IN and EXISTS with {what} over rows that the statement around them chooses are not possible here; \
-             write it with a join, or as a comparison with a scalar subquery"
+            "IN and EXISTS with {what} over rows selected by the outer statement are not supported; write \
+             it with a join, or as a comparison with a scalar subquery"
         ),
     }
 }

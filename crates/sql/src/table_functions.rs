@@ -83,7 +83,7 @@ fn only_text(function: &str, example: &str, args: &[Expr]) -> Result<String> {
     {
         return Ok(text.clone());
     }
-    plan_err!("{function} takes one text, as in {example}")
+    plan_err!("{function} takes one text argument, as in {example}")
 }
 
 fn hit_schema() -> SchemaRef {

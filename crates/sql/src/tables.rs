@@ -18,7 +18,7 @@ pub struct TableInfo {
 pub const TABLES: [TableInfo; 13] = [
     TableInfo {
         name: "captures",
-        row: "every capture that was loaded (facts)",
+        row: "every loaded capture (facts)",
     },
     TableInfo {
         name: "links",
@@ -26,19 +26,19 @@ pub const TABLES: [TableInfo; 13] = [
     },
     TableInfo {
         name: "texts",
-        row: "the text of every capture that has one (facts, with --facts-text)",
+        row: "the text of every capture with text (facts, with --facts-text)",
     },
     TableInfo {
         name: "pages",
-        row: "the current version of every page, with its links counted (live)",
+        row: "the current version of every page, with link counts (live)",
     },
     TableInfo {
         name: "inlinks",
-        row: "every link of a current version, by its target (live)",
+        row: "every link of a current version, by target (live)",
     },
     TableInfo {
         name: "uris",
-        row: "every URL key that is captured or linked to (live)",
+        row: "every captured or linked URL key (live)",
     },
     TableInfo {
         name: "domains",
@@ -46,19 +46,19 @@ pub const TABLES: [TableInfo; 13] = [
     },
     TableInfo {
         name: "top",
-        row: "every URI in the order of its rank (live)",
+        row: "every URI, by rank (live)",
     },
     TableInfo {
         name: "ledger",
-        row: "every input and how far it was loaded (live)",
+        row: "every input and its loading progress (live)",
     },
     TableInfo {
         name: "quarantine",
-        row: "every record that could not be used (live)",
+        row: "every unusable record (live)",
     },
     TableInfo {
         name: "files",
-        row: "every file on the disk, once, and what is known of its content (catalogue of files)",
+        row: "every file on the disk, once, with what is known of its content (catalogue of files)",
     },
     TableInfo {
         name: "file_names",

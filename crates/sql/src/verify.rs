@@ -78,7 +78,7 @@ pub async fn verify(database: &Database, progress: &mut dyn FnMut(View)) -> Resu
     };
     if let Err(why) = database.facts(cut.archive())? {
         return Err(SqlError::NoFacts(format!(
-            "{why}, so there is nothing to compare its views with; weft verify reads its inputs again instead"
+            "{why}, so its views cannot be compared with them; use weft verify, which reads the inputs again"
         )));
     }
     let defined = View::ALL
@@ -137,7 +137,7 @@ async fn compare(
     match compared.difference {
         Some(_) => Ok(compared),
         None => Err(SqlError::Execution(format!(
-            "{}: two readings of one epoch differ; is the memory or a disk of this machine failing?",
+            "{}: two reads of the same epoch differ; the memory or a disk of this machine may be failing",
             view.name()
         ))),
     }

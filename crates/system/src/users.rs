@@ -68,7 +68,7 @@ pub fn uid(text: &str) -> Result<u32, String> {
         Ok(Some(user)) => Ok(user.uid.as_raw()),
         _ => text
             .parse()
-            .map_err(|_| format!("there is no user {text:?} here: give the number")),
+            .map_err(|_| format!("this system has no user {text:?}: give the number")),
     }
 }
 
@@ -81,7 +81,7 @@ pub fn gid(text: &str) -> Result<u32, String> {
         Ok(Some(group)) => Ok(group.gid.as_raw()),
         _ => text
             .parse()
-            .map_err(|_| format!("there is no group {text:?} here: give the number")),
+            .map_err(|_| format!("this system has no group {text:?}: give the number")),
     }
 }
 

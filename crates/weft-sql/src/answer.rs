@@ -39,7 +39,7 @@ pub(crate) async fn run(database: &Database, args: &QueryArgs, json: bool) -> an
         }
     };
     if statement.trim().is_empty() {
-        return Err(WrongUse("there is no statement; weft sql --help has examples".into()).into());
+        return Err(WrongUse("no statement given; weft sql --help has examples".into()).into());
     }
     let format = args.format(json);
     let out = output::open(args.output.as_deref(), format)?;

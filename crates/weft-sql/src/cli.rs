@@ -18,16 +18,16 @@ Examples:
   weft sql --format csv -o tlds.csv 'select url_host_tld, count(*) from captures group by 1'
   weft sql \"select directory, count(*) from file_names where path like '/data/%' group by 1\"
   weft sql --at-epoch 12 'select count(*) from pages'
-  weft sql verify                                every live view against its definition over the facts
-  weft sql maintain                              puts small files of the facts together
+  weft sql verify                                compare every live view with its definition over the facts
+  weft sql maintain                              merge small files of the facts
   weft sql serve                                 HTTP, a page, Arrow Flight SQL
 
-Tables: captures, links, texts (facts); pages, inlinks, uris, domains, top, ledger, quarantine (live);
-files, file_names, file_usage (the catalogue of files that weft files scan makes).
+Tables: captures, links, texts (facts); pages, inlinks, uris, domains, top, ledger, quarantine
+(live); files, file_names, file_usage (the catalogue of files, made by weft files scan).
 Functions: url_key(url), host(url), domain(url); as tables search('query'), inlinks('url').
-docs/sql.md has their columns, and questions to begin with.
+docs/sql.md has their columns, and sample queries.
 
-Exit codes: 0 done; 1 done with differences, or not done; 2 wrong use, a wrong statement included.";
+Exit codes: 0 success; 1 differences or failure; 2 usage error, including invalid statements.";
 
 /// Runs SQL over an archive: its facts and its live views as tables of one epoch. Statements
 /// change nothing.
@@ -151,17 +151,19 @@ Examples:
   weft sql verify
   weft sql verify --archive /srv/web --memory 4G
 
-Each view is compared, row by row, with what its definition (views/*.sql) makes of the facts at the same epoch; index and
-search index are checked, too. `weft verify` reads the inputs again instead. Exit code 1 if anything differs.";
+Each view is compared, row by row, with the result of its definition (views/*.sql) over the facts
+at the same epoch; index and search index are also checked. `weft verify` reads the inputs again
+instead.
+Exit code 1 if anything differs.";
 
 /// Compacts small files of the facts, writes checkpoints, and removes old files
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  weft sql maintain                    old files stay 7 days, for readers of earlier versions
-  weft sql maintain --keep-hours 0     also removes what a takedown left behind
+  weft sql maintain                    keep old files for 7 days, for readers of earlier versions
+  weft sql maintain --keep-hours 0     also remove data left by takedowns
 
-The archive may be loaded meanwhile.")]
+Loads can run at the same time.")]
 pub(crate) struct MaintainArgs {
     /// Keep files that versions within this time need; also limits how far back --at-epoch reaches
     #[arg(long, value_name = "HOURS", default_value_t = 168)]
@@ -172,12 +174,12 @@ pub(crate) struct MaintainArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  weft load --from-facts /mnt/facts            runs it
-  weft load --from-facts s3://bucket/facts     the same from a store (AWS_ACCESS_KEY_ID and its kin)
-  weft-sql export /mnt/facts | head -3         a line about the tables, then inputs and their captures, in JSON
+  weft load --from-facts /mnt/facts            runs this program
+  weft load --from-facts s3://bucket/facts     the same from a store (AWS_ACCESS_KEY_ID etc.)
+  weft-sql export /mnt/facts | head -3         a line about the tables, then inputs with their captures, as JSON
 
-The folder is one that `python -m weft.spark load` wrote (docs/scale.md). It is read once, sorted by input and offset, in the
-memory of --memory and temporary files.")]
+The folder must be written by `python -m weft.spark load` (docs/scale.md). It is read once, sorted
+by input and offset, within the memory limit (--memory) and with temporary files.")]
 pub(crate) struct ExportArgs {
     /// Folder of the tables, or s3://BUCKET/NAME
     #[arg(value_name = "ADDRESS")]

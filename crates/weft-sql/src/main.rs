@@ -46,7 +46,7 @@ fn main() -> ExitCode {
 
 fn run(cli: cli::Cli) -> anyhow::Result<ExitCode> {
     if let (Some(_), Some(statement)) = (&cli.command, &cli.query.statement) {
-        let text = format!("a command takes no statement beside it, and there is {statement:?}");
+        let text = format!("a command cannot be combined with a statement, got {statement:?}");
         return Err(cli::WrongUse(text).into());
     }
     let (json, read_only) = (cli.global.json, cli.global.read_only);

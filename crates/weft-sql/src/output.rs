@@ -14,7 +14,7 @@ pub(crate) fn open(file: Option<&Path>, format: Format) -> anyhow::Result<Box<dy
     let Some(path) = file else {
         if format.is_binary() && io::stdout().is_terminal() {
             return Err(
-                WrongUse("this form is nothing for a terminal: name a file with --output".into()).into(),
+                WrongUse("a terminal cannot show this format: name a file with --output".into()).into(),
             );
         }
         return Ok(Box::new(BufWriter::new(io::stdout())));

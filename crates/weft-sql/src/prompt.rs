@@ -17,13 +17,13 @@ use crate::cli::QueryArgs;
 use crate::output_format::Format;
 
 const HELP: &str = "\
-A statement ends with a semicolon and may take several lines. Nothing can be changed here.
-  .tables             the tables
-  .columns TABLE      the columns of a table
-  .format FORMAT      table, csv, json or jsonl
-  .help               this
-  .quit               ends the prompt; so does Ctrl-D
-EXPLAIN ANALYZE before a statement shows where its time goes. Ctrl-C stops a statement that runs.";
+End a statement with a semicolon; it can span several lines. Statements cannot change anything.
+  .tables             list the tables
+  .columns TABLE      list the columns of a table
+  .format FORMAT      set the output format: table, csv, json or jsonl
+  .help               show this help
+  .quit               exit; so does Ctrl-D
+EXPLAIN ANALYZE before a statement shows where its time is spent. Ctrl-C stops a running statement.";
 
 /// Words to complete besides tables, columns and functions.
 const KEYWORDS: [&str; 28] = [
@@ -69,7 +69,7 @@ pub(crate) async fn run(database: &Database, args: &QueryArgs, json: bool) -> an
         let _ = editor.load_history(path);
     }
     let style = Style::of_stderr();
-    eprintln!("{} (.help tells more)", database.dir().display());
+    eprintln!("{} (.help for help)", database.dir().display());
     let mut format = match args.format(json) {
         binary if binary.is_binary() => Format::Table,
         format => format,
@@ -162,7 +162,7 @@ async fn command(
                 None => eprintln!("table, csv, json or jsonl"),
             }
         }
-        _ => eprintln!("there is no {name}; .help shows what there is"),
+        _ => eprintln!("unknown command {name}; .help lists the commands"),
     }
     Ok(true)
 }

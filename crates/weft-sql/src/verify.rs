@@ -58,11 +58,16 @@ fn print(verified: &Verified, out: &mut impl io::Write) -> io::Result<()> {
     let wrong = verified.views.iter().filter(|view| view.difference.is_some());
     let wrong: Vec<&str> = wrong.map(|view| view.view).collect();
     if !wrong.is_empty() && wrong.iter().all(|view| REBUILT.contains(view)) {
-        writeln!(out, "weft rebuild {} makes what differs anew", wrong.join(" "))?;
+        writeln!(
+            out,
+            "weft rebuild {} rebuilds the differing views",
+            wrong.join(" ")
+        )?;
     } else if !wrong.is_empty() {
         writeln!(
             out,
-            "weft verify tells by the inputs which is wrong, the view or the facts; where the view is, load the inputs into a new archive"
+            "weft verify finds out from the inputs whether the view or the facts are wrong; if the view \
+             is, load the inputs into a new archive"
         )?;
     }
     for note in &verified.notes {
@@ -80,9 +85,9 @@ fn print(verified: &Verified, out: &mut impl io::Write) -> io::Result<()> {
     }
     let same = |view: &VerifiedView| view.difference.is_none();
     let verdict = match (verified.is_clean(), verified.views.iter().all(same)) {
-        (true, _) => "every view is what its definition makes of the facts",
-        (false, true) => "every view is what its definition makes of the facts, but not all is well",
-        (false, false) => "not every view is what its definition makes of the facts",
+        (true, _) => "every view matches its definition over the facts",
+        (false, true) => "every view matches its definition over the facts, but there are other problems",
+        (false, false) => "not every view matches its definition over the facts",
     };
     writeln!(out, "{verdict} (epoch {})", count(verified.epoch))
 }

@@ -20,7 +20,7 @@ pub(crate) fn note_www(url: &str) {
     let without = urlkey::host_without_www(host);
     if without != host {
         let (host, without) = (crate::style::clean(host), crate::style::clean(without));
-        eprintln!("note: {host} and {without} have the same URL keys, so this is of both");
+        eprintln!("note: {host} and {without} share the same URL keys, so the answer covers both");
     }
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn open_with(context: &Context, mut settings: OpenSettings) -> anyhow
     settings.documents.get_or_insert(DocumentScope::All);
     settings.document_reader = Some(document_workers::reader());
     if settings.read_only && settings.create {
-        return Err(WrongUse("--read-only changes nothing, and this command would".into()).into());
+        return Err(WrongUse("this command writes to the archive: run it without --read-only".into()).into());
     }
     if context.archive.is_file() {
         let path = context.archive.display();

@@ -8,12 +8,12 @@ use crate::context::GlobalArgs;
 const EXAMPLES: &str = "\
 Examples:
   weft load crawls/*.warc.gz           read files into ./weft-archive
-  weft status                          what the archive holds
+  weft status                          what the archive contains
   weft search 'root zone' site:iana.org
-  weft inlinks http://www.iana.org/    who links there
-  weft serve                           the same in a browser
+  weft inlinks http://www.iana.org/    which pages link there
+  weft serve                           all of this in a browser
 
-Exit codes: 0 done; 1 done with losses or differences, not found, or not done; 2 wrong use.
+Exit codes: 0 success; 1 losses or differences, not found, or failure; 2 usage error.
 Results go to standard output, messages to standard error.";
 
 /// Turns web-archive files (WARC, ARC, WAT, WET) into a live, searchable web.

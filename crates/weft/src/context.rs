@@ -88,7 +88,9 @@ fn parse_memory(text: &str) -> Result<u64, String> {
     let bytes = units::parse_bytes(text)?;
     if bytes < archive::MEMORY_SIZE_BYTES_MIN {
         let least = units::bytes(archive::MEMORY_SIZE_BYTES_MIN);
-        return Err(format!("{text:?}: an archive takes at least {least}"));
+        return Err(format!(
+            "{text:?} is too little: an archive needs at least {least}"
+        ));
     }
     Ok(bytes)
 }

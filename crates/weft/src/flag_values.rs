@@ -8,7 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 pub(crate) fn positive(text: &str) -> Result<usize, String> {
     let number: usize = text.parse().map_err(|_| "expected a number".to_owned())?;
     match number {
-        0 => Err("expected a number from 1 on".to_owned()),
+        0 => Err("expected a number of at least 1".to_owned()),
         number => Ok(number),
     }
 }

@@ -32,7 +32,7 @@ impl PartFile {
         let file = open_locked(&making).with_context(create)?;
         let Some(file) = file else {
             let busy = format!(
-                "{} is there already: another command is writing it; write to another name, or wait",
+                "{} exists: another command is writing it; write to another name, or wait",
                 making.display()
             );
             return Err(WrongUse(busy).into());
@@ -48,7 +48,8 @@ impl PartFile {
             Ok(()) => Ok(PartFile::of(path, making, None)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 let there = format!(
-                    "{} is there already: another command is writing it; if none is, it was left by one that was killed: remove it",
+                    "{} exists: another command is writing it. If no command is running, a killed one left \
+                     it: remove it",
                     making.display()
                 );
                 Err(WrongUse(there).into())

@@ -222,7 +222,8 @@ impl InputSource for RemoteInputs {
         if let Some(cache) = self.remote.cache()
             && let Err(error) = cache.drop_below(address)
         {
-            tracing::warn!(%error, address, "other programs on the same cache do not know that this was dropped");
+            tracing::warn!(%error, address, "other programs that share the cache do not know that this was \
+                                             dropped");
         }
     }
 

@@ -137,7 +137,7 @@ impl Face {
     pub(crate) async fn start(settings: Settings, store: store::Store) -> anyhow::Result<Face> {
         let keys = settings.keys.clone();
         let tls = settings.tls.is_some();
-        let running = s3::serve(settings, store).await.context("start the S3 face")?;
+        let running = s3::serve(settings, store).await.context("start the S3 server")?;
         Ok(Face { running, keys, tls })
     }
 
@@ -206,7 +206,7 @@ fn introduction(url: &str, key: &KeyPair, file: &str) -> String {
     let (id, secret, url) = (shell_word(id), shell_word(secret), shell_word(url));
     format!(
         "
-A key was made that may do everything. It is shown this once; {file} keeps it.
+Created a key with all permissions. It is shown only once; {file} keeps it.
 
   export AWS_ACCESS_KEY_ID={id}
   export AWS_SECRET_ACCESS_KEY={secret}

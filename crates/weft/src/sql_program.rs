@@ -73,7 +73,7 @@ impl SqlProgram {
             .prefix("weft-sql-")
             .permissions(Permissions::from_mode(0o700));
         let folder = folder.tempdir();
-        let folder = folder.context("make a folder for the socket of weft-sql")?;
+        let folder = folder.context("create a folder for the socket of weft-sql")?;
         let socket = folder.path().join("socket");
         let archive = std::path::absolute(&context.archive).context("find the archive's directory")?;
         let mut arguments = vec!["serve".into(), "--archive".into(), archive.into()];
@@ -152,7 +152,7 @@ impl SqlServer for SqlProgram {
                     *running = None;
                     if system::since(begun) > PAUSE {
                         return Err(io::Error::other(format!(
-                            "{} ended as it started: {status}",
+                            "{} exited during startup: {status}",
                             self.program.display()
                         )));
                     }

@@ -14,7 +14,8 @@ pub(crate) fn print_stages(stages: &[StageRow], context: &mut Context) -> anyhow
     if stages.is_empty() {
         writeln!(
             context.out,
-            "the process that owns the archive has loaded nothing yet (weft load -v ends with its stages)"
+            "the process that owns the archive has not loaded anything yet (weft load -v prints the stages \
+             of its load)"
         )?;
         return Ok(());
     }

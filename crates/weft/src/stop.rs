@@ -92,7 +92,7 @@ impl Stop {
             progress_line("stopped without waiting any longer");
             std::process::exit(code.into());
         })
-        .context("start waiting for the end")?;
+        .context("start the shutdown timer")?;
         Ok(())
     }
 

@@ -96,7 +96,7 @@ impl StoreNode {
             .filter(|volume| !retired.contains(*volume))
         {
             said.push_str(&format!(
-                "\nvolume {volume} is in no layout and holds nothing: weft store layout apply takes it in"
+                "\nvolume {volume} is in no layout and is empty: add it with weft store layout apply"
             ));
         }
         if let Some(face) = &self.face {
@@ -124,7 +124,7 @@ fn settings(place: &ConnectSettings) -> anyhow::Result<NodeSettings> {
         ConnectSettings::Volumes(volumes) => Ok(NodeSettings::of_volumes(volumes.clone())),
         ConnectSettings::Node(file) => Ok(NodeSettings::read(file)?),
         ConnectSettings::Cluster { .. } => Err(WrongUse(
-            "a node is started by its own node.toml (--config), or by its volumes (--volume)".into(),
+            "a node is started with its own node.toml (--config), or with its volumes (--volume)".into(),
         )
         .into()),
     }

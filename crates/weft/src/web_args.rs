@@ -55,21 +55,22 @@ pub(crate) struct WebArgs {
         long,
         value_name = "NAME",
         requires = "groups_from",
-        help_heading = "Who asks"
+        help_heading = "Access control"
     )]
     groups_header: Option<HeaderName>,
 
     /// Address or network of a trusted proxy; repeat for more
-    #[arg(long, value_name = "ADDRESS", requires = "groups_header", value_parser = parse_net, help_heading = "Who asks")]
+    #[arg(long, value_name = "ADDRESS", requires = "groups_header", value_parser = parse_net, help_heading = "Access \
+                                                                                                              control")]
     groups_from: Vec<IpNet>,
 
     /// File of tokens that identify users (weft rights token makes them); people sign in with one
     /// at /sign-in
-    #[arg(long, value_name = "FILE", help_heading = "Who asks")]
+    #[arg(long, value_name = "FILE", help_heading = "Access control")]
     tokens: Option<PathBuf>,
 
     /// Group whose members administer the archive, like tokens made with --admin; repeat for more
-    #[arg(long = "admin-group", value_name = "NAME", help_heading = "Who asks")]
+    #[arg(long = "admin-group", value_name = "NAME", help_heading = "Access control")]
     admin_groups: Vec<String>,
 
     /// Accept captures that programs on this machine post or delete in the manner of OutbackCDX:
@@ -96,13 +97,12 @@ fn parse_net(text: &str) -> Result<IpNet, String> {
     let net = text.parse::<IpNet>().ok();
     let address = || text.parse::<IpAddr>().ok().map(IpNet::from);
     net.or_else(address)
-        .ok_or_else(|| "an address (10.0.0.7) or a network (10.0.0.0/8) is expected".to_owned())
+        .ok_or_else(|| "expected an address (10.0.0.7) or a network (10.0.0.0/8)".to_owned())
 }
 
 /// Parses the origin of a web server.
 fn parse_origin(text: &str) -> Result<String, String> {
-    let expected =
-        || format!("{text:?} is no origin: https://replay.example.org is expected, without a path");
+    let expected = || format!("{text:?} is not an origin such as https://replay.example.org, without a path");
     let rest = text
         .strip_prefix("https://")
         .or_else(|| text.strip_prefix("http://"));

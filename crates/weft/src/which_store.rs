@@ -19,7 +19,7 @@ pub(crate) struct StoreArgs {
         value_name = "DIR[,name=N][,zone=Z][,weight=W]",
         value_parser = parse_volume,
         conflicts_with = "cluster",
-        help_heading = "Which store"
+        help_heading = "Store selection"
     )]
     pub(crate) volumes: Vec<VolumeSettings>,
 
@@ -29,7 +29,7 @@ pub(crate) struct StoreArgs {
         global = true,
         value_name = "NODE.TOML",
         conflicts_with_all = ["volumes", "cluster"],
-        help_heading = "Which store"
+        help_heading = "Store selection"
     )]
     pub(crate) config: Option<PathBuf>,
 
@@ -46,7 +46,7 @@ pub(crate) struct ClusterArgs {
         global = true,
         value_name = "CLUSTER.TOML",
         requires = "secret_file",
-        help_heading = "Which store"
+        help_heading = "Store selection"
     )]
     cluster: Option<PathBuf>,
 
@@ -56,7 +56,7 @@ pub(crate) struct ClusterArgs {
         global = true,
         value_name = "FILE",
         requires = "cluster",
-        help_heading = "Which store"
+        help_heading = "Store selection"
     )]
     secret_file: Option<PathBuf>,
 }
@@ -77,7 +77,7 @@ pub(crate) fn parse_volume(text: &str) -> Result<VolumeSettings, String> {
     if volume.path.exists() && !volume.path.is_dir() {
         let path = volume.path.display();
         return Err(format!(
-            "{path} is no directory; a volume is one, usually a disk of its own"
+            "{path} is not a directory; a volume is a directory, usually on its own disk"
         ));
     }
     Ok(volume)
@@ -110,8 +110,8 @@ pub(crate) fn of_environment() -> Result<ConnectSettings, WrongUse> {
     match std::env::var(STORE_VARIABLE) {
         Ok(text) if !text.is_empty() => of_text(&text),
         _ => Err(WrongUse(format!(
-            "which store? Name its volumes (--volume DIR, once for each disk), a --config node.toml, a running cluster \
-             (--cluster cluster.toml --secret-file FILE), or set {STORE_VARIABLE}"
+            "no store was named: give its volumes (--volume DIR, once per disk), a --config node.toml, or \
+             a running cluster (--cluster cluster.toml --secret-file FILE), or set {STORE_VARIABLE}"
         ))),
     }
 }

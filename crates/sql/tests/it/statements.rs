@@ -62,7 +62,7 @@ async fn wrong_statements_are_told_where_and_what_instead() {
         ("SELECT\n  titel\nFROM pages", "(line 2, column 3)"),
         (
             "SELECT * FROM page",
-            "there is no table page; there are captures, links,",
+            "there is no table page; the tables are captures, links,",
         ),
         ("SELECT * FROM texts", "--facts-text"),
         ("SELECT * FROM files", "weft files scan DIR"),
@@ -234,9 +234,9 @@ async fn names_are_without_folders_where_these_are_hidden() {
             .starts_with(&folder)
     );
     for (statement, expected) in [
-        ("EXPLAIN SELECT * FROM captures", "EXPLAIN names files"),
-        ("EXPLAIN ANALYZE SELECT * FROM captures", "EXPLAIN names files"),
-        ("SELECT * FROM files", "only the owner of the archive"),
+        ("EXPLAIN SELECT * FROM captures", "EXPLAIN shows"),
+        ("EXPLAIN ANALYZE SELECT * FROM captures", "EXPLAIN shows"),
+        ("SELECT * FROM files", "only the archive's owner"),
     ] {
         let error = ask_with(&database, statement, &hidden).await.unwrap_err();
         let text = error.to_string();

@@ -137,7 +137,7 @@ impl Answers {
             Some(Ok(Piece::Head(head))) => head,
             Some(Err(error)) => return Err(error),
             Some(Ok(Piece::Rows(_))) | None => {
-                return Err(SqlError::Execution("the thread of the statement ended".into()));
+                return Err(SqlError::Execution("the statement's thread failed".into()));
             }
         };
         Ok(Begun {

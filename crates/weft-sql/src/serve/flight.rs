@@ -87,7 +87,7 @@ fn refused(error: &SqlError) -> Status {
         SqlError::Open(_) => Status::unavailable(message),
         error if error.is_in_use() => Status::unavailable(message),
         _ => {
-            tracing::error!(%error, "a statement has no answer");
+            tracing::error!(%error, "a statement failed");
             Status::internal(message)
         }
     }

@@ -73,12 +73,12 @@ async fn around(State(shared): State<Shared>, request: Request, next: Next) -> R
         Err(Misaddressed::Malformed) => failed(
             StatusCode::BAD_REQUEST,
             "bad_request",
-            "a request names one Host (RFC 9112, section 3.2)",
+            "a request must have exactly one Host (RFC 9112, section 3.2)",
         ),
         Err(Misaddressed::NotOurs) => failed(
             StatusCode::MISDIRECTED_REQUEST,
             "wrong_host",
-            "this server does not go by that name; weft-sql serve --host NAME tells it its names",
+            "this server does not have that host name; set its names with weft-sql serve --host NAME",
         ),
     };
     for (name, value) in look::HEADERS {
@@ -110,11 +110,11 @@ impl Asked {
                 "format" => self.format = Some(value.into_owned()),
                 "at_epoch" => {
                     let epoch = value.parse();
-                    self.at_epoch = Some(epoch.map_err(|_| format!("at_epoch is a number, not {value:?}"))?);
+                    self.at_epoch = Some(epoch.map_err(|_| format!("at_epoch: {value:?} is not a number"))?);
                 }
                 _ => {
                     return Err(format!(
-                        "there is no parameter {name:?}; there are q, format and at_epoch"
+                        "unknown parameter {name:?}; the parameters are q, format and at_epoch"
                     ));
                 }
             }
@@ -153,7 +153,7 @@ async fn asked_by_post(State(shared): State<Shared>, uri: Uri, headers: HeaderMa
             return failed(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "too_large",
-                "a statement has at most 1 MiB",
+                "a statement can have at most 1 MiB",
             );
         }
     };
@@ -199,14 +199,14 @@ async fn answer(shared: &Shared, asked: Asked, headers: &HeaderMap) -> Response 
     let name = asked.format.as_deref().unwrap_or("json");
     let Some((name, format, media)) = FORMATS.into_iter().find(|(known, ..)| *known == name) else {
         let names = FORMATS.map(|(name, ..)| name).join(", ");
-        let message = format!("there is no format {name:?}; there are {names}");
+        let message = format!("unknown format {name:?}; the formats are {names}");
         return failed(StatusCode::BAD_REQUEST, "bad_request", &message);
     };
     if asked.statement.trim().is_empty() {
         return failed(
             StatusCode::BAD_REQUEST,
             "bad_request",
-            "the parameter q, a statement in SQL, is missing",
+            "the parameter q (an SQL statement) is missing",
         );
     }
     let begun = match shared.answers.begin(&asked.statement, asked.terms(headers)).await {
@@ -233,7 +233,7 @@ fn body(mut begun: Begun, format: Format) -> Body {
     let (sender, receiver) = mpsc::channel::<io::Result<Bytes>>(AHEAD);
     tokio::spawn(async move {
         if let Err(error) = send_all(&mut begun, format, &sender).await {
-            tracing::warn!(%error, "an answer could not be sent whole");
+            tracing::warn!(%error, "a response was cut off");
             // Fails only if the reader has gone.
             let _ = sender.send(Err(error)).await;
         }
@@ -351,7 +351,7 @@ fn status_of(error: &SqlError) -> (StatusCode, &'static str) {
 fn not_answered(error: &SqlError) -> Response {
     let (status, code) = status_of(error);
     if status == StatusCode::INTERNAL_SERVER_ERROR {
-        tracing::error!(%error, "a statement has no answer");
+        tracing::error!(%error, "a statement failed");
     }
     let mut reason = json!({ "code": code, "message": error.to_string() });
     if let SqlError::Statement {

@@ -48,9 +48,9 @@ Examples:
   curl --data-urlencode 'q=select count(*) from captures' http://127.0.0.1:8090/api/v1/sql
   curl 'http://127.0.0.1:8090/api/v1/sql?format=csv&q=select+url+from+pages' > pages.csv
 
-`weft serve` starts it by itself and shows its page at /sql. Only this machine can connect unless --listen or --flight name
-another address, and there is no access control: who can connect can read the whole archive. docs/sql.md says how ADBC
-and JDBC clients connect.";
+`weft serve` starts this server itself and shows its page at /sql. Only this machine can connect
+unless --listen or --flight name another address. There is no access control: anybody who can
+connect can read the whole archive. docs/sql.md describes how ADBC and JDBC clients connect.";
 
 /// Serves statements over HTTP and Arrow Flight SQL, with a page for browsers
 #[derive(Debug, clap::Args)]
@@ -114,7 +114,7 @@ impl ServeArgs {
                     port => port.checked_add(1),
                 };
                 let next =
-                    next.ok_or_else(|| WrongUse("there is no port after 65535: --flight names one".into()))?;
+                    next.ok_or_else(|| WrongUse("no port after 65535: set one with --flight".into()))?;
                 address.set_port(next);
                 Ok(Some(address))
             }
@@ -135,7 +135,7 @@ pub(crate) async fn run(
     }
     let time_max = Duration::from_secs(args.time_limit);
     let statements_max = args.statements_max.into();
-    let threads = Threads::start(statements_max).context("start threads for statements")?;
+    let threads = Threads::start(statements_max).context("start the threads for statements")?;
     let answers = Answers::new(Arc::clone(&database), threads, time_max, statements_max);
     let flight = match args.flight()? {
         None => None,
@@ -217,16 +217,16 @@ pub(crate) async fn run(
     end.send_replace(true);
     // A second signal or a running statement must not delay the exit.
     let both = async {
-        served.await.context("the server ended")??;
+        served.await.context("the server failed")??;
         if let Some(flight) = flight {
-            flight.await.context("Flight SQL ended")??;
+            flight.await.context("the Flight SQL server failed")??;
         }
         anyhow::Ok(())
     };
     let ended = tokio::time::timeout(GRACE, both).await;
     match ended {
         Ok(ended) => ended?,
-        Err(_) => tracing::info!("statements under way were broken off"),
+        Err(_) => tracing::info!("running statements were aborted"),
     }
     Ok(ExitCode::SUCCESS)
 }

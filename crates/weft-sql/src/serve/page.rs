@@ -88,7 +88,9 @@ pub(super) fn page(
     frame.around(html! {
         header.page-head {
             h1 { "SQL" }
-            p.soft { "Ask the archive in SQL: every capture and link that was ever loaded, what counts now, and the files on the disk. All tables of the archive are of one epoch in a statement." }
+            p.soft { "Query the archive in SQL: every capture and link ever loaded, the current views, and \
+                      the files on the disk. Within a statement all tables of the archive are of the same \
+                      epoch." }
         }
         div.with-aside.wide {
             div.main-column {
@@ -101,12 +103,12 @@ pub(super) fn page(
                     @if let Some(epoch) = at_epoch { input type="hidden" name="at_epoch" value=(epoch); }
                     div.actions {
                         button type="submit" { "Run" }
-                        span #statement-keys .soft.keys { kbd { "Ctrl" } " " kbd { "Enter" } " runs it" }
+                        span #statement-keys .soft.keys { kbd { "Ctrl" } " " kbd { "Enter" } " to run" }
                     }
                 }
                 @match result {
                     None => (questions()),
-                    Some(Err(error)) => div.callout.problem role="alert" { p { strong { "No answer: " } (clean(&error.to_string())) } },
+                    Some(Err(error)) => div.callout.problem role="alert" { p { strong { "Failed: " } (clean(&error.to_string())) } },
                     Some(Ok(shown)) => (answer(shown, statement, at_epoch, parts)),
                 }
             }
@@ -187,7 +189,7 @@ fn is_null(column: &ArrayRef, row: usize) -> bool {
 fn table(shown: &Shown, rows: &[Vec<Option<String>>], parts: Parts) -> Markup {
     let fields = shown.schema.fields();
     html! {
-        @if rows.is_empty() { p.soft { "There are no such rows." } }
+        @if rows.is_empty() { p.soft { "No matching rows." } }
         @else {
             div.scrolled tabindex="0" role="region" aria-label="Rows" {
                 table.rows {
@@ -228,7 +230,7 @@ fn value(column: &str, text: &str, parts: Parts) -> Markup {
 fn questions() -> Markup {
     html! {
         section.questions {
-            h2 { "Questions to begin with" }
+            h2 { "Sample queries" }
             ul.lines {
                 @for question in QUESTIONS.iter() {
                     @let mut query = url::form_urlencoded::Serializer::new(String::new());
@@ -263,8 +265,9 @@ fn columns(tables: Result<&Vec<(TableInfo, SchemaRef)>, &SqlError>) -> Markup {
                 summary { "Functions" }
                 ul {
                     li { code { "url_key(url)" } " " code { "host(url)" } " " code { "domain(url)" } }
-                    li { code { "from search('words')" } " " span.soft { "a full-text search, best first" } }
-                    li { code { "from inlinks('url')" } " " span.soft { "the links to a page" } }
+                    li { code { "from search('words')" } " " span.soft { "full-text search, best match \
+                                                                          first" } }
+                    li { code { "from inlinks('url')" } " " span.soft { "links to a page" } }
                 }
             }
         }

@@ -20,10 +20,10 @@ pub(super) async fn run(database: Arc<Database>) {
     tokio::time::sleep(FIRST_AFTER).await;
     loop {
         match maintain(&database, KEEP).await {
-            Ok(tables) => tracing::info!(?tables, "the facts are in order"),
-            Err(SqlError::NoFacts(_)) => tracing::debug!("the archive keeps no facts"),
+            Ok(tables) => tracing::info!(?tables, "maintenance of the facts is done"),
+            Err(SqlError::NoFacts(_)) => tracing::debug!("the archive has no facts"),
             Err(error) => {
-                tracing::warn!(%error, "the facts could not be put in order; the next try is in an hour")
+                tracing::warn!(%error, "maintenance of the facts failed; retrying in an hour")
             }
         }
         tokio::time::sleep(EVERY).await;

@@ -48,7 +48,7 @@ fn statements_come_from_files_and_failures_have_their_codes() {
         (&["--archive", "elsewhere", "select 1"], 1, "elsewhere"),
         (&["--archive", "question.sql", "select 1"], 2, "is a file"),
         (&["--format", "tables", "select 1"], 2, "invalid value"),
-        (&["select 1", "verify"], 2, "takes no statement"),
+        (&["select 1", "verify"], 2, "cannot be combined with a statement"),
         (&["--at-epoch", "7", "select 1"], 1, "epoch 7"),
         (
             &[
@@ -73,7 +73,7 @@ fn views_are_verified_and_facts_maintained() {
     let place = Place::new();
     let said = place.good(&["verify"]);
     assert!(
-        said.contains("every view is what its definition makes of the facts (epoch 1)"),
+        said.contains("every view matches its definition over the facts (epoch 1)"),
         "{said}"
     );
     // A flag before the command does not make it a statement.

@@ -99,17 +99,17 @@ fn what_is_wrong_is_told_in_words_and_codes() {
         (
             "/api/v1/sql?statement=x".to_owned(),
             400,
-            "there are q, format and at_epoch",
+            "the parameters are q, format and at_epoch",
         ),
         (
             "/api/v1/sql?q=select+1&at_epoch=x".to_owned(),
             400,
-            "at_epoch is a number",
+            "is not a number",
         ),
         (
             "/api/v1/sql?q=select+1&at_epoch=9".to_owned(),
             400,
-            "epoch 9 is not there yet",
+            "epoch 9 does not exist yet",
         ),
         ("/api/v1/sql?q=drop+table+captures".to_owned(), 400, "read-only"),
         (
@@ -275,7 +275,7 @@ fn the_page_shows_rows_charts_and_what_is_wrong() {
     assert!(!many.text().contains("<td class=\"number\">1001</td>"));
     let wrong = page("select 1,\n  fro");
     assert_eq!(wrong.status, 400);
-    for part in ["No answer: ", "data-line=\"2\"", "data-column=\"3\""] {
+    for part in ["Failed: ", "data-line=\"2\"", "data-column=\"3\""] {
         assert!(wrong.text().contains(part), "{part}: {}", wrong.text());
     }
     let styles = empty

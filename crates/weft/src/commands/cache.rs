@@ -19,15 +19,16 @@ use crate::units::{bytes, count, counted, duration_ms, instant};
 
 const EXAMPLES: &str = "\
 Examples:
-  weft cache stats                               what is held, and what it has brought
+  weft cache stats                               contents and hit rates
   weft cache ls s3://crawls/warehouse/
-  weft cache warm s3://crawls/warehouse/links/   read it before anybody asks
-  weft cache pin s3://crawls/warehouse/links/    it stays, as far as it fits
+  weft cache warm s3://crawls/warehouse/links/   fetch it ahead of time
+  weft cache pin s3://crawls/warehouse/links/    keep it cached, as far as it fits
   weft cache drop s3://crawls/2024/
-  weft cache advise                              what more or less space would bring
+  weft cache advise                              hit rates with more or less space
 
-What may be kept, where and how much of it, stands in cache.toml in the archive's directory (docs/cache.md). A directory can
-be used by several programs at a time, and can be deleted at any time: everything in it is kept elsewhere.";
+cache.toml in the archive's directory says what is cached, where, and how much of it
+(docs/cache.md). Several programs can share a cache directory. It can be deleted at any time: it
+contains only copies.";
 
 /// Flags of `weft cache`.
 #[derive(Debug, clap::Args)]
@@ -99,8 +100,8 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     if settings.directories.is_empty() {
         let file = context.archive.join(::cache::SETTINGS_FILE);
         return Err(NotFound(format!(
-            "no directory of a cache: {} names none, and --cache DIR does not either; what is in the memory of a server is on \
-             its page /cache",
+            "no cache directory: set one in {} or with --cache DIR (a server shows its memory cache on its \
+             page /cache)",
             file.display()
         ))
         .into());
@@ -122,7 +123,7 @@ fn checked(prefix: &str) -> Result<&str, WrongUse> {
     match is_address {
         true => Ok(prefix),
         false => Err(WrongUse(format!(
-            "{prefix:?} is no beginning of an address: expected one such as s3://bucket/folder/"
+            "{prefix:?} is not an address prefix: expected one such as s3://bucket/folder/"
         ))),
     }
 }
@@ -162,7 +163,7 @@ fn stats(cache: &Cache, settings: &Settings, context: &mut Context) -> anyhow::R
         writeln!(context.out, "pinned: {}", clean(pin))?;
     }
     if programs.is_empty() {
-        writeln!(context.out, "\nnothing was read through it yet")?;
+        writeln!(context.out, "\nnothing has been read through the cache yet")?;
     }
     for program in &programs {
         print_program(program, context)?;
@@ -174,7 +175,7 @@ fn print_program(program: &Written, context: &mut Context) -> anyhow::Result<()>
     let memory = &program.stats.memory;
     writeln!(
         context.out,
-        "\n{}, as of {}: {} of {} of memory",
+        "\n{}, as of {}: {} of {} of memory used",
         clean(&program.program),
         instant(program.at_ms),
         bytes(memory.used_bytes),
@@ -220,7 +221,7 @@ fn ls(cache: &Cache, prefix: &str, context: &mut Context) -> anyhow::Result<Outc
     if objects.is_empty() {
         writeln!(
             context.out,
-            "nothing is kept of {}",
+            "nothing is cached of {}",
             if prefix.is_empty() { "anything" } else { prefix }
         )?;
         return Ok(found(true));
@@ -263,7 +264,8 @@ fn warm(cache: &Cache, addresses: Vec<String>, context: &mut Context) -> anyhow:
         checked(address)?;
         if address.starts_with("http") {
             return Err(WrongUse(format!(
-                "{address}: files of web servers are kept when they are read; warm is for s3:// and store://"
+                "{address}: warm supports only s3:// and store://; files of web servers are cached when \
+                 they are read"
             ))
             .into());
         }
@@ -322,7 +324,7 @@ fn warm(cache: &Cache, addresses: Vec<String>, context: &mut Context) -> anyhow:
             let blocks = counted(refused + passed, "block is", "blocks are");
             writeln!(
                 context.out,
-                "{blocks} not kept: there is no room for more, or the disk is slow (weft cache stats)"
+                "{blocks} not cached: the cache is full or its disk is slow (weft cache stats)"
             )?;
         }
     }
@@ -356,14 +358,14 @@ fn pin(cache: &Cache, prefix: &str, is_pinned: bool, context: &mut Context) -> a
     }
     let said = match (is_pinned, is_changed) {
         (true, true) => "pinned",
-        (true, false) => "is pinned already",
-        (false, true) => "is not pinned any more",
+        (true, false) => "is already pinned",
+        (false, true) => "is no longer pinned",
         (false, false) => "was not pinned",
     };
     let objects = counted(objects.len() as u64, "object", "objects");
     writeln!(
         context.out,
-        "{} {said}: {objects}, {} are kept now",
+        "{} {said}: {objects}, {} cached now",
         clean(prefix),
         bytes(kept_bytes)
     )?;
@@ -394,16 +396,13 @@ fn advise(cache: &Cache, context: &mut Context) -> anyhow::Result<Outcome> {
     }
     let is_empty = programs.iter().all(|program| program.advice.is_empty());
     if is_empty {
-        writeln!(
-            context.out,
-            "nothing was read yet, so there is nothing to advise on"
-        )?;
+        writeln!(context.out, "nothing has been read yet, so there is no advice")?;
         return Ok(Outcome::Done);
     }
     for program in programs.iter().filter(|program| !program.advice.is_empty()) {
         writeln!(
             context.out,
-            "{}: hits of reads of blocks with so much space",
+            "{}: hit rate of block reads, by cache size",
             clean(&program.program)
         )?;
         let mut table = Table::new(&[
@@ -411,7 +410,7 @@ fn advise(cache: &Cache, context: &mut Context) -> anyhow::Result<Outcome> {
             ("reads", Column::Right),
             ("1/4", Column::Right),
             ("1/2", Column::Right),
-            ("as it is", Column::Right),
+            ("current", Column::Right),
             ("2x", Column::Right),
             ("4x", Column::Right),
         ]);

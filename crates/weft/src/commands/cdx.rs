@@ -19,13 +19,13 @@ Examples:
   weft cdx '*.iana.org' --filter '!status:200' --filter '~url:.*[.]pdf$'
   weft cdx http://www.iana.org/ --closest 20140126 --limit 1
 
-docs/cdx.md says what filters mean. Ends with 1 where nothing was captured.";
+Filters are described in docs/cdx.md. Exit code 1: there is no such capture.";
 
 /// Flags of `weft cdx`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// URL; http://x/a* matches everything that begins so, *.x.org a domain
+    /// URL; http://x/a* matches every URL with this prefix, *.x.org a domain
     url: String,
     /// How the URL is matched [default: exact]
     #[arg(long, value_name = "TYPE", value_parser = match_types())]
@@ -147,7 +147,7 @@ fn nothing(args: &Args) -> String {
     match conditions.as_slice() {
         [] => format!("no capture of {}", args.url),
         conditions => format!(
-            "no capture of {} fits {}; without that there may be some",
+            "no capture of {} matches {}; without it there may be some",
             args.url,
             conditions.join(" and ")
         ),
@@ -179,9 +179,9 @@ fn match_types() -> impl TypedValueParser<Value = MatchType> {
     let values = MatchType::ALL.map(|kind| {
         PossibleValue::new(kind.name()).help(match kind {
             MatchType::Exact => "This URL",
-            MatchType::Prefix => "URLs that begin with it",
-            MatchType::Host => "URLs of its host",
-            MatchType::Domain => "URLs of its domain and all hosts below",
+            MatchType::Prefix => "URLs with this prefix",
+            MatchType::Host => "URLs of the same host",
+            MatchType::Domain => "URLs of the domain and its subdomains",
         })
     });
     PossibleValuesParser::new(values).try_map(|name| name.parse::<MatchType>())

@@ -27,12 +27,12 @@ mod check;
 
 const EXAMPLES: &str = "\
 Examples:
-  weft demo                 load it, serve it, say what to try
-  weft demo --exit          the same, then check the answers and end
+  weft demo                 load the demo, serve it, and print what to try
+  weft demo --exit          the same, then check the answers and exit
 
 The pages are the READMEs and manifests of the Rust crates that Weft was built
-from, found where Cargo keeps its sources; where there are none, a made-up web.
-The archive stands in the user's cache folder unless --archive is given.";
+from, found where Cargo keeps its sources, or a generated web if there are none.
+The archive is in the user's cache folder unless --archive is given.";
 
 /// Flags of `weft demo`.
 #[derive(Debug, clap::Args)]
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     if own_folder && changed {
         // The pages of an earlier version of the demo do not belong in this one.
         drop(archive);
-        std::fs::remove_dir_all(&context.archive).context("remove the demo of before")?;
+        std::fs::remove_dir_all(&context.archive).context("remove the previous demo")?;
         archive = own(context)?;
     }
     let loaded = load::run_request(&archive, &request(&input), &stop, context)?;
@@ -114,7 +114,8 @@ fn write_input(input: &Path) -> anyhow::Result<(Web, bool)> {
             (web, line)
         }
         None => {
-            let line = "no crate sources found below Cargo's home: showing a made-up web instead".to_owned();
+            let line =
+                "no crate sources found below Cargo's home: showing a generated web instead".to_owned();
             (demo::write_synth(&fresh)?, line)
         }
     };
@@ -175,7 +176,7 @@ fn show(
     }
     invite(web, server, context)?;
     stop.wait();
-    progress_line("stopping (Ctrl-C again stops at once)");
+    progress_line("stopping (press Ctrl-C again to stop at once)");
     Ok(Outcome::Done)
 }
 
@@ -189,10 +190,13 @@ fn invite(web: &Web, server: &WebServer, context: &mut Context) -> anyhow::Resul
     let weft = shell_word(&std::env::args().next().unwrap_or_else(|| "weft".into()));
     let out = &mut context.out;
     let address = out.style.bold(&out.style.address(&url));
-    writeln!(out, "\nOpen {address} in a browser, or in another terminal:\n")?;
     writeln!(
         out,
-        "  {url}replay/{}   (a page as it was, with its images and styles)\n",
+        "\nOpen {address} in a browser, or try in another terminal:\n"
+    )?;
+    writeln!(
+        out,
+        "  {url}replay/{}   (an archived page with its images and styles)\n",
         web.url
     )?;
     writeln!(out, "  export WEFT_ARCHIVE={archive}")?;
@@ -200,7 +204,7 @@ fn invite(web: &Web, server: &WebServer, context: &mut Context) -> anyhow::Resul
     writeln!(out, "  {weft} inlinks {page}")?;
     writeln!(out, "  {weft} top")?;
     writeln!(out, "  curl '{url}cdx?url={}'\n", web.url)?;
-    writeln!(out, "Ctrl-C ends it.")?;
+    writeln!(out, "Press Ctrl-C to stop.")?;
     out.flush()?;
     Ok(())
 }

@@ -13,11 +13,11 @@ use crate::units::{counted, time};
 
 const EXAMPLES: &str = "\
 Examples:
-  weft diff http://www.iana.org/                       the current version against the one before
-  weft diff iana.org --from 2010 --to 2012-06          as it was at the end of these times
-  weft search '\"root zone\" site:iana.org from:2008'    where a phrase appeared, and until when it stood there
+  weft diff http://www.iana.org/                       compare the current version with the previous one
+  weft diff iana.org --from 2010 --to 2012-06          compare the versions at the end of 2010 and of June 2012
+  weft search '\"root zone\" site:iana.org from:2008'    find when a phrase appeared, and how long it stayed
 
-Words that are gone stand in [-...-], new ones in {+...+}; in colours on a terminal.";
+Removed words are in [-...-], new ones in {+...+}; coloured on a terminal.";
 
 /// Flags of `weft diff`.
 #[derive(Debug, clap::Args)]
@@ -37,7 +37,7 @@ pub(crate) struct Args {
 pub(super) fn digits(text: &str) -> Result<String, String> {
     let digits = format::date::digits_of_text(text);
     digits.ok_or_else(|| {
-        "expected a time, or the beginning of one: 2012, 2012-06, 2012-06-01, 20120601103000".to_owned()
+        "expected a time or its beginning, such as 2012, 2012-06, 2012-06-01 or 20120601103000".to_owned()
     })
 }
 
@@ -59,7 +59,7 @@ fn print(diff: &DiffBody, out: &mut Out) -> std::io::Result<()> {
     version("-", &diff.from, out)?;
     version("+", &diff.to, out)?;
     let words = format!(
-        "{} gone, {} new",
+        "{} removed, {} new",
         counted(diff.words_gone, "word", "words"),
         diff.words_new
     );

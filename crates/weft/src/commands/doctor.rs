@@ -25,11 +25,11 @@ const EXAMPLES: &str = "\
 Examples:
   weft doctor
   weft doctor --archive /data/web --listen 0.0.0.0:8080
-  WEFT_STORE=/disks/a:/disks/b weft doctor     the store, too
+  WEFT_STORE=/disks/a:/disks/b weft doctor     check the store, too
   weft doctor --json | jq '.findings[] | select(.verdict != \"ok\")'
 
-Exit code 1 where something is a problem; what is only doubtful is a warning, and the exit code 0.
-It changes nothing. What an archive holds is compared with the records by weft verify, replicas by weft store status.";
+Exit code 1 if there is a problem; with only warnings the exit code is 0. Nothing is changed. Use
+weft verify to compare an archive with its records, and weft store status to check replicas.";
 
 /// Flags of `weft doctor`.
 #[derive(Debug, clap::Args)]

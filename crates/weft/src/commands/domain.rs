@@ -59,7 +59,7 @@ fn print(domain: &DomainBody, context: &mut Context) -> anyhow::Result<()> {
         if !domain.linking_domains_complete {
             let note = out
                 .style
-                .dim("(counted over the in-links of the top URLs above only)");
+                .dim("(counted from the in-links of the URLs above only)");
             writeln!(out, "{note}")?;
         }
     }

@@ -9,13 +9,13 @@ use crate::flag_values::one_of;
 
 const EXAMPLES: &str = "\
 Examples:
-  weft dump pages | cut -f2,6              URL and digest of every page
+  weft dump pages | cut -f2,6              URL and digest of each page
   weft dump links --format jsonl | head
   diff <(weft dump inlinks --archive a) <(weft dump inlinks --archive b)
 
-Rows are sorted bytewise (top: by rank); a tab, line end or backslash within a
-value is written \\t, \\n, \\\\.
-Two archives of the same captures dump the same bytes.";
+Rows are sorted bytewise (top: by rank). In values, tabs, line ends and
+backslashes are escaped as \\t, \\n, \\\\.
+Archives of the same captures produce identical dumps.";
 
 /// Flags of `weft dump`.
 #[derive(Debug, clap::Args)]

@@ -23,20 +23,20 @@ const EXAMPLES: &str = "\
 Examples:
   weft export --wacz museum.wacz --url-prefix http://museum.example/
   weft export --warc autumn.warc.gz --collection autumn
-  weft export --wacz whole.wacz --with-requests       with what browsers sent, and what crawlers noted
-  weft export --wacz flood.wacz 'flood from:1996 to:2010'   pages found, with their pictures and styles
-  weft export --cdxj index.cdxj                       of all captures
-  weft export --zipnum indexes/                       a new folder that pywb reads
-  weft export --bag autumn --collection autumn        its files as they were loaded, as a bag
+  weft export --wacz whole.wacz --with-requests       with requests and metadata records
+  weft export --wacz flood.wacz 'flood from:1996 to:2010'   pages found, with their images and styles
+  weft export --cdxj index.cdxj                       all captures
+  weft export --zipnum indexes/                       a new folder that pywb can read
+  weft export --bag autumn --collection autumn        its original files, as a bag
 
-Records are copied byte for byte. A revisit brings the record whose payload it
-repeats. What is taken down, or hidden from whom --as names, is not written.
-A bag (BagIt 1.0, RFC 8493) has whole files, each compared with the digest of the ledger while it
-is copied. A file of which something is taken down is not in it.
-With a QUERY (as of weft search) the pages that it finds are written, as they were at that time,
-and what a browser loads for them; captures chosen so are held in memory.
+Records are copied byte for byte. With a revisit, the record whose payload it repeats
+is also written. Captures that are taken down, or hidden from the groups of --as, are skipped.
+A bag (BagIt 1.0, RFC 8493) contains whole files, each compared with its digest in the ledger while
+it is copied. Files from which anything is taken down are left out.
+With a QUERY (syntax of weft search) the pages found are written, as of that time, together with
+everything a browser loads for them; this selection is held in memory.
 For lists of results: weft search QUERY --export csv -o FILE.
-Exit code 1: a record or file could not be written (it is named), the others are.";
+Exit code 1: a record or file could not be written; it is named, and the others are written.";
 
 /// Flags of `weft export`.
 #[derive(Debug, clap::Args)]
@@ -92,17 +92,16 @@ struct To {
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let path = args.to.path().to_owned();
     if path.symlink_metadata().is_ok() {
-        let there = format!("{} is there already; it is not overwritten", path.display());
+        let there = format!("{} already exists and is not overwritten", path.display());
         return Err(WrongUse(there).into());
     }
     if args.with_requests && args.to.wacz.is_none() && args.to.warc.is_none() {
-        let which = "--with-requests is for files of records: --wacz and --warc";
+        let which = "--with-requests requires --wacz or --warc";
         return Err(WrongUse(which.to_owned()).into());
     }
     if args.to.bag.is_some() {
         if args.url_prefix.is_some() || !args.query.is_empty() {
-            let whole =
-                "a bag has whole files, so neither --url-prefix nor a query can choose among their captures";
+            let whole = "a bag contains whole files: --bag cannot be used with --url-prefix or a query";
             return Err(WrongUse(whole.to_owned()).into());
         }
         return bag::run(args.collection.as_deref(), &path, context);

@@ -17,26 +17,26 @@ use crate::exit::{Outcome, WrongUse};
 
 const EXAMPLES: &str = "\
 Examples:
-  weft forget --url http://example.com/page --dry-run    what would leave
+  weft forget --url http://example.com/page --dry-run    what would be taken down
   weft forget --url http://example.com/page --reason \"request 1234\"
   weft forget --prefix http://example.com/private/
   weft forget --collection test-crawl
   weft forget --before 2009-01-01
-  weft forget --input crawls/x.warc.gz                   a whole input
-  weft forget --list                                     the register of takedowns
-  weft forget --undo 3                                   lets it in again, with the next weft load
-  weft forget --purge                                    no file of the archive holds it any more
-  weft forget --failed                                   inputs that failed leave the ledger
+  weft forget --input crawls/x.warc.gz                   everything from one input
+  weft forget --list                                     list all takedowns
+  weft forget --undo 3                                   undo takedown 3; the next weft load restores it
+  weft forget --purge                                    erase what is taken down from the archive's files
+  weft forget --failed                                   remove failed inputs from the ledger
 
-What is taken down leaves every view, link, search and the facts in one step, and stays out
-when the same or other inputs are loaded, until that is undone. The register keeps who, when,
-why and how much, and of what only a hash: do not repeat it in the reason. Links of other pages
-to it stay. The bytes stay in the input files. Inputs that were not read to their end, or have
-no captures, leave the ledger instead, and are new when they are loaded again. Files of the
-archive may hold what left until --purge writes them anew, which takes about as much room again
-and as long as reading all of the archive. docs/takedown.md says more.
-Exit code 1: there is no such input or takedown, a capture that would be current now cannot
-be read, or files stay that a purge cannot write anew.";
+A takedown removes captures from all views, links, search and the facts in one step, and keeps
+them out when the same or other inputs are loaded, until it is undone. The register records who,
+when, why and how much, but only a hash of the target: do not repeat it in the reason. Links from
+other pages to it remain. The bytes remain in the input files. Inputs that were not read to their
+end, or have no captures, are removed from the ledger instead, and count as new when they are
+loaded again. Files of the archive may contain removed data until --purge rewrites them, which
+takes about as much space again and as long as reading the whole archive. See docs/takedown.md.
+Exit code 1: there is no such input or takedown, a capture that would become current cannot be
+read, or there are files that a purge cannot rewrite.";
 
 /// Flags of `weft forget`.
 #[derive(Debug, clap::Args)]
@@ -114,7 +114,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     match args.which.takes() {
         Some(takes) => take_down(&archive, takes, args, context),
         None if args.which.failed => forget_failed(&archive, context),
-        None => Err(WrongUse("nothing is named that could be forgotten".into()).into()),
+        None => Err(WrongUse("nothing to forget was named".into()).into()),
     }
 }
 

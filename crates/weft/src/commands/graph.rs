@@ -26,12 +26,12 @@ Examples:
   weft graph --from 2012 --to 2014-06 --collection news -o news.parquet
   weft graph --min-links 10 -o links --format csv
 
-Links are those of current versions, as weft dump links has them: one for each page and URL
-that it links to. --from and --to are about the page that a link is on: when its current version
-was captured. In tables (csv, parquet) links within a domain or host are rows with the same source
-and target, so that the sum of links is that of all; in gexf and graphml they are links_within of
-the node. Edges say when the earliest and latest of their pages were captured; in gexf they are
-there from then until then.";
+The links are those of current versions, as in weft dump links: one per page and URL that it
+links to. --from and --to select links by when the current version of the linking page was
+captured. In tables (csv, parquet) links within a domain or host are rows with the same source
+and target, so the rows add up to all links; in gexf and graphml they are the node's attribute
+links_within. Each edge has the times at which its earliest and latest pages were captured; in gexf
+it exists between them.";
 
 /// Flags of `weft graph`.
 #[derive(Debug, clap::Args)]
@@ -78,13 +78,14 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     let path = &args.output;
     let Some(format) = args.format.or_else(|| GraphFormat::of_path(path)) else {
         let unknown = format!(
-            "the name {} does not say what to write: let it end in .gexf, .graphml, .parquet or .csv, or give --format",
+            "cannot tell the format from the name {}: use .gexf, .graphml, .parquet or .csv, or set \
+             --format",
             path.display()
         );
         return Err(WrongUse(unknown).into());
     };
     if path.symlink_metadata().is_ok() {
-        let there = format!("{} is there already; it is not overwritten", path.display());
+        let there = format!("{} already exists and is not overwritten", path.display());
         return Err(WrongUse(there).into());
     }
     let archive = ask::open(context)?;
@@ -159,7 +160,7 @@ fn print(args: &Args, totals: &GraphTotals, context: &mut Context) -> anyhow::Re
     };
     writeln!(
         out,
-        "{} and {} between them, of {} of {}, written to {}",
+        "{} and {} from {} of {} written to {}",
         counted(totals.nodes, one, many),
         counted(totals.edges, "edge", "edges"),
         counted(totals.links, "link", "links"),
@@ -169,7 +170,7 @@ fn print(args: &Args, totals: &GraphTotals, context: &mut Context) -> anyhow::Re
     if totals.epoch_first != totals.epoch_last {
         writeln!(
             out,
-            "note: something was loaded meanwhile: pages are of epochs {} to {}",
+            "note: there was a load meanwhile: pages are of epochs {} to {}",
             count(totals.epoch_first),
             count(totals.epoch_last)
         )?;

@@ -28,11 +28,11 @@ Examples:
   weft inspect crawl.warc.gz
   weft inspect --summary crawls/
   weft inspect --summary s3://bucket/crawls/
-  weft inspect crawl.wacz                   the members of a package, and what datapackage.json says of them
+  weft inspect crawl.wacz                   the members of a package, compared with datapackage.json
   weft inspect --json crawl.warc.gz | jq -r 'select(.type==\"response\") | .target'
 
 Exit code 1: a file has defects, bytes that could not be read as records, or
-records that a load must refuse (their URL cannot be a key, say).";
+records that a load would reject (for example, because the URL is invalid).";
 
 /// Flags of `weft inspect`.
 #[derive(Debug, clap::Args)]
@@ -163,12 +163,12 @@ fn member(
     let declared = part.declared.clone().unwrap_or_default();
     match other {
         Some(found) => part.warnings.push(format!(
-            "found {found}, expected {declared} as datapackage.json declares"
+            "found {found}, expected {declared} from datapackage.json"
         )),
         None if declared.is_empty() || context.json => {}
         None => writeln!(
             context.out,
-            "digest as datapackage.json declares: {}",
+            "digest matches datapackage.json: {}",
             clean(&declared)
         )?,
     }

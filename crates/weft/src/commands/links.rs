@@ -17,13 +17,14 @@ const INLINKS_EXAMPLES: &str = "\
 Examples:
   weft inlinks http://www.archive.org/
   weft inlinks archive.org --limit 1000 --json
-  weft inlinks archive.org --csv > in.csv  all of them, for a spreadsheet
-  weft inlinks archive.org --at 2008-05    links of the pages as they were at the end of May 2008
-  weft inlinks archive.org --ever          links that any version had, from when to when
+  weft inlinks archive.org --csv > in.csv  all links, for a spreadsheet
+  weft inlinks archive.org --at 2008-05    links as they were at the end of May 2008
+  weft inlinks archive.org --ever          links of all versions, with first and last times
 
-Counted are the links of the newest version of each page. With --at and --ever, first and last are the times of the first and the
-last capture of the page that has the link (`now`: its newest version has it): between two captures nobody knows.
-A list has 20 links unless --limit says otherwise, also with --json, where `next` is the cursor of the rest.";
+By default the links of the newest version of each page are counted. With --at and --ever, first
+and last are the times of the first and last capture of the page with this link (`now`: the newest
+version has it); between captures it is unknown. A list has 20 links unless --limit is given, also
+with --json, where `next` is the cursor of the next page.";
 
 /// Flags of `weft inlinks`.
 #[derive(Debug, clap::Args)]
@@ -48,9 +49,9 @@ const OUTLINKS_EXAMPLES: &str = "\
 Examples:
   weft outlinks http://www.iana.org/
   weft outlinks http://www.iana.org/ --limit 10000 --json
-  weft outlinks http://www.iana.org/ --csv > out.csv    all of them
+  weft outlinks http://www.iana.org/ --csv > out.csv    all links
 
-Listed are the links of the newest version of the page.";
+The links of the newest version of the page are listed.";
 
 /// Flags of `weft outlinks`.
 #[derive(Debug, clap::Args)]

@@ -43,46 +43,46 @@ const ARCHIVE_SETTINGS: &str = "weft.json";
 const EXAMPLES: &str = "\
 Examples:
   weft load crawls/*.warc.gz
-  weft load crawls/ --collection autumn     a folder, its archive files found by name and content
-  weft load @list.txt                       a path list: one file a line (also *.paths, *.paths.gz)
+  weft load crawls/ --collection autumn     a folder: archive files are found by name and content
+  weft load @list.txt                       a path list: one file per line (also *.paths, *.paths.gz)
   weft load s3://bucket/crawls/             a folder of an S3 store, or one of its objects
-  weft load 's3://bucket/crawls/*.wat.gz'   patterns work there, too
-  weft load https://example.org/x.warc.gz   a file of a web server, read by ranges
-  weft load crawl.wacz                      the files of records in a package (WACZ)
+  weft load 's3://bucket/crawls/*.wat.gz'   patterns work for S3, too
+  weft load https://example.org/x.warc.gz   a file on a web server, read with range requests
+  weft load crawl.wacz                      the WARC files in a package (WACZ)
   weft load collection.json                 the packages that a list of packages names (multi-wacz)
   weft load list.json --allow-elsewhere cdn.example.org
-                                            also packages that the list names at another host
-  weft load index.cdxj cdx-cluster/         captures that indexes of other tools tell of, without their records
+                                            allow packages of the list on another host
+  weft load index.cdxj cdx-cluster/         captures of other tools' indexes, without records
   weft load cc:CC-MAIN-2026-43 --match example.com/
-                                            what Common Crawl's crawl has of it, by its index
+                                            Common Crawl's captures of this site, by its index
   weft load --keep crawls/ --volume /disks/a --volume /disks/b
-                                            into the store first, then from there
-  weft load --keep --retain 10y crawls/     and nothing removes it from there for ten years
+                                            store the files first, then load from the store
+  weft load --keep --retain 10y crawls/     also protect them in the store for ten years
   weft load big.warc.gz --json | tail -1    the result as JSON
-  weft load --retry                         what failed, once more
-  weft load --documents none x.warc.gz      pages alone in search (an archive's first load)
-  weft load --from-facts /mnt/facts         an archive from tables that Spark wrote; no input is read
+  weft load --retry                         retry what failed
+  weft load --documents none x.warc.gz      only pages in search (set by an archive's first load)
+  weft load --from-facts /mnt/facts         from tables that Spark wrote; no input is read
 
-Loading a file again, under any name, adds nothing. An interrupted load goes on
-where it stopped when the same command is given again. A file that is still
-being written is read as far as it is whole; one that was changed a moment ago
-and is cut is waited for, up to five seconds, to see whether it grows.
+Loading a file again, under any name, adds nothing. An interrupted load continues
+where it stopped when the same command is run again. A file that is still being
+written is read up to its last complete record; a truncated file that changed a
+moment ago is watched for up to five seconds to see whether it grows.
 
-Addresses may stand in path lists, too. For s3:// the usual variables count:
+Path lists may also contain addresses. s3:// uses the usual variables:
 AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, and
-AWS_ENDPOINT_URL for other stores than Amazon's; without keys requests are not
-signed, as for public buckets. While weft serve runs, its variables count: it is
-the one that reads.
+AWS_ENDPOINT_URL for stores other than Amazon's; without keys requests are not
+signed, as for public buckets. While weft serve runs, it does the reading, and
+its variables are used.
 Plain text, feeds, PDF, EPUB and office files are found by search like pages.
-PDF, EPUB and office files are read by processes of their own, each document in
-at most 10 s and 512 MiB; one that fails is found by its URL alone, and told.
+PDF, EPUB and office files are read in separate processes, each document within
+10 s and 512 MiB; if that fails, it is reported and found by its URL only.
 Exit code 1: an input failed or its end is cut off (weft status --ledger), or
 records went to quarantine (weft status --quarantine).
 
-Of a folder everything is an input that has an archive's name (x.warc.gz,
-x.arc, ...), whatever state it is in, or begins like an archive; how many other
-files there are is told, -v names them. A path list among other inputs is not
-expanded unless it is marked (@list.paths).";
+In a folder, every file named like an archive (x.warc.gz, x.arc, ...) is an
+input, whatever its content, and so is every file that begins like an archive;
+other files are counted, and listed with -v. A path list among other inputs is
+not expanded unless it is marked (@list.paths).";
 
 /// Flags of `weft load`.
 #[derive(Debug, clap::Args)]
@@ -223,7 +223,7 @@ impl From<Links> for LinkScope {
 fn parse_rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
-        _ => Err("expected a number of pages a second above 0".into()),
+        _ => Err("expected a positive number of pages per second".into()),
     }
 }
 
@@ -233,7 +233,7 @@ fn facts_place(text: &OsStr) -> anyhow::Result<FactsPlace> {
         return Ok(FactsPlace::None);
     }
     if text.is_empty() {
-        bail!(WrongUse("--facts needs a folder, or none".to_owned()));
+        bail!(WrongUse("--facts requires a folder or none".to_owned()));
     }
     let place = Path::new(text);
     let address = path_text(place);
@@ -270,7 +270,7 @@ pub(crate) fn run(mut args: Args, context: &mut Context) -> anyhow::Result<Outco
         let place = place(&args.place)?;
         (request.inputs, unkept) = keep::keep(&request, &args.keep_bucket, args.retention(), place, context)?;
         if request.inputs.is_empty() {
-            bail!("nothing was kept, so nothing is loaded");
+            bail!("no file was stored, so there is nothing to load");
         }
     }
     let mut settings = OpenSettings::default();
@@ -312,7 +312,7 @@ fn run_retry(
     if requests.is_empty() && context.json {
         context.out.json(&serde_json::json!({ "retried": 0 }))?;
     } else if requests.is_empty() {
-        writeln!(context.out, "no input failed, and none is missing")?;
+        writeln!(context.out, "no input failed or is missing")?;
     }
     for request in requests {
         outcome = outcome.max(run_request(archive, &request, stop, context)?);
@@ -342,7 +342,10 @@ fn refuse_typo(request: &LoadRequest, context: &Context) -> anyhow::Result<()> {
     let problems: Option<Vec<String>> = found.iter().map(told).collect();
     match problems {
         Some(problems) if !problems.is_empty() => {
-            bail!(NotFound(format!("{}; no archive was made", problems.join("; "))))
+            bail!(NotFound(format!(
+                "{}; no archive was created",
+                problems.join("; ")
+            )))
         }
         _ => Ok(()),
     }
@@ -354,7 +357,7 @@ fn warn_of_empty_folders(request: &LoadRequest, context: &Context) {
         let path = path_of(&input.path);
         if path.is_dir() && !holds_a_file(&path) {
             let text = format!(
-                "{} {} holds no files",
+                "{} {} contains no files",
                 context.err_style.warn("warning:"),
                 clean(&input.name)
             );
@@ -394,7 +397,7 @@ pub(crate) fn run_request(
         }
         if stop.asked() && !stopping {
             stopping = true;
-            progress.say("stopping at the next epoch (Ctrl-C again stops at once)");
+            progress.say("stopping at the next epoch (press Ctrl-C again to stop at once)");
         }
         !stopping && unshown.is_ok()
     })?;
@@ -415,7 +418,9 @@ fn outcome(job: &JobBody, request: &LoadRequest) -> anyhow::Result<Outcome> {
     match job.state {
         JobState::Failed => bail!(
             "load: {}",
-            job.error.as_deref().unwrap_or("failed without a reason")
+            job.error
+                .as_deref()
+                .unwrap_or("it failed without giving a reason")
         ),
         JobState::Done if job.inputs == 0 => {
             let names: Vec<String> = request
@@ -424,7 +429,7 @@ fn outcome(job: &JobBody, request: &LoadRequest) -> anyhow::Result<Outcome> {
                 .map(|input| without_secrets(&input.name))
                 .collect();
             bail!(
-                "nothing to load: no WARC, ARC, WAT or WET file in {}",
+                "nothing to load: no WARC, ARC, WAT or WET files in {}",
                 names.join(", ")
             )
         }
@@ -488,7 +493,7 @@ fn input(name: &OsStr, here: &Path) -> Result<LoadInput, WrongUse> {
         None => ("", name),
     };
     if typed.is_empty() {
-        return Err(WrongUse(format!("{name:?} names no input")));
+        return Err(WrongUse(format!("{name:?} is not an input")));
     }
     let (typed, path) = match typed.to_str().filter(|typed| is_address(typed)) {
         Some(address) => (path_text(address.as_ref()), path_text(address.as_ref())),

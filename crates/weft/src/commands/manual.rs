@@ -23,6 +23,6 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     std::fs::create_dir_all(&args.dir)
         .and_then(|()| clap_mangen::generate_to((context.command_line)(), &args.dir))
-        .with_context(|| format!("the pages could not be written to {}", args.dir.display()))?;
+        .with_context(|| format!("write the manual pages to {}", args.dir.display()))?;
     Ok(Outcome::Done)
 }

@@ -145,8 +145,10 @@ impl Command {
 /// Runs a command.
 pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Outcome> {
     if context.groups.is_some() && !command.asks_as() {
-        let what = "--as is for commands that ask an archive: status, dump, page, pages, inlinks, outlinks, domain, top, graph, cdx, report, search, export, \
-                    record, replay-check, rights test; all others are the owner's, and statements in SQL see everything";
+        let what = "--as works only with commands that query an archive: status, dump, page, pages, \
+                    inlinks, outlinks, domain, top, graph, cdx, report, search, export, record, \
+                    replay-check, rights test; all others run as the owner, and SQL statements see \
+                    everything";
         return Err(WrongUse(what.to_owned()).into());
     }
     match command {

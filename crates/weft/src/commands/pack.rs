@@ -15,7 +15,7 @@ Examples:
   weft pack site --url-prefix https://example.com/ site.warc.gz
   weft pack notes --url-prefix https://notes.example/ --date 2024-05-18T02:00:00Z notes.warc.gz
 
-Markdown becomes HTML, index files stand for their folder, hidden files are left out.";
+Markdown becomes HTML, index files represent their folder, hidden files are skipped.";
 
 /// Flags of `weft pack`.
 #[derive(Debug, clap::Args)]
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     if report.files == 0 {
         let dir = args.dir.display();
         complain(
-            &anyhow::anyhow!("{dir} holds no file that could be packed"),
+            &anyhow::anyhow!("{dir} contains no file that can be packed"),
             context,
         );
         return Ok(Outcome::Losses);
@@ -67,7 +67,7 @@ fn date_ms(text: &str) -> Result<i64, WrongUse> {
     let date = warc::parse_date(text).map(|date| date.ms);
     date.ok_or_else(|| {
         WrongUse(format!(
-            "date is {text:?}, expected one like 2024-05-18T02:00:00Z"
+            "date is {text:?}, expected a time such as 2024-05-18T02:00:00Z"
         ))
     })
 }

@@ -116,8 +116,8 @@ fn state(page: &PageBody) -> String {
         (true, true, false) if page.is_document => {
             format!("document \u{b7} {} \u{b7} {}", status(page.status), page.mime)
         }
-        (false, ..) => "not captured, only linked to".into(),
-        (true, false, _) => "captured, but no version is current (errors or revisits only)".into(),
+        (false, ..) => "not captured, only linked".into(),
+        (true, false, _) => "captured, but without a current version (only errors or revisits)".into(),
         (true, true, true) => format!("page · {} · {}", status(page.status), page.mime),
         (true, true, false) => format!("captured · {} · {}", status(page.status), page.mime),
     }
@@ -135,7 +135,7 @@ fn links(page: &PageBody) -> String {
     match page.links_dropped {
         0 => count(page.links),
         dropped => format!(
-            "{} ({} more were dropped: a page keeps 10,000)",
+            "{} ({} more were dropped: at most 10,000 per page are kept)",
             count(page.links),
             count(dropped)
         ),

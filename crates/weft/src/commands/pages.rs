@@ -18,10 +18,10 @@ Examples:
   weft pages --input crawl.wacz --limit 100
   weft pages --collection autumn --json | jq -r '.rows[] | select(.seed).url'
 
-Pages are those that packages (WACZ) list in pages/pages.jsonl, pages/extraPages.jsonl and other
-files of that form: what a crawl was for, out of all that it captured. They are read from the
-packages. Each is shown with its capture in the package, at most an hour from the time that is
-listed. Exit code 1: a package, a list or a line cannot be used (it is named).";
+Lists the pages named in packages (WACZ), in pages/pages.jsonl, pages/extraPages.jsonl and other
+files of that form: the targets of a crawl, among everything it captured. They are read from the
+packages. Each is shown with its capture in the package, at most an hour from the listed time.
+Exit code 1: a package, a list or a line cannot be used (it is named).";
 
 /// Maximum width of a title, in columns.
 const TITLE_COLUMNS_MAX: usize = 40;
@@ -85,7 +85,7 @@ fn again(args: &Args, context: &Context) -> String {
 
 fn print(body: &ListedPagesBody, again: &str, context: &mut Context) -> anyhow::Result<()> {
     if body.rows.is_empty() && body.next.is_none() {
-        writeln!(context.out, "no package lists pages")?;
+        writeln!(context.out, "no package has a list of pages")?;
     }
     let mut table = Table::new(&[
         ("time", Column::Left),
@@ -118,7 +118,7 @@ fn title(row: &ListedPageRow) -> String {
 fn captured(row: &ListedPageRow) -> String {
     match (&row.capture, &row.nearest) {
         (Some(capture), _) => capture.timestamp.clone(),
-        (None, Some(nearest)) => format!("none then, nearest {}", time(nearest)),
+        (None, Some(nearest)) => format!("none at that time, nearest {}", time(nearest)),
         (None, None) => "none".to_owned(),
     }
 }

@@ -16,18 +16,18 @@ use crate::units::{count, counted};
 
 const EXAMPLES: &str = "\
 Examples:
-  weft rebuild top                 the rankings, from the counts of URIs
-  weft rebuild uris domains top    whatever weft sql verify found wrong of these
-  weft rebuild search              the search index, from pages and their texts
+  weft rebuild top                 rebuild the rankings from the counts of URIs
+  weft rebuild uris domains top    whichever of these weft sql verify found wrong
+  weft rebuild search              rebuild the search index from pages and their texts
 
-Every row is compared with what it follows from, and what is missing, wrong or too
-much is mended in one step. Until then, and while it runs, answers come from what was
-there before; loads wait. A rebuild that is killed goes on when the archive is
-opened next (of search: is as if it had not begun).
+Every row is compared with its sources, and missing, wrong or surplus rows are
+repaired in one step. Until then queries are answered from the old rows; loads wait.
+A killed rebuild continues when the archive is opened next (a rebuild of search is
+discarded instead).
 
-The views captures, pages, links, ledger and quarantine are what the others are made
-from: only the inputs can say what is missing in them. weft verify compares them;
-load the inputs into a new archive where it finds a difference.";
+The views captures, pages, links, ledger and quarantine are the sources of the
+others: what is missing in them can only be found in the inputs. weft verify
+compares them; if it finds a difference, load the inputs into a new archive.";
 
 /// Time between two progress queries.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
@@ -103,9 +103,9 @@ fn shown_bar() -> ProgressBar {
 fn print(rebuilt: &RebuiltBody, context: &mut Context) -> anyhow::Result<()> {
     for part in &rebuilt.parts {
         let done = match part.part.as_str() {
-            SEARCH => format!("{} made anew", counted(part.rows, "document", "documents")),
+            SEARCH => format!("{} rebuilt", counted(part.rows, "document", "documents")),
             _ => format!(
-                "{} compared, {} mended",
+                "{} compared, {} repaired",
                 counted(part.rows, "row", "rows"),
                 count(part.mended)
             ),
@@ -117,7 +117,7 @@ fn print(rebuilt: &RebuiltBody, context: &mut Context) -> anyhow::Result<()> {
         let rows = of_views().map(|part| part.rows).sum();
         let closing = match of_views().map(|part| part.mended).sum() {
             0 => "nothing was wrong".to_owned(),
-            mended => format!("{} mended in epoch {}", count(mended), rebuilt.rebuilt_epoch),
+            mended => format!("{} repaired in epoch {}", count(mended), rebuilt.rebuilt_epoch),
         };
         writeln!(
             context.out,
@@ -128,7 +128,7 @@ fn print(rebuilt: &RebuiltBody, context: &mut Context) -> anyhow::Result<()> {
     if rebuilt.search_is_behind {
         writeln!(
             context.out,
-            "many in-links changed, by which search ranks: weft rebuild search"
+            "many in-link counts changed, which search ranks by: run weft rebuild search"
         )?;
     }
     Ok(())

@@ -27,11 +27,11 @@ const PIECE_BYTES: usize = 256 << 10;
 
 const EXAMPLES: &str = "\
 Examples:
-  weft record http://www.iana.org/                    the current version's record
+  weft record http://www.iana.org/                    the record of the current version
   weft record http://www.iana.org/ --at 2014-01-26    the capture nearest to a time
   weft record http://www.iana.org/ --payload > page.html
   weft record http://www.iana.org/ --stored --out one.warc.gz
-  weft record http://www.iana.org/ --json             where it is, not its bytes";
+  weft record http://www.iana.org/ --json             its location, not its bytes";
 
 /// Flags of `weft record`.
 #[derive(Debug, clap::Args)]
@@ -107,7 +107,7 @@ fn write_part(
     match damage.get() {
         None => Ok(()),
         Some(defect) => bail!(
-            "{} is damaged in the record at offset {} ({}: {}); what could be read of it was written",
+            "{}: the record at offset {} is damaged ({}: {}); the readable part was written",
             place.location,
             place.capture.offset,
             defect.reason,
@@ -123,8 +123,8 @@ fn with_payload(place: &RecordBody) -> anyhow::Result<&RecordBody> {
     match (&place.original, capture.kind) {
         (Some(original), CaptureKind::Revisit) => Ok(original),
         (None, CaptureKind::Revisit) => bail!(
-            "the capture of {} at {} is a revisit: it says that the payload was {}, as captured before, and no capture \
-             with this payload is in the archive",
+            "the capture of {} at {} is a revisit with the payload {}, and the archive has no capture with \
+             this payload",
             capture.url,
             capture.fetch_time,
             capture.digest
@@ -137,7 +137,7 @@ fn with_payload(place: &RecordBody) -> anyhow::Result<&RecordBody> {
 fn open(place: &RecordBody, sources: &Sources) -> anyhow::Result<OpenRecord> {
     archive::open_record(sources, place, &Interrupt::new()).map_err(|error| match error {
         RecordError::Read(ReadError::NoRecord { path, offset }) => {
-            anyhow!("{path} holds no record at offset {offset}: was the file changed since it was loaded?")
+            anyhow!("{path} has no record at offset {offset}: did the file change since it was loaded?")
         }
         error => error.into(),
     })
@@ -162,7 +162,7 @@ fn write_stored(place: &RecordBody, sources: &Sources, out: &mut impl Write) -> 
         let read = input.read_at(&mut piece[..wanted], at).with_context(describe)?;
         if read == 0 {
             bail!(
-                "{} ends within the record at offset {}",
+                "{} ends in the middle of the record at offset {}",
                 place.location,
                 place.capture.offset
             );

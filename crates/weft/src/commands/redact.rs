@@ -24,15 +24,15 @@ const EXAMPLES: &str = "\
 Examples:
   weft redact crawls/x.warc.gz x-redacted.warc.gz --dry-run   what would be left out
   weft redact crawls/x.warc.gz x-redacted.warc.gz
-  weft redact new.warc.gz out.warc.gz --collection news       as if it were loaded with this label
+  weft redact new.warc.gz out.warc.gz --collection news       as if loaded with this label
   weft --archive /archives/news redact x.warc y.warc --json
 
-Takedowns are made by weft forget; those in force count, for files that are loaded and for
-others. Captures that they keep out are left out, records that no load could use of the same
-URL or time, and requests, metadata and continued parts that belong to any of these. All else
-is copied byte for byte, in its order, damage included, and read again before it gets its
-name. Files whose records share compressed members must be decompressed first. INPUT is not
-changed. docs/takedown.md says more.";
+Takedowns are made by weft forget; those in force apply to any file, loaded or not. The copy
+leaves out the captures that they cover, unusable records of the same URL or time, and the
+requests, metadata and continuation records that belong to them. Everything else is copied byte
+for byte, in order, including damage, and read back before the copy gets its name. Files whose
+records share compressed members must be decompressed first. INPUT is not changed.
+See docs/takedown.md.";
 
 /// Number of damaged spans listed; of further ones only the count is printed.
 const DAMAGED_LISTED: usize = 10;
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     check_out(args)?;
     let archive = ask::open(context)?;
     let TakedownRulesBody { rules } = archive.ask(TakedownRulesQuestion {})?.body;
-    let rules: TakedownRules = serde_json::from_str(&rules).context("read what takedowns keep out")?;
+    let rules: TakedownRules = serde_json::from_str(&rules).context("read the rules of takedowns")?;
     let place = args.input.canonicalize();
     let place = place.with_context(|| format!("read {}", args.input.display()))?;
     let place = path_text(&place);
@@ -128,7 +128,7 @@ fn write(
 ) -> anyhow::Result<()> {
     let changed = || {
         format!(
-            "{} changed while it was read; nothing was written, redact it again",
+            "{} changed while it was read; nothing was written. Run weft redact again",
             args.input.display()
         )
     };
@@ -179,13 +179,13 @@ fn check_out(args: &Args) -> anyhow::Result<()> {
     let out = args.out.display();
     let same = args.input.metadata();
     if same.is_ok_and(|input| (input.dev(), input.ino()) == (there.dev(), there.ino())) {
-        return Err(WrongUse(format!("{out} is the input itself; give the copy another name")).into());
+        return Err(WrongUse(format!("{out} is the input file; give the copy another name")).into());
     }
     if !there.is_file() {
-        return Err(WrongUse(format!("{out} is there and no file; name a file to write")).into());
+        return Err(WrongUse(format!("{out} exists and is not a file; name a file to write")).into());
     }
     if !args.force && !args.dry_run {
-        return Err(WrongUse(format!("{out} is there already; --force replaces it")).into());
+        return Err(WrongUse(format!("{out} already exists; --force replaces it")).into());
     }
     Ok(())
 }
@@ -217,7 +217,7 @@ fn print(report: &Report<'_>, context: &mut Context) -> anyhow::Result<()> {
     };
     writeln!(
         out,
-        "{} {verb} left out of {}: {} by takedowns, {} that belong to them",
+        "{} {verb} left out of {}: {} covered by takedowns, {} that belong to them",
         counted(gone, "record", "records"),
         clean(&report.input),
         count(counts.records_selected),
@@ -234,15 +234,13 @@ fn print(report: &Report<'_>, context: &mut Context) -> anyhow::Result<()> {
     if !report.known {
         writeln!(
             out,
-            "the archive does not know this file: takedowns of inputs do not count, those of labels by --collection"
+            "the archive does not know this file: takedowns of inputs do not apply, and those of \
+             collections only with --collection"
         )?;
     }
     if counts.records_naming > 0 {
         let naming = counted(counts.records_naming, "record", "records");
-        writeln!(
-            out,
-            "{naming} of the copy refer by URL or id to what was left out"
-        )?;
+        writeln!(out, "{naming} in the copy refer by URL or id to left-out records")?;
     }
     for damaged in report.damaged.iter().take(DAMAGED_LISTED) {
         writeln!(

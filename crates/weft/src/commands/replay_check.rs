@@ -20,10 +20,10 @@ Examples:
   weft replay-check http://www.iana.org/ --at 2014-01-26 --all
   weft replay-check http://www.iana.org/ --json | jq '.parts[] | select(.found == null).url'
 
-Parts are what a browser loads to show the page: pictures, styles, scripts and
-frames, and what styles and frames load. What it chooses from (sizes of a
-picture, forms of a font, pictures of a style) is counted apart, and what
-scripts ask for is not seen. Exit code 1: parts are missing.";
+Parts are the resources a browser loads to show the page: images, styles, scripts
+and frames, and what styles and frames load. Alternatives (image sizes, font
+formats, images of a style) are counted separately; requests made by scripts are
+not seen. Exit code 1: parts are missing.";
 
 /// Flags of `weft replay-check`.
 #[derive(Debug, clap::Args)]
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let archive = ask::open(context)?;
     let stop = Stop::listen()?;
     let page = check_page(&archive, &args.url, args.at.as_deref(), &mut |_| !stop.asked())?;
-    anyhow::ensure!(!stop.asked(), "stopped before all parts were looked up");
+    anyhow::ensure!(!stop.asked(), "stopped before all parts were checked");
     match context.json {
         true => context.out.json(&page)?,
         false => print(&page, args.all, context)?,
@@ -59,7 +59,7 @@ fn print(page: &CheckedPage, all: bool, context: &mut Context) -> anyhow::Result
     let missing = page.missing().count();
     let found = page.parts.len() - missing;
     let cut = if page.is_cut {
-        ", and more than is looked at"
+        ", and there are more parts than are checked"
     } else {
         ""
     };
@@ -83,7 +83,7 @@ fn print(page: &CheckedPage, all: bool, context: &mut Context) -> anyhow::Result
     if alternatives > 0 {
         writeln!(
             context.out,
-            "  of {alternatives} that a browser chooses from {} are there",
+            "  of {alternatives} alternatives, {} found",
             page.alternatives_found
         )?;
     }

@@ -21,8 +21,8 @@ Examples:
   weft report --html -o report.html          with charts, for a browser
   weft report --json | jq .duplicates
 
-Bytes are those of records as they are stored. Every capture is looked at, once. Payloads that
-were fetched again are found by their digests: revisits, and what was stored again.";
+Bytes are the stored sizes of records. Every capture is read once. Repeated payloads are found
+by their digests: revisits, and payloads that were stored again.";
 
 /// Rows per table.
 const ROWS: usize = 20;
@@ -55,12 +55,12 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         .as_deref()
         .filter(|path| path.symlink_metadata().is_ok())
     {
-        let there = format!("{} is there already; it is not overwritten", path.display());
+        let there = format!("{} already exists and is not overwritten", path.display());
         return Err(WrongUse(there).into());
     }
     if args.html && context.json {
         return Err(
-            WrongUse("a page of HTML or JSON: --html and --json exclude each other".to_owned()).into(),
+            WrongUse("--html and --json cannot be used together; choose one of them".to_owned()).into(),
         );
     }
     let of = described(&args);
@@ -179,7 +179,7 @@ fn print(body: &ReportBody, context: &mut Context) -> anyhow::Result<()> {
     )?;
     writeln!(
         out,
-        "{} stored again, with a payload that an earlier one has, in {}",
+        "{} stored again with the payload of an earlier one, in {}",
         counted(again.repeated, "capture", "captures"),
         bytes(again.repeated_bytes)
     )?;

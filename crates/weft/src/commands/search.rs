@@ -26,33 +26,35 @@ use crate::units::{count, counted, day};
 const EXAMPLES: &str = "\
 Examples:
   weft search root zone                       both words
-  weft search '\"root zone\" -dnssec'           a phrase, without a word
+  weft search '\"root zone\" -dnssec'           a phrase, excluding a word
   weft search domain site:iana.org year:2014
   weft search history type:html lang:en collection:crawl-a
   weft search root zone at:2012-05            pages as they were at the end of that month
-  weft search root zone from:2008 to:2010     versions of pages that were captured then
+  weft search root zone from:2008 to:2010     versions of pages captured then
   weft search 'title:archive OR url:museum'   in the title, or in the address
-  weft search 'archiv*'                       words that begin so (three letters or more)
-  weft search domain --explain                how each score came about
-  weft search domain --per-site 2 --near      no site and no text again and again
-  weft search library --prefer 'lang:de place:cs.ox.ac.uk^40'   what is German, or of that department, comes first
+  weft search 'archiv*'                       words with this prefix (three letters or more)
+  weft search domain --explain                how each score was computed
+  weft search domain --per-site 2 --near      at most two per site, no near duplicates
+  weft search library --prefer 'lang:de place:cs.ox.ac.uk^40'   rank German pages and that department first
   weft search flood from:1996 --export csv -o flood.csv     all results; also jsonl, parquet, cdxj, warc
-  weft search zone --concordance --limit 50   every match with the words around it
-  weft search --suggest 'root zo'             words that begin so, by the pages that have them
-  weft search flood --watch                   what matches and is new, as it can be found (an alert)
-  weft search flood --trends --beside drought how often in each year, of all that was captured then
-  weft search flood --all-versions --facets   how often in each year, of all that was captured then
+  weft search zone --concordance --limit 50   every match in context
+  weft search --suggest 'root zo'             completions, by number of pages
+  weft search flood --watch                   print new matches as they appear (an alert)
+  weft search flood --trends --beside drought share of all captures, by year
+  weft search flood --all-versions --facets   share of all captures, by year
 
---export writes all results, in the order of their URLs, whatever --limit, --sort and --prefer say; with --per-site,
---distinct or --near those that are shown, in the order of --sort. A result whose record cannot be had is named, and the
-exit code is 1.
+--export writes all results in URL order and ignores --limit, --sort and --prefer; with --per-site,
+--distinct or --near it writes the results shown, in the order of --sort. A result whose record
+cannot be read is named, and the exit code is 1.
 
-AND joins before OR (zone AND root OR dns is (zone AND root) OR dns), and OR before words side by side.
+AND binds tighter than OR (zone AND root OR dns is (zone AND root) OR dns), and OR tighter than
+adjacent words.
 
-Searched are the current versions of pages; with at:, from: or to: their past versions too, as they were then. What
-cannot be used of a query is said in a note, never refused. Without a result the exit code is 0 too.
+Search covers the current versions of pages; with at:, from: or to: also their past versions, as
+they were then. Parts of a query that cannot be used are reported in a note, not as an error. The
+exit code is 0 even without results.
 
-A query that begins with a minus sign goes after --:  weft search -- -draft report";
+Put a query that begins with a minus sign after --:  weft search -- -draft report";
 
 /// Flags of `weft search`.
 #[derive(Debug, clap::Args)]
@@ -268,7 +270,7 @@ fn hit_text(hit: &SearchHit, out: &mut Out) -> std::io::Result<()> {
             true => format!("score {:.3}", hit.score),
             false => String::new(),
         },
-        more(hit.of_site, "of its site"),
+        more(hit.of_site, "from this site"),
         more(hit.of_digest, "with this content"),
         similar(hit),
     ];

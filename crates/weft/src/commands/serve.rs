@@ -37,24 +37,27 @@ Examples:
   weft serve --listen 127.0.0.1:9000 --archive /data/crawls
   weft serve --archive /mnt/published/crawls --read-only
   weft serve --s3 127.0.0.1:9000 --volume /disks/a --volume /disks/b
-  weft serve --s3 127.0.0.1:9000 --upstream s3:// --cache /ssd/cache   (a caching gateway to a store elsewhere)
-  weft serve --flight 127.0.0.1:8091   (where weft-sql is installed: Arrow Flight SQL, too)
-  weft load more.warc.gz               (elsewhere, while it runs: the server loads it)
-  weft serve --watch /data/crawls      loads what appears there by itself
-  weft serve --posts                   takes captures posted as to OutbackCDX, from this machine
+  weft serve --s3 127.0.0.1:9000 --upstream s3:// --cache /ssd/cache   (a caching gateway to a remote store)
+  weft serve --flight 127.0.0.1:8091   (also Arrow Flight SQL; requires weft-sql)
+  weft load more.warc.gz               (in another terminal: the running server loads it)
+  weft serve --watch /data/crawls      loads new files there automatically
+  weft serve --posts                   accepts captures posted from this machine, as OutbackCDX does
   weft serve --policies                runs policies of policies.toml when they are due
 
-An archive that is not there is not made unless --create says so (or the command
-keeps a store and no --archive is given): a mistyped name would be an empty one.
-One that cannot be written to (a read-only mount), or is opened with --read-only,
-is served all the same; loads are refused then.
+A missing archive is not created unless --create is given (or the command serves
+a store and --archive is not given): a mistyped name would give an empty archive.
+An archive that cannot be written (a read-only mount), or is opened with
+--read-only, is still served; loads are refused.
 
-Ctrl-C or SIGTERM ends it after the requests under way, within 10 seconds; a load under way stops at its next epoch.
-Only this machine can connect unless --listen names another address. Without rules everybody who can connect may read
-the whole archive; rules (weft rights) say who sees what, by tokens (--tokens) or by groups that a proxy names.
-A request for a name that the server does not go by gets status 421, so that no web page can point its own name here
-and read the archive; --host tells it its names (behind a proxy: the name that the proxy passes on).
-docs/store.md says how to run the store, docs/gateway.md how to run a gateway.";
+On Ctrl-C or SIGTERM the server finishes running requests within 10 seconds; a running load stops
+at its next epoch.
+Only this machine can connect unless --listen names another address. Without rules everybody who
+can connect can read the whole archive; rules (weft rights) control access, by tokens (--tokens) or
+by groups that a proxy names.
+A request for an unknown host name gets status 421, so that no web page can point its own name at
+this server and read the archive; --host sets the server's names (behind a proxy: the name that the
+proxy passes on).
+docs/store.md describes how to run the store, docs/gateway.md how to run a gateway.";
 
 /// Time limit from SIGTERM to the end of the process: service managers and container runtimes kill
 /// it after 10 seconds.
@@ -145,7 +148,8 @@ impl Args {
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     if args.face.s3.is_some() && args.place().is_none() && !args.gateway.is_given() {
         return Err(WrongUse(
-            "--s3 needs a store: --volume DIR, once for each disk, or --store-config; or --upstream, a store elsewhere"
+            "--s3 requires a store: --volume DIR (once per disk) or --store-config, or --upstream for a \
+             remote store"
                 .into(),
         )
         .into());
@@ -207,7 +211,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let new_files = new_files.map(NewFiles::start).transpose()?;
     let policies = policies.map(|policies| policies.start(&stop)).transpose()?;
     stop.wait();
-    progress_line("stopping (Ctrl-C again stops at once)");
+    progress_line("stopping (press Ctrl-C again to stop at once)");
     Stop::end_within(END_MAX, 0)?;
     // Shut everything down in parallel: each part waits for its own requests.
     std::thread::scope(|scope| {
@@ -228,7 +232,7 @@ fn start(archive: &Archive, beside: Beside, args: &Args, context: &Context) -> a
     };
     if args.flight.is_some() && sql.is_none() {
         return Err(NotFound(format!(
-            "--flight needs the program {PROGRAM}: make sql builds it"
+            "--flight requires the program {PROGRAM}: build it with make sql"
         ))
         .into());
     }
@@ -246,7 +250,7 @@ fn start(archive: &Archive, beside: Beside, args: &Args, context: &Context) -> a
 fn told_to_create(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref() {
         Some(OpenError::Missing { .. }) => {
-            NotFound(format!("{error}; weft serve --create makes an empty one")).into()
+            NotFound(format!("{error}; weft serve --create creates an empty one")).into()
         }
         _ => error,
     }
@@ -281,7 +285,7 @@ fn announce(
         writeln!(context.out, "{archive} is served at {url}")?;
         if let Some(replay) = server.replay_url() {
             let replay = context.out.style.address(&replay);
-            writeln!(context.out, "archived pages are shown as they were at {replay}")?;
+            writeln!(context.out, "archived pages are replayed at {replay}")?;
         }
         if let Some(node) = node {
             writeln!(context.out, "{}", node.said())?;

@@ -16,10 +16,10 @@ Examples:
   weft sql                                       a prompt
   weft sql 'select * from pages order by inlinks desc limit 5'
   weft sql serve                                 HTTP, a page, Arrow Flight SQL
-  weft sql verify                                every view against its definition over the facts
-  weft sql --help                                more of them
+  weft sql verify                                check every view against its definition over the facts
+  weft sql --help                                more examples
 
-This runs the program weft-sql. `make sql` builds it, `make install` installs both.";
+This runs the program weft-sql: `make sql` builds it, `make install` installs both.";
 
 /// Flags of `weft sql`.
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let program = sql_program::find().ok_or_else(|| {
         NotFound(format!(
-            "the program {PROGRAM} is not here: `make sql` builds it (20 to 40 minutes, once), `make install` installs it"
+            "the program {PROGRAM} is not installed: `make sql` builds it (20 to 40 minutes, once), `make \
+             install` installs it"
         ))
     })?;
     let mut command = Command::new(&program);

@@ -24,10 +24,10 @@ use crate::units::{bytes, count, counted, day};
 const EXAMPLES: &str = "\
 Examples:
   weft status
-  weft status --ledger            how far each input was loaded
+  weft status --ledger            loading progress of each input
   weft status --ledger --state failed
-  weft status --quarantine        what could not be used, where and why
-  weft status --stages            where loading spends its time";
+  weft status --quarantine        unusable records, with reasons
+  weft status --stages            time spent in each stage of loading";
 
 /// Flags of `weft status`.
 #[derive(Debug, clap::Args)]
@@ -201,10 +201,10 @@ fn print_status(status: &StatusBody, epoch: u64, context: &mut Context) -> anyho
         ),
     )?;
     if status.index_lines > 0 {
-        let lines = counted(status.index_lines, "line of an index", "lines of indexes");
+        let lines = counted(status.index_lines, "index line", "index lines");
         line(
             "indexes",
-            format!("{lines}, of captures that are loaded or not (weft cdx)"),
+            format!("{lines} of captures, loaded or not (weft cdx)"),
         )?;
     }
     if status.captures_taken_down > 0 || status.inputs_taken_down > 0 {
@@ -244,7 +244,7 @@ fn print_status(status: &StatusBody, epoch: u64, context: &mut Context) -> anyho
         ),
     )?;
     if status.read_only {
-        line("writes", "none: the archive is open read-only".to_owned())?;
+        line("writes", "none: the archive is opened read-only".to_owned())?;
     }
     if !status.refuses_writes.is_empty() {
         let why = &status.refuses_writes;
@@ -274,7 +274,7 @@ fn search(status: &StatusBody, epoch: u64) -> String {
     } else {
         let why = match status.search_failure.as_str() {
             "" => String::new(),
-            why => format!("; it could not be written: {why}"),
+            why => format!("; writing it failed: {why}"),
         };
         format!(
             "{documents} documents, up to epoch {} of {}{why}",
@@ -294,13 +294,13 @@ fn facts(status: &StatusBody) -> String {
     }
     match status.facts_failure.as_str() {
         "" => text + &format!("   {}", bytes(status.facts.iter().map(|row| row.bytes).sum())),
-        why => text + &format!("; they cannot be read: {why}"),
+        why => text + &format!("; reading them failed: {why}"),
     }
 }
 
 fn print_ledger(rows: &[LedgerRow], context: &mut Context) -> anyhow::Result<()> {
     if rows.is_empty() {
-        writeln!(context.out, "no inputs yet: weft load INPUT")?;
+        writeln!(context.out, "no inputs yet: load some with weft load INPUT")?;
         return Ok(());
     }
     // Most archives have no takedowns, so the column is usually omitted.
@@ -372,7 +372,7 @@ fn read_share(row: &LedgerRow) -> String {
 /// Prints losses, one per line: `input at offset: reason: detail`.
 pub(crate) fn print_quarantine(rows: &[QuarantineRow], context: &mut Context) -> anyhow::Result<()> {
     if rows.is_empty() {
-        writeln!(context.out, "nothing is in quarantine")?;
+        writeln!(context.out, "the quarantine is empty")?;
     }
     for row in rows {
         writeln!(context.out, "{}", quarantine_line(row))?;

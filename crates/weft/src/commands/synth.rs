@@ -17,7 +17,7 @@ Examples:
   weft synth --pages 10000 --seed 1 --format warc web.warc.gz
   weft synth --pages 1000000 --seed 7 --format wat --files 8 web.wat.gz
 
-The same pages, seed and share of re-crawls give the same bytes everywhere.";
+The same number of pages, seed and share of re-crawls give the same bytes on every machine.";
 
 /// Flags of `weft synth`.
 #[derive(Debug, clap::Args)]

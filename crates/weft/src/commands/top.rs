@@ -46,7 +46,7 @@ fn print(answer: &Answer<TopBody>, domain: Option<&str>, context: &mut Context) 
     if rows.is_empty() {
         writeln!(
             context.out,
-            "nothing ranked{}",
+            "no ranked pages{}",
             domain.map(|name| format!(" of {name}")).unwrap_or_default()
         )?;
     }

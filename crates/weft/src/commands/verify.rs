@@ -44,13 +44,14 @@ Examples:
   weft verify --archive /data/crawls --json
   weft verify --csv fixity.csv
 
-Reads the whole index, and all inputs again, and needs some space in a folder beside the archive
-(or, where that cannot be written to, among temporary files) that is removed at the end. Where a view differs, the
-inputs are loaded into that folder to say how: this takes as long as loading them, and as much space as the archive.
-An input that was read in part (a file that is still being written) counts up to there.
-With --csv nothing is said of views: each input is read and its SHA-256 compared with that of the
-ledger, and the table has a row for each (an event \"fixity check\" in the words of PREMIS).
-Exit code 1: a view differs, something in the index is damaged, or an input is gone or changed.";
+Reads the whole index and all inputs again. It needs some space in a folder next to the archive (or
+in the temporary folder if that is not writable), which is removed at the end. If a view differs,
+the inputs are loaded into that folder to show the difference: this takes as long as loading them,
+and as much space as the archive.
+An input that was read in part (a file that is still being written) is compared up to there.
+With --csv views are not compared: each input is read and its SHA-256 compared with the ledger, and
+the table has a row for each (a PREMIS event \"fixity check\").
+Exit code 1: a view differs, something in the index is damaged, or an input is missing or changed.";
 
 /// Flags of `weft verify`.
 #[derive(Debug, clap::Args)]
@@ -136,7 +137,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let (epoch_after, _) = self::status(&archive)?;
     ensure!(
         epoch_after == epoch,
-        "something was loaded meanwhile, so nothing can be said; verify again while no load runs"
+        "the archive changed during verification; run it again while no load runs"
     );
     notes.extend(rows.iter().filter_map(note));
     let report = Report {
@@ -183,7 +184,7 @@ fn status(archive: &Archive) -> anyhow::Result<(u64, StatusBody)> {
 /// Returns the rules of takedowns; captures they exclude are not expected in any view.
 fn kept_out(archive: &Archive) -> anyhow::Result<TakedownRules> {
     let TakedownRulesBody { rules } = archive.ask(TakedownRulesQuestion {})?.body;
-    serde_json::from_str(&rules).context("read what takedowns keep out")
+    serde_json::from_str(&rules).context("read the rules of takedowns")
 }
 
 /// Returns a note if the input was not read to its end.
@@ -191,9 +192,12 @@ fn note(row: &LedgerRow) -> Option<String> {
     let input = &row.input;
     match Extent::of(row) {
         Extent::Whole => None,
-        Extent::Nothing => Some(format!("{input} is {}: nothing of it is in the views", row.state)),
+        Extent::Nothing => Some(format!(
+            "{input} is {}: the views contain nothing from it",
+            row.state
+        )),
         Extent::Beginning => Some(format!(
-            "{input} is loaded up to byte {} of {}, and counts up to there",
+            "{input} is loaded up to byte {} of {}, and compared up to there",
             count(row.bytes_done),
             count(row.size)
         )),
@@ -318,7 +322,7 @@ fn verdict(report: &Report) -> String {
         );
     }
     match report.views.iter().all(Comparison::is_same) {
-        true => format!("every view follows from {inputs}{damages}"),
-        false => format!("not every view follows from {inputs}{damages}"),
+        true => format!("every view matches {inputs}{damages}"),
+        false => format!("not every view matches {inputs}{damages}"),
     }
 }

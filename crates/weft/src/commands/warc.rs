@@ -21,7 +21,7 @@ Examples:
   weft warc dedup 2023.warc.gz 2024.warc.gz -o smaller/
   weft warc repair broken.warc.gz -o mended.warc.gz
 
-None of these commands needs an archive or changes its input. docs/warc.md says more.";
+These commands need no archive and never change their input. See docs/warc.md.";
 
 /// Flags of `weft warc`.
 #[derive(Debug, clap::Args)]

@@ -48,7 +48,7 @@ fn a_web_server_gives_what_a_file_gives() {
         assert_eq!((far.code, far.stdout), (local.code, local.stdout), "{part}");
     }
     let verified = place.good(&["verify", "--archive", "far"]);
-    assert!(verified.contains("every view follows from 1 input"), "{verified}");
+    assert!(verified.contains("every view matches 1 input"), "{verified}");
     let inspected = |location: &str| {
         place
             .good(&["inspect", location, "--summary"])
@@ -123,7 +123,7 @@ fn kept_inputs_are_loaded_from_the_store() {
     let other = place.run(&load);
     assert_eq!(other.code, Some(1));
     assert!(
-        other.stderr.contains("is there with other content"),
+        other.stderr.contains("already exists with other content"),
         "{}",
         other.stderr
     );
@@ -165,7 +165,7 @@ fn inputs_in_a_cluster_are_read_from_a_machine_without_a_volume() {
     assert!(
         place
             .good(&there(&["verify"]))
-            .contains("every view follows from 1 input")
+            .contains("every view matches 1 input")
     );
     place.good(&there(&["inspect", "--summary", "store://inputs/web.warc"]));
     let served = Served::start_with(&place, &there(&["serve", "--listen", "127.0.0.1:0"]));
@@ -211,7 +211,7 @@ fn nothing_is_kept_before_every_input_was_looked_at() {
         let run = keep(&inputs);
         assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{}", run.stderr);
         assert!(
-            run.stderr.contains(said) && run.stderr.contains("1 input of 2 cannot be kept, so nothing was"),
+            run.stderr.contains(said) && run.stderr.contains("1 input of 2 cannot be stored, so none was"),
             "{}",
             run.stderr
         );

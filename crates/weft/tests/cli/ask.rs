@@ -56,7 +56,7 @@ fn page_that_is_only_linked_to() {
         http://gone.example/
         example,gone)/ · domain gone.example · epoch 1
 
-        state     not captured, only linked to
+        state     not captured, only linked
         links     0
         in-links  1 (1 from other domains)
     "#]],
@@ -334,7 +334,7 @@ fn cdx_of_nothing_ends_with_1() {
         ],
         &expect![[r#"
         exit code 1
-        2> error: no capture of http://www.library.example/ fits --from and --filter; without that there may be some
+        2> error: no capture of http://www.library.example/ matches --from and --filter; without it there may be some
     "#]],
     );
     let run = loaded().run(&["cdx", "http://www.library.example/", "--from", "2020", "--json"]);
@@ -523,7 +523,7 @@ fn status() {
         &["status", "--quarantine"],
         &expect![[r#"
         exit code 0
-        nothing is in quarantine
+        the quarantine is empty
     "#]],
     );
 }

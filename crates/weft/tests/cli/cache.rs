@@ -194,16 +194,16 @@ fn what_makes_no_sense_is_said() {
         assert_eq!(run.code, Some(code), "{arguments:?}: {}", run.stderr);
         assert!(run.stderr.contains(said), "{arguments:?}: {}", run.stderr);
     };
-    check(&["cache", "ls"], 1, "no directory of a cache");
+    check(&["cache", "ls"], 1, "no cache directory");
     check(
         &["cache", "--cache", "c", "pin", "crawls"],
         2,
-        "is no beginning of an address",
+        "is not an address prefix",
     );
     check(
         &["cache", "--cache", "c", "warm", "https://example.org/x"],
         2,
-        "warm is for s3://",
+        "warm supports only s3://",
     );
     place.write("weft-archive/cache.toml", b"memory_size_bytes = 'much'");
     check(&["cache", "ls"], 1, "memory_size_bytes");

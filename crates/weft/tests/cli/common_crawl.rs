@@ -268,13 +268,13 @@ fn what_cannot_be_had_is_told() {
     let server = Server::of_small_web(&place);
     let url = server.url();
     for (arguments, code, said) in [
-        (&[CRAWL][..], 2, "--match names the beginning"),
+        (&[CRAWL][..], 2, "captures of the crawl with --match"),
         (&["cc:../x", "--match", "a.example"], 2, "no name of a crawl"),
-        (&["x.warc", "--match", "a.example"], 2, "--match is for crawls"),
+        (&["x.warc", "--match", "a.example"], 2, "--match works only"),
         (
             &["cc:CC-MAIN-1999-01", "--match", "a.example"],
             1,
-            "is there a crawl CC-MAIN-1999-01?",
+            "does the crawl CC-MAIN-1999-01 exist?",
         ),
         (
             &[CRAWL, "--match", "nothing.example"],

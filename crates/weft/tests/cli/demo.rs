@@ -31,7 +31,7 @@ fn the_crates_it_was_built_from() {
     let run = demo(&place, None);
     assert_eq!(run.code, Some(0), "{run:?}");
     assert!(
-        run.stderr.contains("Rust crates") || run.stderr.contains("made-up web"),
+        run.stderr.contains("Rust crates") || run.stderr.contains("generated web"),
         "{}",
         run.stderr
     );
@@ -39,7 +39,7 @@ fn the_crates_it_was_built_from() {
     let again = demo(&place, None);
     assert_eq!(again.code, Some(0), "{again:?}");
     assert!(
-        again.stdout.contains("known already"),
+        again.stdout.contains("already known"),
         "a second demo adds nothing:\n{}",
         again.stdout
     );
@@ -49,5 +49,5 @@ fn the_crates_it_was_built_from() {
 fn a_made_up_web_where_no_sources_are() {
     let run = demo(&Place::new(), Some("nowhere"));
     assert_eq!(run.code, Some(0), "{run:?}");
-    assert!(run.stderr.contains("made-up web"), "{}", run.stderr);
+    assert!(run.stderr.contains("generated web"), "{}", run.stderr);
 }

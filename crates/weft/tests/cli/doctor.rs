@@ -42,7 +42,10 @@ fn a_new_place_and_a_whole_archive_are_well() {
     place.good(&["load", "web.warc"]);
     let archive = found(&place, "archive");
     assert!(archive[0].contains("5 captures, 1 input, epoch"), "{archive:?}");
-    assert_eq!(found(&place, "inputs"), ["ok: 1 read to the end, and in place"]);
+    assert_eq!(
+        found(&place, "inputs"),
+        ["ok: 1 read to the end, and still in place"]
+    );
     assert_eq!(found(&place, "quarantine"), ["ok: nothing"]);
     assert_eq!(found(&place, "search"), ["ok: 4 documents, up to date"]);
 
@@ -65,7 +68,7 @@ fn inputs_that_are_gone_or_were_cut_are_named_with_what_to_do() {
         findings(&run, "inputs"),
         [
             "warning: 1 input cut off at the end (cut.warc first)",
-            "warning: 1 input not where they were loaded from, or shorter (web.warc first)",
+            "warning: 1 input missing at their path, or truncated since they were loaded (web.warc first)",
         ]
     );
     // Warnings only, no problems.
@@ -86,7 +89,7 @@ fn an_archive_that_does_not_open_is_a_problem() {
     ]);
     assert_eq!(
         findings(&run, "archive"),
-        ["warning: photos holds other files, and no archive"]
+        ["warning: photos contains other files, but no archive"]
     );
 
     place.write("web.warc", &fixture::small_web());
@@ -206,7 +209,7 @@ fn a_journal_without_its_end_is_a_problem() {
     let index = found(&place, "index");
     assert!(
         index.len() == 1
-            && index[0].starts_with("problem: it ends with epoch 0, and search or facts have epoch 1"),
+            && index[0].starts_with("problem: the index ends with epoch 0, but search or facts have epoch 1"),
         "{index:?}"
     );
 }
@@ -219,6 +222,6 @@ fn an_input_that_another_file_replaced_is_named() {
     place.write("web.warc", &fixture::small_web());
     assert_eq!(
         found(&place, "inputs"),
-        ["warning: 1 input of another size than when they were loaded (web.warc first)"]
+        ["warning: 1 input larger than when they were loaded (web.warc first)"]
     );
 }

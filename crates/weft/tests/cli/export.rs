@@ -155,7 +155,7 @@ fn what_is_no_text_is_not_written_to_a_terminal() {
         assert_eq!(output.status.code(), Some(2), "{shown}");
         assert!(
             shown.contains(&format!(
-                "{format} is no text for a terminal: name a file with -o FILE"
+                "{format} is binary and cannot go to a terminal: name a file with -o FILE"
             )),
             "{shown}"
         );

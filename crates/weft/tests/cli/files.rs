@@ -154,7 +154,7 @@ fn what_changed_is_told_by_scans_and_beside_the_disk() {
     place.good(&["files", "scan", root]);
     assert_eq!(
         place.good(&["files", "diff"]),
-        "0 (+0 B) new, 0 (+0 B) gone, 0 (+0 B) changed, 0 (+0 B) renamed\n"
+        "0 (+0 B) new, 0 (+0 B) removed, 0 (+0 B) changed, 0 (+0 B) renamed\n"
     );
     fs::write(Path::new(root).join("a/new"), b"12345").unwrap();
     fs::remove_dir(Path::new(root).join("empty")).unwrap();
@@ -226,7 +226,7 @@ fn a_rename_is_one_line() {
     };
     let expected = [
         "renamed /tree/a/b -> /tree/moved  4.0 KiB",
-        "renamed /tree/a/one -> /tree/two  1 B, in the place of another file (2 B)",
+        "renamed /tree/a/one -> /tree/two  1 B, replaces another file (2 B)",
     ];
     let found = lines(&[]);
     assert_eq!(of_renames(found.clone()), expected);
@@ -338,21 +338,21 @@ fn wrong_use_gets_a_reason() {
         &["files", "status"],
         &expect![[r#"
             exit code 0
-            nothing is catalogued yet: weft files scan DIR
+            nothing is catalogued yet: run weft files scan DIR
         "#]],
     );
     place.check(
         &["files", "scan", "--partial", "."],
         &expect![[r#"
             exit code 2
-            2> error: . is in no tree that is catalogued: scan it without --partial
+            2> error: . is not in a catalogued tree: scan it without --partial
         "#]],
     );
     place.check(
         &["files", "find", "/nowhere"],
         &expect![[r#"
             exit code 1
-            2> error: /nowhere is not in the catalogue: weft files scan reads it in
+            2> error: /nowhere is not in the catalogue: run weft files scan to add it
         "#]],
     );
     for wrong in [
@@ -458,7 +458,7 @@ fn a_tree_is_forgotten_and_the_disk_is_not_touched() {
         &["files", "forget", "other"],
         &expect![[r#"
             exit code 0
-            PLACE/other: 2 entries (1 directory), 4.0 KiB left the catalogue; nothing on the disk was touched
+            PLACE/other: 2 entries (1 directory), 4.0 KiB removed from the catalogue; nothing on the disk was changed
         "#]],
     );
     let forgotten = place.json(&["files", "forget", "tree"]);

@@ -186,7 +186,7 @@ fn what_cannot_be_listed_is_said_and_nothing_lost() {
     said(
         weft(&["files", "scan", "--partial", "s3://crawls/2026"]),
         2,
-        "in no tree that is catalogued",
+        "not in a catalogued tree",
     );
     good(weft(&["files", "scan", "s3://crawls"]));
     said(

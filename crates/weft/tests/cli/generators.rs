@@ -35,7 +35,7 @@ fn an_empty_folder_is_not_packed_silently() {
     let run = place.run(&["pack", "empty", "--url-prefix", "https://x.example/", "x.warc.gz"]);
     assert_eq!(run.code, Some(1), "{}", run.stdout);
     assert!(
-        run.stderr.contains("empty holds no file that could be packed"),
+        run.stderr.contains("empty contains no file that can be packed"),
         "{}",
         run.stderr
     );

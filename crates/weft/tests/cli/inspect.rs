@@ -163,7 +163,7 @@ fn an_empty_folder() {
         &["inspect", "empty"],
         &expect![[r#"
         exit code 1
-        2> error: empty holds no files
+        2> error: empty contains no files
     "#]],
     );
 }

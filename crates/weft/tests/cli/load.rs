@@ -42,7 +42,7 @@ fn the_first_and_the_second_time() {
     let second = place.run(&["load", "web.warc"]);
     assert_eq!(second.code, Some(0));
     expect![[r#"
-        1 input: 1 known already
+        1 input: 1 already known
     "#]]
     .assert_eq(&without_rates(&second));
     assert_eq!(place.good(&["dump", "captures"]), dump);
@@ -120,11 +120,11 @@ fn bad_inputs_are_told_and_do_not_stop_the_others() {
         1 defect in records that are used all the same
           cut.warc at 1930: truncated-record: declared 176 bytes, 80 before the end of the file
 
-        1 input is not complete yet; the same command reads on
+        1 input is not complete yet; run the same command again to read on
           growing.warc.open: 185 of 471 bytes read
     "#]]
     .assert_eq(&place.stable(&without_rates(&run)));
-    assert_eq!(run.stderr, "warning: empty holds no files\n");
+    assert_eq!(run.stderr, "warning: empty contains no files\n");
     for name in ["missing.warc", "notes.txt", "cut.warc", "growing.warc.open"] {
         assert!(
             run.stdout.contains(name),
@@ -151,7 +151,7 @@ fn a_cut_file_that_was_changed_a_moment_ago_is_waited_for_and_told() {
           cut.warc at 1930: truncated-record: declared 176 bytes, 80 before the end of the file
     "#]].assert_eq(&place.stable(&without_rates(&run)));
     expect![[r#"
-        waiting a few seconds: cut.warc ends in the middle of a record and was changed a moment ago
+        waiting a few seconds: cut.warc ends in the middle of a record and changed a moment ago
     "#]]
     .assert_eq(&run.stderr);
     let ledger = place.good(&["status", "--ledger"]);
@@ -177,7 +177,7 @@ fn what_a_folder_holds_besides_archives_is_told() {
     expect![[r#"
         2 inputs: 1 done, 1 failed
         6 records, 5 captures, 5 pages, 9 links
-        1 file is not an archive and passed over
+        1 file is not an archive, skipped
           crawl/notes.txt: no archive's name, and no record at its beginning
 
         crawl/b.warc.gz: failed(no WARC or ARC record in it)
@@ -188,7 +188,7 @@ fn what_a_folder_holds_besides_archives_is_told() {
     }
     let brief = place.run(&["load", "crawl"]).stdout;
     assert!(
-        brief.contains("4 files are not an archive and passed over (weft load -v names them)"),
+        brief.contains("4 files are not an archive, skipped (weft load -v lists them)"),
         "{brief}"
     );
     let named = place.run(&["load", "crawl", "-v"]).stdout;
@@ -247,7 +247,7 @@ fn names_that_are_not_utf8_go_from_end_to_end() {
     );
     // The displayed form works as well.
     let shown = place.good(&["load", "in/caf\\xe8.warc"]);
-    assert!(shown.starts_with("1 input: 1 known already"), "{shown}");
+    assert!(shown.starts_with("1 input: 1 already known"), "{shown}");
     assert!(
         place
             .good(&["inspect", "--summary", "in/caf\\xe8.warc"])
@@ -255,7 +255,7 @@ fn names_that_are_not_utf8_go_from_end_to_end() {
     );
     std::fs::write(file(b"in/list\xe9.paths"), b"caf\xe8.warc\n").expect("write a file");
     let listed = place.good(&["load", "@in/list\\xe9.paths"]);
-    assert!(listed.starts_with("1 input: 1 known already"), "{listed}");
+    assert!(listed.starts_with("1 input: 1 already known"), "{listed}");
     let run = place.run(&["verify"]);
     assert_eq!(run.code, Some(0), "{run:?}");
 }
@@ -346,7 +346,7 @@ fn failed_inputs_are_listed_retried_and_forgotten() {
     assert_eq!(place.json(&["status"])["inputs"], 2);
     assert_eq!(
         place.good(&["load", "--retry"]),
-        "no input failed, and none is missing\n"
+        "no input failed or is missing\n"
     );
     assert_eq!(place.run(&["verify"]).code, Some(0));
     assert_eq!(place.run(&["load"]).code, Some(2));
@@ -372,7 +372,7 @@ fn what_was_read_of_a_file_that_was_replaced_is_told_and_forgotten() {
     }
     assert_eq!(
         place.good(&["forget", "--input", digest.as_str().expect("a digest")]),
-        "1 input forgotten, 4 captures taken back\n  x.warc.open\n"
+        "1 input forgotten, 4 captures removed\n  x.warc.open\n"
     );
     let fresh = Place::new();
     fresh.write("x.warc.open", &fixture::other_web());
@@ -407,7 +407,7 @@ fn nothing_to_load_is_an_error_that_says_so() {
     for folder in ["empty", "other"] {
         let run = place.run(&["load", folder]);
         assert_eq!(run.code, Some(1), "{run:?}");
-        let expected = format!("error: nothing to load: no WARC, ARC, WAT or WET file in {folder}\n");
+        let expected = format!("error: nothing to load: no WARC, ARC, WAT or WET files in {folder}\n");
         assert!(run.stderr.ends_with(&expected), "{}", run.stderr);
     }
 }
@@ -566,7 +566,7 @@ fn a_name_that_leads_nowhere_makes_no_archive() {
         let run = place.run(&[&["load"], names].concat());
         assert_eq!(run.code, Some(1), "{}", run.stdout);
         assert!(run.stderr.contains("typo: no such file"), "{}", run.stderr);
-        assert!(run.stderr.contains("no archive was made"), "{}", run.stderr);
+        assert!(run.stderr.contains("no archive was created"), "{}", run.stderr);
         assert!(!place.path("weft-archive").exists());
     }
     // One existing input is enough.

@@ -90,7 +90,7 @@ fn the_payload_of_a_revisit_is_that_of_its_original_or_is_said_to_be_missing() {
         &["record", "http://b.example/", "--payload"],
         &expect![[r#"
             exit code 1
-            2> error: the capture of http://b.example/ at 2021-01-01T00:00:00.000Z is a revisit: it says that the payload was AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA, as captured before, and no capture with this payload is in the archive
+            2> error: the capture of http://b.example/ at 2021-01-01T00:00:00.000Z is a revisit with the payload AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA, and the archive has no capture with this payload
         "#]],
     );
 }
@@ -121,7 +121,7 @@ fn a_payload_from_a_damaged_member_is_told() {
         let run = place.run(&["record", "http://a.example/", "--payload", "--archive", &archive]);
         assert_eq!(run.code, Some(1), "{name}: {}", run.stderr);
         assert!(
-            run.stderr.contains("is damaged in the record at offset 0"),
+            run.stderr.contains("the record at offset 0 is damaged"),
             "{name}: {}",
             run.stderr
         );

@@ -116,7 +116,7 @@ fn pages_are_listed_with_their_captures() {
     let table = place.good(&["pages"]);
     for expected in [
         "As listed",
-        "none then, nearest 2015-03-01 08:00:01",
+        "none at that time, nearest 2015-03-01 08:00:01",
         "crawl.wacz#pages/extraPages.jsonl",
     ] {
         assert!(table.contains(expected), "{expected}\n{table}");
@@ -134,7 +134,7 @@ fn pages_are_listed_with_their_captures() {
     assert!(
         place
             .good(&["pages", "--collection", "spring"])
-            .contains("no package lists pages")
+            .contains("no package has a list of pages")
     );
 }
 

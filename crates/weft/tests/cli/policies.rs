@@ -95,7 +95,7 @@ fn the_ready_made_rules_run_on_a_tree() {
     assert!(
         place
             .good(&["files", "policy", "check", &rules])
-            .contains("nothing wrong")
+            .contains("no errors")
     );
     place.good(&["files", "scan", root]);
     let before = contents(Path::new(root));
@@ -530,6 +530,6 @@ fn a_policy_that_has_no_store_does_not_keep_the_others_from_running() {
     place.good(&["files", "scan", root.to_str().unwrap()]);
     let run = place.run(&["files", "policy", "run", "--rules", &rules]);
     assert_eq!(run.code, Some(1), "{run:?}");
-    assert!(run.stderr.contains("policy first: which store?"), "{run:?}");
+    assert!(run.stderr.contains("policy first: no store was named"), "{run:?}");
     assert!(run.stdout.contains("second: run 1: verify 12 files"), "{run:?}");
 }

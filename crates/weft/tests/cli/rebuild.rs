@@ -45,7 +45,7 @@ fn a_view_that_lost_a_row_is_as_before() {
         assert_ne!(place.run(&["verify"]).code, Some(0), "{table}");
         let said = place.good(&["rebuild", view]);
         assert!(said.contains(&format!("{table:<10} ")), "{said}");
-        assert!(said.contains(" 1 mended in epoch "), "{table}: {said}");
+        assert!(said.contains(" 1 repaired in epoch "), "{table}: {said}");
         assert_eq!(dumps(&place, "weft-archive", ""), expected, "{table}");
         assert_eq!(found(&place), search, "{table}");
         place.good(&["verify"]);
@@ -120,7 +120,7 @@ fn search_is_made_anew_and_a_kill_leaves_what_was_there() {
     }
     let said = place.good(&["rebuild", "search"]);
     assert!(
-        said.starts_with("search ") && said.contains("documents made anew"),
+        said.starts_with("search ") && said.contains("documents rebuilt"),
         "{said}"
     );
     assert_eq!(found(&place), before);

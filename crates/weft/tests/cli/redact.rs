@@ -43,7 +43,7 @@ fn a_copy_has_all_but_what_is_taken_down() {
     let place = taken_down();
     let said = place.good(&["redact", "web.warc", "copy.warc"]);
     assert!(
-        said.starts_with("3 records were left out of web.warc: 2 by takedowns, 1 that belong to them\ncopy.warc: 8 records, "),
+        said.starts_with("3 records were left out of web.warc: 2 covered by takedowns, 1 that belong to them\ncopy.warc: 8 records, "),
         "{said}"
     );
     let copy = std::fs::read(place.path("copy.warc")).expect("the copy");
@@ -116,7 +116,7 @@ fn nothing_is_written_over_a_file_but_by_force_and_never_over_the_input() {
     for out in ["web.warc", "link.warc"] {
         let run = place.run(&["redact", "web.warc", out, "--force"]);
         assert_eq!(run.code, Some(2), "{run:?}");
-        assert!(run.stderr.contains("is the input itself"), "{run:?}");
+        assert!(run.stderr.contains("is the input file"), "{run:?}");
     }
     let run = place.run(&["redact", "nowhere.warc", "out.warc"]);
     assert_eq!(run.code, Some(1), "{run:?}");

@@ -229,7 +229,7 @@ fn missing_parts_of_a_page_are_listed() {
           page    1 of 1
           script  1 of 1
           style   2 of 2
-          of 3 that a browser chooses from 1 are there
+          of 3 alternatives, 1 found
           farthest in time: 30.0 s, http://a.example/there.png
 
         part   captured  status  URL                            in

@@ -73,7 +73,7 @@ fn a_report_says_what_was_crawled() {
         files.example:8080     404         2
 
         0 revisits in 0 B, which saved 0 B
-        1 capture stored again, with a payload that an earlier one has, in 285 B
+        1 capture stored again with the payload of an earlier one, in 285 B
     "#]],
     );
     let told = place.json(&[

@@ -201,8 +201,7 @@ fn what_another_command_is_writing_is_not_overwritten() {
         let run = place.run(&["export", form, file]);
         assert_eq!(run.code, Some(2), "{}", run.stderr);
         assert!(
-            run.stderr
-                .contains("is there already: another command is writing it"),
+            run.stderr.contains("exists: another command is writing it"),
             "{}",
             run.stderr
         );

@@ -108,7 +108,7 @@ fn a_rule_says_what_it_comes_to_and_www_is_refused() {
         "matches 1 capture of 1 URL on x.org (keys org,x)/2*)",
         "deny host x.org",
         "matches 3 captures of 3 URLs on x.org (keys org,x)*, org,x:*)",
-        "not in force any more",
+        "no longer in force",
     ] {
         assert!(listed.contains(part), "no {part:?} in {listed}");
     }
@@ -235,7 +235,9 @@ fn what_is_the_owners_is_refused_to_others() {
         let refused = place.run(&[&["--as", "staff"], arguments].concat());
         assert_eq!(refused.code, Some(2), "{refused:?}");
         assert!(
-            refused.stderr.contains("--as is for commands that ask"),
+            refused
+                .stderr
+                .contains("--as works only with commands that query"),
             "{refused:?}"
         );
     }
@@ -258,7 +260,7 @@ fn wrong_rules_are_refused_before_they_are_written() {
     assert!(!place.path("weft-archive/rights.toml").exists());
     let run = Place::new().run(&["rights", "ls"]);
     assert_eq!(run.code, Some(1), "{run:?}");
-    assert!(run.stderr.contains("is no archive"), "{run:?}");
+    assert!(run.stderr.contains("is not an archive"), "{run:?}");
 }
 
 /// An editor leaves a truncated file: only the owner sees anything, and the message gives the
@@ -310,7 +312,7 @@ fn a_token_is_shown_once_and_its_hash_kept() {
         "--tokens",
         "tokens.toml",
     ]);
-    assert!(made.stderr.contains("shown once"), "{made:?}");
+    assert!(made.stderr.contains("shown only once"), "{made:?}");
     let token = made.stdout.trim();
     assert_eq!(token.len(), 64, "{made:?}");
     let kept = std::fs::read_to_string(place.path("tokens.toml")).expect("a file");

@@ -164,7 +164,7 @@ fn our_own_face_gives_what_files_give() {
         true,
         &["load", "s3://crawls/*/web.warc", "--archive", "far"],
     );
-    assert!(again.stdout.contains("1 known already"), "{}", again.stdout);
+    assert!(again.stdout.contains("1 already known"), "{}", again.stdout);
     let inspected = face.run(
         &place,
         true,

@@ -99,7 +99,7 @@ fn results_are_grouped_and_counted() {
         text.starts_with("3 results") && text.contains(", 2 shown"),
         "{text}"
     );
-    assert!(text.contains("2 results of its site"), "{text}");
+    assert!(text.contains("2 results from this site"), "{text}");
     let text = place.good(&["search", "kestrel", "--distinct"]);
     assert!(
         text.contains(", 2 shown") && text.contains("2 results with this content"),

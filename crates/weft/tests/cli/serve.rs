@@ -168,7 +168,7 @@ fn an_archive_that_is_not_there_is_not_made_by_a_mistyped_name() {
             run.stderr
         );
         assert!(
-            run.stderr.contains("weft serve --create makes an empty one"),
+            run.stderr.contains("weft serve --create creates an empty one"),
             "{}",
             run.stderr
         );

@@ -59,7 +59,7 @@ fn a_page_leaves_stays_out_and_comes_back_when_it_is_undone_and_loaded() {
     let maps = "http://museum.example/maps";
     let done = place.good(&["forget", "--url", maps, "--reason", "request 12"]);
     assert!(
-        done.starts_with("takedown 1: 1 capture of 1 input left every view, 1 page with them"),
+        done.starts_with("takedown 1: 1 capture of 1 input removed from every view, 1 page with them"),
         "{done}"
     );
     is_clean(&place);
@@ -81,7 +81,7 @@ fn a_page_leaves_stays_out_and_comes_back_when_it_is_undone_and_loaded() {
         &fixture::warc(&[(maps, "2020-01-01T00:00:00Z", "<title>Maps again</title>")]),
     );
     let again = place.good(&["load", "again.warc", "other.warc", "web.warc"]);
-    assert!(again.contains("1 taken down, and so kept out"), "{again}");
+    assert!(again.contains("1 taken down and skipped"), "{again}");
     assert!(!place.good(&["dump", "pages"]).contains("again"));
     assert_eq!(place.json(&["status"])["captures_taken_down"], 2);
     is_clean(&place);
@@ -172,12 +172,12 @@ fn a_dry_run_lists_and_changes_nothing() {
     let before = (dumps(&place), facts(&place));
     let would = place.good(&["forget", "--prefix", "http://museum.example/", "--dry-run"]);
     assert!(
-        would.starts_with("2 captures of 1 input would leave; nothing was changed\n"),
+        would.starts_with("2 captures of 1 input would be taken down; nothing was changed\n"),
         "{would}"
     );
     assert!(would.contains("http://museum.example/maps"), "{would}");
     assert_eq!((dumps(&place), facts(&place)), before);
-    assert_eq!(place.good(&["forget", "--list"]), "nothing was ever taken down\n");
+    assert_eq!(place.good(&["forget", "--list"]), "there are no takedowns\n");
     let json = place.json(&["forget", "--before", "2014-01-26T20:06:25Z", "--dry-run"]);
     assert_eq!((&json["captures"], &json["dry_run"]), (&1.into(), &true.into()));
 }
@@ -365,7 +365,7 @@ fn after_a_purge_no_byte_of_the_archive_holds_what_left() {
     }
     place.good(&["forget", "--prefix", &format!("http://{host}.example/")]);
     let said = place.good(&["forget", "--purge"]);
-    assert!(said.contains("no file holds what left"), "{said}");
+    assert!(said.contains("no file contains removed data"), "{said}");
     assert_eq!(files_holding(&archive, &PLANTED), []);
     assert_eq!(stray_segments(&archive.join("search")), [""; 0]);
     is_clean(&place);

@@ -135,9 +135,9 @@ fn with_json_every_error_is_a_line_of_json_on_standard_error() {
             vec!["load", "x", "--rate", "0"],
             2,
             "bad_request",
-            "pages a second above 0",
+            "number of pages per second",
         ),
-        (vec!["load", ""], 2, "bad_request", "names no input"),
+        (vec!["load", ""], 2, "bad_request", "is not an input"),
         (vec!["inspect", "none.warc"], 1, "not_found", "none.warc"),
         (vec!["store", "ls"], 2, "bad_request", "WEFT_STORE"),
         (
@@ -150,7 +150,7 @@ fn with_json_every_error_is_a_line_of_json_on_standard_error() {
             vec!["store", "ls", "--volume", "x"],
             2,
             "bad_request",
-            "x is no directory",
+            "x is not a directory",
         ),
         (store(&["ls", "nobucket/"]), 1, "not_found", "store://nobucket/"),
         (

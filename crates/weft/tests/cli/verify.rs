@@ -31,7 +31,7 @@ fn indexes_are_verified_like_files() {
     let refused = place.run(&["record", "http://elsewhere.org/"]);
     assert!(refused.stderr.contains("record not loaded"), "{refused:?}");
     let status = place.good(&["status"]);
-    assert!(status.contains("lines of indexes"), "{status}");
+    assert!(status.contains("index lines"), "{status}");
     let verified = place.good(&["verify"]);
     let expected = format!("index_lines {} rows, the same", index.lines().count() + 1);
     assert!(verified.contains(&expected), "{verified}");
@@ -110,11 +110,8 @@ fn an_input_that_is_still_written_is_verified_up_to_where_it_was_read() {
         note.starts_with("note: live.warc.open is loaded up to byte "),
         "{note}"
     );
-    assert!(note.ends_with(", and counts up to there"), "{note}");
-    assert!(
-        verdict.starts_with("every view follows from 2 inputs"),
-        "{verdict}"
-    );
+    assert!(note.ends_with(", and compared up to there"), "{note}");
+    assert!(verdict.starts_with("every view matches 2 inputs"), "{verdict}");
     // The file grows: the loaded part is still there.
     place.write_old("live.warc.open", &whole);
     assert_eq!(verify(), (code, note, verdict));
@@ -142,14 +139,14 @@ fn inputs_that_are_gone_or_changed_are_named_and_the_others_compared() {
         captures    5 rows, the same
         kinds       5 rows, the same
         index_lines 0 rows, the same
-        pages       not compared: it follows from all inputs, and the records of some are unknown
-        versions    not compared: it follows from all inputs, and the records of some are unknown
-        links       not compared: it follows from all inputs, and the records of some are unknown
-        inlinks     not compared: it follows from all inputs, and the records of some are unknown
-        uris        not compared: it follows from all inputs, and the records of some are unknown
-        domains     not compared: it follows from all inputs, and the records of some are unknown
-        top         not compared: it follows from all inputs, and the records of some are unknown
-        totals      not compared: it follows from all inputs, and the records of some are unknown
+        pages       not compared: it is derived from all inputs, and the records of some are unknown
+        versions    not compared: it is derived from all inputs, and the records of some are unknown
+        links       not compared: it is derived from all inputs, and the records of some are unknown
+        inlinks     not compared: it is derived from all inputs, and the records of some are unknown
+        uris        not compared: it is derived from all inputs, and the records of some are unknown
+        domains     not compared: it is derived from all inputs, and the records of some are unknown
+        top         not compared: it is derived from all inputs, and the records of some are unknown
+        totals      not compared: it is derived from all inputs, and the records of some are unknown
         other.warc: the records are unknown: no such file
         the records of 1 of 2 inputs are unknown (epoch 2)
     "#]]

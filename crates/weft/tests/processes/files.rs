@@ -95,7 +95,7 @@ fn a_scan_that_ends_at_each_point_goes_on_where_it_was() {
             let begun = run(files(archive.path(), &["status", "--scans", "--json"]), &[0]);
             assert_eq!(begun.lines().count(), 1, "one scan, not two: {begun}");
             assert!(
-                time == 1 || result.contains("gone on with after a stop"),
+                time == 1 || result.contains("continued after a stop"),
                 "{point}:{time}: {result}"
             );
             assert!(

@@ -65,7 +65,7 @@ fn a_scan_of_objects_that_ends_anywhere_goes_on_where_it_was() {
             );
             assert_eq!(begun.lines().count(), 1, "one scan, not two: {begun}");
             assert!(
-                time == 1 || result.contains("gone on with after a stop"),
+                time == 1 || result.contains("continued after a stop"),
                 "{point}:{time}: {result}"
             );
             assert!(

@@ -44,9 +44,9 @@ pub(crate) fn check(web: &Web, server: &WebServer, archive: &Path, out: &mut Out
                 .and_then(|body| captured(&body, web)),
         ),
         (
-            "a page as it was, with its images and styles",
+            "an archived page with its images and styles",
             replay
-                .context("there is no replay origin")
+                .context("the server has no replay address")
                 .and_then(|replay| as_it_was(&http, &replay, web)),
         ),
         (
@@ -88,7 +88,9 @@ pub(crate) fn check(web: &Web, server: &WebServer, archive: &Path, out: &mut Out
 /// Checks that a replayed page has its own stylesheet and picture. A synthetic web has neither.
 fn as_it_was(http: &Http, replay: &Http, web: &Web) -> anyhow::Result<()> {
     let framed = http.get(&format!("/replay/{}", web.url))?;
-    let (_, rest) = framed.split_once("<iframe").context("the bar has no frame")?;
+    let (_, rest) = framed
+        .split_once("<iframe")
+        .context("the replay bar has no frame")?;
     let src = rest
         .split("src=\"")
         .nth(1)
@@ -116,7 +118,7 @@ fn as_it_was(http: &Http, replay: &Http, web: &Web) -> anyhow::Result<()> {
 fn finds(answer: &Value, web: &Web) -> anyhow::Result<()> {
     let hits = answer["hits"].as_array().context("the answer has no hits")?;
     let found = hits.iter().any(|hit| hit["url"] == web.url.as_str());
-    ensure!(found, "{} is not among the {} first results", web.url, hits.len());
+    ensure!(found, "{} is not among the first {} results", web.url, hits.len());
     Ok(())
 }
 
@@ -148,7 +150,7 @@ fn ranked(answer: &Value) -> anyhow::Result<()> {
         .collect();
     ensure!(
         !counts.is_empty() && counts.is_sorted_by(|a, b| a >= b),
-        "not in the order of in-links: {counts:?}"
+        "not sorted by in-links: {counts:?}"
     );
     Ok(())
 }
@@ -175,14 +177,14 @@ impl Http {
 
     fn page(&self, path: &str) -> anyhow::Result<()> {
         let page = self.get(path)?;
-        ensure!(page.contains("</html>"), "{path} is no whole page");
+        ensure!(page.contains("</html>"), "{path} is not a complete page");
         Ok(())
     }
 
     /// Returns the body of a page that must exist.
     #[expect(
         clippy::disallowed_methods,
-        reason = "one request to the server of this process, with limits of time"
+        reason = "a single request to this process's own server, with timeouts"
     )]
     fn get(&self, path: &str) -> anyhow::Result<String> {
         let mut stream = TcpStream::connect_timeout(&self.address, ANSWER_TIMEOUT).context("connect")?;

@@ -33,39 +33,39 @@ fn unopened(error: &anyhow::Error, context: &Context) -> Finding {
     match error.downcast_ref() {
         Some(OpenError::NotEmpty { .. }) => Finding::warning(
             "archive",
-            format!("{dir} holds other files, and no archive"),
-            "name the right folder: --archive, WEFT_ARCHIVE",
+            format!("{dir} contains other files, but no archive"),
+            "name the right folder with --archive or WEFT_ARCHIVE",
         ),
         // The directory may exist before an archive does, for example for a catalogue of files.
         Some(OpenError::Missing { .. }) if holds_anything(&context.archive) => Finding::warning(
             "archive",
-            format!("{dir} holds no archive yet"),
-            "weft load INPUT makes one; or name the right folder: --archive, WEFT_ARCHIVE",
+            format!("{dir} contains no archive yet"),
+            "weft load INPUT creates one; or name the right folder with --archive or WEFT_ARCHIVE",
         ),
         // A user who names an archive expects it to exist.
         Some(OpenError::Missing { .. }) if context.archive_given => Finding::problem(
             "archive",
             format!("there is none in {dir}"),
-            "weft load INPUT makes one; if there was one, perhaps its disk is not mounted",
+            "weft load INPUT creates one; if there was one, its disk may not be mounted",
         ),
         Some(OpenError::Missing { .. }) => Finding::ok(
             "archive",
-            format!("there is none in {dir} yet: weft load INPUT makes one"),
+            format!("there is none in {dir} yet: weft load INPUT creates one"),
         ),
         Some(OpenError::Format { .. } | OpenError::Version { .. }) => Finding::problem(
             "archive",
             found,
-            "use one version of weft; a newer one reads what an older one wrote",
+            "use the same version of weft, or a newer one: newer versions read older archives",
         ),
         Some(OpenError::Owned { .. } | OpenError::Read { .. }) => Finding::problem(
             "archive",
             found,
-            "ask through the process that has it open, or end that one",
+            "ask the process that has it open, or stop that process",
         ),
         _ => Finding::problem(
             "archive",
             found,
-            "docs/operations.md says what can be mended, and how",
+            "docs/operations.md says what can be repaired, and how",
         ),
     }
 }
@@ -81,7 +81,7 @@ fn of_archive(archive: &Archive) -> Vec<Finding> {
             return vec![Finding::problem(
                 "archive",
                 error.to_string(),
-                "weft verify says what is damaged",
+                "weft verify reports what is damaged",
             )];
         }
     };
@@ -103,7 +103,7 @@ fn of_archive(archive: &Archive) -> Vec<Finding> {
         findings.push(Finding::problem(
             "facts",
             status.facts_failure.clone(),
-            "docs/facts.md says how they are made anew",
+            "docs/facts.md says how to rebuild them",
         ));
     }
     findings.push(losses(&status));
@@ -119,11 +119,13 @@ fn behind(status: &StatusBody, epoch: u64) -> Option<Finding> {
         Finding::problem(
             "index",
             format!(
-                "it ends with epoch {}, and search or facts have epoch {}: the end of its journal is gone",
+                "the index ends with epoch {}, but search or facts have epoch {}: the end of its journal \
+                 is lost",
                 count(epoch),
                 count(followers)
             ),
-            "restore a copy of the archive, or load the same inputs again: the ledger says which are not done",
+            "restore a backup of the archive, or load the same inputs again: the ledger lists those not \
+             done",
         )
     })
 }
@@ -134,24 +136,21 @@ fn refusals(status: &StatusBody) -> Option<Finding> {
         Finding::problem(
             "writes",
             format!("refused: {why}"),
-            "make room; the next load tries again",
+            "free some space; the next load tries again",
         )
     })
 }
 
 fn search(status: &StatusBody, epoch: u64) -> Finding {
     if !status.search_failure.is_empty() {
-        let found = format!(
-            "behind, because it could not be written: {}",
-            status.search_failure
-        );
-        return Finding::problem("search", found, "make room; it catches up by itself");
+        let found = format!("behind, because writing it failed: {}", status.search_failure);
+        return Finding::problem("search", found, "free some space; it catches up by itself");
     }
     if status.search_epoch < epoch {
         return Finding::warning(
             "search",
             format!("up to epoch {} of {}", count(status.search_epoch), count(epoch)),
-            "weft serve, or the next load, brings it up to date",
+            "weft serve or the next load brings it up to date",
         );
     }
     let documents = counted(status.search_documents, "document", "documents");
@@ -168,7 +167,7 @@ fn losses(status: &StatusBody) -> Finding {
                 counted(quarantined, "piece", "pieces"),
                 counted(status.records.saturating_add(quarantined), "record", "records")
             ),
-            "weft status --quarantine says which, where and why",
+            "weft status --quarantine lists them with reasons",
         ),
     }
 }
@@ -186,7 +185,7 @@ fn inputs(archive: &Archive, status: &StatusBody) -> Vec<Finding> {
             return vec![Finding::problem(
                 "inputs",
                 crate::exit::chain_text(&error),
-                "weft verify says what is damaged",
+                "weft verify reports what is damaged",
             )];
         }
     };
@@ -201,44 +200,48 @@ fn inputs(archive: &Archive, status: &StatusBody) -> Vec<Finding> {
     named(
         &failed.iter().collect::<Vec<_>>(),
         "failed",
-        "weft status --ledger --state failed says why",
+        "weft status --ledger --state failed shows why",
     );
     named(
         &cut.iter().collect::<Vec<_>>(),
         "cut off at the end",
-        "load them again when they are whole: what is there already is not read twice",
+        "load them again once they are complete: what was read is not read again",
     );
     named(
         &missing.iter().collect::<Vec<_>>(),
-        "could not be read when last asked for",
-        "weft status --ledger --state missing says why",
+        "could not be read at the last attempt",
+        "weft status --ledger --state missing shows why",
     );
     let gone: Vec<&LedgerRow> = all.iter().filter(|row| is_gone(row)).collect();
     named(
         &gone,
-        "not where they were loaded from, or shorter",
-        "records cannot be shown, replayed or verified until the files are back; views and search keep what they have",
+        "missing at their path, or truncated since they were loaded",
+        "until the files are back, their records cannot be shown, replayed or verified; views and search \
+         are not affected",
     );
     let others: Vec<&LedgerRow> = all.iter().filter(|row| is_another(row)).collect();
     named(
         &others,
-        "of another size than when they were loaded",
-        "load them again; of a file that another one replaced, records cannot be shown",
+        "larger than when they were loaded",
+        "load them again; if another file replaced one, its old records cannot be shown",
     );
     if status.inputs_loading > 0 && status.jobs_active == 0 {
         findings.push(Finding::warning(
             "inputs",
             format!(
-                "{} loaded in part",
+                "{} partly loaded",
                 counted(status.inputs_loading, "input", "inputs")
             ),
-            "weft load of the same inputs goes on where it stopped",
+            "weft load with the same inputs continues where it stopped",
         ));
     }
     if findings.is_empty() {
         findings.push(Finding::ok(
             "inputs",
-            format!("{} read to the end, and in place", count(status.inputs_done)),
+            format!(
+                "{} read to the end, and still in place",
+                count(status.inputs_done)
+            ),
         ));
     }
     findings

@@ -33,13 +33,13 @@ pub(super) fn findings(context: &Context) -> Vec<Finding> {
     findings.extend(disk(
         &archive,
         "disk",
-        "move the archive, or make room: weft files scan shows what is large",
+        "move the archive or free some space: weft files scan shows what is large",
     ));
     let temporary = std::env::temp_dir();
     findings.extend(disk(
         &temporary,
         "temporary",
-        "TMPDIR names another folder for temporary files",
+        "set TMPDIR to use another folder for temporary files",
     ));
     findings
 }
@@ -67,13 +67,13 @@ fn sql() -> Finding {
         Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).trim().to_owned(),
         Ok(output) => {
             let why = format!("{path} does not run: {}", output.status);
-            return Finding::problem(of, why, "install it again beside weft");
+            return Finding::problem(of, why, "install it again next to weft");
         }
         Err(error) => {
             return Finding::problem(
                 of,
                 format!("{path} does not run: {error}"),
-                "install it again beside weft",
+                "install it again next to weft",
             );
         }
     };
@@ -82,7 +82,7 @@ fn sql() -> Finding {
         false => Finding::problem(
             of,
             format!("{path} says {found:?}, this is weft {}", archive::VERSION),
-            "install both programs of one version",
+            "install the same version of both programs",
         ),
     }
 }
@@ -94,14 +94,15 @@ fn open_files() -> Finding {
 
 /// Judges the limits on open files; `None` means unlimited.
 fn judged_open_files(current: Option<u64>, maximum: Option<u64>) -> Finding {
-    let said = |limit: Option<u64>| limit.map_or_else(|| "any number".to_owned(), count);
-    let found = format!("{} at a time, {} if asked for", said(current), said(maximum));
+    let said = |limit: Option<u64>| limit.map_or_else(|| "unlimited".to_owned(), count);
+    let found = format!("soft limit {}, hard limit {}", said(current), said(maximum));
     match current.is_none_or(|current| current >= OPEN_FILES_MIN) {
         true => Finding::ok("open files", found),
         false => Finding::warning(
             "open files",
             found,
-            "ulimit -n 65536, or LimitNOFILE=65536 in the systemd unit: many connections and large indexes need more",
+            "raise it with ulimit -n 65536, or LimitNOFILE=65536 in the systemd unit: many connections and \
+             large indexes need more",
         ),
     }
 }
@@ -123,7 +124,7 @@ fn judged_memory(archive: u64, available: Option<u64>, limit: Option<u64>) -> Fi
         return Finding::ok(
             of,
             format!(
-                "the archive takes {}; the system does not say what there is",
+                "the archive takes {}; the memory of this machine is unknown",
                 bytes(archive)
             ),
         );
@@ -132,7 +133,7 @@ fn judged_memory(archive: u64, available: Option<u64>, limit: Option<u64>) -> Fi
         format!(", at most {} for this container", bytes(limit))
     });
     let found = format!(
-        "{} to be had{limited}; the archive takes {}",
+        "{} available{limited}; the archive takes {}",
         bytes(least),
         bytes(archive)
     );
@@ -142,7 +143,7 @@ fn judged_memory(archive: u64, available: Option<u64>, limit: Option<u64>) -> Fi
             of,
             found,
             format!(
-                "an archive and what reads into it want {}: give it less (--memory, WEFT_MEMORY), or the machine more",
+                "an archive and its loads need {}: lower its limit (--memory, WEFT_MEMORY), or add memory",
                 bytes(archive.saturating_add(MEMORY_BESIDE_BYTES))
             ),
         ),
@@ -184,7 +185,8 @@ fn clock() -> Finding {
         false => Finding::problem(
             "clock",
             found,
-            "set it, and run an NTP client: nodes of a store do not talk to one whose clock is 5 minutes off",
+            "set the clock, and run an NTP client: store nodes reject a node whose clock is off by 5 \
+             minutes",
         ),
     }
 }
@@ -202,7 +204,7 @@ fn disk(dir: &Path, of: &'static str, room: &str) -> Vec<Finding> {
     let found = match rustix::fs::statvfs(dir) {
         Ok(found) => found,
         Err(error) => {
-            let advice = "the folder has to be there, and readable";
+            let advice = "the folder must exist and be readable";
             return vec![Finding::problem(of, format!("{path}: {error}"), advice)];
         }
     };
@@ -218,7 +220,7 @@ fn disk(dir: &Path, of: &'static str, room: &str) -> Vec<Finding> {
                 count(found.f_favail),
                 count(found.f_files)
             ),
-            "remove small files there: none can be made without inodes",
+            "remove small files there: no file can be created without a free inode",
         ));
     }
     findings.extend(kind_of_file_system(dir).and_then(|kind| doubtful_file_system(of, dir, kind)));
@@ -256,14 +258,15 @@ fn doubtful_file_system(of: &'static str, dir: &Path, kind: &str) -> Option<Find
     }
     let advice = match kind {
         "NFS" | "SMB" => {
-            "one machine alone may open the archive, because locks and synced writes across machines are not to be relied \
-             on; a local disk is faster, too"
+            "open the archive on one machine only: locks and synced writes are not reliable across \
+             machines. A local disk is also faster"
         }
         "FUSE" => {
-            "whether writes are durable when Weft is told so depends on the program behind it; prefer a local disk"
+            "whether synced writes are really durable depends on the program behind the mount; \
+                   prefer a local disk"
         }
-        "tmpfs" => "it is memory, and gone when the machine stops",
-        _ => "it is the container's own layer, and gone with the container: mount a volume for the archive",
+        "tmpfs" => "it is in memory, and lost when the machine stops",
+        _ => "it is the container's own layer, and lost with the container: mount a volume for the archive",
     };
     Some(Finding::warning(
         of,

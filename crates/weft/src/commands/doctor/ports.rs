@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "a port is tried, not served; who has it is asked for one short answer"
+    reason = "the port is only probed, and its owner is asked for one short answer"
 )]
 
 use std::io::{self, Read, Write};
@@ -27,7 +27,7 @@ pub(super) fn findings(listen: SocketAddr) -> Vec<Finding> {
             Ok(_) => Finding::ok("replay port", format!("{beside} is free")),
             Err(error) => Finding::ok(
                 "replay port",
-                format!("{beside}: {error}; weft serve takes another, or --replay-listen"),
+                format!("{beside}: {error}; weft serve uses another port, or the one of --replay-listen"),
             ),
         });
     }
@@ -45,18 +45,18 @@ fn pages(listen: SocketAddr) -> Finding {
         io::ErrorKind::AddrInUse => Finding::warning(
             of,
             format!("another program listens at {listen}"),
-            "weft serve --listen HOST:PORT takes another port",
+            "choose another port with weft serve --listen HOST:PORT",
         ),
         io::ErrorKind::PermissionDenied => Finding::problem(
             of,
             format!("{listen}: {error}"),
-            "ports below 1,024 are the system's: take a higher one behind a proxy, or AmbientCapabilities=CAP_NET_BIND_SERVICE \
-             in the systemd unit",
+            "ports below 1,024 are privileged: use a higher one behind a proxy, or \
+             AmbientCapabilities=CAP_NET_BIND_SERVICE in the systemd unit",
         ),
         _ => Finding::problem(
             of,
             format!("{listen}: {error}"),
-            "--listen has to name an address of this machine",
+            "--listen must name an address of this machine",
         ),
     }
 }

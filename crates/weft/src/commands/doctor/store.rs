@@ -18,7 +18,7 @@ pub(super) fn findings() -> Vec<Finding> {
             return vec![Finding::problem(
                 "store",
                 error.0,
-                "docs/store.md says what it may name",
+                "docs/store.md describes its values",
             )];
         }
     };
@@ -32,7 +32,7 @@ pub(super) fn findings() -> Vec<Finding> {
             return vec![Finding::problem(
                 "store",
                 found,
-                "weft store status, on a machine of the store, says more",
+                "run weft store status on a machine of the store for details",
             )];
         }
     };
@@ -46,6 +46,6 @@ pub(super) fn findings() -> Vec<Finding> {
         return vec![Finding::ok("store", found)];
     }
     let trouble =
-        |trouble: String| Finding::problem("store", trouble, "weft store status counts replicas, too");
+        |trouble: String| Finding::problem("store", trouble, "weft store status also counts replicas");
     troubles.into_iter().map(trouble).collect()
 }

@@ -105,7 +105,7 @@ impl Found {
             None => self.left_out.push(LeftOut {
                 url: hit.url.clone(),
                 fetch_time: hit.fetch_time.clone(),
-                why: "its capture is not there any more".to_owned(),
+                why: "its capture no longer exists".to_owned(),
             }),
         }
         Ok(has_capture)
@@ -116,7 +116,7 @@ impl Found {
         match check_page(archive, &hit.url, Some(&time), &mut |_| !stop.asked()) {
             Ok(page) => {
                 if page.is_cut {
-                    let more = "has more parts than are looked at; those beyond are not written";
+                    let more = "has more embedded resources than the limit; the rest is not exported";
                     self.notes.push(format!("{} {more}", hit.url));
                 }
                 for capture in page.captures {
@@ -124,8 +124,10 @@ impl Found {
                 }
             }
             Err(error) if matches!(error.code, ErrorCode::NotFound | ErrorCode::Unavailable) => {
-                self.notes
-                    .push(format!("the parts of {} are not known: {error}", hit.url));
+                self.notes.push(format!(
+                    "the embedded resources of {} are unknown: {error}",
+                    hit.url
+                ));
             }
             Err(error) => return Err(error),
         }

@@ -18,15 +18,16 @@ use crate::units::{bytes, count, counted};
 
 const EXAMPLES: &str = "\
 Examples:
-  weft files diff                      what disks and stores hold otherwise than the catalogue
-  weft files diff --path /data/crawls  a part of it
-  weft files diff 7d                   what scans found changed in the last seven days
-  weft files diff 2026-11-01 --sum     how many names, and how many bytes
+  weft files diff                      how disks and stores differ from the catalogue
+  weft files diff --path /data/crawls  part of it
+  weft files diff 7d                   changes that scans found in the last seven days
+  weft files diff 2026-11-01 --sum     numbers of names and bytes
 
-A line begins with + (new), - (gone), ~ (changed) or > (renamed or moved: the same file or directory has another name, and
-of a directory nothing below it is told). Changes are kept for 400 days. What the first scan of a tree found is not among
-them. Against the disk or a store, of a directory that is gone its own name alone is told; exit code 1 on any difference,
-and where something could not be read.";
+A line begins with + (new), - (removed), ~ (changed) or > (renamed or moved: the same file or
+directory has another name; entries below a moved directory are not listed). Changes are kept for
+400 days. The first scan of a tree records none. In a comparison with the disk or a store, a
+removed directory is one line.
+Exit code 1: something differs, or could not be read.";
 
 /// Flags of `weft files diff`.
 #[derive(Debug, clap::Args)]
@@ -93,7 +94,8 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     print_sums(&sums, args.sum, context)?;
     if faults > 0 {
         progress_line(&format!(
-            "{} could not be read, and are not compared: weft files scan notes which ones (weft files status --faults)",
+            "{} could not be read and were not compared: run weft files scan, then weft files status \
+             --faults, to list them",
             counted(faults, "directory or name", "directories and names")
         ));
     }
@@ -181,7 +183,7 @@ fn print(changed: &Changed, shows_time: bool, context: &mut Context) -> anyhow::
         (_, (_, now)) => bytes(now),
     };
     let size = match changed.replaced_size_bytes {
-        Some(replaced) => format!("{size}, in the place of another file ({})", bytes(replaced)),
+        Some(replaced) => format!("{size}, replaces another file ({})", bytes(replaced)),
         None => size,
     };
     writeln!(
@@ -220,7 +222,7 @@ fn print_sums(sums: &BTreeMap<What, Sum>, only: bool, context: &mut Context) -> 
         )
     };
     let line = format!(
-        "{} new, {} gone, {} changed, {} renamed",
+        "{} new, {} removed, {} changed, {} renamed",
         row(added),
         row(removed),
         row(changed),

@@ -13,11 +13,11 @@ use crate::units::{bytes, count};
 
 const EXAMPLES: &str = "\
 Examples:
-  weft files du /data/crawls                 what is in it, the largest first
-  weft files du /data/crawls --max-depth 0   the sum alone
+  weft files du /data/crawls                 its entries, largest first
+  weft files du /data/crawls --max-depth 0   only the total
   weft files du /data --max-depth 3 --all    files too
 
-A file with several names is counted once in all of the catalogue, with the first of them.";
+A file with several names is counted once in the catalogue, under its first name.";
 
 /// Flags of `weft files du`.
 #[derive(Debug, clap::Args)]
@@ -79,7 +79,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         return Ok(Outcome::Done);
     }
     if rows.is_empty() {
-        writeln!(context.out, "nothing is catalogued yet: weft files scan DIR")?;
+        writeln!(context.out, "nothing is catalogued yet: run weft files scan DIR")?;
         return Ok(Outcome::Done);
     }
     table(rows.iter().map(|row| (&row.path[..], &row.usage))).print(&mut context.out)?;
@@ -120,7 +120,7 @@ pub(super) fn tops(catalogue: &::files::Catalogue, paths: &[PathBuf]) -> anyhow:
     let find = |path: PathBuf| match catalogue.locate(&path)? {
         Some(found) => Ok(found),
         None => Err(NotFound(format!(
-            "{} is not in the catalogue: weft files scan reads it in",
+            "{} is not in the catalogue: run weft files scan to add it",
             path.display()
         ))
         .into()),

@@ -26,8 +26,9 @@ Examples:
   weft files find /data --user crawler --print0 | xargs -0 ls -l
   weft files find --name '*.tmp' --modified +30d --exec rm -- {}
 
-All conditions must hold. Numbers: +N more than N, -N less than N, N just N. Nothing is read from the disk: what is listed is
-what the last scan found. A command of --exec is run for each entry, without a shell; it gets the path for {}, and of an object the address.";
+All conditions must hold. Numbers: +N more than N, -N less than N, N exactly N. The disk is not
+read: entries are listed as the last scan found them. --exec runs its command for each entry,
+without a shell; {} becomes the path, or the address of an object.";
 
 /// Flags of `weft files find`.
 #[derive(Debug, clap::Args)]
@@ -142,7 +143,7 @@ impl Range {
 
 fn size(text: &str) -> Result<Range, String> {
     Range::parse(text, |text| {
-        i64::try_from(parse_bytes(text)?).map_err(|_| format!("{text:?} is too much"))
+        i64::try_from(parse_bytes(text)?).map_err(|_| format!("{text:?} is too large"))
     })
 }
 
@@ -313,7 +314,7 @@ fn is_empty(found: &Found) -> bool {
 enum FindError {
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
-    #[error("write what was found: {0}")]
+    #[error("write the results: {0}")]
     Output(#[from] std::io::Error),
     #[error("run {command}: {source}")]
     Command { command: String, source: std::io::Error },
@@ -351,7 +352,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         })?;
     }
     if args.count {
-        count(entries, size_bytes, context).context("write what was found")?;
+        count(entries, size_bytes, context).context("write the results")?;
     }
     Ok(if failed > 0 {
         Outcome::Losses

@@ -13,13 +13,14 @@ use crate::units::{bytes, counted};
 
 const EXAMPLES: &str = "\
 Examples:
-  weft files forget /data/old             the tree leaves the catalogue
+  weft files forget /data/old             remove the tree from the catalogue
   weft files forget /data/old /data/older several trees
-  weft files status                       what is left
+  weft files status                       list the remaining trees
 
-Nothing on the disk is touched, and nothing is asked: a scan reads the tree in again. What goes are its entries and sums, what
-could not be read, and what policies have found out of files that are nowhere else in the catalogue; its scans stay in the
-history. A directory within a tree cannot be forgotten alone, nor a tree that is being watched.";
+Nothing on the disk is changed, and there is no confirmation: a scan adds the tree again. This
+removes its entries, sums and faults, and what policies know of files that are nowhere else in the
+catalogue; its scans stay in the history. A directory within a tree cannot be removed alone, nor a
+tree that is being watched.";
 
 /// Flags of `weft files forget`.
 #[derive(Debug, clap::Args)]
@@ -33,7 +34,7 @@ pub(super) struct Args {
 /// Runs `weft files forget`.
 pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     if context.read_only {
-        return Err(WrongUse("it writes: leave --read-only out".to_owned()).into());
+        return Err(WrongUse("weft files forget writes: run it without --read-only".to_owned()).into());
     }
     let catalogue = open(context)?;
     let stop = Stop::listen()?;
@@ -42,7 +43,8 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         let result = watched(&progress, &stop, || catalogue.forget(dir, &progress), || {});
         let forgotten = result.map_err(|error| match error.downcast_ref() {
             Some(ScanError::Stopped) => anyhow::anyhow!(
-                "stopped: {} is no tree any more, and what is left of it goes with the next weft files forget or scan",
+                "stopped: {} is no longer a tree; the next weft files forget or scan removes the rest of \
+                 its entries",
                 dir.display()
             ),
             _ => error,
@@ -77,14 +79,14 @@ fn print(forgotten: &Forgotten, context: &mut Context) -> anyhow::Result<()> {
         line.push_str(&format!(", {}", counted(forgotten.digests, "digest", "digests")));
     }
     let rest = match forgotten.is_resumed {
-        true => ", the rest after a stop",
+        true => " (the rest after a stopped run)",
         false => "",
     };
     let out = &mut context.out;
     let path = shown(&forgotten.path);
     writeln!(
         out,
-        "{}: {line} left the catalogue{rest}; nothing on the disk was touched",
+        "{}: {line} removed from the catalogue{rest}; nothing on the disk was changed",
         out.style.bold(&path)
     )?;
     Ok(())

@@ -25,20 +25,20 @@ pub(crate) mod when;
 
 const EXAMPLES: &str = "\
 Examples:
-  weft files scan /data/crawls            read a tree in, or bring it up to date
+  weft files scan /data/crawls            add a tree to the catalogue, or update it
   weft files scan s3://crawls/2026/       the objects of a store (also store://bucket/prefix)
-  weft files watch /data/crawls           keep it up to date, as it changes
-  weft files status                       what is catalogued, how fresh it is
-  weft files du /data/crawls              what takes the space
+  weft files watch /data/crawls           keep it up to date as it changes
+  weft files status                       what is catalogued, and how fresh it is
+  weft files du /data/crawls              what takes space
   weft files find --format warc --size +1G --modified +30d
   weft files report                       owners, formats, sizes, ages, the largest, the oldest
-  weft files diff 7d                      what scans found changed in seven days
-  weft files forget /data/old             take a tree out of the catalogue
-  weft files policy plan                  what policies would do with files now
-  weft files diff                         what the disk holds otherwise than the catalogue
+  weft files diff 7d                      changes that scans found in seven days
+  weft files forget /data/old             remove a tree from the catalogue
+  weft files policy plan                  what policies would do now
+  weft files diff                         how the disk differs from the catalogue
 
-The catalogue is in the archive's directory (docs/files.md). One process at a time opens it; a watch does so for
-a moment at a time.";
+The catalogue is in the archive's directory (docs/files.md). Only one process at a time can open
+it; a watch opens it briefly for each commit.";
 
 /// Flags of `weft files`.
 #[derive(Debug, clap::Args)]
@@ -129,7 +129,7 @@ pub(crate) fn shown_in(archive: &Path) -> FilesPlace {
 
 fn create(context: &Context) -> anyhow::Result<Arc<Catalogue>> {
     if context.read_only {
-        return Err(crate::exit::WrongUse("a scan writes: leave --read-only out".to_owned()).into());
+        return Err(crate::exit::WrongUse("a scan writes: run it without --read-only".to_owned()).into());
     }
     let dir = context.archive.join(CATALOGUE);
     opened(&dir, || Catalogue::create(&dir, &CatalogueSettings::default()))
@@ -215,6 +215,6 @@ fn watched<T: Send>(
     });
     match result {
         Ok(result) => Ok(result?),
-        Err(_) => anyhow::bail!("the walk ended with a bug of Weft"),
+        Err(_) => anyhow::bail!("the scan panicked: this is a bug in Weft"),
     }
 }

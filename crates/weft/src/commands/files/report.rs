@@ -16,12 +16,12 @@ use system::users::Names;
 
 const EXAMPLES: &str = "\
 Examples:
-  weft files report                    the first of each, for an overview
+  weft files report                    the top of each report, as an overview
   weft files report owners -n 50
   weft files report largest oldest
-  weft files report growth             by day, from the scans of each
+  weft files report growth             by day, from each day's scans
 
-Sums are over all trees of the catalogue. They are kept with each change, so that they are there at once.";
+Sums cover all trees of the catalogue. They are updated with each change, so reports are immediate.";
 
 /// Flags of `weft files report`.
 #[derive(Debug, clap::Args)]
@@ -349,7 +349,7 @@ fn growth(catalogue: &Catalogue, limit: usize, context: &mut Context) -> anyhow:
         ("day", Column::Left),
         ("entries", Column::Right),
         ("size", Column::Right),
-        ("since the day before it", Column::Right),
+        ("since previous day", Column::Right),
     ]);
     let mut before: Option<i64> = rows.len().checked_sub(limit + 1).map(|at| rows[at].1.size_bytes);
     for (day, usage) in &rows[rows.len().saturating_sub(limit)..] {
@@ -413,13 +413,13 @@ fn duplicates(catalogue: &Catalogue, limit: usize, context: &mut Context) -> any
     }
     writeln!(
         out,
-        "{} contents are there more than once: {} would be free with one of each",
+        "{} contents exist more than once: keeping one copy of each would free {}",
         count(found.contents),
         bytes(found.excess_bytes),
     )?;
     writeln!(
         out,
-        "known of {} of {} files that are not empty (policies that verify or copy read them)",
+        "content known for {} of {} non-empty files (policies that verify or copy read files)",
         count(found.known_files),
         count(found.files),
     )?;

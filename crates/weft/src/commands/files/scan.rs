@@ -21,19 +21,20 @@ use crate::units::{bytes, count, counted, duration_ms, per_second};
 
 const EXAMPLES: &str = "\
 Examples:
-  weft files scan /data/crawls            all of a tree
-  weft files scan /data /home             several
-  weft files scan --partial /data/crawls/2026    a part of a catalogued tree
-  weft files scan /data --magic           and look into files whose names say nothing of their formats
-  weft files scan /data --stages          and what each stage did
+  weft files scan /data/crawls            a whole tree
+  weft files scan /data /home             several trees
+  weft files scan --partial /data/crawls/2026    part of a catalogued tree
+  weft files scan /data --magic           also read files whose names do not tell their formats
+  weft files scan /data --stages          with statistics of each stage
   weft files scan s3://crawls/2026/       the objects of an S3 store below a prefix
-  weft files scan store://crawls          those of a bucket of our own store
+  weft files scan store://crawls          the objects of a bucket of Weft's own store
 
-A directory within a tree that is catalogued is scanned as a part of it. A scan that was stopped goes on where it was.
-What is mounted below a directory is left out unless --cross-devices is given. Objects are listed, one page after the other;
-s3:// takes keys, region and endpoint from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL, and store://
-is the store that WEFT_STORE names. Exit code 1 where something could not be
-read: weft files status --faults lists it.";
+A directory within a catalogued tree is scanned as part of that tree. A stopped scan continues
+where it stopped. Mount points below a directory are skipped unless --cross-devices is given.
+Objects are listed page by page; s3:// takes keys, region and endpoint from AWS_ACCESS_KEY_ID,
+AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL, and store:// is the store that WEFT_STORE
+names.
+Exit code 1: something could not be read; weft files status --faults lists it.";
 
 /// Flags of `weft files scan`.
 #[derive(Debug, clap::Args)]
@@ -121,7 +122,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         if catalogue.locate(dir)?.is_none() && !is_in_tree(&catalogue, dir)? {
             let dir = dir.display();
             return Err(WrongUse(format!(
-                "{dir} is in no tree that is catalogued: scan it without --partial"
+                "{dir} is not in a catalogued tree: scan it without --partial"
             ))
             .into());
         }
@@ -186,7 +187,7 @@ fn scan_one(
     bar.finish_and_clear();
     let scanned = result.map_err(|error| match error.downcast_ref() {
         Some(ScanError::Stopped) => anyhow::anyhow!(
-            "stopped: what was read is kept, and weft files scan {} goes on",
+            "stopped: what was read is kept; weft files scan {} continues",
             dir.display()
         ),
         _ => error,
@@ -257,7 +258,7 @@ fn print(
         count(counts.changed)
     );
     if counts.vanished > 0 {
-        line.push_str(&format!(", {} vanished meanwhile", count(counts.vanished)));
+        line.push_str(&format!(", {} vanished during the scan", count(counts.vanished)));
     }
     writeln!(out, "{line}")?;
     if counts.faults > 0 {
@@ -272,7 +273,7 @@ fn print(
         format!(" of {}", dir.display())
     };
     let resumed = if row.resumed > 0 {
-        ", gone on with after a stop"
+        ", continued after a stop"
     } else {
         ""
     };

@@ -15,9 +15,9 @@ use crate::units::{bytes, count, counted, duration_ms};
 const EXAMPLES: &str = "\
 Examples:
   weft files status
-  weft files status --scans        every scan, and what it did
+  weft files status --scans        every scan and its results
   weft files status --faults       what could not be read
-  weft files status --recompute    every sum anew from the entries, compared";
+  weft files status --recompute    recompute every sum from the entries and compare";
 
 /// Flags of `weft files status`.
 #[derive(Debug, clap::Args)]
@@ -78,7 +78,7 @@ fn trees(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Outcome
         return Ok(Outcome::Done);
     }
     if trees.is_empty() {
-        writeln!(context.out, "nothing is catalogued yet: weft files scan DIR")?;
+        writeln!(context.out, "nothing is catalogued yet: run weft files scan DIR")?;
         return Ok(Outcome::Done);
     }
     let mut table = Table::new(&[
@@ -87,7 +87,7 @@ fn trees(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Outcome
         ("directories", Column::Right),
         ("size", Column::Right),
         ("on disk", Column::Right),
-        ("scanned whole", Column::Left),
+        ("last full scan", Column::Left),
         ("unreadable", Column::Right),
     ]);
     for (_, tree) in &trees {
@@ -116,7 +116,7 @@ fn trees(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Outcome
         let line = out
             .style
             .warn(&format!("scan {number} of {} was stopped", shown(&row.root)));
-        writeln!(out, "{line} {}: the next scan of it goes on", ago(row.ended_ms))?;
+        writeln!(out, "{line} {}: the next scan continues it", ago(row.ended_ms))?;
     }
     Ok(Outcome::Done)
 }
@@ -138,7 +138,7 @@ fn shown_fresh(fresh: &Freshness) -> String {
             match (is_watched, stale.has_names) {
                 (false, _) => since,
                 (true, false) => format!("{since} (watched, {heard})"),
-                (true, true) => format!("{since}; names were compared since (watched, {heard})"),
+                (true, true) => format!("{since}; names have been compared since (watched, {heard})"),
             }
         }
     }
@@ -163,7 +163,7 @@ fn scans(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Outcome
         ("added", Column::Right),
         ("removed", Column::Right),
         ("changed", Column::Right),
-        ("tree after it", Column::Right),
+        ("tree size", Column::Right),
     ]);
     for (scan, row) in catalogue.scans()? {
         let mut path = row.root.to_vec();
@@ -195,7 +195,7 @@ fn scans(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Outcome
             count(row.counts.removed),
             count(row.counts.changed),
             match row.state {
-                ScanState::Begun => "not ended".to_owned(),
+                ScanState::Begun => "not finished".to_owned(),
                 ScanState::Done => bytes(number(row.total.size_bytes)),
             },
         ]);
@@ -223,7 +223,7 @@ fn faults(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Outcom
         }
     }
     if faults.is_empty() && !context.json {
-        writeln!(context.out, "everything could be read")?;
+        writeln!(context.out, "no faults: everything could be read")?;
     }
     Ok(Outcome::Done)
 }
@@ -237,7 +237,7 @@ fn recompute(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Out
     } else if differences.is_empty() {
         writeln!(
             context.out,
-            "every sum is that of its entries (epoch {})",
+            "every sum matches its entries (epoch {})",
             count(catalogue.epoch()?)
         )?;
     } else {
@@ -247,7 +247,7 @@ fn recompute(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Out
         let told = counted(differences.len() as u64, "difference", "differences");
         writeln!(
             context.out,
-            "{}: remove the catalogue, and scan anew",
+            "{}: remove the catalogue and scan again",
             context.out.style.bad(&told)
         )?;
     }

@@ -19,14 +19,15 @@ use crate::units::{count, counted};
 
 const EXAMPLES: &str = "\
 Examples:
-  weft files watch /data/crawls           until Ctrl-C; a tree that is new is scanned first
-  weft files watch /data /home            several: one watch for each catalogue
-  weft files watch /data --json           a line of JSON for each commit
-  weft files status                       how fresh each tree is, also while the watch runs
+  weft files watch /data/crawls           until Ctrl-C; a new tree is scanned first
+  weft files watch /data /home            several trees: only one watch per catalogue
+  weft files watch /data --json           print a line of JSON for each commit
+  weft files status                       how fresh each tree is; works while the watch runs
 
-Changes come as events of the system (inotify), and are in the catalogue about a second later. Each directory takes one of
-the watches that the system allows: fs.inotify.max_user_watches. What changed while no watch ran is found at the start:
-names at once, everything else by a scan soon after (docs/files.md).";
+Changes are reported by the system (inotify), and are in the catalogue about a second later. Each
+directory takes one of the watches that fs.inotify.max_user_watches allows. Changes made while no
+watch ran are found at the start: names at once, everything else by a scan soon after
+(docs/files.md).";
 
 /// Flags of `weft files watch`.
 #[derive(Debug, clap::Args)]
@@ -62,7 +63,7 @@ pub(super) struct Args {
 /// Runs `weft files watch`.
 pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     if context.read_only {
-        return Err(WrongUse("a watch writes: leave --read-only out".to_owned()).into());
+        return Err(WrongUse("a watch writes: run it without --read-only".to_owned()).into());
     }
     let scan_after = Duration::from_secs(args.scan_after.into());
     let defaults = WatchSettings::default();
@@ -88,11 +89,11 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
             stop.wait();
             told.stop();
         })
-        .context("start waiting for a stop")?;
+        .context("start waiting for Ctrl-C")?;
     let mut printed = Ok(());
     watch.run(&progress, |note| {
         if printed.is_ok() {
-            printed = print(&note, context).context("print what changed");
+            printed = print(&note, context).context("print the changes");
         }
         // If printing fails, the reader has gone: stop.
         if printed.is_err() {
@@ -138,14 +139,15 @@ pub(crate) fn said(note: &Note) -> Option<String> {
         }
         Note::Limit { watched, error } => match error {
             None => format!(
-                "only {} can be watched: raise fs.inotify.max_user_watches (or --max-watches); until then the others are scanned from time to time",
+                "only {} can be watched: raise fs.inotify.max_user_watches (or --max-watches); the others \
+                 are scanned periodically",
                 counted(*watched as u64, "directory", "directories")
             ),
             Some(error) => {
-                format!("some directories cannot be watched ({error}); they are scanned from time to time")
+                format!("some directories cannot be watched ({error}); they are scanned periodically")
             }
         },
-        Note::Waiting => "another process has the catalogue open: changes wait for it".to_owned(),
+        Note::Waiting => "another process has the catalogue open; waiting to record changes".to_owned(),
     })
 }
 
@@ -156,12 +158,12 @@ fn shown_path(path: &Path) -> String {
 /// Describes why a tree may have missed changes.
 pub(super) fn because(reason: StaleReason) -> &'static str {
     match reason {
-        StaleReason::Restart => "it may have changed while no watch ran",
-        StaleReason::Overflow => "more changed at a time than could be noted",
+        StaleReason::Restart => "changes may have been missed while no watch ran",
+        StaleReason::Overflow => "too many changes at once; some were missed",
         StaleReason::Away => {
-            "it was not there, or another directory in its place (weft files scan of it accepts that)"
+            "the directory was missing or replaced by another (to accept that, scan it with weft files scan)"
         }
-        StaleReason::Limit => "not all of its directories can be watched",
+        StaleReason::Limit => "some of its directories cannot be watched",
         StaleReason::Ended => "the watch ended",
         StaleReason::Killed => "the watch was killed",
     }

@@ -27,7 +27,7 @@ pub(super) fn taken_down(body: &TakenDownBody, context: &mut Context) -> anyhow:
     if body.known {
         writeln!(
             context.out,
-            "takedown {id} of {} keeps this out already",
+            "takedown {id} of {} already covers this",
             time(&takedown.at)
         )?;
         return Ok(());
@@ -38,17 +38,19 @@ pub(super) fn taken_down(body: &TakenDownBody, context: &mut Context) -> anyhow:
     };
     writeln!(
         context.out,
-        "takedown {id}: {captures} of {} left every view{pages}, and what is like them stays out",
+        "takedown {id}: {captures} of {} removed from every view{pages}; matching captures stay out of \
+         later loads",
         counted(takedown.inputs, "input", "inputs")
     )?;
     writeln!(
         context.out,
-        "weft forget --undo {id} lets it in again; files of the archive may hold it until weft forget --purge"
+        "weft forget --undo {id} undoes it; files of the archive may contain the data until weft forget \
+         --purge"
     )?;
     for capture in &body.unreadable {
         writeln!(
             context.out,
-            "  the capture of {} at offset {} of {} would be current now, and cannot be read again: {}",
+            "  the capture of {} at offset {} of {} would become current, but cannot be read: {}",
             clean(&capture.url),
             capture.offset,
             clean(&capture.input),
@@ -61,7 +63,7 @@ pub(super) fn taken_down(body: &TakenDownBody, context: &mut Context) -> anyhow:
 fn would_leave(body: &TakenDownBody, context: &mut Context) -> anyhow::Result<()> {
     writeln!(
         context.out,
-        "{} of {} would leave; nothing was changed",
+        "{} of {} would be taken down; nothing was changed",
         counted(body.captures, "capture", "captures"),
         counted(body.inputs.len() as u64, "input", "inputs")
     )?;
@@ -91,9 +93,9 @@ pub(super) fn forgotten(body: &ForgottenBody, context: &mut Context) -> anyhow::
     let forgotten = counted(inputs.len() as u64, "input", "inputs");
     let with = match (captures, quarantined) {
         (0, 0) => String::new(),
-        (captures, 0) => format!(", {} taken back", counted(*captures, "capture", "captures")),
+        (captures, 0) => format!(", {} removed", counted(*captures, "capture", "captures")),
         (captures, losses) => format!(
-            ", {} and {} taken back",
+            ", {} and {} removed",
             counted(*captures, "capture", "captures"),
             counted(*losses, "loss", "losses")
         ),
@@ -107,14 +109,11 @@ pub(super) fn forgotten(body: &ForgottenBody, context: &mut Context) -> anyhow::
 
 /// Prints a takedown that was undone.
 pub(super) fn undone(body: &UndoneBody, context: &mut Context) -> anyhow::Result<()> {
-    writeln!(context.out, "takedown {} is undone", body.takedown.id)?;
+    writeln!(context.out, "takedown {} undone", body.takedown.id)?;
     if body.inputs.is_empty() {
         return Ok(());
     }
-    writeln!(
-        context.out,
-        "what it kept out comes back when these are loaded again:"
-    )?;
+    writeln!(context.out, "load these inputs again to restore what it removed:")?;
     for input in body.inputs.iter().take(INPUTS_LISTED) {
         writeln!(context.out, "  {}", clean(input))?;
     }
@@ -128,17 +127,17 @@ pub(super) fn undone(body: &UndoneBody, context: &mut Context) -> anyhow::Result
 /// Prints the result of a purge.
 pub(super) fn purged(body: &PurgedBody, context: &mut Context) -> anyhow::Result<()> {
     let done = match body.notes.is_empty() {
-        true => "no file holds what left",
-        false => "the purge is not done",
+        true => "no file contains removed data",
+        false => "the purge is incomplete",
     };
     writeln!(
         context.out,
-        "written anew: {}, {} before; {done}",
+        "rewritten: {}, {} before; {done}",
         bytes(body.disk_bytes),
         bytes(body.disk_bytes_before)
     )?;
     for note in &body.notes {
-        writeln!(context.out, "but {}", clean(note))?;
+        writeln!(context.out, "note: {}", clean(note))?;
     }
     Ok(())
 }
@@ -146,7 +145,7 @@ pub(super) fn purged(body: &PurgedBody, context: &mut Context) -> anyhow::Result
 /// Prints the register of takedowns.
 pub(super) fn register(rows: &[TakedownRow], context: &mut Context) -> anyhow::Result<()> {
     if rows.is_empty() {
-        writeln!(context.out, "nothing was ever taken down")?;
+        writeln!(context.out, "there are no takedowns")?;
         return Ok(());
     }
     let mut table = Table::new(&[

@@ -169,7 +169,7 @@ impl Account {
             )?;
         }
         if self.unusable > 0 {
-            let note = "records that ought to be captures but cannot be used";
+            let note = "records that should be captures but cannot be used";
             writeln!(out, "  {:<12} {:>9}   {note}", "unusable", count(self.unusable))?;
         }
         Ok(())

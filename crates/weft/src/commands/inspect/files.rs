@@ -24,7 +24,7 @@ pub(in crate::commands) fn expand(inputs: &[OsString], sources: &Sources) -> any
             let mut files = Vec::new();
             walk(path, &mut files)?;
             if files.is_empty() {
-                bail!("{} holds no files", path_text(path));
+                bail!("{} contains no files", path_text(path));
             }
             locations.extend(files.iter().map(|file| path_text(file)));
         } else {

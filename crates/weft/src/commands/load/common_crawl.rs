@@ -100,14 +100,14 @@ pub(super) fn fetched(inputs: &[OsString], args: &Args, context: &Context) -> an
     if crawls.is_empty() {
         return match &args.wanted {
             Some(_) => {
-                Err(WrongUse("--match is for crawls of Common Crawl (cc:CC-MAIN-2026-43)".to_owned()).into())
+                Err(WrongUse("--match works only with cc: inputs (cc:CC-MAIN-2026-43)".to_owned()).into())
             }
             None => Ok(inputs.to_vec()),
         };
     }
     let Some(wanted) = &args.wanted else {
-        let what = "which captures of the crawl? --match names the beginning of their URLs, or a domain (*.example.com); a whole \
-                    crawl is loaded by its path list (weft load @warc.paths.gz)";
+        let what = "select captures of the crawl with --match: a URL prefix, or a domain (*.example.com); \
+                    to load a whole crawl, use its path list (weft load @warc.paths.gz)";
         return Err(WrongUse(what.to_owned()).into());
     };
     let selection = Selection::new(wanted)?;
@@ -247,7 +247,7 @@ impl Fetching<'_> {
 
     fn go_on(&self) -> anyhow::Result<()> {
         match self.stop.asked() {
-            true => bail!("stopped; the same command goes on from there"),
+            true => bail!("stopped; run the same command again to continue"),
             false => Ok(()),
         }
     }
@@ -293,7 +293,7 @@ impl Fetching<'_> {
         let (name, kind) = (self.crawl.name(), self.kind);
         let paths = kind.paths(lines);
         progress_line(&format!(
-            "{name}: {} in {} files of {kind}, which are read whole",
+            "{name}: {} in {} files of {kind}, which are read completely",
             counted(lines.len() as u64, "capture", "captures"),
             count(paths.len() as u64)
         ));
@@ -335,7 +335,7 @@ impl Fetching<'_> {
         begun.push(".fetching");
         let begun = PathBuf::from(begun);
         let made = || -> anyhow::Result<()> {
-            let mut out = self.begin(&begun).context("begin the file")?;
+            let mut out = self.begin(&begun).context("start the file")?;
             write(&mut out)?;
             let out = out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
             out.sync_all()?;
@@ -385,7 +385,7 @@ mod tests {
 
     #[test]
     fn each_selection_has_a_folder_of_its_own() {
-        let folder = |text: &str| Selection::new(text).expect("a selection").folder;
+        let folder = |text: &str| Selection::new(text).expect("a valid selection").folder;
         let all = [
             "example.com/a",
             "example.com/a/",

@@ -39,14 +39,14 @@ pub(super) fn run(
     else {
         // The program has printed the reason on standard error.
         export.end()?;
-        bail!("{} has no tables of facts for an archive", tables.display());
+        bail!("{} contains no fact tables of an archive", tables.display());
     };
     if args
         .links
         .is_some_and(|asked| extract::LinkScope::from(asked) != links)
     {
         return Err(WrongUse(format!(
-            "the tables in {} have {} links: --links cannot ask for others",
+            "the tables in {} have {} links: --links cannot select others",
             tables.display(),
             links
         ))
@@ -79,7 +79,7 @@ pub(super) fn run(
     print(&done, texts, inputs_failed, system::since(begun), context)?;
     let is_whole = !stop.asked() && inputs_failed == 0;
     if stop.asked() {
-        progress_line("stopped; the same command goes on from here");
+        progress_line("stopped; run the same command again to continue");
     }
     Ok(if is_whole { Outcome::Done } else { Outcome::Losses })
 }
@@ -101,18 +101,18 @@ fn print(
     }
     let mut inputs = format!("{} done", counted(done.inputs_done, "input", "inputs"));
     if done.inputs_known > 0 {
-        inputs.push_str(&format!(", {} known already", count(done.inputs_known)));
+        inputs.push_str(&format!(", {} already known", count(done.inputs_known)));
     }
     writeln!(
         context.out,
-        "{inputs}: {} woven in {}",
+        "{inputs}: {} loaded in {}",
         counted(done.captures, "capture", "captures"),
         duration_ms(took_ms)
     )?;
     if inputs_failed > 0 {
         writeln!(
             context.out,
-            "{} failed when the tables were made, and {} not in them (their ledger says why)",
+            "{} failed when the tables were written, and {} not in them (see their ledger)",
             counted(inputs_failed, "input", "inputs"),
             if inputs_failed == 1 { "is" } else { "are" }
         )?;
@@ -120,7 +120,7 @@ fn print(
     if !texts {
         writeln!(
             context.out,
-            "the tables have no texts: search finds titles and addresses only"
+            "the tables have no texts: search finds only titles and addresses"
         )?;
     }
     Ok(())
@@ -136,7 +136,7 @@ impl Export {
     fn start(tables: &Path, context: &Context) -> anyhow::Result<Export> {
         let program = sql_program::find().ok_or_else(|| {
             NotFound(format!(
-                "--from-facts needs the program {PROGRAM}: make sql builds it"
+                "--from-facts requires the program {PROGRAM}: build it with make sql"
             ))
         })?;
         let mut command = Command::new(&program);
@@ -189,7 +189,8 @@ impl Iterator for Lines {
         match self.out.read_until(b'\n', &mut self.line) {
             Ok(0) => None,
             Ok(_) => Some(
-                serde_json::from_slice(&self.line).map_err(|error| format!("a line of {PROGRAM}: {error}")),
+                serde_json::from_slice(&self.line)
+                    .map_err(|error| format!("bad line from {PROGRAM}: {error}")),
             ),
             Err(error) => Some(Err(format!("read from {PROGRAM}: {error}"))),
         }

@@ -112,8 +112,8 @@ fn look_at_all(found: &[FoundInput], bucket: &str, context: &Context) -> anyhow:
             None if is_local_member(&input.location) => {
                 let name = &input.name;
                 let what = format!(
-                    "{name} is in a package, which is kept whole: put that into the store with weft store put, then \
-                     load its store:// address"
+                    "{name} is in a package, and packages are stored whole: store the package with weft \
+                     store put, then load its store:// address"
                 );
                 Some(WrongUse(what).into())
             }
@@ -128,7 +128,7 @@ fn look_at_all(found: &[FoundInput], bucket: &str, context: &Context) -> anyhow:
     if wrong > 0 {
         let inputs = counted(wrong, "input", "inputs");
         bail!(
-            "{inputs} of {} cannot be kept, so nothing was: leave them out, or mend them",
+            "{inputs} of {} cannot be stored, so none was: remove or repair them",
             found.len()
         );
     }
@@ -158,7 +158,7 @@ async fn keep_file(
     protect: Protect,
     context: &mut Context,
 ) -> anyhow::Result<String> {
-    let key = Key::new(bucket, &object_name(name)).with_context(|| format!("keep {name}"))?;
+    let key = Key::new(bucket, &object_name(name)).with_context(|| format!("store {name}"))?;
     let digested = path.to_owned();
     let (sha256, size) = system::blocking(move || digest(&digested))
         .await?
@@ -186,7 +186,7 @@ async fn keep_file(
             };
             (write(session, &key, path, name, put, context).await?, true)
         }
-        Err(error) => return Err(error).with_context(|| format!("keep {name}")),
+        Err(error) => return Err(error).with_context(|| format!("store {name}")),
     };
     if written {
         read_back(&store, &key, &sha256).await?;
@@ -215,8 +215,8 @@ fn digest(path: &Path) -> io::Result<([u8; 32], u64)> {
 fn check_same(key: &Key, meta: &Meta, sha256: &[u8; 32], name: &str) -> anyhow::Result<()> {
     if meta.digests.sha256 != *sha256 {
         bail!(
-            "store://{key} is there with other content than {name} (SHA-256 {} and {}); it was left as it is: \
-             load {name} under another name, or with another --keep-bucket",
+            "store://{key} already exists with other content than {name} (SHA-256 {} and {}) and was not \
+             changed: load {name} under another name, or with another --keep-bucket",
             short(&meta.digests.sha256),
             short(sha256)
         );
@@ -247,7 +247,7 @@ async fn write(
     let body = source.stream(bar.clone(), session.stop.clone());
     let result = session.store().put(key, body, put).await;
     bar.finish_and_clear();
-    result.with_context(|| format!("keep {name}"))
+    result.with_context(|| format!("store {name}"))
 }
 
 /// Reads the object as any client would, and compares its digest.
@@ -281,7 +281,7 @@ fn say(address: &str, name: &str, meta: &Meta, written: bool, context: &mut Cont
             protection: Shown::of(protection),
         })?;
     } else {
-        let word = if written { "kept" } else { "kept already" };
+        let word = if written { "kept" } else { "already kept" };
         let address = context.out.style.address(&clean(address));
         let protected = match protection.in_force(system::wall_ms()) {
             Some(protection) => format!(", {protection}"),

@@ -63,7 +63,7 @@ impl Progress {
     pub(super) fn show(&mut self, epoch: u64, job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
         for input in &job.waiting_for {
             if self.waited_for.insert(input.clone()) {
-                let why = "ends in the middle of a record and was changed a moment ago";
+                let why = "ends in the middle of a record and changed a moment ago";
                 self.say(&format!("waiting a few seconds: {} {why}", clean(input)));
             }
         }
@@ -148,12 +148,12 @@ fn done(job: &JobBody) -> (u64, u64) {
 /// Returns the current stage, its progress, rate and remaining time, most important first.
 fn stage_parts(job: &JobBody) -> Vec<String> {
     let word = match job.stage {
-        JobStage::Queued => return vec!["waiting for the load before it".into()],
+        JobStage::Queued => return vec!["waiting for an earlier load".into()],
         JobStage::Finding => return vec!["looking for inputs".into()],
         JobStage::Finishing | JobStage::Ended if job.search_pages == 0 => {
-            return vec!["bringing search up to date".into()];
+            return vec!["updating search".into()];
         }
-        JobStage::Finishing | JobStage::Ended => "bringing search up to date",
+        JobStage::Finishing | JobStage::Ended => "updating search",
         JobStage::Digesting => "digesting",
         JobStage::Loading => "loading",
     };
@@ -251,9 +251,9 @@ mod tests {
         assert_eq!(first, "digesting 0 %  96.0 MiB/s  8 h 31 min left");
         assert!(second.starts_with("0 B of 3.0 TiB"), "{second}");
         for (stage, said) in [
-            (JobStage::Queued, "waiting for the load before it"),
+            (JobStage::Queued, "waiting for an earlier load"),
             (JobStage::Finding, "looking for inputs"),
-            (JobStage::Finishing, "bringing search up to date"),
+            (JobStage::Finishing, "updating search"),
         ] {
             assert_eq!(shown(stage)[0], said);
         }
@@ -268,7 +268,7 @@ mod tests {
             left_ms: Some(3_000),
             ..job(JobStage::Finishing)
         };
-        assert_eq!(shown_of(&job)[0], "bringing search up to date 25 %  3.0 s left");
+        assert_eq!(shown_of(&job)[0], "updating search 25 %  3.0 s left");
     }
 
     #[test]

@@ -32,10 +32,10 @@ pub(super) fn print(archive: &Archive, job: &JobBody, context: &mut Context) -> 
     losses(archive, job, context)?;
     defects(job, context)?;
     match job.state {
-        JobState::Cancelled => writeln!(context.out, "stopped; the same command goes on from here")?,
+        JobState::Cancelled => writeln!(context.out, "stopped; run the same command again to continue")?,
         JobState::Failed => writeln!(
             context.out,
-            "the load failed; put right what stopped it, and the same command goes on from here"
+            "the load failed; fix the cause and run the same command again to continue"
         )?,
         _ if job.inputs_loading > 0 => incomplete(job, context)?,
         _ => {}
@@ -46,7 +46,7 @@ pub(super) fn print(archive: &Archive, job: &JobBody, context: &mut Context) -> 
 fn inputs(job: &JobBody) -> String {
     let states = [
         (job.inputs_done, "done"),
-        (job.inputs_known, "known already"),
+        (job.inputs_known, "already known"),
         (job.inputs_loading, "still loading"),
         (job.inputs_failed, "failed"),
     ];
@@ -69,9 +69,9 @@ fn passed_over(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
         return Ok(());
     }
     let named = context.verbose > 0 || job.files_skipped <= SKIPPED_LISTED;
-    let hint = if named { "" } else { " (weft load -v names them)" };
+    let hint = if named { "" } else { " (weft load -v lists them)" };
     let files = counted(job.files_skipped, "file is", "files are");
-    writeln!(context.out, "{files} not an archive and passed over{hint}")?;
+    writeln!(context.out, "{files} not an archive, skipped{hint}")?;
     if named {
         for file in &job.skipped {
             writeln!(context.out, "  {}: {}", clean(&file.name), clean(&file.why))?;
@@ -87,11 +87,11 @@ fn passed_over(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
 fn sums(job: &JobBody) -> String {
     let known = match job.captures_known {
         0 => String::new(),
-        known => format!(" ({} known already)", count(known)),
+        known => format!(" ({} already known)", count(known)),
     };
     let taken_down = match job.captures_taken_down {
         0 => String::new(),
-        out => format!(" ({} taken down, and so kept out)", count(out)),
+        out => format!(" ({} taken down and skipped)", count(out)),
     };
     let quarantined = match job.quarantined {
         0 => String::new(),
@@ -99,7 +99,7 @@ fn sums(job: &JobBody) -> String {
     };
     let lines = match job.index_lines {
         0 => String::new(),
-        lines => format!(", {}", counted(lines, "line of an index", "lines of indexes")),
+        lines => format!(", {}", counted(lines, "index line", "index lines")),
     };
     format!(
         "{}, {}{known}{taken_down}{lines}, {}, {}{}{quarantined}",
@@ -149,7 +149,7 @@ fn incomplete(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
     let still = counted(job.inputs_loading, "input is", "inputs are");
     writeln!(
         context.out,
-        "\n{still} not complete yet; the same command reads on"
+        "\n{still} not complete yet; run the same command again to read on"
     )?;
     let is_read_on = |row: &&LedgerRow| row.state == InputState::Loading && row.missing.is_empty();
     let rows = job.problems.iter().filter(is_read_on);
@@ -216,7 +216,7 @@ fn defects(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
         return Ok(());
     }
     let head = format!(
-        "{} in records that are used all the same",
+        "{} in records that are still usable",
         counted(job.defects_total, "defect", "defects")
     );
     writeln!(context.out, "\n{head}")?;

@@ -33,7 +33,7 @@ pub(in crate::commands) fn write_decoded(
 ) -> anyhow::Result<()> {
     io::copy(&mut payload, out)?;
     if payload.has_failed() {
-        bail!("the input could not be read to the record's end");
+        bail!("the input cannot be read to the end of the record");
     }
     Ok(())
 }

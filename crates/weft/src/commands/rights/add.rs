@@ -12,12 +12,13 @@ Examples:
   weft rights add --deny --url http://example.com/letter.html
   weft rights add --deny --prefix http://example.com/private/ --except staff
   weft rights add --deny --collection interviews --younger-than 3650d --group public
-  weft rights add --allow --host example.org            that host alone, in an archive that is closed
-  weft rights add --allow --domain example.org          with all hosts below it
+  weft rights add --allow --host example.org            only that host, in a closed archive
+  weft rights add --allow --domain example.org          including its subdomains
   weft rights add --deny --mime 'application/pdf' --until 2030-01-01 --note 'embargo'
 
-A rule matches captures that meet all its conditions. Where one rule allows and another denies, deny wins. Without --group a
-rule is for everybody; the group 'public' are those in no group that any rule names.";
+A rule matches captures that meet all its conditions. If one rule allows and another denies, deny
+wins. Without --group a rule applies to everybody; the group 'public' is everybody who is in no
+group named by a rule.";
 
 /// Flags of `weft rights add`.
 #[derive(Debug, clap::Args)]
@@ -87,7 +88,7 @@ fn days(text: &str) -> Result<u32, String> {
     let number = text.trim().trim_end_matches(['d', 'D']);
     number
         .parse()
-        .map_err(|_| "a number of days (365d) is expected".to_owned())
+        .map_err(|_| "expected a number of days, such as 365d".to_owned())
 }
 
 /// Runs `weft rights add`.
@@ -133,7 +134,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         note: args.note,
     };
     rule.clause(0)
-        .map_err(|error| WrongUse(format!("this rule means nothing: {error}")))?;
+        .map_err(|error| WrongUse(format!("invalid rule: {error}")))?;
     let number = change(context, |rules| {
         rules.rules.push(rule.clone());
         Ok(rules.rules.len())

@@ -17,9 +17,9 @@ Examples:
   weft rights import access.aclj --dry-run     what would be added
   weft rights import access.aclj
 
-In a pywb the longest rule counts, here deny wins: the rules that are added say the same, with what longer rules allow left out of
-shorter ones. Users become groups. 'block' and 'exclude' both hide. Set the default first (weft rights default): it is what
-pywb's default_access says.";
+In pywb the longest matching rule applies; here deny wins. The added rules have the same effect:
+what longer rules allow is excluded from shorter ones. Users become groups. 'block' and 'exclude'
+both hide. Set the default first (weft rights default) to the value of pywb's default_access.";
 
 /// Flags of `weft rights import`.
 #[derive(Debug, clap::Args)]
@@ -58,10 +58,10 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         writeln!(context.out, "  {}", clean(&said::rule(rule)))?;
     }
     if imported.excluded > 0 {
-        let lines = counted(imported.excluded as u64, "line says", "lines say");
+        let lines = counted(imported.excluded as u64, "line has", "lines have");
         writeln!(
             context.out,
-            "{lines} exclude: here that is the same as block, the captures are in no answer"
+            "{lines} exclude: this is treated like block, and the captures are hidden from all answers"
         )?;
     }
     Ok(Outcome::Done)

@@ -22,14 +22,14 @@ const EXAMPLES: &str = "\
 Examples:
   weft rights add --deny --prefix 'com,example)/private' --except staff
   weft rights add --deny --domain example.org --until 2030-01-01 --note 'embargo'
-  weft rights default deny                 closed, but for what rules allow
+  weft rights default deny                 closed, except for what rules allow
   weft rights ls
   weft rights test http://example.com/private/a --as staff
-  weft rights import access.aclj           the rules of a pywb
-  weft search 'annual report' --as readers what a reader finds
+  weft rights import access.aclj           import the rules of pywb
+  weft search 'annual report' --as readers search as a reader
 
-Rules stand in rights.toml in the archive's directory, which may also be edited by hand. A rule holds for the next
-question; nothing is indexed again (docs/rights.md).";
+Rules are in rights.toml in the archive's directory, which can also be edited by hand. A changed
+rule applies to the next query; nothing is reindexed (docs/rights.md).";
 
 /// Flags of `weft rights`.
 #[derive(Debug, clap::Args)]
@@ -70,7 +70,7 @@ struct RmArgs {
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  weft rights default deny        an archive that is closed\n  weft rights default allow"
+    after_help = "Examples:\n  weft rights default deny        a closed archive\n  weft rights default allow"
 )]
 struct DefaultArgs {
     /// allow: public; deny: closed
@@ -134,7 +134,7 @@ fn file(context: &Context) -> anyhow::Result<RightsFile> {
     let dir = &context.archive;
     if !dir.join("weft.json").is_file() {
         let dir = dir.display();
-        return Err(NotFound(format!("{dir} is no archive (weft load creates one)")).into());
+        return Err(NotFound(format!("{dir} is not an archive (weft load creates one)")).into());
     }
     Ok(RightsFile::at(dir.join("rights.toml")))
 }
@@ -144,7 +144,7 @@ fn change<T>(
     change: impl FnOnce(&mut Rules) -> Result<T, anyhow::Error>,
 ) -> anyhow::Result<T> {
     if context.read_only {
-        return Err(WrongUse("--read-only changes nothing, and this command would".into()).into());
+        return Err(WrongUse("this command writes to the archive: run it without --read-only".into()).into());
     }
     file(context)?.change(change)
 }
@@ -167,7 +167,7 @@ fn ls(context: &mut Context) -> anyhow::Result<Outcome> {
     // A mistake in the file is reported before the archive is opened.
     let body = match file(context)?.rules()? {
         Some(rules) => counted(context).unwrap_or_else(|error| {
-            eprintln!("note: what the rules match was not counted: {error:#}");
+            eprintln!("note: the captures that rules match could not be counted: {error:#}");
             uncounted(&rules)
         }),
         None => RightsBody::default(),
@@ -182,13 +182,17 @@ fn ls(context: &mut Context) -> anyhow::Result<Outcome> {
     }
     match (body.has_rules, body.default) {
         (false, _) => writeln!(context.out, "no rules: everybody sees everything")?,
-        (true, Access::Allow) => writeln!(context.out, "public, but for what a rule denies")?,
-        (true, Access::Deny) => writeln!(context.out, "closed, but for what a rule allows and none denies")?,
+        (true, Access::Allow) => writeln!(context.out, "public, except for what a rule denies")?,
+        (true, Access::Deny) => writeln!(
+            context.out,
+            "closed, except for what a rule allows and none \
+                                                       denies"
+        )?,
     }
     if body.strict {
         writeln!(
             context.out,
-            "strict: scores and their order tell nothing of what is hidden"
+            "strict: scores and their order reveal nothing about hidden captures"
         )?;
     }
     for numbered in &body.rules {
@@ -260,7 +264,7 @@ fn token(args: TokenArgs, context: &mut Context) -> anyhow::Result<Outcome> {
     let file = TokensFile::at(args.tokens);
     if args.withdraw {
         file.withdraw(&args.name)?;
-        writeln!(context.out, "token {} opens nothing any more", clean(&args.name))?;
+        writeln!(context.out, "token {} is withdrawn", clean(&args.name))?;
         return Ok(Outcome::Done);
     }
     let bearer = Bearer {
@@ -275,7 +279,7 @@ fn token(args: TokenArgs, context: &mut Context) -> anyhow::Result<Outcome> {
         false => {
             writeln!(context.out, "{token}")?;
             eprintln!(
-                "weft: this is shown once; {} keeps its hash alone",
+                "weft: the token is shown only once; {} keeps only its hash",
                 file.path().display()
             );
         }

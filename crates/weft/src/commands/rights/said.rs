@@ -48,7 +48,7 @@ pub(super) fn rule(rule: &Rule) -> String {
 /// Formats what a rule matches as `matches 12 captures of 3 URLs on example.com, a.example.com`.
 pub(super) fn matches(numbered: &NumberedRule) -> Option<String> {
     if !numbered.in_force {
-        return Some("not in force any more".to_owned());
+        return Some("no longer in force".to_owned());
     }
     let found = numbered.matches.as_ref()?;
     let least = if found.counted_all { "" } else { "at least " };

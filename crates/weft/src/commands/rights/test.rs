@@ -17,7 +17,8 @@ Examples:
   weft rights test http://example.com/private/a --as staff
   weft rights test http://example.com/new --mime application/pdf --collection news --at 2024-05-01
 
-Each capture of the URL is tested; where the archive has none, one as the flags describe it. Exit code 1 if any is hidden.";
+Each capture of the URL is tested; if the archive has none, a capture with the given flags.
+Exit code 1 if any is hidden.";
 
 /// Flags of `weft rights test`.
 #[derive(Debug, clap::Args)]

@@ -36,7 +36,7 @@ fn words(text: &str) -> Result<usize, String> {
     let words: usize = text.parse().map_err(|error| format!("{error}"))?;
     match (1..=CONTEXT_WORDS_MAX).contains(&words) {
         true => Ok(words),
-        false => Err(format!("1 to {CONTEXT_WORDS_MAX} words are expected")),
+        false => Err(format!("expected 1 to {CONTEXT_WORDS_MAX} words")),
     }
 }
 

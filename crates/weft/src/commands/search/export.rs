@@ -50,7 +50,7 @@ pub(super) fn run(
     let exported = match &args.output {
         Some(path) => {
             if path.exists() {
-                let there = format!("{} is there already; it is not overwritten", path.display());
+                let there = format!("{} already exists and is not overwritten", path.display());
                 return Err(WrongUse(there).into());
             }
             let (part, file) = PartFile::begin(path)?;
@@ -68,7 +68,8 @@ pub(super) fn run(
         None => {
             if !format.is_text() && std::io::stdout().is_terminal() {
                 let no_text = format!(
-                    "{format} is no text for a terminal: name a file with -o FILE, or redirect the output"
+                    "{format} is binary and cannot go to a terminal: name a file with -o FILE, or redirect \
+                     the output"
                 );
                 return Err(WrongUse(no_text).into());
             }
@@ -118,14 +119,14 @@ pub(in crate::commands) fn report(
     }
     if exported.index_only > 0 {
         let without = counted(exported.index_only, one, many);
-        eprintln!("note: {without} without a record not written: an index alone tells of them (docs/cdx.md)");
+        eprintln!("note: {without} not written: known only from an index, without a record (docs/cdx.md)");
     }
     for problem in exported.problems.iter().take(NAMED_MAX) {
         eprintln!("{}", clean(problem));
     }
     let more = exported.problems.len().saturating_sub(NAMED_MAX);
     if more > 0 {
-        eprintln!("and {} more like that", count(more as u64));
+        eprintln!("and {} more problems", count(more as u64));
     }
     if exported.left_out.is_empty() {
         return Ok(match exported.problems.is_empty() {

@@ -46,7 +46,7 @@ pub(super) fn run(question: SearchQuestion, context: &mut Context) -> anyhow::Re
     watch.look(&archive, &mut |_| Ok(()))?;
     super::notes(&watch.notes(&archive)?, &mut context.out)?;
     progress_line(&format!(
-        "watching, {} results so far; Ctrl-C ends it",
+        "watching, {} results so far; press Ctrl-C to stop",
         watch.known.len()
     ));
     while !stop.wait_for(INTERVAL) && !context.out.closed() {

@@ -168,7 +168,7 @@ impl Watching {
                 delay = next_delay(delay);
                 let error = chain_text(&error.into());
                 progress_line(&format!(
-                    "the watch for new files ended: {error}; it begins again in {} s",
+                    "the watch for new files failed: {error}; restarting it in {} s",
                     delay.as_secs()
                 ));
                 pause(delay, progress);
@@ -219,7 +219,7 @@ impl Loader {
                 Err(error) => {
                     delay = next_delay(delay);
                     progress_line(&format!(
-                        "new files cannot be loaded: {}; tried again in {} s",
+                        "new files cannot be loaded: {}; retrying in {} s",
                         chain_text(&error),
                         delay.as_secs()
                     ));
@@ -359,9 +359,9 @@ fn summary(files: &[(PathBuf, Stamp)], job: &JobBody) -> String {
     };
     let mut line = format!("loaded {what}: {}", counted(job.captures, "capture", "captures"));
     for (number, what) in [
-        (job.captures_known, "known before"),
+        (job.captures_known, "already known"),
         (job.inputs_failed, "of the files failed"),
-        (job.inputs_cut, "cut off at the end, or still written"),
+        (job.inputs_cut, "cut off or still being written"),
         (job.quarantined, "in quarantine"),
     ] {
         if number > 0 {

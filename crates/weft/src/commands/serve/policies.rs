@@ -104,10 +104,13 @@ impl Policies {
         let ran = job.run(stop, &mut |_| Ok(()))?;
         let mut said = line(&ran);
         if grown > 0 {
-            said += &format!(", {} too much", counted(grown, "tree grew", "trees grew"));
+            said += &format!(
+                ", {} by more than the limit",
+                counted(grown, "tree grew", "trees grew")
+            );
         }
         if !ran.row.end.is_empty() {
-            said += &format!("; it ended before all was done: {}", ran.row.end);
+            said += &format!("; ended early: {}", ran.row.end);
         }
         Ok(Some(said))
     }
@@ -119,7 +122,7 @@ impl Policies {
     /// Reports the result of a policy, except an error that was already reported.
     fn say(&mut self, name: &str, result: anyhow::Result<Option<String>>) {
         let what = match name {
-            "" => "the rules of policies".to_owned(),
+            "" => "policies.toml".to_owned(),
             name => format!("policy {}", clean(name)),
         };
         match result {

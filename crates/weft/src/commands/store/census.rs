@@ -18,8 +18,8 @@ Examples:
   weft store census
   weft store census --json
 
-Reads names, lengths and what is known of digests; weft store scrub reads the bytes. Exit code 1 where anything is
-missing, bad, lost or stray, or a volume did not answer.";
+Reads names, lengths and known digests, not contents; weft store scrub reads those.
+Exit code 1 if anything is missing, bad, lost or stray, or a volume did not answer.";
 
 /// Flags of `weft store census`.
 #[derive(Debug, clap::Args)]
@@ -62,32 +62,32 @@ fn print(census: &Census, elapsed_ms: u64, context: &mut Context) -> anyhow::Res
             "missing",
             census.replicas_missing,
             true,
-            "not there, or on a volume that did not answer",
+            "absent, or on a volume that did not answer",
         ),
         (
             "bad",
             census.replicas_bad,
             true,
-            "there, but not what their digests say",
+            "present, but with a wrong digest",
         ),
         (
             "surplus",
             census.replicas_surplus,
             false,
-            "good copies on their way home, or older ones",
+            "good copies outside their place, or older ones",
         ),
-        ("stray", census.strays, true, "files that are no replicas"),
+        ("stray", census.strays, true, "files that are not replicas"),
         (
             "lost",
             census.objects_lost,
             true,
-            "objects with bytes that are right in no replica",
+            "objects with blocks damaged in every replica",
         ),
         (
             "disagree",
             census.conflicts,
             true,
-            "objects whose replicas differ in their digest",
+            "objects whose replicas have different digests",
         ),
     ];
     for (name, number, wanting, meaning) in rows {

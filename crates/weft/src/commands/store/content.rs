@@ -49,7 +49,7 @@ pub(crate) async fn open_file(path: &Path) -> io::Result<Source> {
     if metadata.is_dir() {
         return Err(io::Error::new(
             io::ErrorKind::IsADirectory,
-            "it is a directory; name its files",
+            "this is a directory; name its files",
         ));
     }
     Ok(Source {

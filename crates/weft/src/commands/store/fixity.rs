@@ -20,9 +20,9 @@ use crate::units::instant;
 
 const EXAMPLES: &str = "\
 Examples:
-  weft store fixity store://crawls/a.warc.gz            its digests, and what became of its replicas
-  weft store fixity crawls/a.warc.gz --sha512           SHA-512 too; reads the object
-  weft store fixity                                     the last lines of all logs
+  weft store fixity store://crawls/a.warc.gz            its digests and the history of its replicas
+  weft store fixity crawls/a.warc.gz --sha512           also SHA-512; reads the object
+  weft store fixity                                     the latest entries of all logs
   weft store fixity --json | jq 'select(.event == \"bad\")'";
 
 /// Flags of `weft store fixity`.
@@ -61,7 +61,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
                 match headed {
                     Err(error) if is_absent(&error) && !story.0.is_empty() => {
                         progress_line(&format!(
-                            "no object {}; the logs tell of it:",
+                            "object {} does not exist; entries in the logs:",
                             clean(key.as_str())
                         ));
                     }
@@ -78,7 +78,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         };
         print(&events, key.is_none(), context)?;
         for volume in &silent {
-            complain(&anyhow::anyhow!("no answer of volume {volume}"), context);
+            complain(&anyhow::anyhow!("volume {volume} did not answer"), context);
         }
         Ok(if silent.is_empty() {
             outcome
@@ -184,7 +184,7 @@ fn print(events: &[FixityEvent], with_key: bool, context: &mut Context) -> anyho
         ]);
     }
     if events.is_empty() {
-        writeln!(context.out, "no log has a line about it")?;
+        writeln!(context.out, "no log has an entry for it")?;
     }
     table.print(&mut context.out)?;
     Ok(())

@@ -24,14 +24,15 @@ use crate::units::bytes;
 
 const EXAMPLES: &str = "\
 Examples:
-  weft store get store://crawls/a.warc.gz               becomes ./a.warc.gz
+  weft store get store://crawls/a.warc.gz               written to ./a.warc.gz
   weft store get crawls/a.warc.gz /tmp/copy.warc.gz
   weft store get crawls/a.warc.gz - | zcat | head
   weft store get crawls/a.warc.gz --range 0-262143 part-1
                                                         the first 256 KiB, first and last byte as in HTTP
 
-A file of that name is replaced, but only by the whole object or range, verified. Of an object that has bytes that are
-right in no replica, --range gets all others; the error says which they are.";
+An existing file is replaced only once the whole object or range has been verified. If blocks of an
+object are damaged in every replica, --range can still get the others; the error lists the damaged
+ones.";
 
 /// Flags of `weft store get`.
 #[derive(Debug, clap::Args)]
@@ -79,7 +80,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
     let key = key::object(&args.object)?;
     let target = match args.file.as_deref() {
         Some("-") if context.json => {
-            return Err(WrongUse("--json and content on standard output".into()).into());
+            return Err(WrongUse("--json requires an output file, not standard output".into()).into());
         }
         Some("-") => None,
         file => Some(target(&key, file)?),
@@ -102,7 +103,9 @@ fn target(key: &Key, file: Option<&str>) -> Result<PathBuf, WrongUse> {
     }
     let name = key.name().rsplit('/').next().unwrap_or_default();
     if matches!(name, "" | "." | "..") || name.contains('\0') {
-        return Err(WrongUse(format!("{key} has no name for a file: name one")));
+        return Err(WrongUse(format!(
+            "{key} does not give a file name: name the output file"
+        )));
     }
     Ok(given.unwrap_or(Path::new("")).join(name))
 }
@@ -180,7 +183,7 @@ async fn copy(mut object: Object, to: &mut impl Write, bar: &ProgressBar) -> any
     let whole = object.range == (0..object.meta.size);
     let (_, found) = hasher.finish();
     if whole && found != object.meta.digests.blake3 {
-        bail!("what arrived is not what the object's BLAKE3 says; nothing was kept");
+        bail!("the received content does not match the object's BLAKE3 digest; nothing was kept");
     }
     Ok(())
 }
@@ -214,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_file_is_named_by_the_last_part_and_never_leaves_its_folder() {
-        let key = |text| Key::parse(text).expect("a key");
+        let key = |text| Key::parse(text).expect("a valid key");
         let name = |text, file| {
             target(&key(text), file)
                 .map(|path| path.display().to_string())

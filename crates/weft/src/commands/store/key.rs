@@ -52,7 +52,7 @@ fn named(bare: &str, file: &str, several: bool) -> Result<Key, WrongUse> {
     match name {
         Some(name) if file != "-" => object(&format!("{}/{name}", bare.trim_end_matches('/'))),
         _ => Err(WrongUse(format!(
-            "{file:?} has no name to take over: give the whole key, {SCHEME}{}/NAME",
+            "{file:?} has no file name to use: give the whole key, {SCHEME}{}/NAME",
             bare.trim_end_matches('/')
         ))),
     }
@@ -64,8 +64,8 @@ fn named(bare: &str, file: &str, several: bool) -> Result<Key, WrongUse> {
 /// Fails if the name of the bucket is invalid, or the store cannot create it.
 pub(crate) async fn make_bucket(store: &Store, name: &str) -> anyhow::Result<()> {
     let made = store.ensure_bucket(name).await;
-    if made.with_context(|| format!("make bucket {name}"))? {
-        progress_line(&format!("made bucket {}", shown(name)));
+    if made.with_context(|| format!("create bucket {name}"))? {
+        progress_line(&format!("created bucket {}", shown(name)));
     }
     Ok(())
 }

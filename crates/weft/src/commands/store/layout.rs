@@ -21,13 +21,13 @@ use crate::which_store::{StoreArgs, place};
 const EXAMPLES: &str = "\
 Examples:
   weft store layout show
-  weft store layout plan cluster.toml     what the file would move, without moving it
-  weft store layout apply cluster.toml    make it so; data moves in the background
+  weft store layout plan cluster.toml     what this file would move, without moving it
+  weft store layout apply cluster.toml    apply it; data moves in the background
   weft store layout plan --volume /disks/a --volume /disks/b --volume /disks/new
-  weft store layout figures               how even placement is, and how little moves
+  weft store layout figures               how even placement is, and how little data moves
 
-A weight of 0 drains a volume. A volume that is left out is retired: its name is never used again. So a volume that was
-not drained is only left out, and the number of copies only lowered, with --yes.";
+A weight of 0 drains a volume. A volume that is left out is retired: its name is never used again.
+Retiring a volume that was not drained, and lowering the number of copies, require --yes.";
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
@@ -40,22 +40,23 @@ Examples:
   weft store layout plan --volume /disks/a --volume /disks/b --volume /disks/new
   weft store layout plan --volume /disks/a --volume /disks/c --volume /disks/b,weight=0     before draining a volume
 
-Nothing is changed and nothing moves.";
+Nothing is changed or moved.";
 
 const APPLY_EXAMPLES: &str = "\
 Examples:
-  weft store layout apply cluster.toml --config node.toml     make it so; data moves in the background
+  weft store layout apply cluster.toml --config node.toml     apply it; data moves in the background
   weft store layout apply --volume /disks/a --volume /disks/c --volume /disks/b,weight=0    drain a volume
-  weft store layout apply --volume /disks/a --volume /disks/c     and, once it is empty, leave it out
+  weft store layout apply --volume /disks/a --volume /disks/c     retire it once it is empty
 
-A volume that is left out is retired: its name is never used again. One that was not drained is only left out, and the
-number of copies only lowered, with --yes. Data moves while a process serves the store; weft store repair moves it now.";
+A volume that is left out is retired: its name is never used again. Retiring a volume that was not
+drained, and lowering the number of copies, require --yes. Data moves while a process serves the
+store; weft store repair moves it now.";
 
 const FIGURES_EXAMPLES: &str = "\
 Examples:
   weft store layout figures
 
-Computes tables for made-up clusters; needs no store.";
+Computes tables for simulated clusters; requires no store.";
 
 /// Flags of `weft store layout`.
 #[derive(Debug, clap::Args)]
@@ -165,12 +166,12 @@ fn show(layouts: &Layouts, context: &mut Context) -> anyhow::Result<Outcome> {
         counted(u64::from(roles.copies()), "copy", "copies"),
         match roles.replicas {
             asked if asked > roles.copies() =>
-                format!(" (it asks for {asked}: too few volumes have a weight)"),
+                format!(" ({asked} configured: too few volumes have a weight)"),
             _ => String::new(),
         }
     )?;
     for older in &layouts.older {
-        writeln!(out, "data may still lie as layout {} says", older.number)?;
+        writeln!(out, "data may still be placed by layout {}", older.number)?;
     }
     writeln!(out)?;
     let mut table = Table::new(&[
@@ -246,7 +247,7 @@ fn print_plan(plan: &Plan, context: &mut Context) -> anyhow::Result<()> {
     let now = plan.volumes.iter().map(|volume| volume.before.copies).sum();
     writeln!(
         out,
-        "from layout {} to {}: {:.2} % of all copies move ({:.2} % is the least possible), about {}\n",
+        "from layout {} to {}: {:.2} % of all copies move (at least {:.2} % must), about {}\n",
         plan.from,
         plan.to,
         percent(plan.moved, plan.copies),
@@ -258,7 +259,7 @@ fn print_plan(plan: &Plan, context: &mut Context) -> anyhow::Result<()> {
         ("share now", Column::Right),
         ("then", Column::Right),
         ("receives", Column::Right),
-        ("gives up", Column::Right),
+        ("drops", Column::Right),
     ]);
     for volume in &plan.volumes {
         table.row([
@@ -286,7 +287,7 @@ async fn make(session: &Session, roles: Roles, yes: bool, context: &mut Context)
         && roles.volumes.iter().any(is_new)
     {
         let message = format!(
-            "the running process does not have {} open: start it again with this volume as well, then apply",
+            "the running process does not have {} open: restart it with this volume, then apply the layout",
             stranger.display()
         );
         return Err(WrongUse(message).into());
@@ -295,7 +296,8 @@ async fn make(session: &Session, roles: Roles, yes: bool, context: &mut Context)
     if !yes && !lost.is_empty() {
         let lost = lost.join("; ");
         let message = format!(
-            "{lost}. Was a volume forgotten? weft store layout plan shows what would move; --yes goes on all the same"
+            "{lost}. Was a volume forgotten? weft store layout plan shows what would move; --yes applies \
+             it anyway"
         );
         return Err(WrongUse(message).into());
     }
@@ -307,13 +309,14 @@ async fn make(session: &Session, roles: Roles, yes: bool, context: &mut Context)
     } else if layouts.current.number == before {
         writeln!(
             context.out,
-            "nothing to change: layout {before} has these roles already"
+            "nothing to change: layout {before} already has these roles"
         )?;
     } else {
         let moves = if session.is_served() {
             "data moves in the background (weft store status)"
         } else {
-            "no process serves the store: data moves when one does (weft serve), or now by weft store repair"
+            "no process serves the store: data moves once one does (weft serve), or now with weft store \
+             repair"
         };
         writeln!(
             context.out,
@@ -334,7 +337,7 @@ fn given_up(now: &Roles, then: &Roles) -> Vec<String> {
     let mut lost: Vec<String> = undrained
         .map(|volume| {
             format!(
-                "volume {} would be retired for ever without having been drained (weight 0)",
+                "volume {} would be retired permanently without having been drained (weight 0)",
                 volume.id
             )
         })
@@ -343,7 +346,7 @@ fn given_up(now: &Roles, then: &Roles) -> Vec<String> {
     // have all those copies.
     if then.copies() < now.replicas {
         lost.push(format!(
-            "copies of every object would fall from {} to {}",
+            "the number of copies of every object would fall from {} to {}",
             now.replicas,
             then.copies()
         ));

@@ -19,10 +19,10 @@ const EXAMPLES: &str = "\
 Examples:
   weft store ls                       the buckets
   weft store ls crawls/               folders and objects of a bucket
-  weft store ls crawls/2014/ -r       everything below, folders or not
+  weft store ls crawls/2014/ -r       all objects below it, recursively
   weft store ls crawls/ --delimiter -
 
-A bucket is there from its making - by the first put, or over S3 - until it is removed over S3.";
+A bucket exists from its creation, by the first put or over S3, until it is removed over S3.";
 
 /// Flags of `weft store ls`.
 #[derive(Debug, clap::Args)]
@@ -112,7 +112,7 @@ async fn buckets(session: &Session, context: &mut Context) -> anyhow::Result<Out
         }
         let mark = match created_ms {
             Some(_) => "",
-            None => "  never made: S3 does not know it before a put into it",
+            None => "  not created: S3 does not see it until something is put into it",
         };
         let time = created_ms.map(instant).unwrap_or_default();
         line(
@@ -137,7 +137,7 @@ async fn nothing(session: &Session, prefix: &str) -> anyhow::Result<()> {
     {
         return Ok(());
     }
-    let message = format!("nothing is there that begins with {}", key::shown(prefix));
+    let message = format!("no object begins with {}", key::shown(prefix));
     Err(NotFound(message).into())
 }
 
@@ -238,7 +238,7 @@ fn line(out: &mut Out, time: &str, size: &str, address: &str) -> io::Result<()> 
 fn said(sums: &Sums) -> String {
     let folders = match sums.prefixes {
         0 => String::new(),
-        n => format!(", {} folded into prefixes", count(n)),
+        n => format!(", {} prefixes", count(n)),
     };
     format!(
         "{}, {}{folders}",
@@ -258,6 +258,6 @@ mod tests {
             prefixes: 2,
             bytes: 2048,
         };
-        assert_eq!(said(&sums), "1 object, 2.0 KiB, 2 folded into prefixes");
+        assert_eq!(said(&sums), "1 object, 2.0 KiB, 2 prefixes");
     }
 }

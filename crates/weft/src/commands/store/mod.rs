@@ -35,10 +35,10 @@ Examples:
   export WEFT_STORE=/disks/a:/disks/b     (from here on no --volume is needed)
   weft store ls crawls/2014/
   weft store get store://crawls/2014/a.warc.gz
-  weft store census                       every replica of every object, counted
-  weft store serve --config node.toml     a node of several
+  weft store census                       count all replicas of all objects
+  weft store serve --config node.toml     run a node of a cluster
 
-Objects are written store://bucket/name, or bucket/name. docs/store.md says how to run a store.";
+Objects are named store://bucket/name, or bucket/name. docs/store.md describes how to run a store.";
 
 /// Flags of `weft store`.
 #[derive(Debug, clap::Args)]

@@ -21,10 +21,10 @@ Examples:
   weft store retain crawls/2014/ --recursive --until 2036-01-01 --mode compliance
   weft store retain crawls/a.warc.gz --lift          ends a retention of mode governance
 
-Until then nothing deletes the object or replaces its content. What is retained already is kept at
-least as long as before: of both, the later time and the stricter mode count. Nobody, and no command,
-shortens or lifts a retention of mode compliance.
-Exit code 1: an object is not there, or its retention cannot be lifted; the others are done.";
+Until then the object cannot be deleted or its content replaced. An existing retention is never
+weakened: the later time and the stricter mode apply. Nobody, and no command, can shorten or lift a
+retention of mode compliance.
+Exit code 1: an object does not exist, or its retention cannot be lifted; the others are done.";
 
 const EXAMPLES_HOLD: &str = "\
 Examples:
@@ -32,9 +32,9 @@ Examples:
   weft store hold crawls/2014/ --recursive
   weft store hold crawls/a.warc.gz --off
 
-An object under a legal hold is neither deleted nor replaced until the hold is ended, whatever its
-retention says.
-Exit code 1: an object is not there; the others are done.";
+An object under a legal hold cannot be deleted or replaced until the hold is ended, regardless of
+its retention.
+Exit code 1: an object does not exist; the others are done.";
 
 /// Number of entries per listing request.
 const PAGE: usize = 1000;

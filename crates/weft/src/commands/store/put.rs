@@ -19,11 +19,12 @@ use crate::units::bytes;
 const EXAMPLES: &str = "\
 Examples:
   weft store put a.warc.gz store://crawls/a.warc.gz --volume /disks/a --volume /disks/b
-  weft store put crawls/*.warc.gz crawls/2014/        file names are kept below 2014/
+  weft store put crawls/*.warc.gz crawls/2014/        file names are kept, below 2014/
   tar c notes | weft store put - backup/notes.tar     from standard input
-  weft store put a.warc.gz crawls/ --if-absent        never in place of an object that is there
+  weft store put a.warc.gz crawls/ --if-absent        never replace an existing object
 
-A put into empty directories makes a new store of them, a put into a bucket that is not there the bucket. Nothing of a file is visible before all of it is safe.";
+A put into empty directories creates a new store in them; a put into a missing bucket creates it. A
+file becomes visible only once all of it is durable.";
 
 /// Flags of `weft store put`.
 #[derive(Debug, clap::Args)]
@@ -87,7 +88,7 @@ fn unreadable(file: &str) -> anyhow::Error {
     let opened = match std::fs::File::open(file) {
         Ok(_) => std::io::Error::new(
             std::io::ErrorKind::IsADirectory,
-            "it is a directory; name its files",
+            "this is a directory; name its files",
         ),
         Err(error) => error,
     };
@@ -97,7 +98,7 @@ fn unreadable(file: &str) -> anyhow::Error {
 /// Pairs each file with its object. Fails if two files would become the same object.
 fn puts(paths: &[String]) -> Result<Vec<(&str, Key)>, WrongUse> {
     let Some((destination, files)) = paths.split_last().filter(|(_, files)| !files.is_empty()) else {
-        let message = "expected files and where they go: weft store put FILE... store://bucket/folder/";
+        let message = "expected files and a destination: weft store put FILE... store://bucket/folder/";
         return Err(WrongUse(message.into()));
     };
     let mut puts: Vec<(&str, Key)> = Vec::with_capacity(files.len());
@@ -141,7 +142,7 @@ async fn put(
     let result = session.store().put(key, body, put).await;
     bar.finish_and_clear();
     match result {
-        Err(StoreError::Condition { .. }) => anyhow::bail!("{key} is there already; it was left as it is"),
+        Err(StoreError::Condition { .. }) => anyhow::bail!("{key} already exists and was not changed"),
         result => result.with_context(|| format!("put {file}")),
     }
 }

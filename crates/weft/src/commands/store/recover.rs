@@ -15,7 +15,7 @@ pub(super) fn run(place: &ConnectSettings, context: &mut Context) -> anyhow::Res
         ConnectSettings::Node(file) => NodeSettings::read(file)?,
         ConnectSettings::Cluster { .. } => {
             return Err(WrongUse(
-                "recover works on the volumes of this machine: --volume DIR, or --config".into(),
+                "recover requires the volumes of this machine: --volume DIR, or --config".into(),
             )
             .into());
         }
@@ -28,9 +28,9 @@ pub(super) fn run(place: &ConnectSettings, context: &mut Context) -> anyhow::Res
     }
     writeln!(
         context.out,
-        "layout {} is new, with a new place for everything. Until repair has passed over all volumes they count as \
-         being rebuilt: reads ask all of them, and what is not found is not known to be absent. weft store repair does it now, \
-         a running weft serve by itself",
+        "created layout {}, which places all data again. Until repair has processed all volumes they count \
+         as being rebuilt: reads ask all of them, and an object that is not found is not known to be \
+         absent. weft store repair does this now; a running weft serve does it by itself",
         layouts.current.number
     )?;
     Ok(Outcome::Done)

@@ -21,8 +21,8 @@ Examples:
   weft store reindex --volume /disks/a
   weft store reindex --config node.toml
 
-The files are the store; the index only lists them. End the process that serves the volumes first. Marks of bad
-replicas are forgotten with the old index; the next scrub sets them again.";
+The files are the store; the index only lists them. Stop the process that serves the volumes first.
+Marks of bad replicas are lost with the old index; the next scrub sets them again.";
 
 /// Flags of `weft store reindex`.
 #[derive(Debug, clap::Args)]
@@ -46,7 +46,7 @@ pub(super) fn run(_: &Args, place: &ConnectSettings, context: &mut Context) -> a
         ConnectSettings::Node(file) => NodeSettings::read(file)?.volumes,
         ConnectSettings::Cluster { .. } => {
             return Err(WrongUse(
-                "reindex works on the volumes of this machine: --volume DIR, or --config".into(),
+                "reindex requires the volumes of this machine: --volume DIR, or --config".into(),
             )
             .into());
         }
@@ -59,7 +59,7 @@ pub(super) fn run(_: &Args, place: &ConnectSettings, context: &mut Context) -> a
 
 fn reindex(path: &Path, context: &mut Context) -> anyhow::Result<()> {
     let Some(id) = DiskVolume::id_in(path)? else {
-        bail!("it is no volume of a store");
+        bail!("this is not a volume of a store");
     };
     let settings = DiskSettings::new(path, id.clone(), FixityLog::new());
     let (_, found) = DiskVolume::reindex(settings)?;
@@ -75,7 +75,7 @@ fn reindex(path: &Path, context: &mut Context) -> anyhow::Result<()> {
     }
     writeln!(
         context.out,
-        "{} ({}): {} replicas and tombstones indexed, {} older versions removed, {} stray files left alone",
+        "{} ({}): {} replicas and tombstones indexed, {} older versions removed, {} stray files ignored",
         clean(&id.to_string()),
         clean(&path.display().to_string()),
         count(found.indexed),

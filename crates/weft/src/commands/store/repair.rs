@@ -17,11 +17,12 @@ use crate::units::{bytes, count, counted, duration_ms, parse_bytes};
 const EXAMPLES: &str = "\
 Examples:
   weft store repair
-  weft store repair --dry-run        what there is to do
-  weft store repair --rate 50M       copies at most 50 MiB/s
+  weft store repair --dry-run        show what would be done
+  weft store repair --rate 50M       copy at most 50 MiB/s
 
-A running store does this by itself within minutes. A copy is only made from bytes whose digest is right; one is only
-dropped after the others were verified. Exit code 1 where something could not be put right, which is then named.";
+A running store does this by itself within minutes. Copies are made only from bytes whose digest
+matches, and dropped only after the others were verified.
+Exit code 1: something could not be repaired; it is named.";
 
 /// Flags of `weft store repair`.
 #[derive(Debug, clap::Args)]
@@ -83,15 +84,15 @@ fn would(census: &Census, context: &mut Context) -> anyhow::Result<Outcome> {
     let steps = [
         (census.replicas_missing, "missing replicas to make"),
         (census.replicas_bad, "bad replicas to replace"),
-        (census.replicas_surplus, "surplus copies to look at"),
+        (census.replicas_surplus, "surplus copies to check"),
         (census.strays, "stray files to settle"),
         (
             census.objects_lost,
-            "objects with bytes that are right in no replica, which no repair can bring back",
+            "objects with blocks damaged in every replica, which cannot be repaired",
         ),
         (
             census.conflicts,
-            "objects whose good replicas disagree, which no repair can decide",
+            "objects whose good replicas disagree, which cannot be repaired",
         ),
     ];
     for (number, what) in steps.into_iter().filter(|(number, _)| *number > 0) {
@@ -133,8 +134,8 @@ fn print(report: &RepairReport, elapsed_ms: u64, context: &mut Context) -> anyho
     }
     if report.objects_lost + report.conflicts > 0 {
         let line = format!(
-            "{} with bytes that are right in no replica, {} whose replicas disagree: what is left of them is kept, \
-             and can be read by ranges",
+            "{} with blocks damaged in every replica, {} whose replicas disagree: the intact blocks are \
+             kept and can be read by range",
             counted(report.objects_lost, "object", "objects"),
             count(report.conflicts)
         );
@@ -146,7 +147,7 @@ fn print(report: &RepairReport, elapsed_ms: u64, context: &mut Context) -> anyho
         let line = out.style.bad(&line);
         writeln!(
             out,
-            "{line}: see to the volumes (weft store status), then repair again"
+            "{line}: check the volumes (weft store status), then repair again"
         )?;
     }
     Ok(())

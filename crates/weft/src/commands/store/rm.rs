@@ -17,11 +17,11 @@ use crate::units::{bytes, counted};
 const EXAMPLES: &str = "\
 Examples:
   weft store rm store://crawls/a.warc.gz
-  weft store rm crawls/2014/ --recursive          says what it would delete
-  weft store rm crawls/2014/ --recursive --yes    deletes it
+  weft store rm crawls/2014/ --recursive          show what would be deleted
+  weft store rm crawls/2014/ --recursive --yes    delete it
 
-There is no way back: an object that was deleted cannot be had again. What is protected (weft store
-retain, weft store hold) stays, and is told with exit code 1; the others are deleted.";
+Deleted objects cannot be restored. Protected objects (weft store retain, weft store hold) stay, and
+are reported with exit code 1; the others are deleted.";
 
 /// Flags of `weft store rm`.
 #[derive(Debug, clap::Args)]
@@ -101,7 +101,7 @@ async fn below(
     }
     let found = format!("{}, {}", counted(sums.0, "object", "objects"), bytes(sums.1));
     if !yes {
-        return Err(WrongUse(format!("this would delete {found}; add --yes to do it")).into());
+        return Err(WrongUse(format!("this would delete {found}; add --yes to delete")).into());
     }
     if !context.json {
         writeln!(context.out, "deleted {found}")?;

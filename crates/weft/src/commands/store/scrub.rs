@@ -23,9 +23,9 @@ Examples:
   weft store scrub local/a                 one volume (weft store status names them)
   weft store scrub --rate 20M              at most 20 MiB/s of each volume
 
-A running store does this by itself, slowly, all of it every 30 days. What is found bad is marked, and
-replaced by weft store repair, or by the running store. Exit code 1 where something is bad or missing, found now or known
-before.";
+A running store does this by itself, slowly, once every 30 days. Bad replicas are marked, and
+replaced by weft store repair or by the running store.
+Exit code 1 if something is bad or missing, found now or known before.";
 
 /// Flags of `weft store scrub`.
 #[derive(Debug, clap::Args)]
@@ -114,7 +114,7 @@ fn volumes(session: &Session, names: &[String]) -> Result<Vec<VolumeId>, WrongUs
             false => {
                 let known: Vec<String> = topology.volumes.keys().map(ToString::to_string).collect();
                 Err(WrongUse(format!(
-                    "no volume {name:?}; there are {}",
+                    "no volume {name:?}; the volumes are {}",
                     known.join(", ")
                 )))
             }
@@ -130,7 +130,7 @@ fn print(found: &Found, elapsed_ms: u64, context: &mut Context) -> anyhow::Resul
     let replicas = match wrong {
         0 => format!("verified {}", counted(report.replicas, "replica", "replicas")),
         wrong => format!(
-            "read {}, {} of them right",
+            "read {}, {} of them good",
             counted(report.replicas, "replica", "replicas"),
             count(report.replicas.saturating_sub(wrong))
         ),
@@ -152,7 +152,7 @@ fn print(found: &Found, elapsed_ms: u64, context: &mut Context) -> anyhow::Resul
     if found.is_clean() && found.absent.is_some() {
         writeln!(out, "nothing bad, nothing missing")?;
     } else if report.bad + report.missing + found.absent.unwrap_or(0) == 0 {
-        writeln!(out, "nothing bad in what was read")?;
+        writeln!(out, "nothing bad in the replicas read")?;
     } else {
         let missing = report.missing + found.absent.unwrap_or(0);
         let line = format!("{} bad, {} missing", count(report.bad), count(missing));
@@ -161,7 +161,7 @@ fn print(found: &Found, elapsed_ms: u64, context: &mut Context) -> anyhow::Resul
             known => format!(" ({} known before)", count(known)),
         };
         let line = out.style.bad(&line);
-        writeln!(out, "{line}{known}: weft store repair")?;
+        writeln!(out, "{line}{known}: run weft store repair")?;
     }
     Ok(())
 }

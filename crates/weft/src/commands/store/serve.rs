@@ -14,11 +14,12 @@ use crate::store_node::StoreNode;
 
 const EXAMPLES: &str = "\
 Examples:
-  weft store serve --config node.toml                  a node of several
-  weft store serve --volume /disks/a --volume /disks/b a store of this machine alone
+  weft store serve --config node.toml                  a node of a cluster
+  weft store serve --volume /disks/a --volume /disks/b a store on this machine only
   weft store serve --config node.toml --s3 0.0.0.0:9000 --s3-tls-cert cert.pem --s3-tls-key key.pem
 
-Ctrl-C or SIGTERM ends it after the requests under way. docs/store.md has complete node.toml and cluster.toml files.";
+On Ctrl-C or SIGTERM the server finishes running requests. docs/store.md has complete node.toml and
+cluster.toml files.";
 
 /// Flags of `weft store serve`.
 #[derive(Debug, clap::Args)]
@@ -35,7 +36,7 @@ pub(super) fn run(args: &Args, place: &ConnectSettings, context: &mut Context) -
     let node = StoreNode::start(place, &args.face, keys)?;
     announce(&node, context)?;
     stop.wait();
-    progress_line("stopping (Ctrl-C again stops at once)");
+    progress_line("stopping (press Ctrl-C again to stop at once)");
     node.end();
     Ok(Outcome::Done)
 }
@@ -46,7 +47,7 @@ fn keys_file(args: &Args, place: &ConnectSettings) -> Result<PathBuf, WrongUse> 
     match place {
         ConnectSettings::Node(file) => Ok(file.with_file_name(KEYS_FILE)),
         _ if args.face.s3.is_some() && args.face.s3_keys.is_none() => Err(WrongUse(
-            "where are the keys of --s3 to be kept? --s3-keys FILE".into(),
+            "--s3 requires --s3-keys FILE, the file for its keys".into(),
         )),
         _ => Ok(PathBuf::from(KEYS_FILE)),
     }

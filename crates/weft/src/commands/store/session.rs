@@ -89,7 +89,7 @@ pub(crate) fn with_store_until<T>(
     let fresh = fresh_volumes(&place)?;
     if !fresh.is_empty() && begin != Begin::Allowed {
         let message = format!(
-            "there is no store in {}; weft store put makes one",
+            "there is no store in {}; weft store put creates one",
             fresh.join(", ")
         );
         return Err(NotFound(message).into());
@@ -171,8 +171,8 @@ fn begun(topology: &Topology) -> String {
     let roles = &topology.layouts.current.roles;
     let volumes: Vec<String> = roles.volumes.iter().map(|volume| volume.id.to_string()).collect();
     let copies = match roles.copies() {
-        1 => "one copy of every object: name another --volume for safety".to_owned(),
+        1 => "only one copy of every object: add another --volume for safety".to_owned(),
         copies => format!("{copies} copies of every object"),
     };
-    format!("made a new store: {}; {copies}", volumes.join(", "))
+    format!("created a new store: {}; {copies}", volumes.join(", "))
 }

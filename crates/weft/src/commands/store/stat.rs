@@ -22,7 +22,7 @@ Examples:
   weft store stat store://crawls/a.warc.gz
   weft store stat crawls/a.warc.gz --json
 
-Exit code 1 where a replica that must be there is not, or is bad (weft store repair).";
+Exit code 1 if a required replica is missing or bad (weft store repair).";
 
 /// Flags of `weft store stat`.
 #[derive(Debug, clap::Args)]
@@ -204,7 +204,7 @@ fn print(meta: &Meta, replicas: &[Replica], context: &mut Context) -> anyhow::Re
     if protection != Protection::default() {
         let ended = match protection.in_force(system::wall_ms()) {
             Some(_) => "",
-            None => "; that has ended",
+            None => "; no longer in force",
         };
         lines.push(("protected", format!("{protection}{ended}")));
     }

@@ -26,8 +26,9 @@ Examples:
   weft store status --quick          without counting the replicas of every object
   weft store status --json | jq '.troubles[]'
 
-Exit code 1 where a person should look, each time with what to do next: a node or volume does not take part or is full,
-replicas are bad or missing, objects lost or in conflict, repairs failed.";
+Exit code 1 if something needs attention; each problem is shown with what to do next: a node or
+volume does not take part or is full, replicas are bad or missing, objects are lost or in conflict,
+repairs failed.";
 
 /// Flags of `weft store status`.
 #[derive(Debug, clap::Args)]
@@ -114,7 +115,7 @@ fn print(report: &StoreReport, troubles: &[String], context: &mut Context) -> an
 /// Prints the verdict: all is well, or the problems with advice.
 fn verdict(report: &StoreReport, troubles: &[String], context: &mut Context) -> anyhow::Result<()> {
     for trouble in troubles {
-        let look = context.out.style.bad("look here:");
+        let look = context.out.style.bad("attention:");
         writeln!(context.out, "{look} {}", clean(trouble))?;
     }
     if troubles.is_empty() {
@@ -190,7 +191,7 @@ fn workers(report: &StoreReport) -> Table {
         ("this pass", Column::Right),
         ("read", Column::Right),
         ("found", Column::Right),
-        ("put right", Column::Right),
+        ("repaired", Column::Right),
         ("last pass", Column::Right),
         ("last failure", Column::Flexible),
     ]);

@@ -55,7 +55,7 @@ pub(crate) fn end_of_date(text: &str) -> Result<u64, String> {
 }
 
 fn span_end(text: &str, from_ms: i64) -> Result<i64, String> {
-    let expected = || format!("{text:?}: expected a span such as 36h, 30d, 2w or 10y (m is no unit here)");
+    let expected = || format!("{text:?}: expected a span such as 36h, 30d, 2w or 10y (m is not a unit)");
     let split = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(expected)?;
     let (number, unit) = text.split_at(split);
     let number: i64 = number.parse().map_err(|_| expected())?;
@@ -84,7 +84,8 @@ fn checked(text: &str, end_ms: i64, now_ms: i64) -> Result<u64, String> {
     }
     if end_ms > years_later(now_ms, YEARS_MAX) {
         return Err(format!(
-            "{text:?}: at most {YEARS_MAX} years are possible; weft store hold keeps objects without an end"
+            "{text:?}: at most {YEARS_MAX} years are possible; use weft store hold to keep objects \
+             indefinitely"
         ));
     }
     u64::try_from(end_ms).map_err(|_| format!("{text:?} is before 1970"))

@@ -34,7 +34,7 @@ struct Checked {
 /// Writes the table to `path` and reports changed inputs.
 pub(super) fn run(path: &Path, context: &mut Context) -> anyhow::Result<Outcome> {
     if path.symlink_metadata().is_ok() {
-        let there = format!("{} is there already; it is not overwritten", path.display());
+        let there = format!("{} already exists and is not overwritten", path.display());
         return Err(WrongUse(there).into());
     }
     let (part, file) = PartFile::begin(path)?;
@@ -74,7 +74,7 @@ fn write(file: File, context: &Context) -> anyhow::Result<Checked> {
             !stop.asked()
         };
         let Some(check) = check_fixity(&sources, row, &mut goes_on) else {
-            bail!("stopped; there is no table");
+            bail!("stopped; no table was written");
         };
         before += row.size;
         csv.row(&check)?;

@@ -221,7 +221,9 @@ fn check(job: &JobBody) -> anyhow::Result<()> {
         JobState::Cancelled => bail!(STOPPED),
         _ => bail!(
             "read the inputs again: {}",
-            job.error.as_deref().unwrap_or("failed without a reason")
+            job.error
+                .as_deref()
+                .unwrap_or("it failed without giving a reason")
         ),
     }
 }

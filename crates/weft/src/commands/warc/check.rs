@@ -21,9 +21,9 @@ use crate::which_store::StoreArgs;
 const EXAMPLES: &str = "\
 Examples:
   weft warc check crawl.warc.gz
-  weft warc check --advice crawls/            what the standard recommends, too
+  weft warc check --advice crawls/            also check recommendations of the standard
   weft warc check --json crawls/ | jq -r .rule | sort | uniq -c
-  weft warc check --rules                     all rules, and where they are written
+  weft warc check --rules                     list all rules and their sources
 
 Exit code 1: something was found, or a file could not be read.";
 
@@ -115,7 +115,7 @@ fn pass_over_quarantines(locations: &mut Vec<String>, inputs: &[OsString]) {
             && all.contains(&format!("{pieces}.jsonl"));
         if is_quarantine && !is_named {
             progress_line(&format!(
-                "{}: passed over, it is a quarantine of weft warc repair",
+                "{}: skipped, it is a quarantine of weft warc repair",
                 clean(location)
             ));
         }
@@ -197,7 +197,11 @@ fn print_rules(context: &mut Context) -> anyhow::Result<Outcome> {
         }
     }
     if !context.json {
-        writeln!(context.out, "{} of these only with --advice", count(advice))?;
+        writeln!(
+            context.out,
+            "{} of these are checked only with --advice",
+            count(advice)
+        )?;
     }
     Ok(Outcome::Done)
 }

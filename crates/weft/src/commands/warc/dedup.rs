@@ -19,9 +19,9 @@ Examples:
   weft warc dedup 2023.warc.gz 2024.warc.gz -o smaller/
   weft warc dedup crawls/*.warc.gz -o smaller/ --json
 
-The first of equal payloads stays, in the order of the files; later ones become revisit
+The first of equal payloads is kept, in the order of the files; later ones become revisit
 records (identical-payload-digest) that refer to it and keep their HTTP header. All other
-records stay byte for byte. DIR gets a file for each input, all of them or none.";
+records are copied byte for byte. DIR gets one file per input: all of them or none.";
 
 /// Flags of `weft warc dedup`.
 #[derive(Debug, clap::Args)]
@@ -102,14 +102,14 @@ fn print(report: &Report, context: &mut Context) -> anyhow::Result<()> {
         let number = count(numbers.differing);
         writeln!(
             out,
-            "{number} stayed although their payload occurred before: they declare another digest"
+            "{number} kept although their payload occurred before: they declare another digest"
         )?;
     }
     if numbers.referred > 0 {
         let number = count(numbers.referred);
         writeln!(
             out,
-            "{number} stayed although their payload occurred before: revisits refer to them"
+            "{number} kept although their payload occurred before: revisits refer to them"
         )?;
     }
     Ok(())

@@ -26,11 +26,12 @@ Examples:
   weft warc extract crawl.warc.gz --offset 4821
   weft warc extract crawl.warc.gz --url http://www.iana.org/ --payload > page.html
   weft warc extract crawl.warc.gz --record-id '<urn:uuid:...>' --stored -o one.warc.gz
-  weft warc extract crawl.warc.gz --url http://www.iana.org/ --json      where they are, not their bytes
+  weft warc extract crawl.warc.gz --url http://www.iana.org/ --json      their location, not their bytes
 
-Records are written one after the other as in a file that is not compressed. --payload and --headers write
-those of one record: of a URL, of its only response, resource or conversion. Digests that a record declares
-are compared. Exit code 1: a record is damaged, or there is none.";
+Records are written one after the other, as in an uncompressed file. --payload and --headers write
+those of one record: with --url, of its only response, resource or conversion. Digests declared by
+a record are checked.
+Exit code 1: a record is damaged, or there is none.";
 
 /// Flags of `weft warc extract`.
 #[derive(Debug, clap::Args)]
@@ -88,13 +89,13 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let locations = files::expand(std::slice::from_ref(&args.input), &sources)?;
     let [location] = &locations[..] else {
         let several = format!(
-            "{} are named; name one file",
+            "got {}; name one file",
             counted(locations.len() as u64, "file", "files")
         );
         return Err(WrongUse(several).into());
     };
     if args.out.as_deref() == Some(Path::new("-")) {
-        let message = "without -o, records go to standard output; leave out -o -";
+        let message = "records go to standard output without -o; remove -o -";
         return Err(WrongUse(message.to_owned()).into());
     }
     if let Some(out) = &args.out {
@@ -111,7 +112,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         choose_one(&mut found, args)?;
     }
     if found.is_empty() {
-        return Err(anyhow!("{location} holds no record {}", args.which.described()));
+        return Err(anyhow!("{location} has no record {}", args.which.described()));
     }
     if context.json {
         for found in &found {
@@ -167,7 +168,7 @@ fn choose_one(found: &mut Vec<Found>, args: &Args) -> anyhow::Result<()> {
             })
             .collect();
         let several = format!(
-            "there are {} records {}; name one: {}",
+            "there are {} records {}; choose one: {}",
             found.len(),
             args.which.described(),
             offsets.join(", ")

@@ -53,7 +53,7 @@ impl CompressionArgs {
     ) -> Result<Compression, WrongUse> {
         let to = self.of(out);
         if dictionary.is_some() && to != To::Zstd {
-            return Err(WrongUse("a dictionary is for zstd; add --to zstd".to_owned()));
+            return Err(WrongUse("a dictionary requires zstd; add --to zstd".to_owned()));
         }
         let level = |least: u32, most: u32, usual: u32| match self.level {
             Some(level) if !(least..=most).contains(&level) => {
@@ -71,7 +71,7 @@ impl CompressionArgs {
             },
             To::None if self.level.is_some() => {
                 return Err(WrongUse(
-                    "a level is for gzip and zstd; add --to gzip or --to zstd".to_owned(),
+                    "a level requires gzip or zstd; add --to gzip or --to zstd".to_owned(),
                 ));
             }
             To::None => Compression::Plain,
@@ -88,17 +88,14 @@ pub(super) fn check_out(out: &Path, inputs: &[&Path], force: bool) -> anyhow::Re
     for input in inputs {
         let is_same = |input: std::fs::Metadata| (input.dev(), input.ino()) == (there.dev(), there.ino());
         if input.metadata().is_ok_and(is_same) {
-            return Err(WrongUse(format!(
-                "{name} is the input itself; give what is written another name"
-            ))
-            .into());
+            return Err(WrongUse(format!("{name} is the input file; give the output another name")).into());
         }
     }
     if !there.is_file() {
-        return Err(WrongUse(format!("{name} is there and no file; name a file to write")).into());
+        return Err(WrongUse(format!("{name} exists and is not a file; name a file to write")).into());
     }
     if !force {
-        return Err(WrongUse(format!("{name} is there already; --force replaces it")).into());
+        return Err(WrongUse(format!("{name} already exists; --force replaces it")).into());
     }
     Ok(())
 }
@@ -106,8 +103,8 @@ pub(super) fn check_out(out: &Path, inputs: &[&Path], force: bool) -> anyhow::Re
 fn check_name(out: &Path) -> Result<(), WrongUse> {
     match out == Path::new("-") {
         true => Err(WrongUse(
-            "-o - is not standard output here, because what is written is read again before it gets its name; name a file \
-             (./- if it is to be called so)"
+            "-o - is not standard output here, because the output is read back before it gets its name; \
+             name a file (./- for a file called -)"
                 .to_owned(),
         )),
         false => Ok(()),
@@ -121,7 +118,7 @@ pub(super) fn check_out_dir(out: &Path) -> Result<(), WrongUse> {
     match out.symlink_metadata().is_err() || out.read_dir().is_ok_and(is_empty) {
         true => Ok(()),
         false => Err(WrongUse(format!(
-            "{} is there already; name a folder that is not there, or an empty one",
+            "{} already exists; name a new or an empty folder",
             out.display()
         ))),
     }
@@ -160,14 +157,14 @@ impl Progress {
     /// Reads the written file back and renames it into place.
     pub(super) fn put(&self, written: Written, force: bool) -> Result<(), WriteError> {
         let size_bytes = written.size_bytes();
-        let proved = self.step("reading again", size_bytes, |each| written.prove(each))?;
+        let proved = self.step("verifying", size_bytes, |each| written.prove(each))?;
         proved.put(force)
     }
 
     /// Reads the written files back and renames their folder into place.
     pub(super) fn put_folder(&self, written: WrittenFolder) -> Result<(), WriteError> {
         let size_bytes = written.size_bytes();
-        let proved = self.step("reading again", size_bytes, |each| written.prove(each))?;
+        let proved = self.step("verifying", size_bytes, |each| written.prove(each))?;
         proved.put()
     }
 }

@@ -17,13 +17,13 @@ use crate::units::{bytes, counted};
 
 const EXAMPLES: &str = "\
 Examples:
-  weft warc recompress whole.warc.gz -o crawl.warc.gz            a member for each record
+  weft warc recompress whole.warc.gz -o crawl.warc.gz            one member per record
   weft warc recompress crawl.warc.gz -o crawl.warc.zst --level 19
   weft warc recompress crawl.warc.gz -o crawl.warc.zst --dictionary train
   weft warc recompress crawl.warc.zst -o crawl.warc
 
-Header and block of each record stay byte for byte: what was written is read again and
-compared before it gets its name. A file with damage is refused; weft warc repair mends it.";
+The header and block of each record stay byte for byte: the output is read back and compared
+before it gets its name. A damaged file is rejected; repair it with weft warc repair.";
 
 /// Flags of `weft warc recompress`.
 #[derive(Debug, clap::Args)]
@@ -93,7 +93,7 @@ fn dictionary(file: &Path) -> anyhow::Result<Vec<u8>> {
     let bytes = fs::read(file).with_context(|| format!("read {}", file.display()))?;
     if !warc::is_dictionary(&bytes) {
         let message = format!(
-            "{} is no dictionary of zstd; make one with zstd --train, or give --dictionary train",
+            "{} is not a zstd dictionary; make one with zstd --train, or use --dictionary train",
             file.display()
         );
         return Err(WrongUse(message).into());

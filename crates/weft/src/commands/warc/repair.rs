@@ -18,11 +18,11 @@ Examples:
   weft warc repair broken.warc.gz -o mended.warc.gz
   weft warc repair broken.warc.gz -o mended.warc.gz --json | jq .mends
 
-Lengths are made true, a record that is cut says so (WARC-Truncated: unspecified), and
-missing line ends are added; intact records stay byte for byte. What is no record goes to
-OUT.quarantine, and OUT.quarantine.jsonl says where each piece was and why it is there.
+Lengths are corrected, truncated records are marked (WARC-Truncated: unspecified), and missing
+line ends are added; intact records stay byte for byte. Other bytes go to OUT.quarantine, and
+OUT.quarantine.jsonl says where each piece was and why it is there.
 
-Exit code 1: something is in quarantine, a record is cut, or there is no record at all.";
+Exit code 1: something is in quarantine, a record is truncated, or there is no record at all.";
 
 /// Flags of `weft warc repair`.
 #[derive(Debug, clap::Args)]
@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let (written, repaired) = progress.step("mending", size_bytes(&args.input), |each| {
         repair::write(&args.input, &args.out, compression, each)
     })?;
-    let proved = progress.step("reading again", written.size_bytes(), |each| written.prove(each))?;
+    let proved = progress.step("verifying", written.size_bytes(), |each| written.prove(each))?;
     proved.put(args.force)?;
     let is_lossless = repaired.quarantine.is_empty() && repaired.records_cut == 0 && repaired.records > 0;
     let report = Report {
@@ -108,7 +108,7 @@ fn print(args: &Args, report: &Report, context: &mut Context) -> anyhow::Result<
     match &report.out {
         Some(path) => writeln!(
             out,
-            "{}: {}, {} mended, {} cut",
+            "{}: {}, {} repaired, {} truncated",
             clean(path),
             counted(repaired.records, "record", "records"),
             count(repaired.records_mended),
@@ -116,13 +116,13 @@ fn print(args: &Args, report: &Report, context: &mut Context) -> anyhow::Result<
         )?,
         None => writeln!(
             out,
-            "no record could be kept, so {} was not written",
+            "no record could be recovered, so {} was not written",
             clean(&path_text(&args.out))
         )?,
     }
     writeln!(
         out,
-        "{} bytes in: {} in records, {} carry nothing, {} no record",
+        "{} bytes in: {} in records, {} padding, {} not in any record",
         count(repaired.input_bytes),
         count(repaired.record_bytes),
         count(repaired.padding_bytes),

@@ -19,9 +19,8 @@ Examples:
   weft warc split big.warc.gz -o parts/ --records 10000
   weft warc split big.warc.gz -o parts/ --by host
 
-Every record is in one part, byte for byte. Each part begins with the warcinfo record that
-its records followed, or a copy with an id and WARC-Filename of its own. DIR gets all parts
-or none.";
+Every record is in exactly one part, byte for byte. Each part begins with the warcinfo record
+of its records, or a copy of it with its own id and WARC-Filename. DIR gets all parts or none.";
 
 /// Flags of `weft warc split`.
 #[derive(Debug, clap::Args)]

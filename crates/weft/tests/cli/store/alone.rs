@@ -13,12 +13,12 @@ fn what_was_put_is_got_listed_and_removed() {
     let put = kept.run(&["put", "large.warc.gz", "small.txt", "store://crawls/2014/"]);
     assert_eq!(put.code, Some(0), "{}", put.stderr);
     assert!(
-        put.stderr.contains("made a new store") && put.stderr.contains("2 copies"),
+        put.stderr.contains("created a new store") && put.stderr.contains("2 copies"),
         "{}",
         put.stderr
     );
     assert!(
-        put.stderr.contains("made bucket store://crawls\n"),
+        put.stderr.contains("created bucket store://crawls\n"),
         "{}",
         put.stderr
     );

@@ -242,7 +242,7 @@ fn a_process_says_what_happens() {
     let refused = kept.place.run(&apply);
     assert_eq!(refused.code, Some(2), "{}", refused.stdout);
     assert!(
-        refused.stderr.contains("start it again with this volume"),
+        refused.stderr.contains("restart it with this volume"),
         "{}",
         refused.stderr
     );

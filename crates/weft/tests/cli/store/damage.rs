@@ -12,12 +12,12 @@ impl Kept {
     fn check_troubled(&self, said: &[&str]) {
         let run = self.run(&["status"]);
         assert_eq!(run.code, Some(1), "{}", run.stdout);
-        assert!(run.stdout.starts_with("look here: "), "{}", run.stdout);
+        assert!(run.stdout.starts_with("attention: "), "{}", run.stdout);
         for said in said {
             let look = run
                 .stdout
                 .lines()
-                .any(|line| line.starts_with("look here:") && line.contains(said));
+                .any(|line| line.starts_with("attention:") && line.contains(said));
             assert!(look, "{said} is not in\n{}", run.stdout);
         }
         let status = &self.json(&["status"])[0];
@@ -278,7 +278,7 @@ fn a_scrub_of_a_wiped_volume_does_not_find_all_well() {
     assert_eq!(scrub.code, Some(1), "{}", scrub.stdout);
     assert!(scrub.stdout.contains("0 bad, 3 missing"), "{}", scrub.stdout);
     let one = kept.good(&["scrub", "local/a"]);
-    assert!(one.contains("nothing bad in what was read"), "{one}");
+    assert!(one.contains("nothing bad in the replicas read"), "{one}");
 }
 
 fn largest(files: &[PathBuf]) -> PathBuf {

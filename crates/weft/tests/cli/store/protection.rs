@@ -159,7 +159,7 @@ fn a_load_retains_what_it_keeps() {
     let retained = load(&["--retain-until", "2090-01-01"]);
     let until = "kept until 2090-01-01T00:00:00Z";
     assert!(
-        retained.contains("kept already: one.warc") && retained.contains(&format!("{until} (governance)")),
+        retained.contains("already kept: one.warc") && retained.contains(&format!("{until} (governance)")),
         "{retained}"
     );
     let stricter = load(&["--retain", "1d", "--retain-mode", "compliance", "--json"]);

@@ -174,7 +174,7 @@ fn a_volume_is_a_directory() {
         let run = place.run(&[command, &["--volume", "file"]].concat());
         assert_eq!(run.code, Some(2), "{command:?}: {}", run.stderr);
         assert!(
-            run.stderr.contains("file is no directory"),
+            run.stderr.contains("file is not a directory"),
             "{command:?}: {}",
             run.stderr
         );

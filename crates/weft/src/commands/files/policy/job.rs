@@ -120,6 +120,6 @@ fn act(
     })?;
     match ran {
         Ok(ran) => Ok(ran?),
-        Err(_) => anyhow::bail!("the run ended with a bug of Weft"),
+        Err(_) => anyhow::bail!("the run panicked: this is a bug in Weft"),
     }
 }

@@ -16,9 +16,9 @@ use crate::units::count;
 const EXAMPLES: &str = "\
 Examples:
   weft files policy log                        every run
-  weft files policy log --run 12               what it did with each file, and why
-  weft files policy log --failed               what failed, in all runs
-  weft files policy log --path a.warc.gz       all that was done with files whose path holds this";
+  weft files policy log --run 12               what run 12 did with each file, and why
+  weft files policy log --failed               failures of all runs
+  weft files policy log --path a.warc.gz       all actions on files whose path contains this";
 
 /// Flags of `weft files policy log`.
 #[derive(Debug, clap::Args)]
@@ -57,10 +57,13 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         && let Some(run) = args.run
         && !catalogue.runs()?.iter().any(|(number, _)| *number == run)
     {
-        return Err(NotFound(format!("there is no run {run}: weft files policy log lists them")).into());
+        return Err(NotFound(format!(
+            "there is no run {run}: weft files policy log lists the runs"
+        ))
+        .into());
     }
     if lines == 0 && !context.json {
-        writeln!(context.out, "the log has no such action")?;
+        writeln!(context.out, "no such action in the log")?;
     }
     Ok(Outcome::Done)
 }

@@ -27,14 +27,14 @@ pub(crate) use show::line;
 
 const EXAMPLES: &str = "\
 Examples:
-  weft files policy example > ARCHIVE/policies.toml      ready-made rules, to be changed
+  weft files policy example > ARCHIVE/policies.toml      example rules to adapt
   weft files policy check                                errors, with line and column
-  weft files policy plan                                 what would be done now; changes nothing
-  weft files policy run leftovers                        this policy now
+  weft files policy plan                                 what would be done now; nothing is changed
+  weft files policy run leftovers                        run this policy now
   weft files policy run --volume /disks/a --volume /disks/b
-                                                         all that are due (from cron), with a store for copies
-  weft files policy log --failed                         what did not go well, and why
-  weft files undo 12                                     takes back what run 12 did
+                                                         run all that are due (from cron), with a store for copies
+  weft files policy log --failed                         what failed, and why
+  weft files undo 12                                     undo what run 12 did
 
 docs/policies.md describes the rules.";
 
@@ -65,25 +65,26 @@ enum Command {
 const CHECK_EXAMPLES: &str = "\
 Examples:
   weft files policy check                      ARCHIVE/policies.toml
-  weft files policy check ~/rules.toml         exit code 2 and line and column of the first thing that is wrong";
+  weft files policy check ~/rules.toml         on an error: exit code 2, with its line and column";
 
 const PLAN_EXAMPLES: &str = "\
 Examples:
-  weft files policy plan                       all policies, twenty files of each
+  weft files policy plan                       all policies, with twenty files each
   weft files policy plan leftovers -n 1000
   weft files policy plan --rules rules.toml --json | jq -r .path.path
 
-Nothing is changed: neither a file nor a byte of the catalogue.";
+Nothing is changed, neither files nor the catalogue.";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
-  weft files policy run                        all that are due by their triggers
-  weft files policy run leftovers              this one, due or not
+  weft files policy run                        all that are due
+  weft files policy run leftovers              this one, even if not due
   weft files policy run leftovers --dry-run    what it would do
   weft files policy run two-replicas --volume /disks/a --volume /disks/b
 
-Each file is looked at again right before. A run that was stopped or killed goes on when it is run again. Exit code 1 where
-something failed, a policy was refused, or a tree grew too much.";
+Each file is checked again immediately before its action. A run that was stopped or killed
+continues when it is run again.
+Exit code 1: something failed, a policy was refused, or a tree grew too much.";
 
 const EXAMPLE_EXAMPLES: &str = "\
 Examples:
@@ -161,7 +162,10 @@ pub(crate) fn read(file: Option<&Path>, archive: &Path) -> anyhow::Result<(PathB
     let text = match std::fs::read_to_string(&path) {
         Err(error) if file.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
             let path = path.display();
-            let message = format!("there are no rules in {path}: weft files policy example > {path}");
+            let message = format!(
+                "there are no rules in {path}: create them with weft files policy \
+                                   example > {path}"
+            );
             return Err(NotFound(message).into());
         }
         text => text.with_context(|| format!("read {}", path.display()))?,
@@ -185,7 +189,7 @@ fn check(args: CheckArgs, context: &mut Context) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Done);
     }
     let count = counted(rules.policies.len() as u64, "policy", "policies");
-    writeln!(context.out, "{}: {count}, nothing wrong", path.display())?;
+    writeln!(context.out, "{}: {count}, no errors", path.display())?;
     for policy in &rules.policies {
         writeln!(context.out, "  {}: {}", policy.name, policy.action.name())?;
     }
@@ -200,7 +204,7 @@ fn named(rules: Rules, names: &[String]) -> Result<Vec<Policy>, NotFound> {
     {
         let known: Vec<&str> = rules.policies.iter().map(|policy| &*policy.name).collect();
         return Err(NotFound(format!(
-            "there is no policy {name:?}; there are {}",
+            "there is no policy {name:?}; expected one of {}",
             known.join(", ")
         )));
     }
@@ -239,7 +243,7 @@ fn plan_all(
 
 fn run_all(args: &RunArgs, context: &mut Context) -> anyhow::Result<Outcome> {
     if context.read_only {
-        return Err(WrongUse("a run writes: leave --read-only out".to_owned()).into());
+        return Err(WrongUse("a run writes: run it without --read-only".to_owned()).into());
     }
     let (_, rules) = read(args.rules.rules.as_deref(), &context.archive)?;
     let policies = named(rules, &args.names)?;
@@ -271,7 +275,7 @@ fn run_all(args: &RunArgs, context: &mut Context) -> anyhow::Result<Outcome> {
         }
     }
     if !is_any_due && !context.json {
-        writeln!(context.out, "no policy is due: name one to run it now")?;
+        writeln!(context.out, "no policy is due; name a policy to run it now")?;
     }
     Ok(outcome)
 }
@@ -299,7 +303,7 @@ fn run_one(job: Job<'_>, stop: &mut Option<Stop>, context: &mut Context) -> anyh
     let ran = job.run(stop, &mut |act| show::act(act, &mut lines, LINES_MAX, context))?;
     show::ran(&ran, lines.saturating_sub(LINES_MAX), context)?;
     if ran.row.state == ActState::Begun {
-        anyhow::bail!("stopped; run it again to go on");
+        anyhow::bail!("stopped; run it again to continue");
     }
     Ok(if ran.row.failed > 0 || has_grown {
         Outcome::Losses
@@ -310,12 +314,13 @@ fn run_one(job: Job<'_>, stop: &mut Option<Stop>, context: &mut Context) -> anyh
 
 const UNDO_EXAMPLES: &str = "\
 Examples:
-  weft files undo 12                  takes back all that run 12 moved, deleted or released
-  weft files undo 12 --act 3          only action 3 of it
+  weft files undo 12                  undo everything that run 12 moved, deleted or released
+  weft files undo 12 --act 3          only its action 3
   weft files undo 12 --volume /disks/a --volume /disks/b
-                                      released files come back from the store
+                                      restore released files from the store
 
-weft files policy log lists runs; with --run their actions. A file that is in the place of one by now is never replaced.";
+weft files policy log lists the runs, and with --run their actions. A new file at the old path is
+never replaced.";
 
 /// Flags of `weft files undo`.
 #[derive(Debug, clap::Args)]
@@ -334,7 +339,7 @@ pub(super) struct UndoArgs {
 /// Runs `weft files undo`.
 pub(super) fn undo(args: &UndoArgs, context: &mut Context) -> anyhow::Result<Outcome> {
     if context.read_only {
-        return Err(WrongUse("undo writes: leave --read-only out".to_owned()).into());
+        return Err(WrongUse("undo writes: run it without --read-only".to_owned()).into());
     }
     let catalogue = open(context)?;
     let runs = catalogue.runs()?;
@@ -350,7 +355,7 @@ pub(super) fn undo(args: &UndoArgs, context: &mut Context) -> anyhow::Result<Out
             });
             match undone {
                 Ok(undone) => Ok(undone?),
-                Err(_) => anyhow::bail!("taking back ended with a bug of Weft"),
+                Err(_) => anyhow::bail!("the undo panicked: this is a bug in Weft"),
             }
         })?
     } else {
@@ -370,14 +375,14 @@ pub(super) fn undo(args: &UndoArgs, context: &mut Context) -> anyhow::Result<Out
     if !context.json {
         let back = counted(
             (undone.len() - failed) as u64,
-            "file is back where it was",
-            "files are back where they were",
+            "file restored to its place",
+            "files restored to their places",
         );
-        writeln!(context.out, "run {}: {back}, {failed} not", args.run)?;
+        writeln!(context.out, "run {}: {back}, {failed} failed", args.run)?;
         if undone.is_empty() {
             writeln!(
                 context.out,
-                "it did nothing that can be taken back, or that was done already"
+                "nothing to undo: the run changed nothing, or was already undone"
             )?;
         }
     }

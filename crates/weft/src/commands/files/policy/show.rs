@@ -40,7 +40,7 @@ pub(super) fn plan(policy: &Policy, plan: &Plan, limit: usize, context: &mut Con
     if matches!(policy.action, policy::Action::Growth { .. }) {
         writeln!(
             out,
-            "{name}: {} by more than it allows",
+            "{name}: {} by more than the limit",
             counted(plan.grown.len() as u64, "tree grew", "trees grew")
         )?;
         for grown in &plan.grown {
@@ -61,7 +61,7 @@ pub(super) fn plan(policy: &Policy, plan: &Plan, limit: usize, context: &mut Con
     let rest = if planned == matched {
         String::new()
     } else {
-        format!(" of {matched} that match")
+        format!(" of {matched} matching")
     };
     writeln!(
         out,
@@ -127,7 +127,7 @@ pub(super) fn ran(ran: &Ran, unshown: usize, context: &mut Context) -> anyhow::R
     let name = out.style.bold(&row.policy);
     writeln!(out, "{name}: {}", line(ran))?;
     if !row.end.is_empty() {
-        writeln!(out, "it ended before all was done: {}", row.end)?;
+        writeln!(out, "ended early: {}", row.end)?;
     }
     Ok(())
 }
