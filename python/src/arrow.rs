@@ -95,9 +95,12 @@ fn spread<T: Copy + Default + arrow_buffer::ArrowNativeType>(
         None => values.into(),
         Some(nulls) => {
             let mut values = values.into_iter();
-            let spread = nulls.iter().map(|is_there| match is_there {
-                true => values.next().unwrap_or_default(),
-                false => T::default(),
+            let spread = nulls.iter().map(|is_there| {
+                if is_there {
+                    values.next().unwrap_or_default()
+                } else {
+                    T::default()
+                }
             });
             spread.collect::<Vec<T>>().into()
         }

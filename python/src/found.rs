@@ -19,12 +19,11 @@ pub(crate) fn find(arguments: &[PathBuf]) -> PyResult<Vec<FoundInput>> {
             Some(rest) => ("@", rest),
             None => ("", name.as_str()),
         };
-        let path = match is_address(text) {
-            true => text.to_owned(),
-            false => {
-                let absolute = std::path::absolute(path_of(text));
-                path_text(&absolute.map_err(|error| PyOSError::new_err(format!("{name}: {error}")))?)
-            }
+        let path = if is_address(text) {
+            text.to_owned()
+        } else {
+            let absolute = std::path::absolute(path_of(text));
+            path_text(&absolute.map_err(|error| PyOSError::new_err(format!("{name}: {error}")))?)
         };
         inputs.push(LoadInput {
             path: format!("{mark}{path}"),

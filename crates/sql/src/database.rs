@@ -568,9 +568,10 @@ impl Tables {
         })?;
         let wanted = Wanted {
             epoch: self.epoch,
-            at_least: match self.is_newest {
-                true => self.cut.facts_epoch(table),
-                false => 0,
+            at_least: if self.is_newest {
+                self.cut.facts_epoch(table)
+            } else {
+                0
             },
         };
         let state = self.state.read().as_ref().and_then(Weak::upgrade);
@@ -636,9 +637,10 @@ fn with_base_names(
     }
     let columns = schema.fields().iter().map(|field| {
         let column = Expr::Column(Column::new(Some(name), field.name()));
-        match is_name(field.name()) {
-            true => functions::base_name().call(vec![column]).alias(field.name()),
-            false => column,
+        if is_name(field.name()) {
+            functions::base_name().call(vec![column]).alias(field.name())
+        } else {
+            column
         }
     });
     let columns: Vec<Expr> = columns.collect();

@@ -185,9 +185,10 @@ impl SqlError {
             };
         }
         if let Some((_, expression)) = text.split_once("Physical plan does not support logical expression ") {
-            let message = match expression.starts_with("ScalarSubquery") {
-                true => SCALAR,
-                false => ELSEWHERE,
+            let message = if expression.starts_with("ScalarSubquery") {
+                SCALAR
+            } else {
+                ELSEWHERE
             };
             return SqlError::Statement {
                 message: message.to_owned(),

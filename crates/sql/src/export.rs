@@ -59,9 +59,10 @@ pub async fn export(
     let (mut inputs, inputs_failed) = tables.ledger().await?;
     let mut captures = tables.rows(&tables.statement_of_captures().await?).await?;
     let mut links = tables.rows(LINKS).await?;
-    let mut texts = match tables.has_texts {
-        true => Some(tables.rows(TEXTS).await?),
-        false => None,
+    let mut texts = if tables.has_texts {
+        Some(tables.rows(TEXTS).await?)
+    } else {
+        None
     };
     let mut quarantine = tables.rows(QUARANTINE).await?;
     write(&FactLine::Tables {
@@ -156,9 +157,10 @@ fn capture_at(rows: &Rows) -> Result<Capture, SqlError> {
         url_key if url_key.is_empty() => None,
         url_key => Some(Box::new(RefersTo {
             url_key,
-            time_ms: match rows.boolean(22)? {
-                true => Some(rows.signed(21)?),
-                false => None,
+            time_ms: if rows.boolean(22)? {
+                Some(rows.signed(21)?)
+            } else {
+                None
             },
         })),
     };
@@ -177,15 +179,16 @@ fn capture_at(rows: &Rows) -> Result<Capture, SqlError> {
         method: rows.text(18)?,
         refers_to,
         shortfall: Shortfall::named(&shortfall).ok_or_else(|| unknown("shortfall", &shortfall))?,
-        page: match is_page {
-            false => None,
-            true => Some(Page {
+        page: if is_page {
+            Some(Page {
                 title: rows.text(16)?,
                 charset: rows.text(9)?,
                 language: rows.text(10)?,
                 links_dropped: u32::try_from(rows.number(17)?).unwrap_or(u32::MAX),
                 ..Page::default()
-            }),
+            })
+        } else {
+            None
         },
         ..Capture::default()
     })
@@ -355,9 +358,10 @@ struct Rows {
 impl Rows {
     /// Returns input and offset of the row, its first two columns; `None` after the last row.
     async fn place(&mut self) -> Result<Option<(i64, u64)>, SqlError> {
-        match self.is_at_row().await? {
-            true => Ok(Some((self.signed(0)?, self.number(1)?))),
-            false => Ok(None),
+        if self.is_at_row().await? {
+            Ok(Some((self.signed(0)?, self.number(1)?)))
+        } else {
+            Ok(None)
         }
     }
 

@@ -148,17 +148,20 @@ impl Reading<'_> {
             return Ok(());
         }
         let file = &name.found.attributes;
-        let digest = match file.kind == Kind::File && self.needs.contains(&Needs::Content) {
-            true => self.catalogue.known(file)?,
-            false => None,
+        let digest = if file.kind == Kind::File && self.needs.contains(&Needs::Content) {
+            self.catalogue.known(file)?
+        } else {
+            None
         };
-        let owner = match self.needs.contains(&Needs::Owner) {
-            true => self.names.user(file.uid).to_owned(),
-            false => String::new(),
+        let owner = if self.needs.contains(&Needs::Owner) {
+            self.names.user(file.uid).to_owned()
+        } else {
+            String::new()
         };
-        let group = match self.needs.contains(&Needs::Group) {
-            true => self.names.group(file.gid),
-            false => "",
+        let group = if self.needs.contains(&Needs::Group) {
+            self.names.group(file.gid)
+        } else {
+            ""
         };
         self.rows.push(&Row {
             found: name.found,
@@ -227,9 +230,10 @@ impl ExecutionPlan for FileExec {
         children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        match children.is_empty() {
-            true => Ok(self),
-            false => internal_err!("a table of files has no children"),
+        if children.is_empty() {
+            Ok(self)
+        } else {
+            internal_err!("a table of files has no children")
         }
     }
 

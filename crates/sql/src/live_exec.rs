@@ -133,9 +133,10 @@ impl ExecutionPlan for LiveExec {
         children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        match children.is_empty() {
-            true => Ok(self),
-            false => internal_err!("a live view has no children"),
+        if children.is_empty() {
+            Ok(self)
+        } else {
+            internal_err!("a live view has no children")
         }
     }
 

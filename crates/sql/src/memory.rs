@@ -52,9 +52,10 @@ struct Halves {
 
 impl Halves {
     fn of(&self, consumer: &MemoryConsumer) -> &dyn MemoryPool {
-        match consumer.can_spill() {
-            true => &self.spilling,
-            false => &self.staying,
+        if consumer.can_spill() {
+            &self.spilling
+        } else {
+            &self.staying
         }
     }
 }

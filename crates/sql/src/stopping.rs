@@ -27,9 +27,10 @@ pub(crate) struct YieldingJoins;
 impl PhysicalOptimizerRule for YieldingJoins {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         let yielding = plan.transform_up(|plan| {
-            Ok(match plan.name().ends_with("JoinExec") {
-                true => Transformed::yes(Arc::new(CooperativeExec::new(plan)) as Arc<dyn ExecutionPlan>),
-                false => Transformed::no(plan),
+            Ok(if plan.name().ends_with("JoinExec") {
+                Transformed::yes(Arc::new(CooperativeExec::new(plan)) as Arc<dyn ExecutionPlan>)
+            } else {
+                Transformed::no(plan)
             })
         })?;
         Ok(yielding.data)
@@ -116,9 +117,10 @@ impl ScalarUDFImpl for GoesOn {
     }
 
     fn invoke_with_args(&self, _: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        match self.stop.0.load(Ordering::Relaxed) {
-            true => exec_err!("the statement was stopped"),
-            false => Ok(ColumnarValue::Scalar(ScalarValue::Boolean(Some(true)))),
+        if self.stop.0.load(Ordering::Relaxed) {
+            exec_err!("the statement was stopped")
+        } else {
+            Ok(ColumnarValue::Scalar(ScalarValue::Boolean(Some(true))))
         }
     }
 }

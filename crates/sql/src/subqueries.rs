@@ -227,18 +227,17 @@ impl Conditions<'_> {
             subquery,
             negated,
         } = is_in;
-        let is_in = match has_one_row(&subquery.subquery) {
-            true => (*expr).eq(Expr::ScalarSubquery(subquery)),
-            false => {
-                let parts = Parts::of(self, *expr, &subquery)?;
-                let is_unknown = match parts.is_null_of_any {
-                    Some(is_null_of_any) => parts.is_null_found.or(is_null_of_any),
-                    None => parts.is_null_found,
-                };
-                when(parts.is_found, lit(true))
-                    .when(is_unknown, lit(ScalarValue::Boolean(None)))
-                    .otherwise(lit(false))?
-            }
+        let is_in = if has_one_row(&subquery.subquery) {
+            (*expr).eq(Expr::ScalarSubquery(subquery))
+        } else {
+            let parts = Parts::of(self, *expr, &subquery)?;
+            let is_unknown = match parts.is_null_of_any {
+                Some(is_null_of_any) => parts.is_null_found.or(is_null_of_any),
+                None => parts.is_null_found,
+            };
+            when(parts.is_found, lit(true))
+                .when(is_unknown, lit(ScalarValue::Boolean(None)))
+                .otherwise(lit(false))?
         };
         Ok(if negated { not(is_in) } else { is_in })
     }
@@ -287,12 +286,13 @@ impl Parts {
         let plan = &subquery.subquery;
         // Before type coercion some expressions cannot tell.
         let may_be_null = expr.nullable(conditions.0).unwrap_or(true);
-        let is_null_of_any = match may_be_null {
-            true => Some(
+        let is_null_of_any = if may_be_null {
+            Some(
                 expr.is_null()
                     .and(exists(value_and_rows(plan).1.as_ref().clone())?),
-            ),
-            false => None,
+            )
+        } else {
+            None
         };
         Ok(Parts {
             is_found: exists(with(plan, &|value| value.eq(within.clone()))?)?,
@@ -339,9 +339,10 @@ fn value_of(plan: &LogicalPlan) -> Expr {
 fn exists(plan: LogicalPlan) -> Result<Expr> {
     let outer_ref_columns = plan.all_out_ref_exprs();
     // Every outer row is joined with all rows of an uncorrelated subquery, so one suffices.
-    let plan = match outer_ref_columns.is_empty() {
-        true => LogicalPlanBuilder::from(plan).limit(0, Some(1))?.build()?,
-        false => plan,
+    let plan = if outer_ref_columns.is_empty() {
+        LogicalPlanBuilder::from(plan).limit(0, Some(1))?.build()?
+    } else {
+        plan
     };
     let subquery = Subquery {
         subquery: Arc::new(plan),

@@ -19,13 +19,14 @@ pub(crate) async fn run(database: &Database, args: &MaintainArgs, json: bool) ->
         return Ok(ExitCode::SUCCESS);
     }
     for table in done {
-        let mut said = match table.files_before == table.files_after {
-            true => counted(table.files_after as u64, "file", "files"),
-            false => format!(
+        let mut said = if table.files_before == table.files_after {
+            counted(table.files_after as u64, "file", "files")
+        } else {
+            format!(
                 "{} files became {}",
                 count(table.files_before as u64),
                 count(table.files_after as u64)
-            ),
+            )
         };
         if table.files_removed > 0 {
             let files = counted(table.files_removed as u64, "old file", "old files");

@@ -110,9 +110,10 @@ impl<W: Write> Table<W> {
                 cut(cell, width)
             };
             let padding = " ".repeat(width.saturating_sub(columns(&cell)));
-            match self.is_number[place] {
-                true => line.extend([padding, cell]),
-                false => line.extend([cell, padding]),
+            if self.is_number[place] {
+                line.extend([padding, cell])
+            } else {
+                line.extend([cell, padding])
             }
         }
         line

@@ -22,10 +22,11 @@ pub(crate) fn run_as_one() -> Option<ExitCode> {
 
 /// Returns the reader of documents for an archive that this process owns.
 pub(crate) fn reader() -> Arc<dyn DocumentReader> {
-    let program = match Path::new(SELF).exists() {
-        true => PathBuf::from(SELF),
+    let program = if Path::new(SELF).exists() {
+        PathBuf::from(SELF)
+    } else {
         // If the path is unknown, starting a worker fails, and each document reports that.
-        false => std::env::current_exe().unwrap_or_default(),
+        std::env::current_exe().unwrap_or_default()
     };
     Arc::new(Workers::new(program, Limits::default()))
 }

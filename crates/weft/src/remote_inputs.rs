@@ -88,9 +88,10 @@ impl RemoteInputs {
     pub(crate) fn objects(&self, address: &Path) -> Result<(Address, impl files::Objects + use<>), WrongUse> {
         let text = address.as_os_str().as_encoded_bytes();
         // A `store:` address has no endpoint: flags or the environment select that store.
-        let store = match text.starts_with(b"store:") {
-            true => "",
-            false => self.remote.s3_endpoint(),
+        let store = if text.starts_with(b"store:") {
+            ""
+        } else {
+            self.remote.s3_endpoint()
         };
         let found = Address::new(text, store).map_err(|error| WrongUse(error.to_string()))?;
         let listing = self.remote.listing(&address.to_string_lossy());

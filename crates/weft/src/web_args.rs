@@ -108,9 +108,10 @@ fn parse_origin(text: &str) -> Result<String, String> {
         .or_else(|| text.strip_prefix("http://"));
     let host = rest.ok_or_else(expected)?.trim_end_matches('/');
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']');
-    match !host.is_empty() && host.chars().all(plain) {
-        true => Ok(text.trim_end_matches('/').to_owned()),
-        false => Err(expected()),
+    if !host.is_empty() && host.chars().all(plain) {
+        Ok(text.trim_end_matches('/').to_owned())
+    } else {
+        Err(expected())
     }
 }
 

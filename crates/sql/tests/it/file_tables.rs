@@ -127,9 +127,10 @@ fn row(path: &Path, metadata: &Metadata) -> String {
         created
             .map(|time| time.as_micros().to_string())
             .unwrap_or_default(),
-        match is_link {
-            true => inputs::path_text(&fs::read_link(path).unwrap()),
-            false => String::new(),
+        if is_link {
+            inputs::path_text(&fs::read_link(path).unwrap())
+        } else {
+            String::new()
         },
         metadata.ino().to_string(),
     ]

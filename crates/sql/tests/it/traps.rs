@@ -176,9 +176,12 @@ fn sorted(mut rows: Vec<String>) -> Vec<String> {
 async fn traps_are_answered_as_duckdb_does_or_refused() {
     let place = Place::small();
     let database = place.database();
-    let with = |statement: &str| match statement.starts_with("SELECT") {
-        true => format!("{TABLES}{statement}"),
-        false => statement.to_owned(),
+    let with = |statement: &str| {
+        if statement.starts_with("SELECT") {
+            format!("{TABLES}{statement}")
+        } else {
+            statement.to_owned()
+        }
     };
     for (statement, said) in REFUSED {
         let error = refused(&database, &with(statement)).await.to_string();

@@ -313,9 +313,10 @@ async fn show(State(shared): State<Shared>, uri: Uri, headers: HeaderMap) -> Res
     let asked = Asked::of(&uri).unwrap_or_default();
     let statement = asked.statement.trim().to_owned();
     let begun = system::now();
-    let result = match statement.is_empty() {
-        true => None,
-        false => Some(page::result(&shared.answers, &statement, asked.terms(&headers), begun).await),
+    let result = if statement.is_empty() {
+        None
+    } else {
+        Some(page::result(&shared.answers, &statement, asked.terms(&headers), begun).await)
     };
     let tables = shared.answers.database.tables().await;
     let status = match (&result, &tables) {

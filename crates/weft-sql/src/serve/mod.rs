@@ -244,9 +244,10 @@ async fn wait_for_end(has_parent: bool) -> anyhow::Result<()> {
     };
     // Ctrl-C reaches all processes of a terminal; the parent then ends this one.
     let interrupted = async {
-        match has_parent {
-            true => std::future::pending().await,
-            false => tokio::signal::ctrl_c().await,
+        if has_parent {
+            std::future::pending().await
+        } else {
+            tokio::signal::ctrl_c().await
         }
     };
     tokio::select! {

@@ -120,11 +120,12 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
 
 fn checked(prefix: &str) -> Result<&str, WrongUse> {
     let is_address = prefix.contains("://") && !prefix.contains('\n');
-    match is_address {
-        true => Ok(prefix),
-        false => Err(WrongUse(format!(
+    if is_address {
+        Ok(prefix)
+    } else {
+        Err(WrongUse(format!(
             "{prefix:?} is not an address prefix: expected one such as s3://bucket/folder/"
-        ))),
+        )))
     }
 }
 
@@ -282,9 +283,10 @@ fn warm(cache: &Cache, addresses: Vec<String>, context: &mut Context) -> anyhow:
     if objects.is_empty() {
         return Err(NotFound("there are no such objects".to_owned()).into());
     }
-    let bar = match context.json || !std::io::stderr().is_terminal() {
-        true => ProgressBar::hidden(),
-        false => shown_bar(size_bytes),
+    let bar = if context.json || !std::io::stderr().is_terminal() {
+        ProgressBar::hidden()
+    } else {
+        shown_bar(size_bytes)
     };
     let shown = bar.clone();
     let warmed = remote.warm(cache, objects, move |bytes| shown.inc(bytes))?;

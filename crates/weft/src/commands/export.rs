@@ -108,22 +108,19 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     }
     let archive = ask::open(context)?;
     let (bar, stop) = (bar(true), Stop::listen()?);
-    let (subset, mut left_out) = match args.query.is_empty() {
-        true => {
-            let (url_prefix, collection) = (args.url_prefix, args.collection);
-            let part = Subset::Part {
-                url_prefix,
-                collection,
-            };
-            (part, Vec::new())
+    let (subset, mut left_out) = if args.query.is_empty() {
+        let (url_prefix, collection) = (args.url_prefix, args.collection);
+        let part = Subset::Part {
+            url_prefix,
+            collection,
+        };
+        (part, Vec::new())
+    } else {
+        let found = found::find(&archive, &args.of_query, &args.query.join(" "), &bar, &stop)?;
+        for note in &found.notes {
+            eprintln!("note: {}", clean(note));
         }
-        false => {
-            let found = found::find(&archive, &args.of_query, &args.query.join(" "), &bar, &stop)?;
-            for note in &found.notes {
-                eprintln!("note: {}", clean(note));
-            }
-            (Subset::Chosen(found.chosen), found.left_out)
-        }
+        (Subset::Chosen(found.chosen), found.left_out)
     };
     let mut progress = |done: u64| {
         bar.set_length(done);

@@ -130,17 +130,19 @@ fn take_down(archive: &Archive, takes: Takes, args: &Args, context: &mut Context
         limit: 0,
     })?;
     let outcome = outcome(&answer.body);
-    match context.json {
-        true => context.out.json(&answer.any())?,
-        false => print::taken_down(&answer.body, context)?,
+    if context.json {
+        context.out.json(&answer.any())?
+    } else {
+        print::taken_down(&answer.body, context)?
     }
     Ok(outcome)
 }
 
 fn outcome(body: &TakenDownBody) -> Outcome {
-    match body.unreadable.is_empty() {
-        true => Outcome::Done,
-        false => Outcome::Losses,
+    if body.unreadable.is_empty() {
+        Outcome::Done
+    } else {
+        Outcome::Losses
     }
 }
 
@@ -148,9 +150,10 @@ fn forget_failed(archive: &Archive, context: &mut Context) -> anyhow::Result<Out
     let failed = ledger_rows(archive, Some(LedgerState::Failed))?;
     let inputs = failed.into_iter().map(|row| row.location).collect();
     let answer = archive.ask(Forget { inputs })?;
-    match context.json {
-        true => context.out.json(&answer.any())?,
-        false => print::forgotten(&answer.body, context)?,
+    if context.json {
+        context.out.json(&answer.any())?
+    } else {
+        print::forgotten(&answer.body, context)?
     }
     Ok(Outcome::Done)
 }
@@ -160,22 +163,25 @@ fn undo(archive: &Archive, id: u32, context: &mut Context) -> anyhow::Result<Out
         id,
         who: system::users::own_name(),
     })?;
-    match context.json {
-        true => context.out.json(&answer.any())?,
-        false => print::undone(&answer.body, context)?,
+    if context.json {
+        context.out.json(&answer.any())?
+    } else {
+        print::undone(&answer.body, context)?
     }
     Ok(Outcome::Done)
 }
 
 fn purge(archive: &Archive, context: &mut Context) -> anyhow::Result<Outcome> {
     let answer = archive.ask(Purge {})?;
-    let outcome = match answer.body.notes.is_empty() {
-        true => Outcome::Done,
-        false => Outcome::Losses,
+    let outcome = if answer.body.notes.is_empty() {
+        Outcome::Done
+    } else {
+        Outcome::Losses
     };
-    match context.json {
-        true => context.out.json(&answer.any())?,
-        false => print::purged(&answer.body, context)?,
+    if context.json {
+        context.out.json(&answer.any())?
+    } else {
+        print::purged(&answer.body, context)?
     }
     Ok(outcome)
 }

@@ -117,9 +117,10 @@ pub(super) fn pieces(locations: &[String], sources: &Sources) -> Vec<Piece> {
             continue;
         }
         for part in package_parts(location, sources) {
-            pieces.push(match part.problem.is_some() || part.location.is_empty() {
-                true => Piece::Note(part),
-                false => Piece::Member(part),
+            pieces.push(if part.problem.is_some() || part.location.is_empty() {
+                Piece::Note(part)
+            } else {
+                Piece::Member(part)
             });
         }
     }

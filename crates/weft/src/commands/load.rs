@@ -477,9 +477,10 @@ fn request(args: &Args) -> anyhow::Result<LoadRequest> {
 fn elsewhere(place: &OsStr, here: &Path) -> String {
     let text = path_text(place.as_ref());
     let is_folder = !is_address(&text) && (text.contains('/') || here.join(place).is_dir());
-    match is_folder {
-        true => path_text(&here.join(place)),
-        false => text,
+    if is_folder {
+        path_text(&here.join(place))
+    } else {
+        text
     }
 }
 

@@ -62,13 +62,15 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         };
         eprintln!("{}{place}: {}", clean(list.trim_end()), clean(&problem.what));
     }
-    let outcome = match answer.body.problems.is_empty() {
-        true => Outcome::Done,
-        false => Outcome::Losses,
+    let outcome = if answer.body.problems.is_empty() {
+        Outcome::Done
+    } else {
+        Outcome::Losses
     };
-    match context.json {
-        true => context.out.json(&answer.any())?,
-        false => print(&answer.body, &again, context)?,
+    if context.json {
+        context.out.json(&answer.any())?
+    } else {
+        print(&answer.body, &again, context)?
     }
     Ok(outcome)
 }
@@ -109,9 +111,10 @@ fn print(body: &ListedPagesBody, again: &str, context: &mut Context) -> anyhow::
 }
 
 fn title(row: &ListedPageRow) -> String {
-    match row.title.is_empty() {
-        true => "-".to_owned(),
-        false => cut(&row.title, TITLE_COLUMNS_MAX),
+    if row.title.is_empty() {
+        "-".to_owned()
+    } else {
+        cut(&row.title, TITLE_COLUMNS_MAX)
     }
 }
 

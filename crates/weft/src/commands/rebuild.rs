@@ -63,9 +63,10 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
 
 /// Requests the rebuild. Shows progress on standard error if that is a terminal.
 fn wait(archive: &Archive, question: Rebuild, context: &Context) -> anyhow::Result<Answer<RebuiltBody>> {
-    let bar = match context.json || !std::io::stderr().is_terminal() {
-        true => ProgressBar::hidden(),
-        false => shown_bar(),
+    let bar = if context.json || !std::io::stderr().is_terminal() {
+        ProgressBar::hidden()
+    } else {
+        shown_bar()
     };
     let (sender, receiver) = sync_channel::<Result<Answer<RebuiltBody>, AskError>>(1);
     let asking = archive.clone();

@@ -93,10 +93,7 @@ fn write_part(
     if part.stored {
         return write_stored(place, sources, out);
     }
-    let place = match part.payload {
-        true => with_payload(place)?,
-        false => place,
-    };
+    let place = if part.payload { with_payload(place)? } else { place };
     let record = open(place, sources)?;
     let damage = record.damage();
     match (part.headers, part.payload) {

@@ -112,9 +112,10 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         write(args, &input, &redaction, leave_out, context)?;
     }
     let report = report(args, known.is_known, &redaction);
-    match context.json {
-        true => context.out.json(&report)?,
-        false => print(&report, context)?,
+    if context.json {
+        context.out.json(&report)?
+    } else {
+        print(&report, context)?
     }
     Ok(Outcome::Done)
 }

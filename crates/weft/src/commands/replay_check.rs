@@ -45,9 +45,10 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let stop = Stop::listen()?;
     let page = check_page(&archive, &args.url, args.at.as_deref(), &mut |_| !stop.asked())?;
     anyhow::ensure!(!stop.asked(), "stopped before all parts were checked");
-    match context.json {
-        true => context.out.json(&page)?,
-        false => print(&page, args.all, context)?,
+    if context.json {
+        context.out.json(&page)?
+    } else {
+        print(&page, args.all, context)?
     }
     Ok(match page.missing().next() {
         None => Outcome::Done,

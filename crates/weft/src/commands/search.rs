@@ -266,9 +266,10 @@ fn hit_text(hit: &SearchHit, out: &mut Out) -> std::io::Result<()> {
         hit.inlinks
             .map(|inlinks| counted(inlinks, "in-link", "in-links"))
             .unwrap_or_default(),
-        match hit.score > 0.0 {
-            true => format!("score {:.3}", hit.score),
-            false => String::new(),
+        if hit.score > 0.0 {
+            format!("score {:.3}", hit.score)
+        } else {
+            String::new()
         },
         more(hit.of_site, "from this site"),
         more(hit.of_digest, "with this content"),

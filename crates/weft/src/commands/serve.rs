@@ -180,12 +180,13 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
             context,
         )?),
     };
-    let policies = match args.policies {
-        true => Some(Policies::begin(
+    let policies = if args.policies {
+        Some(Policies::begin(
             args.place().or_else(|| args.cluster.given()),
             context,
-        )?),
-        false => None,
+        )?)
+    } else {
+        None
     };
     let node = match args.place() {
         Some(place) => Some(StoreNode::start(&place, &args.face, keys.clone())?),
@@ -226,9 +227,10 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
 
 /// Starts the web server, with the SQL program if it is available.
 fn start(archive: &Archive, beside: Beside, args: &Args, context: &Context) -> anyhow::Result<WebServer> {
-    let sql = match args.no_sql {
-        true => None,
-        false => SqlProgram::prepare(context, beside.store.is_some(), args.flight.as_deref())?,
+    let sql = if args.no_sql {
+        None
+    } else {
+        SqlProgram::prepare(context, beside.store.is_some(), args.flight.as_deref())?
     };
     if args.flight.is_some() && sql.is_none() {
         return Err(NotFound(format!(

@@ -328,22 +328,21 @@ fn print_ledger(rows: &[LedgerRow], context: &mut Context) -> anyhow::Result<()>
             count(row.quarantined),
             row.collection.clone(),
         ];
-        match is_out {
-            true => {
-                let taken_down = count(row.taken_down);
-                table.row([
-                    input,
-                    state,
-                    size,
-                    read,
-                    records,
-                    captures,
-                    quarantined,
-                    taken_down,
-                    label,
-                ]);
-            }
-            false => table.row([input, state, size, read, records, captures, quarantined, label]),
+        if is_out {
+            let taken_down = count(row.taken_down);
+            table.row([
+                input,
+                state,
+                size,
+                read,
+                records,
+                captures,
+                quarantined,
+                taken_down,
+                label,
+            ]);
+        } else {
+            table.row([input, state, size, read, records, captures, quarantined, label])
         }
     }
     table.print(&mut context.out)?;

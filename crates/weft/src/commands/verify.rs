@@ -121,9 +121,10 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         Fresh::load(archive.dir(), &rows, &status, &sources, &stop, how)
     };
     // A damaged archive is compared row by row as far as it is readable.
-    let agreed = match fingerprints.is_empty() {
-        false => agree::views(&archive, &status, &fingerprints, &rows, &load(Manner::Counted)?)?,
-        true => None,
+    let agreed = if fingerprints.is_empty() {
+        None
+    } else {
+        agree::views(&archive, &status, &fingerprints, &rows, &load(Manner::Counted)?)?
     };
     let (views, unknown) = match agreed {
         Some(views) => (views, Vec::new()),
@@ -321,8 +322,9 @@ fn verdict(report: &Report) -> String {
             count(unknown)
         );
     }
-    match report.views.iter().all(Comparison::is_same) {
-        true => format!("every view matches {inputs}{damages}"),
-        false => format!("not every view matches {inputs}{damages}"),
+    if report.views.iter().all(Comparison::is_same) {
+        format!("every view matches {inputs}{damages}")
+    } else {
+        format!("not every view matches {inputs}{damages}")
     }
 }

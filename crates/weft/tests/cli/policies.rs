@@ -46,11 +46,10 @@ fn bytes(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     while let Some(dir) = open.pop() {
         for entry in fs::read_dir(&dir).unwrap() {
             let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => open.push(path),
-                false => {
-                    contents.insert(path.clone(), fs::read(&path).unwrap());
-                }
+            if path.is_dir() {
+                open.push(path)
+            } else {
+                contents.insert(path.clone(), fs::read(&path).unwrap());
             }
         }
     }

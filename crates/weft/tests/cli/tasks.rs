@@ -181,12 +181,13 @@ fn without_figures(line: &str, all: bool) -> String {
         }
         let of_epoch = next.starts_with("epoch") || (at > 0 && words[at - 1].ends_with("epoch"));
         let is_figure = all || of_epoch || UNITS.contains(&next) || next.ends_with("/s");
-        match is_number(number.trim_end_matches([',', ')', ':']).trim_end_matches("/s"))
+        if is_number(number.trim_end_matches([',', ')', ':']).trim_end_matches("/s"))
             && (is_figure || number.ends_with("/s)"))
         {
-            true => shown.push(format!("{open}N")),
+            shown.push(format!("{open}N"))
+        } else {
             // A slow machine has lower rates, in smaller units.
-            false => shown.push(word.replace("KiB/s", "MiB/s").replace("GiB/s", "MiB/s")),
+            shown.push(word.replace("KiB/s", "MiB/s").replace("GiB/s", "MiB/s"))
         }
     }
     shown.join(" ")

@@ -77,13 +77,14 @@ fn sql() -> Finding {
             );
         }
     };
-    match found == format!("{PROGRAM} {}", archive::VERSION) {
-        true => Finding::ok(of, format!("{found}, {path}")),
-        false => Finding::problem(
+    if found == format!("{PROGRAM} {}", archive::VERSION) {
+        Finding::ok(of, format!("{found}, {path}"))
+    } else {
+        Finding::problem(
             of,
             format!("{path} says {found:?}, this is weft {}", archive::VERSION),
             "install the same version of both programs",
-        ),
+        )
     }
 }
 
@@ -96,14 +97,15 @@ fn open_files() -> Finding {
 fn judged_open_files(current: Option<u64>, maximum: Option<u64>) -> Finding {
     let said = |limit: Option<u64>| limit.map_or_else(|| "unlimited".to_owned(), count);
     let found = format!("soft limit {}, hard limit {}", said(current), said(maximum));
-    match current.is_none_or(|current| current >= OPEN_FILES_MIN) {
-        true => Finding::ok("open files", found),
-        false => Finding::warning(
+    if current.is_none_or(|current| current >= OPEN_FILES_MIN) {
+        Finding::ok("open files", found)
+    } else {
+        Finding::warning(
             "open files",
             found,
             "raise it with ulimit -n 65536, or LimitNOFILE=65536 in the systemd unit: many connections and \
              large indexes need more",
-        ),
+        )
     }
 }
 
@@ -137,16 +139,17 @@ fn judged_memory(archive: u64, available: Option<u64>, limit: Option<u64>) -> Fi
         bytes(least),
         bytes(archive)
     );
-    match least >= archive.saturating_add(MEMORY_BESIDE_BYTES) {
-        true => Finding::ok(of, found),
-        false => Finding::warning(
+    if least >= archive.saturating_add(MEMORY_BESIDE_BYTES) {
+        Finding::ok(of, found)
+    } else {
+        Finding::warning(
             of,
             found,
             format!(
                 "an archive and its loads need {}: lower its limit (--memory, WEFT_MEMORY), or add memory",
                 bytes(archive.saturating_add(MEMORY_BESIDE_BYTES))
             ),
-        ),
+        )
     }
 }
 
@@ -180,14 +183,15 @@ fn cgroup_limit() -> Option<u64> {
 fn clock() -> Finding {
     let now = system::wall_ms() / 1000;
     let found = crate::units::instant(now.saturating_mul(1000)) + " UTC";
-    match now >= CLOCK_MIN_SECONDS {
-        true => Finding::ok("clock", found),
-        false => Finding::problem(
+    if now >= CLOCK_MIN_SECONDS {
+        Finding::ok("clock", found)
+    } else {
+        Finding::problem(
             "clock",
             found,
             "set the clock, and run an NTP client: store nodes reject a node whose clock is off by 5 \
              minutes",
-        ),
+        )
     }
 }
 

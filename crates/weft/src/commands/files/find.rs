@@ -220,9 +220,10 @@ struct Conditions<'a> {
 }
 
 fn pattern(text: &str, ignores_case: bool) -> anyhow::Result<Pattern> {
-    let pattern = match ignores_case {
-        true => Pattern::without_case(text),
-        false => Pattern::new(text),
+    let pattern = if ignores_case {
+        Pattern::without_case(text)
+    } else {
+        Pattern::new(text)
     };
     Ok(pattern.map_err(|error| crate::exit::WrongUse(format!("the pattern {text:?}: {error}")))?)
 }
@@ -329,9 +330,10 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     for top in super::du::tops(&catalogue, &args.paths)? {
         catalogue.each::<FindError>(top, |found| {
             let mut fits = conditions.fit(found);
-            let digest = match fits && (conditions.need_digest() || context.json) {
-                true => catalogue.known(&found.attributes)?,
-                false => None,
+            let digest = if fits && (conditions.need_digest() || context.json) {
+                catalogue.known(&found.attributes)?
+            } else {
+                None
             };
             if conditions.need_digest() {
                 fits = fits && conditions.digest_fits(&found.attributes, digest.as_ref());
@@ -458,9 +460,10 @@ fn print(
             user,
             names.group(file.gid),
             bytes(file.size_bytes),
-            match has_times(file) {
-                true => shown_ms(file.modified_ns.div_euclid(1_000_000)),
-                false => format!("{:<19}", "-"),
+            if has_times(file) {
+                shown_ms(file.modified_ns.div_euclid(1_000_000))
+            } else {
+                format!("{:<19}", "-")
             },
             shown(&found.path),
         )?;

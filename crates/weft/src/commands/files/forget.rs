@@ -78,9 +78,10 @@ fn print(forgotten: &Forgotten, context: &mut Context) -> anyhow::Result<()> {
     if forgotten.digests > 0 {
         line.push_str(&format!(", {}", counted(forgotten.digests, "digest", "digests")));
     }
-    let rest = match forgotten.is_resumed {
-        true => " (the rest after a stopped run)",
-        false => "",
+    let rest = if forgotten.is_resumed {
+        " (the rest after a stopped run)"
+    } else {
+        ""
     };
     let out = &mut context.out;
     let path = shown(&forgotten.path);

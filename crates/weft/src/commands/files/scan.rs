@@ -176,13 +176,12 @@ fn scan_one(
             progress_line(&line);
         }
     };
-    let result = match is_address(dir.as_os_str().as_bytes()) {
-        true => {
-            let (address, objects) = context.remote_inputs.objects(dir)?;
-            let scan = || catalogue.scan_objects(&address, &objects, settings, &progress);
-            watched(&progress, stop, scan, tick)
-        }
-        false => watched(&progress, stop, || catalogue.scan(dir, settings, &progress), tick),
+    let result = if is_address(dir.as_os_str().as_bytes()) {
+        let (address, objects) = context.remote_inputs.objects(dir)?;
+        let scan = || catalogue.scan_objects(&address, &objects, settings, &progress);
+        watched(&progress, stop, scan, tick)
+    } else {
+        watched(&progress, stop, || catalogue.scan(dir, settings, &progress), tick)
     };
     bar.finish_and_clear();
     let scanned = result.map_err(|error| match error.downcast_ref() {

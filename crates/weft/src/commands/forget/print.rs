@@ -126,9 +126,10 @@ pub(super) fn undone(body: &UndoneBody, context: &mut Context) -> anyhow::Result
 
 /// Prints the result of a purge.
 pub(super) fn purged(body: &PurgedBody, context: &mut Context) -> anyhow::Result<()> {
-    let done = match body.notes.is_empty() {
-        true => "no file contains removed data",
-        false => "the purge is incomplete",
+    let done = if body.notes.is_empty() {
+        "no file contains removed data"
+    } else {
+        "the purge is incomplete"
     };
     writeln!(
         context.out,

@@ -246,9 +246,10 @@ impl Fetching<'_> {
     }
 
     fn go_on(&self) -> anyhow::Result<()> {
-        match self.stop.asked() {
-            true => bail!("stopped; run the same command again to continue"),
-            false => Ok(()),
+        if self.stop.asked() {
+            bail!("stopped; run the same command again to continue")
+        } else {
+            Ok(())
         }
     }
 

@@ -163,9 +163,10 @@ impl Export {
         // Closing the pipe stops the program if it is still writing.
         drop(self.lines);
         let status = self.child.wait().context("wait for weft-sql")?;
-        match status.success() {
-            true => Ok(()),
-            false => bail!("{PROGRAM} could not read the tables: {status}"),
+        if status.success() {
+            Ok(())
+        } else {
+            bail!("{PROGRAM} could not read the tables: {status}")
         }
     }
 

@@ -167,9 +167,10 @@ async fn keep_file(
     let (meta, written) = match store.head(&key).await {
         Ok(meta) => {
             check_same(&key, &meta, &sha256, name)?;
-            let protected = match protect.is_empty() {
-                true => meta,
-                false => store.protect(&key, protect).await?,
+            let protected = if protect.is_empty() {
+                meta
+            } else {
+                store.protect(&key, protect).await?
             };
             // The object may have been replaced since.
             check_same(&key, &protected, &sha256, name)?;

@@ -101,9 +101,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         ask::note_www(typed);
     }
     let rule = Rule {
-        access: match args.access.deny {
-            true => Access::Deny,
-            false => Access::Allow,
+        access: if args.access.deny {
+            Access::Deny
+        } else {
+            Access::Allow
         },
         groups: args.groups,
         except: args.except,

@@ -239,9 +239,10 @@ fn rm(number: usize, context: &mut Context) -> anyhow::Result<Outcome> {
 }
 
 fn print_rule(what: &str, number: usize, rule: &Rule, context: &mut Context) -> anyhow::Result<Outcome> {
-    match context.json {
-        true => context.out.json(&Numbered { number, rule })?,
-        false => writeln!(context.out, "{what} rule {number}: {}", clean(&said::rule(rule)))?,
+    if context.json {
+        context.out.json(&Numbered { number, rule })?
+    } else {
+        writeln!(context.out, "{what} rule {number}: {}", clean(&said::rule(rule)))?
     }
     Ok(Outcome::Done)
 }
@@ -272,17 +273,16 @@ fn token(args: TokenArgs, context: &mut Context) -> anyhow::Result<Outcome> {
         is_admin: args.admin,
     };
     let token = file.make_for(&args.name, bearer, args.until)?;
-    match context.json {
-        true => context
+    if context.json {
+        context
             .out
-            .json(&serde_json::json!({ "name": args.name, "token": token }))?,
-        false => {
-            writeln!(context.out, "{token}")?;
-            eprintln!(
-                "weft: the token is shown only once; {} keeps only its hash",
-                file.path().display()
-            );
-        }
+            .json(&serde_json::json!({ "name": args.name, "token": token }))?
+    } else {
+        writeln!(context.out, "{token}")?;
+        eprintln!(
+            "weft: the token is shown only once; {} keeps only its hash",
+            file.path().display()
+        );
     }
     Ok(Outcome::Done)
 }

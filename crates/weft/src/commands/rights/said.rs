@@ -32,9 +32,10 @@ pub(super) fn rule(rule: &Rule) -> String {
     if words.len() == 1 {
         words.push("everything".to_owned());
     }
-    match rule.groups.is_empty() {
-        true => words.push("for everybody".to_owned()),
-        false => words.push(format!("for {}", rule.groups.join(", "))),
+    if rule.groups.is_empty() {
+        words.push("for everybody".to_owned())
+    } else {
+        words.push(format!("for {}", rule.groups.join(", ")))
     }
     if !rule.except.is_empty() {
         words.push(format!("except {}", rule.except.join(", ")));
@@ -79,8 +80,9 @@ fn range(first: &str, end: &str) -> String {
     if end.strip_suffix('\0') == Some(first) {
         return first.to_owned();
     }
-    match urlkey::prefix_range(first).end == end {
-        true => format!("{first}*"),
-        false => format!("{first} to before {}", end.trim_end_matches('\0')),
+    if urlkey::prefix_range(first).end == end {
+        format!("{first}*")
+    } else {
+        format!("{first} to before {}", end.trim_end_matches('\0'))
     }
 }

@@ -53,14 +53,12 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     };
     let tested = ask::open(context)?.ask(question)?.body;
     let all_seen = tested.captures.iter().all(|capture| capture.seen);
-    match context.json {
-        true => context.out.json(&tested)?,
-        false => print(&tested, &rules, context)?,
+    if context.json {
+        context.out.json(&tested)?
+    } else {
+        print(&tested, &rules, context)?
     }
-    Ok(match all_seen {
-        true => Outcome::Done,
-        false => Outcome::Losses,
-    })
+    Ok(if all_seen { Outcome::Done } else { Outcome::Losses })
 }
 
 fn print(tested: &RightsTestBody, rules: &Rules, context: &mut Context) -> anyhow::Result<()> {

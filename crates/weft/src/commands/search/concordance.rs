@@ -34,9 +34,10 @@ pub(super) struct Args {
 
 fn words(text: &str) -> Result<usize, String> {
     let words: usize = text.parse().map_err(|error| format!("{error}"))?;
-    match (1..=CONTEXT_WORDS_MAX).contains(&words) {
-        true => Ok(words),
-        false => Err(format!("expected 1 to {CONTEXT_WORDS_MAX} words")),
+    if (1..=CONTEXT_WORDS_MAX).contains(&words) {
+        Ok(words)
+    } else {
+        Err(format!("expected 1 to {CONTEXT_WORDS_MAX} words"))
     }
 }
 

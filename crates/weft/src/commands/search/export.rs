@@ -129,9 +129,10 @@ pub(in crate::commands) fn report(
         eprintln!("and {} more problems", count(more as u64));
     }
     if exported.left_out.is_empty() {
-        return Ok(match exported.problems.is_empty() {
-            true => Outcome::Done,
-            false => Outcome::Losses,
+        return Ok(if exported.problems.is_empty() {
+            Outcome::Done
+        } else {
+            Outcome::Losses
         });
     }
     let was = if exported.left_out.len() == 1 {

@@ -131,8 +131,9 @@ fn number_of(hit: &SearchHit) -> u64 {
 }
 
 fn print(hit: &SearchHit, context: &mut Context) -> std::io::Result<()> {
-    match context.json {
-        true => context.out.json(hit),
-        false => super::hit_text(hit, &mut context.out),
+    if context.json {
+        context.out.json(hit)
+    } else {
+        super::hit_text(hit, &mut context.out)
     }
 }

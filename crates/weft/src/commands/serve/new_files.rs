@@ -272,9 +272,10 @@ impl Loader {
             if *stamp != now {
                 (*stamp, *since) = (now, system::now());
             }
-            let wanted = match inputs::is_unfinished_package(path) {
-                true => QUIET_UNFINISHED,
-                false => QUIET,
+            let wanted = if inputs::is_unfinished_package(path) {
+                QUIET_UNFINISHED
+            } else {
+                QUIET
             };
             if system::since(*since) >= wanted || now.age() >= wanted {
                 quiet.push((path.clone(), now));

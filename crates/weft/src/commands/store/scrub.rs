@@ -109,15 +109,14 @@ fn volumes(session: &Session, names: &[String]) -> Result<Vec<VolumeId>, WrongUs
     let topology = session.topology();
     let find = |name: &String| {
         let id = VolumeId::from(name.clone());
-        match topology.volumes.contains_key(&id) {
-            true => Ok(id),
-            false => {
-                let known: Vec<String> = topology.volumes.keys().map(ToString::to_string).collect();
-                Err(WrongUse(format!(
-                    "no volume {name:?}; the volumes are {}",
-                    known.join(", ")
-                )))
-            }
+        if topology.volumes.contains_key(&id) {
+            Ok(id)
+        } else {
+            let known: Vec<String> = topology.volumes.keys().map(ToString::to_string).collect();
+            Err(WrongUse(format!(
+                "no volume {name:?}; the volumes are {}",
+                known.join(", ")
+            )))
         }
     };
     names.iter().map(find).collect()

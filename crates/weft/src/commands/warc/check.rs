@@ -164,9 +164,10 @@ fn print(location: &str, finding: &Finding, context: &mut Context) -> anyhow::Re
         return Ok(context.out.json(&row)?);
     }
     let out = &mut context.out;
-    let rule = match finding.advice {
-        true => finding.rule.to_owned(),
-        false => out.style.warn(finding.rule),
+    let rule = if finding.advice {
+        finding.rule.to_owned()
+    } else {
+        out.style.warn(finding.rule)
     };
     let id = finding.record_id.as_deref().unwrap_or_default();
     writeln!(
@@ -191,9 +192,10 @@ fn print_rules(context: &mut Context) -> anyhow::Result<Outcome> {
     let mut advice = 0;
     for row in rows {
         advice += u64::from(row.advice);
-        match context.json {
-            true => context.out.json(&row)?,
-            false => writeln!(context.out, "{:<26} {}  [{}]", row.rule, row.demands, row.source)?,
+        if context.json {
+            context.out.json(&row)?
+        } else {
+            writeln!(context.out, "{:<26} {}  [{}]", row.rule, row.demands, row.source)?
         }
     }
     if !context.json {

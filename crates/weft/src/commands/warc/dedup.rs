@@ -69,9 +69,10 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         out: path_text(&args.out),
         numbers,
     };
-    match context.json {
-        true => context.out.json(&report)?,
-        false => print(&report, context)?,
+    if context.json {
+        context.out.json(&report)?
+    } else {
+        print(&report, context)?
     }
     Ok(Outcome::Done)
 }

@@ -101,13 +101,14 @@ pub(super) fn check_out(out: &Path, inputs: &[&Path], force: bool) -> anyhow::Re
 }
 
 fn check_name(out: &Path) -> Result<(), WrongUse> {
-    match out == Path::new("-") {
-        true => Err(WrongUse(
+    if out == Path::new("-") {
+        Err(WrongUse(
             "-o - is not standard output here, because the output is read back before it gets its name; \
              name a file (./- for a file called -)"
                 .to_owned(),
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 
@@ -115,12 +116,13 @@ fn check_name(out: &Path) -> Result<(), WrongUse> {
 pub(super) fn check_out_dir(out: &Path) -> Result<(), WrongUse> {
     check_name(out)?;
     let is_empty = |mut entries: std::fs::ReadDir| entries.next().is_none();
-    match out.symlink_metadata().is_err() || out.read_dir().is_ok_and(is_empty) {
-        true => Ok(()),
-        false => Err(WrongUse(format!(
+    if out.symlink_metadata().is_err() || out.read_dir().is_ok_and(is_empty) {
+        Ok(())
+    } else {
+        Err(WrongUse(format!(
             "{} already exists; name a new or an empty folder",
             out.display()
-        ))),
+        )))
     }
 }
 

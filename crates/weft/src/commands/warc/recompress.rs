@@ -82,9 +82,10 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         dictionary_bytes,
         numbers,
     };
-    match context.json {
-        true => context.out.json(&report)?,
-        false => print(&report, context)?,
+    if context.json {
+        context.out.json(&report)?
+    } else {
+        print(&report, context)?
     }
     Ok(Outcome::Done)
 }

@@ -67,13 +67,15 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         out: (repaired.records > 0).then(|| path_text(&args.out)),
         repaired,
     };
-    match context.json {
-        true => context.out.json(&report)?,
-        false => print(args, &report, context)?,
+    if context.json {
+        context.out.json(&report)?
+    } else {
+        print(args, &report, context)?
     }
-    Ok(match is_lossless {
-        true => Outcome::Done,
-        false => Outcome::Losses,
+    Ok(if is_lossless {
+        Outcome::Done
+    } else {
+        Outcome::Losses
     })
 }
 

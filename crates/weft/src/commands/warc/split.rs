@@ -78,9 +78,10 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         out: path_text(&args.out),
         split,
     };
-    match context.json {
-        true => context.out.json(&report)?,
-        false => print(&args.out, &report.split, context)?,
+    if context.json {
+        context.out.json(&report)?
+    } else {
+        print(&args.out, &report.split, context)?
     }
     Ok(Outcome::Done)
 }
