@@ -5,7 +5,7 @@ from typing import Iterator, List, Optional, Sequence, Tuple
 __version__: str
 
 class Error(Exception):
-    """An archive cannot be opened, or does not answer. Its arguments are a message and a code."""
+    """An archive cannot be opened or does not answer. The arguments are a message and a code."""
 
 class Archive:
     """An open archive."""

@@ -81,7 +81,7 @@ fn long_texts_and_many_rows_become_row_groups_on_the_way() {
 }
 
 #[test]
-#[should_panic(expected = "number has a value in every row")]
+#[should_panic(expected = "number must have a value in every row")]
 fn a_column_without_null_gets_none() {
     let mut stream = RowStream::new(&FIELDS).unwrap();
     stream.row().unwrap().text("a").none();

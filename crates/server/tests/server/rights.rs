@@ -371,7 +371,7 @@ fn on_its_own_machine_the_page_says_what_is_wrong_with_the_rules() {
     };
     let text = shown(ServerSettings::default(), "");
     assert!(text.starts_with("HTTP/1.1 503"), "{text}");
-    assert!(text.contains("rights.toml:1: rule 1 means nothing"), "{text}");
+    assert!(text.contains("rights.toml:1: rule 1 is invalid"), "{text}");
     assert!(
         text.contains("&lt;soon&gt;") && !text.contains("<soon>"),
         "{text}"

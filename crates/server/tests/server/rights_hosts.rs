@@ -260,7 +260,7 @@ async fn www_in_a_rule_shows_nothing_and_says_why() {
                 .archive
                 .ask(archive::question::Rights::default())
                 .unwrap_err();
-            assert!(error.message.contains("www in front"), "{error:?}");
+            assert!(error.message.contains("leading www"), "{error:?}");
         }
     }
 }

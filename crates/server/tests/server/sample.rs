@@ -254,7 +254,7 @@ fn census() -> Census {
         replicas_surplus: 3,
         objects_lost: 0,
         lost: vec!["crawls/lost.warc.gz".into()],
-        lost_bytes: vec!["crawls/lost.warc.gz: bytes 0-262143 of 700000 are right in no replica".into()],
+        lost_bytes: vec!["crawls/lost.warc.gz: bytes 0-262143 of 700000 have no intact replica".into()],
         conflicts: 0,
         conflicting: vec!["crawls/odd.warc.gz".into()],
         tombstones: 4,

@@ -467,7 +467,7 @@ async fn without_a_catalogue_it_is_told_how_to_get_one() {
     for table in FileTable::ALL.map(FileTable::name) {
         let error = refused(&database, &format!("SELECT * FROM {table}")).await;
         assert!(
-            error.to_string().contains("`weft files scan DIR` makes one"),
+            error.to_string().contains("run `weft files scan DIR` to create one"),
             "{error}"
         );
         assert!(error.is_of_statement() && !error.is_in_use(), "{error:?}");

@@ -193,7 +193,7 @@ async fn facts_are_where_the_archive_says_or_the_settings() {
     assert_ne!(ask(&database, "SELECT count(*) FROM pages").await, "0");
     let error = refused(&database, count).await;
     assert!(matches!(error, SqlError::NoFacts(_)), "{error:?}");
-    let expected_words = "store://bucket/name: only s3:// is reached";
+    let expected_words = "store://bucket/name: expected s3://";
     assert!(error.to_string().contains(expected_words), "{error}");
     let error = sql::maintain(&database, std::time::Duration::ZERO)
         .await

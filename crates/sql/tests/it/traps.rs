@@ -302,8 +302,8 @@ async fn damaged_files_of_facts_are_told_in_a_sentence() {
     let whole = std::fs::read(&file).unwrap();
     for (bytes, said) in [
         (Some(&whole[..whole.len() - 40]), "bytes, the log says"),
-        (Some(vec![0x55; whole.len()].as_slice()), "that are no such table"),
-        (None, "it is gone, the log says"),
+        (Some(vec![0x55; whole.len()].as_slice()), "that are not Parquet"),
+        (None, "it is missing, the log says"),
     ] {
         match bytes {
             Some(bytes) => std::fs::write(&file, bytes).unwrap(),

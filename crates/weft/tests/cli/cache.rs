@@ -176,11 +176,11 @@ fn a_damaged_or_missing_cache_changes_no_answer() {
     std::fs::write(blocks.join("thesis.odt"), "years of work").unwrap();
     let run = far.run(&record);
     assert_eq!((run.code, &run.stdout), (Some(0), &first), "{}", run.stderr);
-    assert!(run.stderr.contains("is no cache of ours"), "{}", run.stderr);
+    assert!(run.stderr.contains("is not a cache of weft"), "{}", run.stderr);
     assert!(blocks.join("thesis.odt").exists());
     let run = far.run(&["cache", "ls"]);
     assert!(
-        run.code != Some(0) && run.stderr.contains("name another directory"),
+        run.code != Some(0) && run.stderr.contains("choose another directory"),
         "{}",
         run.stderr
     );

@@ -269,7 +269,7 @@ fn what_cannot_be_had_is_told() {
     let url = server.url();
     for (arguments, code, said) in [
         (&[CRAWL][..], 2, "captures of the crawl with --match"),
-        (&["cc:../x", "--match", "a.example"], 2, "no name of a crawl"),
+        (&["cc:../x", "--match", "a.example"], 2, "not the name of a crawl"),
         (&["x.warc", "--match", "a.example"], 2, "--match works only"),
         (
             &["cc:CC-MAIN-1999-01", "--match", "a.example"],

@@ -237,7 +237,7 @@ fn views_are_the_same_with_and_without_documents() {
     // The setting of an archive is fixed.
     let other = without.run(&["load", "crawl.warc", "--documents", "all"]);
     assert!(
-        other.stderr.contains("--documents none, which stays"),
+        other.stderr.contains("--documents none, which cannot change"),
         "{other:?}"
     );
 }

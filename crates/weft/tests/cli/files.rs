@@ -204,7 +204,7 @@ fn a_rename_is_one_line() {
     let place = Place::new();
     let root = tree(&place);
     if fs::metadata(&root).unwrap().created().is_err() {
-        println!("skipped: the file system keeps no times of birth");
+        println!("skipped: the file system does not record birth times");
         return;
     }
     fs::write(root.join("a/one"), b"1").unwrap();
@@ -304,7 +304,7 @@ fn what_cannot_be_read_is_listed_and_nothing_below_it_is_lost() {
     assert!(scan().status.success());
     assert_eq!(
         place.good(&["files", "status", "--faults"]),
-        "everything could be read\n"
+        "no faults: everything could be read\n"
     );
     place.good(&["files", "status", "--recompute"]);
 }
@@ -317,7 +317,7 @@ fn wrong_use_gets_a_reason() {
         &["files", "status"],
         &expect![[r#"
             exit code 1
-            2> error: there is no catalogue of files in ./weft-archive/files: `weft files scan DIR` makes one
+            2> error: there is no catalogue of files in ./weft-archive/files: run `weft files scan DIR` to create one
         "#]],
     );
     place.check(
@@ -439,14 +439,14 @@ fn a_tree_is_forgotten_and_the_disk_is_not_touched() {
         &["files", "forget", "tree/a"],
         &expect![[r#"
             exit code 1
-            2> error: tree/a is a part of PLACE/tree, which is catalogued whole: forget that
+            2> error: tree/a is part of the catalogued tree PLACE/tree: forget that tree instead
         "#]],
     );
     place.check(
         &["files", "forget", "nowhere"],
         &expect![[r#"
             exit code 1
-            2> error: nowhere is not catalogued: `weft files scan` reads it in
+            2> error: nowhere is not catalogued: run `weft files scan` first
         "#]],
     );
     assert_eq!(
@@ -570,7 +570,7 @@ fn a_watch_says_what_it_cannot_do_and_ends_on_ctrl_c() {
         &["files", "watch", "tree", "tree/a"],
         &expect![[r#"
             exit code 1
-            2> error: tree/a is in PLACE/tree, which is watched too: leave it out
+            2> error: tree/a is in PLACE/tree, which is also watched: omit it
         "#]],
     );
     let limited = place.start(&["files", "watch", "tree", "--max-watches", "2"]);
@@ -587,7 +587,7 @@ fn a_watch_says_what_it_cannot_do_and_ends_on_ctrl_c() {
         &["files", "watch", "tree"],
         &expect![[r#"
             exit code 1
-            2> error: the catalogue of files in ./weft-archive/files is kept current by another watch: end that, and give this one all directories
+            2> error: the catalogue of files in ./weft-archive/files is kept up to date by another watch: stop it, and pass all directories to this one
         "#]],
     );
     assert!(
@@ -599,7 +599,7 @@ fn a_watch_says_what_it_cannot_do_and_ends_on_ctrl_c() {
         &["files", "forget", "tree"],
         &expect![[r#"
             exit code 1
-            2> error: tree is being watched: end the watch first
+            2> error: tree is being watched: stop the watch first
         "#]],
     );
     let killed = Command::new("kill")
@@ -619,7 +619,7 @@ fn a_watch_says_what_it_cannot_do_and_ends_on_ctrl_c() {
         &["files", "watch", "tree/a"],
         &expect![[r#"
             exit code 1
-            2> error: tree/a is in PLACE/tree, which is catalogued: watch that
+            2> error: tree/a is in the catalogued tree PLACE/tree: watch that tree instead
         "#]],
     );
     place.good(&["files", "forget", "tree"]);

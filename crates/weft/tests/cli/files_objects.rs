@@ -202,7 +202,7 @@ fn what_cannot_be_listed_is_said_and_nothing_lost() {
     said(
         weft(&["files", "watch", "s3://crawls"]),
         1,
-        "s3://crawls cannot be watched: a store does not tell",
+        "s3://crawls cannot be watched: a store does not report",
     );
     place.write("rules.toml", b"[policy.all]\naction = 'report'\n");
     let planned = weft(&["files", "policy", "plan", "--rules", "rules.toml"]);

@@ -204,7 +204,7 @@ fn flags_that_do_not_fit_are_told() {
         (&["--s3", "127.0.0.1:0", "--map", "aaa=s3://bbb"], "--upstream"),
         (
             &["--s3", "127.0.0.1:0", "--upstream", "http://x"],
-            "no address of S3",
+            "not an S3 address",
         ),
         (
             &["--s3", "127.0.0.1:0", "--upstream", "s3://", "--map", "aaa=bbb"],
@@ -235,7 +235,7 @@ fn flags_that_do_not_fit_are_told() {
     let run = place.run(&[&served[..], &["--s3-log", "s3://logs/x"]].concat());
     assert_eq!(run.code, Some(1), "{run:?}");
     assert!(
-        run.stderr.contains("without a store it can only be a file"),
+        run.stderr.contains("without a store, the log must be a file"),
         "{run:?}"
     );
 }

@@ -117,7 +117,7 @@ fn bad_inputs_are_told_and_do_not_stop_the_others() {
           at 0: junk: neither a record nor a compressed member, 17 bytes
         cut.warc: done, its end is cut off (truncated-record: declared 176 bytes, 80 before the end of the file)
 
-        1 defect in records that are used all the same
+        1 defect in records that are still usable
           cut.warc at 1930: truncated-record: declared 176 bytes, 80 before the end of the file
 
         1 input is not complete yet; run the same command again to read on
@@ -147,7 +147,7 @@ fn a_cut_file_that_was_changed_a_moment_ago_is_waited_for_and_told() {
 
         cut.warc: done, its end is cut off (truncated-record: declared 176 bytes, 80 before the end of the file)
 
-        1 defect in records that are used all the same
+        1 defect in records that are still usable
           cut.warc at 1930: truncated-record: declared 176 bytes, 80 before the end of the file
     "#]].assert_eq(&place.stable(&without_rates(&run)));
     expect![[r#"
@@ -593,7 +593,7 @@ fn nobody_is_told_to_load_into_a_folder_of_other_files() {
     place.write("etc/passwd", b"root");
     let run = place.run(&["status", "--archive", "etc"]);
     assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains("it holds passwd"), "{}", run.stderr);
+    assert!(run.stderr.contains("it contains passwd"), "{}", run.stderr);
     assert!(!run.stderr.contains("weft load"), "{}", run.stderr);
     // An empty directory may become an archive, so the message differs.
     std::fs::create_dir(place.path("new")).expect("a folder");

@@ -141,7 +141,7 @@ fn what_is_wrong_in_a_package_is_told_and_the_rest_loaded() {
     for expected in [
         "package-digest".to_owned(),
         format!("found {}, expected {}", sha256(&warc), sha256(b"other")),
-        "2 defects in records that are used all the same".to_owned(),
+        "2 defects in records that are still usable".to_owned(),
         "x.wacz#archive/gone.warc: failed(datapackage.json lists it".to_owned(),
         format!(
             "x.wacz#datapackage-digest.json at 0: package-digest: datapackage.json is {}",
@@ -612,7 +612,7 @@ fn a_stale_digest_of_whole_records_is_a_warning() {
         place.write_old(&file, &zipped(&members, CompressionMethod::Stored));
         let told = place.good(&["load", &file, "--archive", archive]);
         assert!(
-            told.contains("1 defect in records that are used all the same"),
+            told.contains("1 defect in records that are still usable"),
             "{told}"
         );
         assert!(told.contains(&format!("expected {stale}")), "{told}");

@@ -327,7 +327,7 @@ fn a_file_that_changed_since_the_scan_stays() {
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(
-        said.contains("another file has its name by now") && said.contains("2 files are back"),
+        said.contains("another file now has its name") && said.contains("2 files are back"),
         "{said}"
     );
     assert_eq!(fs::read(root.join("2025/deep/crawl 7.open")).unwrap(), b"by now");
@@ -438,7 +438,7 @@ fn a_part_of_a_tree_or_an_old_scan_is_not_enough_to_remove() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        said.contains("the last whole scan of") && said.contains("stale_max"),
+        said.contains("the last complete scan of") && said.contains("stale_max"),
         "{said}"
     );
     assert_eq!(contents(&root).len(), 12);

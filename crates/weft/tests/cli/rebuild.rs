@@ -135,8 +135,8 @@ fn what_others_are_made_from_is_refused_with_what_to_do() {
         assert_eq!(run.code, Some(2), "{run:?}");
         assert!(
             run.stderr
-                .contains(&format!("view {view} is what others are made from"))
-                && run.stderr.contains("Load them into a new archive"),
+                .contains(&format!("view {view} is not derived from other tables"))
+                && run.stderr.contains("load the inputs into a new archive"),
             "{run:?}"
         );
     }

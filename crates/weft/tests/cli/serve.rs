@@ -220,7 +220,7 @@ fn a_read_only_archive_is_served_and_asked_without_a_change_to_it() {
         let refused = place.run(arguments);
         assert_eq!(refused.code, Some(1), "{refused:?}");
         assert!(
-            refused.stderr.contains("is open for reading only by process"),
+            refused.stderr.contains("is held open read-only by process"),
             "{refused:?}"
         );
     }

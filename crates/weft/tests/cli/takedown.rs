@@ -188,7 +188,7 @@ fn what_cannot_be_taken_down_is_told() {
     for (arguments, code, told) in [
         (&["--input", "nobody.warc"][..], 1, "no input nobody.warc"),
         (&["--undo", "7"], 1, "no takedown 7"),
-        (&["--before", "yesterday"], 2, "is no time"),
+        (&["--before", "yesterday"], 2, "is not a time"),
         (&["--url", ""], 2, "has no URL key"),
         (&["--url", "a.org", "--before", "2014"], 2, "cannot be used with"),
     ] {

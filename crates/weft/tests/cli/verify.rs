@@ -56,7 +56,7 @@ fn is_told(run: &Run) {
     assert_eq!(run.code, Some(1), "{run:?}");
     let told = format!("{}{}", run.stdout, run.stderr);
     assert!(told.contains("search index"), "{run:?}");
-    assert!(told.contains("remove ") && told.contains("made again"), "{run:?}");
+    assert!(told.contains("remove ") && told.contains("rebuilds it"), "{run:?}");
 }
 
 #[test]
@@ -255,9 +255,9 @@ fn damaged_files_of_facts_are_told_in_a_sentence() {
     for (bytes, said) in [
         (Some(whole[..whole.len() - 40].to_vec()), " bytes, the log says"),
         (Some(other), " bytes, the log says"),
-        (Some(vec![0x55; whole.len()]), "that are no such table"),
-        (Some(flipped), "that are no such table"),
-        (None, "it is gone, the log says"),
+        (Some(vec![0x55; whole.len()]), "that are not Parquet"),
+        (Some(flipped), "that are not Parquet"),
+        (None, "it is missing, the log says"),
     ] {
         match bytes {
             Some(bytes) => std::fs::write(&file, bytes).expect("written"),
@@ -266,7 +266,7 @@ fn damaged_files_of_facts_are_told_in_a_sentence() {
         let run = place.run(&["verify"]);
         assert_eq!(run.code, Some(1), "{run:?}");
         let named = run.stdout.contains(&format!("facts file {}", file.display()));
-        let told = run.stdout.contains(said) && run.stdout.contains("put the file back");
+        let told = run.stdout.contains(said) && run.stdout.contains("restore the file from a copy");
         assert!(named && told, "{said}: {run:?}");
         // Dumps come from the index.
         place.good(&["dump", "links"]);
@@ -277,7 +277,7 @@ fn damaged_files_of_facts_are_told_in_a_sentence() {
     let run = place.run(&["verify"]);
     assert!(
         run.stdout
-            .contains("its rows are gone, and the archive has captures"),
+            .contains("its rows are missing, but the archive has captures"),
         "{run:?}"
     );
 }

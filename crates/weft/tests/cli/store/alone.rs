@@ -260,7 +260,7 @@ fn draining_the_second_of_two_volumes_needs_a_yes() {
     };
     let refused = drained(&["layout", "apply"]);
     assert_eq!(refused.code, Some(2), "{}", refused.stdout);
-    for part in ["copies of every object would fall from 2 to 1", "--yes"] {
+    for part in ["the number of copies of every object would fall from 2 to 1", "--yes"] {
         assert!(refused.stderr.contains(part), "{}", refused.stderr);
     }
     assert_eq!(kept.replica_files("b").len(), 3, "nothing has changed");
@@ -294,7 +294,7 @@ fn copies_are_counted_on_volumes_with_a_weight_from_the_beginning() {
     );
     let refused = put(&["--config", "node.toml"]);
     assert_ne!(refused.code, Some(0));
-    let said = "2 copies of every object need as many volumes with a weight above 0, and there are 1";
+    let said = "2 copies of every object require as many volumes with a weight above 0, but there are 1";
     assert!(refused.stderr.contains(said), "{}", refused.stderr);
 }
 

@@ -143,7 +143,7 @@ fn a_block_that_is_bad_in_both_copies_is_all_that_is_lost() {
     for volume in ["a", "b"] {
         flip_at(&largest(&kept.replica_files(volume)), 2048 + 300_000);
     }
-    let lost = "bytes 262144-524287 of 700000 are right in no replica";
+    let lost = "bytes 262144-524287 of 700000 have no intact replica";
     let name = "crawls/2014/large.warc.gz";
     let get = kept.run(&["get", name, "copy"]);
     assert!(get.code == Some(1) && get.stderr.contains(lost), "{}", get.stderr);
@@ -188,7 +188,7 @@ fn repair_that_finds_no_room_is_no_success() {
     let repair = kept.run(&["repair"]);
     assert_eq!(repair.code, Some(1), "{}", repair.stdout);
     for said in [
-        "failed: crawls/2014/large.warc.gz: copy to volume local/b is full",
+        "failed: crawls/2014/large.warc.gz: copy failed: volume local/b is full",
         "failed: crawls/2014/small.txt: ",
         "2 replicas are still missing or bad",
     ] {
@@ -235,7 +235,7 @@ fn status_tells_of_bad_replicas_until_they_are_repaired() {
         damage(&largest(&kept.replica_files("a")));
         assert_eq!(kept.run(&["scrub"]).code, Some(1));
         kept.check_troubled(&[
-            "volume local/a has 1 bad replica (damaged, or the file is gone); weft store repair",
+            "volume local/a has 1 bad replica (damaged or missing); run weft store repair",
         ]);
         kept.good(&["repair"]);
         kept.check_well();
@@ -248,7 +248,7 @@ fn status_tells_of_missing_replicas_that_nobody_has_met_yet() {
     kept.wipe("b");
     kept.check_troubled(&[
         "volume local/b is rebuilding",
-        "3 replicas are missing where the layout wants a copy",
+        "3 replicas are missing where the layout requires a copy",
     ]);
     kept.good(&["repair"]);
     kept.check_well();
@@ -263,7 +263,7 @@ fn status_tells_of_what_a_rebuilding_could_not_restore() {
     kept.wipe("b");
     assert_eq!(kept.run(&["repair"]).code, Some(1));
     kept.check_troubled(&[
-        "1 object is lost: some of the bytes are right in no replica (crawls/2014/large.warc.gz)",
+        "1 object is lost: some blocks are damaged in every replica (crawls/2014/large.warc.gz)",
     ]);
     assert_eq!(kept.run(&["scrub"]).code, Some(1));
 }
