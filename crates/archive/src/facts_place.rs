@@ -5,19 +5,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use facts::{LocalPlace, Place, Table};
+use facts::{LocalFileStore, Table};
+use system::FileStore;
 
 use crate::OpenError;
 use crate::kept_facts::FactsSettings;
 use inputs::{Sources, is_address};
 
 /// Returns the place named in the settings, or else `dir`.
-pub(crate) fn place_of(settings: &FactsSettings, dir: &Path, sources: &Sources) -> Arc<dyn Place> {
+pub(crate) fn place_of(settings: &FactsSettings, dir: &Path, sources: &Sources) -> Arc<dyn FileStore> {
     let Some(elsewhere) = settings.place.as_deref() else {
-        return Arc::new(LocalPlace::new(dir));
+        return Arc::new(LocalFileStore::new(dir));
     };
     if !is_address(elsewhere) {
-        return Arc::new(LocalPlace::new(&inputs::path_of(elsewhere)));
+        return Arc::new(LocalFileStore::new(&inputs::path_of(elsewhere)));
     }
     sources.tables(elsewhere).unwrap_or_else(|error| {
         Arc::new(OutOfReach {

@@ -11,7 +11,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use extract::Capture;
-use facts::{Fact, Facts, FactsError, FileDamage, Note, Place, Settings, Source, TableSum, TakenBack};
+use facts::{Fact, Facts, FactsError, FileDamage, Note, Settings, Source, TableSum, TakenBack};
+use system::FileStore;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use weave::{
@@ -131,7 +132,7 @@ impl KeptFacts {
     /// that fails, it is retried before the next epoch is woven.
     pub(crate) fn open(
         settings: &FactsSettings,
-        place: Arc<dyn Place>,
+        place: Arc<dyn FileStore>,
         weave: &Weave,
         opened_for: OpenedFor,
     ) -> KeptFacts {

@@ -8,7 +8,9 @@ use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use crate::data_file::guarded;
 use crate::delta::{Add, Log};
 use crate::field::{Field, Kind};
-use crate::{FactsError, Place, Table};
+use system::FileStore;
+
+use crate::{FactsError, Table};
 
 /// Advice for a damaged data file.
 pub const DAMAGE_ADVICE: &str = "restore the file from a copy, or load the inputs into a new archive";
@@ -34,7 +36,7 @@ impl std::fmt::Display for FileDamage {
 ///
 /// # Errors
 /// [`FactsError`] if the log itself cannot be read, or the place fails.
-pub fn damages(place: &std::sync::Arc<dyn Place>, table: Table) -> Result<Vec<FileDamage>, FactsError> {
+pub fn damages(place: &std::sync::Arc<dyn FileStore>, table: Table) -> Result<Vec<FileDamage>, FactsError> {
     if !Log::is_there(&**place, table.name())? {
         return Ok(Vec::new());
     }

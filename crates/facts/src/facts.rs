@@ -3,7 +3,7 @@
 //! Invariants:
 //! - A data file is named after its epoch, so an epoch that is woven again replaces its own files.
 //!   A file that a commit names is never overwritten. In a place where writes of a killed process
-//!   may arrive late ([`Place::may_arrive_late`]), no name is used twice, and unreferenced files
+//!   may arrive late ([`FileStore::may_arrive_late`](system::FileStore::may_arrive_late)), no name is used twice, and unreferenced files
 //!   stay until the table is vacuumed.
 //! - Each table has the epochs' rows in order, each once: its log has the last epoch (`txn`) and
 //!   refuses earlier ones.
@@ -18,7 +18,7 @@ use crate::data_file::{self, DataFile, Fate, Writer};
 use crate::delta::{Add, Change, Log, Remove, Step, now_ms};
 use crate::error::FactsError;
 use crate::note::{Note, Renamed, TakenBack};
-use crate::place::Place;
+use system::FileStore;
 use crate::rows::Rows;
 use crate::tables::{Fact, Table};
 
@@ -69,7 +69,7 @@ pub struct Purged {
 
 /// The tables of an archive. One process writes them; other engines may compact them meanwhile.
 pub struct Facts {
-    place: Arc<dyn Place>,
+    place: Arc<dyn FileStore>,
     archive: String,
     tables: Vec<Table>,
     /// Log of each table. Read on first use, because queries need none.
@@ -79,7 +79,7 @@ pub struct Facts {
 impl Facts {
     /// Returns the tables below `place` that belong to the archive `archive` ([`new_id`]). Reads
     /// and writes nothing yet.
-    pub fn new(place: Arc<dyn Place>, archive: String, settings: &Settings) -> Facts {
+    pub fn new(place: Arc<dyn FileStore>, archive: String, settings: &Settings) -> Facts {
         let mut tables = vec![Table::Captures, Table::Links];
         if settings.texts {
             tables.push(Table::Texts);

@@ -1,7 +1,7 @@
 //! Facts: every capture and every link as a row of an open table, in Delta Lake's format, for any
 //! engine that reads it.
 //!
-//! There are three tables below one place ([`Place`]): `captures`, `links` and, on request,
+//! There are three tables below one place ([`FileStore`](system::FileStore)): `captures`, `links` and, on request,
 //! `texts`. Each is a directory of immutable Parquet files and a log that says which of them are
 //! live (`docs/facts.md`). Rows are appended epoch by epoch: [`Facts::stage`] writes the data files
 //! before the epoch commits, the epoch commits the [`Note`] with their names, and
@@ -24,7 +24,6 @@ mod facts;
 mod field;
 mod local;
 mod note;
-mod place;
 #[cfg(any(test, feature = "reader"))]
 mod reader;
 mod row_stream;
@@ -37,9 +36,8 @@ pub use crash::CRASH_POINTS;
 pub use error::FactsError;
 pub use facts::{Facts, Purged, Settings, TableSum, new_id};
 pub use field::{Field, Kind};
-pub use local::LocalPlace;
+pub use local::LocalFileStore;
 pub use note::{Note, TakenBack};
-pub use place::Place;
 #[cfg(any(test, feature = "reader"))]
 pub use reader::{ReadRow, read_table, table_as_text};
 pub use row_stream::{RowStream, RowStreamError};

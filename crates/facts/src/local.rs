@@ -10,23 +10,23 @@ use parking_lot::Mutex;
 use tempfile::NamedTempFile;
 
 use crate::crash;
-use crate::place::Place;
+use system::FileStore;
 
 /// Prefix of the names of files that are being written.
 const ASIDE: &str = ".new-";
 
 /// A directory with the tables.
 #[derive(Debug)]
-pub struct LocalPlace {
+pub struct LocalFileStore {
     dir: PathBuf,
     /// Directories that are known to exist durably.
     made: Mutex<HashSet<PathBuf>>,
 }
 
-impl LocalPlace {
+impl LocalFileStore {
     /// Returns a place in `dir`, which is created on the first write.
-    pub fn new(dir: &Path) -> LocalPlace {
-        LocalPlace {
+    pub fn new(dir: &Path) -> LocalFileStore {
+        LocalFileStore {
             dir: dir.to_owned(),
             made: Mutex::default(),
         }
@@ -82,7 +82,7 @@ fn set_readable(file: &File) -> io::Result<()> {
     file.set_permissions(fs::Permissions::from_mode(0o644))
 }
 
-impl Place for LocalPlace {
+impl FileStore for LocalFileStore {
     fn put(&self, path: &str, bytes: Bytes) -> io::Result<()> {
         let path = self.dir.join(path);
         let folder = self.folder_of(&path)?;
@@ -156,7 +156,7 @@ mod tests {
     fn threads_that_make_a_folder_together_all_write_into_it() {
         for _ in 0..200 {
             let root = tempfile::tempdir().unwrap();
-            let place = LocalPlace::new(&root.path().join("facts"));
+            let place = LocalFileStore::new(&root.path().join("facts"));
             std::thread::scope(|scope| {
                 for number in 0..4 {
                     let place = &place;

@@ -5,9 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use extract::{Capture, CaptureKind, Link, LinkKind, Page, Shortfall};
-use facts::{
-    Fact, Facts, FactsError, LocalPlace, Note, Place as _, ReadRow, Settings, Source, Table, TakenBack,
-};
+use facts::{Fact, Facts, FactsError, LocalFileStore, Note, ReadRow, Settings, Source, Table, TakenBack};
+use system::FileStore as _;
 use proptest::prelude::*;
 
 /// The archive that all tables here belong to.
@@ -16,7 +15,7 @@ const ARCHIVE: &str = "11111111-2222-4333-8444-555555555555";
 fn open(dir: &Path) -> Facts {
     let mut settings = Settings::default();
     settings.texts = true;
-    Facts::new(Arc::new(LocalPlace::new(dir)), ARCHIVE.to_owned(), &settings)
+    Facts::new(Arc::new(LocalFileStore::new(dir)), ARCHIVE.to_owned(), &settings)
 }
 
 fn capture(url: &str, offset: u64, links: &[&str]) -> Capture {
@@ -259,7 +258,7 @@ fn tables_of_another_archive_are_refused() {
     facts
         .publish(&stage(&facts, 1, &[(1, capture("http://a.org/", 2, &[]))]))
         .unwrap();
-    let place = Arc::new(LocalPlace::new(root.path()));
+    let place = Arc::new(LocalFileStore::new(root.path()));
     let other = Facts::new(place, facts::new_id(), &Settings::default());
     let refused = other.sums().unwrap_err();
     assert!(
@@ -478,7 +477,7 @@ fn what_another_writer_commits_meanwhile_stays() {
         let row = (1, capture("http://a.org/", 2 * epoch, &[]));
         facts.publish(&stage(&facts, epoch, &[row])).unwrap();
     }
-    let place = LocalPlace::new(root.path());
+    let place = LocalFileStore::new(root.path());
     // Its file is a copy of one of the files under another name: a rewritten file without the rows
     // of the other.
     let captures = root.path().join("captures");

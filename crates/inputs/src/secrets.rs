@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-use facts::Place;
+use system::FileStore;
 use parking_lot::Mutex;
 use warc::Input;
 
@@ -75,7 +75,7 @@ impl InputSource for KeptSecrets {
         self.source.drop_cached(address);
     }
 
-    fn tables(&self, address: &str) -> io::Result<Arc<dyn Place>> {
+    fn tables(&self, address: &str) -> io::Result<Arc<dyn FileStore>> {
         self.source.tables(address)
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-use facts::Place;
+use system::FileStore;
 use warc::Input;
 
 use super::file::open_file;
@@ -38,7 +38,7 @@ pub trait InputSource: Send + Sync + 'static {
 
     /// Returns the folder at an address as a place for tables of facts. Sends no request. Fails for
     /// a source that cannot write.
-    fn tables(&self, address: &str) -> io::Result<Arc<dyn Place>> {
+    fn tables(&self, address: &str) -> io::Result<Arc<dyn FileStore>> {
         let what = format!("cannot write to {address}: its source is read-only");
         Err(io::Error::new(ErrorKind::Unsupported, what))
     }
@@ -166,7 +166,7 @@ impl Sources {
     ///
     /// # Errors
     /// The error of the source.
-    pub fn tables(&self, address: &str) -> io::Result<Arc<dyn Place>> {
+    pub fn tables(&self, address: &str) -> io::Result<Arc<dyn FileStore>> {
         match &self.beyond {
             Some(source) if source.serves(address) => source.tables(address),
             _ => Err(io::Error::new(

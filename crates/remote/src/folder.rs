@@ -1,4 +1,4 @@
-//! A folder of a store that holds an archive's tables of facts ([`facts::Place`]).
+//! A folder of a store that holds an archive's tables of facts ([`system::FileStore`]).
 //!
 //! Invariants:
 //!  - A table is committed with a conditional put, which the store refuses if the object exists
@@ -125,7 +125,7 @@ async fn create(shared: &Shared, address: &str, bytes: Bytes) -> io::Result<bool
     }
 }
 
-impl facts::Place for Folder {
+impl system::FileStore for Folder {
     fn put(&self, path: &str, bytes: Bytes) -> io::Result<()> {
         let address = self.address(path);
         self.remote

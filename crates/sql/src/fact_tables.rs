@@ -9,7 +9,7 @@ use datafusion::datasource::empty::EmptyTable;
 use datafusion::execution::session_state::SessionState;
 use deltalake_core::DeltaTable;
 use deltalake_core::logstore::LogStore;
-use facts::{Kind, LocalPlace, Table};
+use facts::{Kind, LocalFileStore, Table};
 use tokio::sync::Mutex;
 
 use crate::SqlError;
@@ -57,7 +57,7 @@ impl FactTables {
         if !error.may_be_of_facts() || inputs::is_address(self.address()) {
             return error;
         }
-        let place: Arc<dyn facts::Place> = Arc::new(LocalPlace::new(&inputs::path_of(self.address())));
+        let place: Arc<dyn system::FileStore> = Arc::new(LocalFileStore::new(&inputs::path_of(self.address())));
         let checked = system::blocking(move || {
             for table in Table::ALL {
                 match facts::damages(&place, table) {

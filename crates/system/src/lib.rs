@@ -20,6 +20,7 @@
 mod blocking;
 mod clock;
 pub mod failpoint;
+mod file_store;
 pub mod invariant;
 mod occurrence;
 pub mod private;
@@ -31,6 +32,7 @@ pub mod users;
 #[cfg(feature = "blocking")]
 pub use blocking::blocking;
 pub use clock::{now, pause, since, time_ms, wall, wall_ms};
+pub use file_store::FileStore;
 pub use invariant::Broken;
 pub use random::{random, random_range};
 #[cfg(feature = "simulated")]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use cache::{Cache, SETTINGS_FILE};
 use cluster::{ConnectSettings, connect};
-use facts::Place;
+use system::FileStore;
 use files::Address;
 use futures_util::FutureExt;
 use inputs::{InputSource, Sources, Stat};
@@ -228,7 +228,7 @@ impl InputSource for RemoteInputs {
         }
     }
 
-    fn tables(&self, address: &str) -> io::Result<Arc<dyn Place>> {
+    fn tables(&self, address: &str) -> io::Result<Arc<dyn FileStore>> {
         Ok(Arc::new(self.remote.folder(address)?))
     }
 }

@@ -10,7 +10,7 @@ use super::action::{Action, Add, MetaData, Protocol, READER_VERSION, Remove, Txn
 use super::{checkpoint, stats};
 use crate::error::FactsError;
 use crate::field::{Field, delta_schema};
-use crate::place::Place;
+use system::FileStore;
 
 /// Identifies this program's commits that rename an input (`txn.appId`).
 const NAMES_APP_ID: &str = "weft-names";
@@ -76,7 +76,7 @@ pub(crate) struct Change {
 
 /// The newest state of a table that was read.
 pub(crate) struct Log {
-    place: Arc<dyn Place>,
+    place: Arc<dyn FileStore>,
     /// Directory of the table.
     table: &'static str,
     /// Version of the last commit that was read.
@@ -90,7 +90,7 @@ pub(crate) struct Log {
 impl Log {
     /// Reads the log, or creates it. An existing log must belong to `archive`.
     pub(crate) fn open(
-        place: Arc<dyn Place>,
+        place: Arc<dyn FileStore>,
         table: &'static str,
         fields: &[Field],
         archive: &str,
@@ -105,7 +105,7 @@ impl Log {
     }
 
     /// Reads the log of a table, whichever archive it belongs to.
-    pub(crate) fn read(place: Arc<dyn Place>, table: &'static str) -> Result<Log, FactsError> {
+    pub(crate) fn read(place: Arc<dyn FileStore>, table: &'static str) -> Result<Log, FactsError> {
         let mut log = Log {
             place,
             table,
@@ -122,12 +122,12 @@ impl Log {
     }
 
     /// Returns whether a table has a log.
-    pub(crate) fn is_there(place: &dyn Place, table: &str) -> Result<bool, FactsError> {
+    pub(crate) fn is_there(place: &dyn FileStore, table: &str) -> Result<bool, FactsError> {
         Ok(!list(place, &log_folder(table))?.is_empty())
     }
 
     /// Returns whether the newest commit has this step or a later one. Reads no other commit.
-    pub(crate) fn newest_has(place: &dyn Place, table: &str, step: Step) -> Result<bool, FactsError> {
+    pub(crate) fn newest_has(place: &dyn FileStore, table: &str, step: Step) -> Result<bool, FactsError> {
         let folder = log_folder(table);
         let names = list(place, &folder)?;
         let Some(newest) = names.iter().filter(|name| is_commit(name)).max() else {
@@ -586,7 +586,7 @@ fn log_folder(table: &str) -> String {
     format!("{table}/_delta_log")
 }
 
-fn list(place: &dyn Place, folder: &str) -> Result<Vec<String>, FactsError> {
+fn list(place: &dyn FileStore, folder: &str) -> Result<Vec<String>, FactsError> {
     place.list(folder).map_err(|source| FactsError::Io {
         doing: "list",
         path: place.locate(folder),
@@ -594,7 +594,7 @@ fn list(place: &dyn Place, folder: &str) -> Result<Vec<String>, FactsError> {
     })
 }
 
-fn get(place: &dyn Place, path: &str) -> Result<Option<Bytes>, FactsError> {
+fn get(place: &dyn FileStore, path: &str) -> Result<Option<Bytes>, FactsError> {
     place.get(path).map_err(|source| FactsError::Io {
         doing: "read",
         path: place.locate(path),

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use facts::{LocalPlace, Place};
+use facts::LocalFileStore;
+use system::FileStore;
 use futures_util::stream::BoxStream;
 use object_store::memory::InMemory;
 use object_store::path::Path;
@@ -19,7 +20,7 @@ use remote::{Remote, S3Settings, Settings};
 use crate::reading::{content, settings, with_store};
 
 /// The required behaviour of every place.
-fn check(place: &dyn Place) {
+fn check(place: &dyn FileStore) {
     let bytes = |text: &'static str| Bytes::from_static(text.as_bytes());
     assert_eq!(place.list("links/_delta_log").unwrap(), Vec::<String>::new());
     assert_eq!(place.get("links/a").unwrap(), None);
@@ -50,7 +51,7 @@ fn check(place: &dyn Place) {
 #[test]
 fn a_store_does_what_a_folder_does() {
     let root = tempfile::tempdir().unwrap();
-    check(&LocalPlace::new(&root.path().join("facts")));
+    check(&LocalFileStore::new(&root.path().join("facts")));
     let remote = with_store(Arc::new(InMemory::new()));
     check(&remote.folder("store://b/some/where").unwrap());
     check(&remote.folder("store://c/").unwrap());

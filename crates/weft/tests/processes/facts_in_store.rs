@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use facts::Place as _;
+use system::FileStore as _;
 
 use crate::crash::{record, write_old};
 use crate::program::{Dumps, assert_same, dumps_with, finish, load, run, said, status, undisturbed, weft};

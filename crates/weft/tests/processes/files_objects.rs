@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use facts::Place;
+use system::FileStore;
 
 use crate::program::{run, said, weft};
 use crate::s3_server::S3Server;

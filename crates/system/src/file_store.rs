@@ -1,4 +1,4 @@
-//! The location of the tables.
+//! Whole files in a directory or in a store elsewhere.
 
 use std::fmt::Debug;
 use std::io;
@@ -7,13 +7,13 @@ use bytes::Bytes;
 
 /// A directory of files, or a store with similar names. Paths are relative, with `/`.
 ///
-/// Files written with [`put`](Place::put) and [`put_if_absent`](Place::put_if_absent) are durable
+/// Files written with [`put`](FileStore::put) and [`put_if_absent`](FileStore::put_if_absent) are durable
 /// when they return.
-pub trait Place: Debug + Send + Sync {
+pub trait FileStore: Debug + Send + Sync {
     /// Writes a whole file, and replaces an existing one.
     ///
     /// # Errors
-    /// Errors of the place. The file then has its old content, or all of `bytes`.
+    /// Errors of the store. The file then has its old content, or all of `bytes`.
     fn put(&self, path: &str, bytes: Bytes) -> io::Result<()>;
 
     /// Writes a whole file if it does not exist, and returns whether it did not. Of several
@@ -22,20 +22,20 @@ pub trait Place: Debug + Send + Sync {
     /// then read it, to recognise it as its own.
     ///
     /// # Errors
-    /// Errors of the place. The file may have been written nevertheless.
+    /// Errors of the store. The file may have been written nevertheless.
     fn put_if_absent(&self, path: &str, bytes: Bytes) -> io::Result<bool>;
 
     /// Returns the content of a file; `None` if it does not exist.
     ///
     /// # Errors
-    /// Errors of the place.
+    /// Errors of the store.
     fn get(&self, path: &str) -> io::Result<Option<Bytes>>;
 
-    /// Returns the contents of several small files, in the order of `paths`. A remote place reads
+    /// Returns the contents of several small files, in the order of `paths`. A remote store reads
     /// many at once.
     ///
     /// # Errors
-    /// Errors of the place.
+    /// Errors of the store.
     fn get_all(&self, paths: &[String]) -> io::Result<Vec<Option<Bytes>>> {
         paths.iter().map(|path| self.get(path)).collect()
     }
@@ -43,13 +43,13 @@ pub trait Place: Debug + Send + Sync {
     /// Returns whether a file exists.
     ///
     /// # Errors
-    /// Errors of the place.
+    /// Errors of the store.
     fn exists(&self, path: &str) -> io::Result<bool>;
 
     /// Removes a file; does nothing if it does not exist.
     ///
     /// # Errors
-    /// Errors of the place; [`io::ErrorKind::Unsupported`] if the place never removes files.
+    /// Errors of the store; [`io::ErrorKind::Unsupported`] if the store never removes files.
     fn remove(&self, path: &str) -> io::Result<()> {
         Err(io::Error::new(
             io::ErrorKind::Unsupported,
@@ -64,7 +64,7 @@ pub trait Place: Debug + Send + Sync {
     /// exist.
     ///
     /// # Errors
-    /// Errors of the place.
+    /// Errors of the store.
     fn list(&self, folder: &str) -> io::Result<Vec<String>>;
 
     /// Returns whether a file that a killed process was writing may still appear later, like a
