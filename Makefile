@@ -14,7 +14,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SHARED_DATA = $(or $(WEFT_SHARED_DATA),$(wildcard ../shared/data))
 
-.PHONY: help demo sql install install-files deb deb-files python test test-absences test-programs test-python bench bench-full fuzz simulate screenshots lint lint-format lint-code \
+.PHONY: help demo sql install install-files deb deb-files python test test-absences test-programs test-python bench bench-full fuzz simulate screenshots lint lint-format lint-words lint-code \
     need-cargo need-chromium need-clients need-venv need-boto3 need-field need-readers need-s3cmd need-rclone need-python
 
 help:
@@ -29,7 +29,7 @@ help:
 	@echo 'make fuzz         changed inputs for everything that reads bytes from outside; FUZZ_FLAGS=--help tells more'
 	@echo 'make simulate     the store and the index with faults and crashes, seed after seed; SIMULATE_FLAGS=--help tells more'
 	@echo 'make screenshots  pictures of every page of the web interface; that of SQL where make sql has built it'
-	@echo 'make lint         format and lints'
+	@echo 'make lint         format, plain English, clippy'
 
 demo: need-cargo
 	$(CARGO) build --release -p weft
@@ -144,10 +144,14 @@ simulate: need-cargo
 screenshots: need-cargo need-chromium
 	.ci/clean $(CARGO) test --release -p server --test server -- --ignored --nocapture screenshots
 
-lint: lint-format lint-code
+lint: lint-format lint-words lint-code
 
 lint-format: need-cargo
 	$(CARGO) fmt --check
+
+# Sentences that readers have to guess; `.ci/plain-english --lines` shows them.
+lint-words:
+	.ci/plain-english
 
 lint-code: need-cargo
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
