@@ -38,13 +38,24 @@ const FOLDERS: [(&str, &str); 4] = [
     ("XDG_STATE_HOME", ".local/state"),
 ];
 
+/// Returns the folder of the crate whose tests run. It is read when they run, so that tests compiled in one clone of
+/// the repository are right in another.
+///
+/// # Panics
+/// Neither Cargo runs the tests nor is there a current directory.
+pub fn crate_dir() -> PathBuf {
+    let of_cargo = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    // Cargo runs tests in the folder of their crate.
+    of_cargo.unwrap_or_else(|| env::current_dir().expect("a current directory"))
+}
+
 /// Returns the folder of real archive files: `WEFT_SHARED_DATA`, or `shared/data` in or above the
 /// workspace. Prints a line and returns `None` if there is no such folder; tests of real files are
 /// then skipped.
 pub fn shared_data() -> Option<PathBuf> {
     let given = env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
-    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    let above = above.map(|folder| folder.join("shared/data"));
+    let crate_dir = crate_dir();
+    let above = crate_dir.ancestors().map(|folder| folder.join("shared/data"));
     let found = given.into_iter().chain(above).find(|folder| folder.is_dir());
     if found.is_none() {
         println!("skipped: there is no folder shared/data above the workspace (set WEFT_SHARED_DATA)");

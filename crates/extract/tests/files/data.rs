@@ -7,15 +7,7 @@ use warc::{Entry, Reader, ReaderSettings, Record};
 
 /// Returns a file of the shared data; `None`, with one visible line, if the directory is missing.
 pub(crate) fn file(name: &str) -> Option<PathBuf> {
-    let given = std::env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
-    let above = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .map(|dir| dir.join("shared/data"));
-    let found = given.into_iter().chain(above).find(|place| place.is_dir());
-    if found.is_none() {
-        eprintln!("skipped: no shared/data above {}", env!("CARGO_MANIFEST_DIR"));
-    }
-    found.map(|place| place.join(name))
+    apart::shared_data().map(|folder| folder.join(name))
 }
 
 pub(crate) fn records(path: &Path) -> Vec<Record> {

@@ -126,7 +126,7 @@ async fn boto3_sees_the_face() {
     let rig = GatewayRig::start_with("s3://", &[], &keys).await;
     let mut command = rig.upstream.command(python);
     command
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/boto3/face.py"))
+        .arg(apart::crate_dir().join("tests/boto3/face.py"))
         .arg(format!("http://{}", rig.address()))
         .args([ADMIN.0, ADMIN.1, READER.0, READER.1, "gateway"]);
     let (passed, text) = run(command).await;
@@ -145,7 +145,7 @@ async fn every_operation_is_what_it_says() {
     let rig = GatewayRig::start_with("s3://", &[], &keys).await;
     let mut command = rig.upstream.command(python);
     command
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/boto3/sweep.py"))
+        .arg(apart::crate_dir().join("tests/boto3/sweep.py"))
         .arg(format!("http://{}", rig.address()))
         .args([ADMIN.0, ADMIN.1]);
     let (passed, text) = run(command).await;
@@ -164,7 +164,7 @@ async fn limits_are_the_clients_mistake() {
     let rig = GatewayRig::start_with("s3://", &[], &keys).await;
     let mut command = rig.upstream.command(python);
     command
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/boto3/limits.py"))
+        .arg(apart::crate_dir().join("tests/boto3/limits.py"))
         .arg(format!("http://{}", rig.address()))
         .args([ADMIN.0, ADMIN.1, "gateway"]);
     let (passed, text) = run(command).await;

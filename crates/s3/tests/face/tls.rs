@@ -15,7 +15,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use crate::support::Rig;
 
 fn files() -> TlsFiles {
-    let dir = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls"));
+    let dir = apart::crate_dir().join("tests/tls");
     TlsFiles {
         certificates: dir.join("certificate.pem"),
         key: dir.join("key.pem"),

@@ -37,7 +37,7 @@ fn cdx_toolkit_waybackpy_and_wayback() {
     let home = tempfile::tempdir().expect("a folder");
     let mut script = apart::command(python, home.path());
     script
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/cdx.py"))
+        .arg(apart::crate_dir().join("tests/clients/cdx.py"))
         // By default it waits three seconds before each request, to be polite to public servers.
         .env("CDXT_DEFAULT_MIN_RETRY_INTERVAL", "0")
         .env("CDXT_IA_MIN_RETRY_INTERVAL", "0");
@@ -65,7 +65,7 @@ fn a_memento_client() {
     let running = Running::start_over(field().loaded.archive.clone(), with_replay());
     let home = tempfile::tempdir().expect("a folder");
     let mut script = apart::command(python, home.path());
-    script.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/memento.py"));
+    script.arg(apart::crate_dir().join("tests/clients/memento.py"));
     check_script(&mut script, &running);
 }
 

@@ -105,7 +105,7 @@ fn written(meta: &Meta, content: &[u8]) -> Vec<u8> {
 }
 
 fn fixture(name: &str) -> Vec<u8> {
-    let path = format!("{}/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
+    let path = apart::crate_dir().join(format!("tests/fixtures/{name}"));
     std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 

@@ -7,14 +7,7 @@ use warc::{Entry, Input, Kind, Reader, ReaderSettings, Span};
 /// Returns a file in the folder of real archive files, or `None` (with one visible line) if the
 /// folder is missing.
 pub(crate) fn data(name: &str) -> Option<PathBuf> {
-    let given = std::env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
-    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    let mut places = given.into_iter().chain(above.map(|dir| dir.join("shared/data")));
-    let found = places.find(|place| place.is_dir());
-    if found.is_none() {
-        eprintln!("skipped: no shared/data above {}", env!("CARGO_MANIFEST_DIR"));
-    }
-    found.map(|place| place.join(name))
+    apart::shared_data().map(|folder| folder.join(name))
 }
 
 /// Returns all real files of a folder, by name.

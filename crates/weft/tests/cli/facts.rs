@@ -249,10 +249,10 @@ fn every_view_is_its_statement_over_the_facts() {
     };
     let tables = place.path("weft-archive/facts");
     load(&["crawls"], 0);
-    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli");
+    let scripts = apart::crate_dir().join("tests/cli");
     run(&scripts.join("facts_compact.py"), std::slice::from_ref(&tables));
     load(&["commoncrawl", "edge", "regress"], 1);
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let workspace = apart::crate_dir().join("../..");
     let odd = place.path("odd");
     let given = std::env::var("WEFT_TEST_SEED").ok();
     let seed = given.map_or(std::process::id(), |seed| seed.parse().expect("a number"));

@@ -130,7 +130,7 @@ fn sums_are_those_of_du() {
     }
     let place = Place::new();
     let made = tree(&place);
-    for root in [made.as_path(), Path::new(env!("CARGO_MANIFEST_DIR"))] {
+    for root in [made.as_path(), apart::crate_dir().as_path()] {
         let root = root.canonicalize().unwrap();
         let root = root.to_str().unwrap();
         place.good(&["files", "scan", root]);

@@ -8,7 +8,7 @@ use crate::support::Place;
 #[test]
 fn the_program_its_pages_and_completions_are_installed() {
     let place = Place::new();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = apart::crate_dir().join("../..");
     let program = env!("CARGO_BIN_EXE_weft");
     let mut make = Command::new("make");
     make.arg("-C")
@@ -80,7 +80,7 @@ fn the_debian_package_holds_program_units_and_settings() {
         println!("skipped: the Debian package, because there is no dpkg-deb");
         return;
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = apart::crate_dir().join("../..");
     let made = Command::new("make")
         .arg("-C")
         .arg(root)

@@ -571,7 +571,7 @@ fn other_tools_read_what_is_exported() {
     place.good(&["export", "--zipnum", "zipnum", "--archive", "local"]);
     let page = "http://www.library.example/";
     let output = apart::command(&python, &place.path("home"))
-        .arg(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/packages.py"))
+        .arg(apart::crate_dir().join("tests/cli/packages.py"))
         .args([place.path("x.wacz"), place.path("zipnum/cluster.idx")])
         .args([page, "example,library)/"])
         .output()

@@ -89,7 +89,7 @@ enum Block {
 }
 
 fn docs() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
+    apart::crate_dir().join("../../docs")
 }
 
 /// Returns the indented blocks of a page. Empty lines do not end a block.
