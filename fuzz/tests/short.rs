@@ -8,7 +8,7 @@ use fuzz::{Driver, TARGETS, Target};
 /// Returns the folder of damaged and unusual files from other projects, if it is available.
 fn edge_files() -> Option<PathBuf> {
     let shared = std::env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
-    let shared = shared.unwrap_or_else(|| apart::crate_dir().join("../../shared/data"));
+    let shared = shared.unwrap_or_else(|| test_env::crate_dir().join("../../shared/data"));
     Some(shared.join("edge")).filter(|edge| edge.is_dir())
 }
 
@@ -26,8 +26,7 @@ fn check(target: &Target, steps: u64) {
         }
     };
     // Inputs that failed in the past.
-    let own = apart::crate_dir().join("corpus")
-        .join(target.name);
+    let own = test_env::crate_dir().join("corpus").join(target.name);
     let artifacts = tempfile::tempdir().expect("a folder");
     let driver = Driver {
         seed,
@@ -96,7 +95,7 @@ fn s3_body() {
 #[test]
 fn every_target_has_its_file() {
     for target in TARGETS {
-        let file = apart::crate_dir().join(format!("fuzz_targets/{}.rs", target.name));
+        let file = test_env::crate_dir().join(format!("fuzz_targets/{}.rs", target.name));
         assert!(file.is_file(), "{} is missing", file.display());
         let test = format!("fn {}()", target.name);
         assert!(

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::Parser;
 use extract::{Capture, CaptureKind, Link, LinkScope, Page};
-use weave::{Batch, InputId, InputProgress, InputState, LedgerEntry, Settings, Weave};
+use index::{Batch, InputId, InputProgress, InputState, LedgerEntry, Settings, Weave};
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

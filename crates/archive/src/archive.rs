@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use access::Groups;
 use extract::{DocumentReader, DocumentScope, LinkScope};
+use index::TakedownRules;
 use parking_lot::RwLock;
-use rights::Groups;
-use weave::TakedownRules;
 
 use crate::cut::{Cut, Held};
 use crate::cut_epochs::CutEpochs;

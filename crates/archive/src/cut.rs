@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use weave::Snapshot;
+use index::Snapshot;
 
 use crate::cut_epochs::CutEpochs;
 use crate::question::{Dump, DumpFormat, DumpRange, DumpRequest};

@@ -1,7 +1,7 @@
 //! The epochs of a cut, as the owner sends them to its clients.
 
+use index::Snapshot;
 use serde::{Deserialize, Serialize};
-use weave::Snapshot;
 
 use crate::AskError;
 

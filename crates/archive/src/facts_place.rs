@@ -68,7 +68,7 @@ impl OutOfReach {
     }
 }
 
-impl Place for OutOfReach {
+impl FileStore for OutOfReach {
     fn put(&self, _: &str, _: Bytes) -> io::Result<()> {
         Err(self.error())
     }

@@ -4,7 +4,7 @@
 //! next commit, except for deferred anchors ([`fed`]). A crash between the epoch and the commit
 //! leaves it behind; [`pages_changed_since`] then lists the changes it missed.
 //!
-//! [`pages_changed_since`]: weave::Snapshot::pages_changed_since
+//! [`pages_changed_since`]: index::Snapshot::pages_changed_since
 
 mod fed;
 mod progress;
@@ -14,10 +14,10 @@ mod tests;
 pub(crate) use fed::Fed;
 pub(crate) use progress::SearchProgress;
 
-use search::{Anchor, Change, Document, Gone, Original, SearchIndex, TextCapture, Version};
-use weave::{
+use index::{
     AnchorRow, ChangedPage, ChangedPast, Epoch, EpochReport, PageChange, PastVersion, Snapshot, SnapshotError,
 };
+use search::{Anchor, Change, Document, Gone, Original, SearchIndex, TextCapture, Version};
 
 use crate::crash;
 
@@ -255,7 +255,7 @@ fn given(snapshot: &Snapshot, page: ChangedPage) -> Result<Change, SnapshotError
     })
 }
 
-fn text_capture(text: weave::TextCapture) -> TextCapture {
+fn text_capture(text: index::TextCapture) -> TextCapture {
     TextCapture {
         collection: text.collection,
         digest: text.digest,
@@ -263,7 +263,7 @@ fn text_capture(text: weave::TextCapture) -> TextCapture {
     }
 }
 
-fn original(original: weave::OriginalCapture) -> Original {
+fn original(original: index::OriginalCapture) -> Original {
     Original {
         url_key: original.url_key,
         fetch_time_ms: original.fetch_time_ms,
@@ -286,7 +286,7 @@ fn weighed(anchors: Vec<AnchorRow>) -> Vec<Anchor> {
 /// Returns the bucket of a page's in-links, and their anchor texts.
 fn linked(snapshot: &Snapshot, url_key: &str) -> Result<(u8, Vec<AnchorRow>), SnapshotError> {
     let (inlinks_external, anchors) = snapshot.anchors(url_key)?;
-    Ok((weave::inlinks_bucket(inlinks_external), anchors))
+    Ok((index::inlinks_bucket(inlinks_external), anchors))
 }
 
 /// Rebuilds the search index from all pages. Calls `made` with the number of pages so far.
@@ -328,7 +328,7 @@ fn to_change(snapshot: &Snapshot, change: PageChange) -> Result<Change, Snapshot
 /// stay.
 fn said_otherwise(snapshot: &Snapshot, url_key: String) -> Result<Change, SnapshotError> {
     let (since_ms, past) = snapshot.history(&url_key)?;
-    let version = version_now(since_ms, weave::past_count(&past));
+    let version = version_now(since_ms, index::past_count(&past));
     let document = document(snapshot, &url_key, version)?;
     Ok(document.map_or(Change::Delete(url_key), |document| {
         Change::Upsert(Box::new(document))
@@ -348,7 +348,7 @@ fn version_now(since_ms: i64, past_versions: u32) -> Version {
 /// version is included only if the key `has_content`.
 fn change_of(snapshot: &Snapshot, url_key: String, has_content: bool) -> Result<Change, SnapshotError> {
     let (since_ms, past) = snapshot.history(&url_key)?;
-    let version = version_now(since_ms, weave::past_count(&past));
+    let version = version_now(since_ms, index::past_count(&past));
     let document = if has_content {
         document(snapshot, &url_key, version)?
     } else {

@@ -9,8 +9,8 @@ use std::collections::HashSet;
 use std::time::Instant;
 
 use extract::{Capture, LinkScope};
+use index::{Batch, InputId, InputProgress, InputState, LedgerEntry, QuarantineEntry};
 use serde::{Deserialize, Serialize};
-use weave::{Batch, InputId, InputProgress, InputState, LedgerEntry, QuarantineEntry};
 
 use crate::load::{EPOCH_AGE, capture_bytes};
 use crate::open_archive::OpenArchive;

@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use extract::Capture;
 use facts::{Fact, Facts, FactsError, FileDamage, Note, Settings, Source, TableSum, TakenBack};
-use system::FileStore;
-use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
-use weave::{
+use index::{
     Arriving, Batch, CaptureRow, Epoch, EpochReport, InputId, LedgerEntry, TakeBack, TakeBackError, TakeDown,
     TookDown, Weave,
 };
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use system::FileStore;
 
 use crate::question::FactsPlace;
 use inputs::is_address;
@@ -72,7 +72,7 @@ impl FactsSettings {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WeaveError {
     #[error(transparent)]
-    Index(#[from] weave::ApplyError),
+    Index(#[from] index::ApplyError),
     #[error("facts: {0}")]
     Facts(#[from] FactsError),
     #[error(
@@ -396,7 +396,7 @@ fn noted(weave: &Weave) -> Result<Last, WeaveError> {
     let note = weave
         .snapshot()
         .note_beside()
-        .map_err(weave::ApplyError::Snapshot)?;
+        .map_err(index::ApplyError::Snapshot)?;
     match note.as_deref().map(Note::of_bytes) {
         None => Ok(Last::Published),
         Some(Some(note)) => Ok(Last::Noted(note)),

@@ -43,8 +43,8 @@ impl Memory {
 
     /// Returns the shares of the index: blocks, rows not yet in files (up to three times this), and
     /// pages shown by searches.
-    pub(crate) fn index(self) -> weave::Settings {
-        let mut settings = weave::Settings::default();
+    pub(crate) fn index(self) -> index::Settings {
+        let mut settings = index::Settings::default();
         settings.cache_size_bytes = self.share(12);
         settings.memtable_size_bytes = self.share(8).min(MEMTABLE_BYTES_MAX);
         // A shorter journal would write rows to files before there are many.

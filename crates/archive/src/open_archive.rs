@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use extract::{DocumentReader, Documents};
+use index::{EpochReport, Snapshot, TakedownRules, Weave};
 use parking_lot::Mutex;
 use search::SearchIndex;
-use weave::{EpochReport, Snapshot, TakedownRules, Weave};
 
 use crate::facts_place::place_of;
 use crate::feed::{self, Fed, FeedError, SearchProgress};

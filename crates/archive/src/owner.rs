@@ -8,13 +8,13 @@ use std::io::Write;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use access::Groups;
 use extract::{DocumentReader, DocumentScope, LinkScope};
+use index::Snapshot;
 use parking_lot::Mutex;
-use rights::Groups;
 use rustc_hash::FxHashMap;
-use weave::Snapshot;
 
-use weave::TakedownRules;
+use index::TakedownRules;
 
 use crate::cut_epochs::CutEpochs;
 use crate::files::{ArchiveSettings, FORMAT, FORMAT_WITHOUT_FACTS, Files};

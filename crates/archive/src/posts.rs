@@ -20,9 +20,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use access::{Sight, Subject};
 use extract::IndexLine;
-use rights::{Sight, Subject};
-use weave::{
+use index::{
     Batch, CaptureRow, Digested, InputId, InputProgress, InputState, LedgerEntry, LinesGone, QuarantineEntry,
     Snapshot,
 };
@@ -53,9 +53,9 @@ pub(crate) enum PostError {
     #[error(transparent)]
     Weave(#[from] WeaveError),
     #[error(transparent)]
-    Index(#[from] weave::ApplyError),
+    Index(#[from] index::ApplyError),
     #[error(transparent)]
-    Snapshot(#[from] weave::SnapshotError),
+    Snapshot(#[from] index::SnapshotError),
 }
 
 impl PostError {
@@ -434,7 +434,7 @@ fn posted(
     for (_, line) in &read.lines {
         for (input, known) in snapshot.lines_within_second(&line.url_key, line.fetch_time_ms)? {
             let Some(entry) = inputs.get(&input) else { continue };
-            if weave::is_same_place(&known, line) && wanted(&known, line) {
+            if index::is_same_place(&known, line) && wanted(&known, line) {
                 let (_, lines) = found.entry(input).or_insert_with(|| (entry.clone(), Vec::new()));
                 lines.push(known);
             }
@@ -546,7 +546,7 @@ fn why_it_is_elsewhere(
     let captures = snapshot.captures_within_second(&line.url_key, line.fetch_time_ms)?;
     let mut told = captures
         .into_iter()
-        .filter(|capture| weave::describes(line, capture) && sees(sight, capture))
+        .filter(|capture| index::describes(line, capture) && sees(sight, capture))
         .peekable();
     let Some(first) = told.peek() else { return Ok(None) };
     let of = match first.collection.as_str() {
@@ -572,7 +572,7 @@ fn why_it_stays(
 ) -> Result<Option<String>, PostError> {
     let is_of_it = |collection: &str| segments.is_of_all() || collection == segments.collection();
     for capture in snapshot.captures_within_second(&line.url_key, line.fetch_time_ms)? {
-        if is_of_it(&capture.collection) && weave::describes(line, &capture) && sees(sight, &capture) {
+        if is_of_it(&capture.collection) && index::describes(line, &capture) && sees(sight, &capture) {
             return Ok(Some(format!(
                 "its record is loaded, at offset {} of {}",
                 capture.offset, capture.input_name
@@ -580,7 +580,7 @@ fn why_it_stays(
         }
     }
     for (input, known) in snapshot.lines_within_second(&line.url_key, line.fetch_time_ms)? {
-        if posted.contains_key(&input) || !weave::is_same_place(&known, line) {
+        if posted.contains_key(&input) || !index::is_same_place(&known, line) {
             continue;
         }
         let entry = snapshot.input(input)?;

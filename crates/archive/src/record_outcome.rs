@@ -21,7 +21,7 @@ impl RecordOutcome {
         match extract_guarded(settings, record) {
             Extracted::Counted => RecordOutcome::Counted,
             // The index would refuse it too. Refusing it here lets it be counted as a loss.
-            Extracted::Capture(mut capture) => match weave::refusal(&capture) {
+            Extracted::Capture(mut capture) => match index::refusal(&capture) {
                 None => {
                     capture.method = method;
                     RecordOutcome::Capture(capture)

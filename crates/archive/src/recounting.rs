@@ -4,8 +4,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use index::{Fingerprints, Recount, Referred, Snapshot, SnapshotError, TakedownRules};
 use parking_lot::Mutex;
-use weave::{Fingerprints, Recount, Referred, Snapshot, SnapshotError, TakedownRules};
 
 use crate::load::Extract;
 

@@ -4,9 +4,9 @@
 //! Invariant: an entry records the epoch and the sight for which it was counted, and is used for no
 //! other.
 
+use access::SightId;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use rights::SightId;
 
 /// Memory for counts, in bytes: some 100,000 of them.
 const KEPT_BYTES: u64 = 16 << 20;

@@ -7,8 +7,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use access::{Groups, RightsFile, Rules, Sight};
 use parking_lot::Mutex;
-use rights::{Groups, RightsFile, Rules, Sight};
 use rustc_hash::FxHashMap;
 
 use crate::AskError;

@@ -2,7 +2,7 @@
 //! everywhere.
 //!
 //! Why two layouts in force never share a number, and no layout that was in force is forgotten: a
-//! node accepts rising numbers, one layout of each ([`contract::Node::propose`]), and a layout
+//! node accepts rising numbers, one layout of each ([`store_protocol::Node::propose`]), and a layout
 //! comes into force only after a majority of the previous layout's nodes has accepted it. Two
 //! majorities share a node, so at most one layout of a number can come into force.
 //!
@@ -16,10 +16,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use contract::{Node, NodeError, VolumeId};
 use futures_util::future::join_all;
 use placement::{Layout, Layouts, Roles};
 use store::{Cluster, Topology, announce};
+use store_protocol::{Node, NodeError, VolumeId};
 
 use super::REPLICAS_MAX;
 

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use contract::{Node as _, NodeId};
 use futures_util::future::join_all;
 use placement::{Layout, Layouts, NodeRole, Roles};
 use store::LayoutTag;
+use store_protocol::{Node as _, NodeId};
 use tokio::time::{Duration, timeout};
 
 use super::cluster_file::ClusterFile;

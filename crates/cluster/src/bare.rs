@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use contract::{Node, NodeId, Volume, VolumeId};
 use placement::Layouts;
 use store::{Cluster, Connect, LayoutTag, Patience, Store, Topology, merge};
+use store_protocol::{Node, NodeId, Volume, VolumeId};
 
 use super::layout_log::{LayoutLog, LayoutsFile};
 use super::local::LocalNode;

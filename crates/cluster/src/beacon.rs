@@ -7,8 +7,8 @@
 use std::io;
 use std::path::Path;
 
-use contract::NodeId;
 use serde::{Deserialize, Serialize};
+use store_protocol::NodeId;
 
 use super::trust::{Tls, Trust};
 use super::{Secret, durable_file};

@@ -7,9 +7,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use contract::{NodeId, VolumeId};
 use placement::{Layout, Layouts, NodeRole, Roles, VolumeRole};
 use serde::Deserialize;
+use store_protocol::{NodeId, VolumeId};
 
 use super::config_file::{REPLICAS_MAX, SettingsError, check_name, one, read_toml};
 use super::trust::Tls;

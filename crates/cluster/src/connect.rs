@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use contract::NodeId;
 use placement::{Layouts, NodeRole};
 use store::{Cluster, Store};
+use store_protocol::NodeId;
 use tokio::time::{Duration, Instant, sleep};
 
 use super::ask_nodes::layouts_of;

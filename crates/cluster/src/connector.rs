@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use contract::{Node, Volume};
 use placement::{NodeRole, VolumeRole};
 use store::{Connect, LayoutTag};
+use store_protocol::{Node, Volume};
 
 use super::local::LocalNode;
 use super::wire::client::Peers;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use contract::VolumeId;
+use store_protocol::VolumeId;
 use volume::DiskVolume;
 
 use super::layout_log::LayoutsFile;

@@ -17,9 +17,9 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use contract::VolumeId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use store_protocol::VolumeId;
 use volume::{DiskVolume, NODE_DIR};
 
 /// Returns whether a directory identifies itself as this volume. If it does not, a disk may have

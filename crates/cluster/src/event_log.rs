@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use contract::{FixityEvent, Key, NEWS, VolumeId};
 use parking_lot::Mutex;
+use store_protocol::{FixityEvent, Key, NEWS, VolumeId};
 use tokio::task::JoinHandle;
 use volume::FixityLog;
 
@@ -127,7 +127,7 @@ fn line_of(event: &FixityEvent) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use contract::Cause;
+    use store_protocol::Cause;
     use volume::fixity;
 
     use super::*;

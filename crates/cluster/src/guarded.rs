@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use contract::{
+use store::LayoutTag;
+use store_protocol::{
     ByteStream, Head, Key, Meta, Pending, Purpose, Receipt, ReplicaRead, Unsettled, UploadId, UploadRead,
     Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
 };
-use store::LayoutTag;
 
 use super::layout_log::LayoutLog;
 use super::promises::{Entered, Promises};

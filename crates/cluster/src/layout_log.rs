@@ -16,11 +16,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 
-use contract::{NEWS, VolumeId};
 use parking_lot::RwLock;
 use placement::{Layout, Layouts};
 use serde::{Deserialize, Serialize};
 use store::{Cluster, LayoutTag, merge};
+use store_protocol::{NEWS, VolumeId};
 use system::{Broken, holds};
 use tokio::sync::Mutex;
 

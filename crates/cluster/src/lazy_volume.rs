@@ -16,11 +16,11 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use contract::{
+use parking_lot::RwLock;
+use store_protocol::{
     ByteStream, Cause, Key, Meta, Receipt, ReplicaRead, UploadId, UploadRead, Version, Volume, VolumeAnswer,
     VolumeAsk, VolumeError, VolumeId, VolumeState, VolumeStatus,
 };
-use parking_lot::RwLock;
 use volume::{FixityLog, fixity};
 
 use super::layout_log::{LayoutLog, LayoutsFile};

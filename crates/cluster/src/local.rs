@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use contract::{
-    Claim, Counters, Finish, Meta, Node, NodeError, NodeId, NodeStatus, Volume, VolumeError, VolumeId,
-    VolumeStatus,
-};
 use parking_lot::RwLock;
 use placement::{Layout, Layouts};
 use store::upkeep::Workers;
 use store::{LayoutTag, Store};
+use store_protocol::{
+    Claim, Counters, Finish, Meta, Node, NodeError, NodeId, NodeStatus, Volume, VolumeError, VolumeId,
+    VolumeStatus,
+};
 
 use super::layout_log::LayoutLog;
 use super::promises::Promises;

@@ -11,8 +11,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use contract::VolumeId;
 use parking_lot::RwLock;
+use store_protocol::VolumeId;
 use volume::Furnish;
 
 use super::beacon::Beacon;

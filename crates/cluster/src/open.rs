@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use contract::{Volume, VolumeId};
+use store_protocol::{Volume, VolumeId};
 use volume::{DiskSettings, DiskVolume, FixityLog, Furnish, OpenVolumeError};
 
 use super::start_error::StartError;

@@ -16,9 +16,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use contract::{Claim, Key, Meta, PARTITIONS, Partition, Pending, Term, UploadId, VolumeError, VolumeId};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use store_protocol::{
+    Claim, Key, Meta, PARTITIONS, Partition, Pending, Term, UploadId, VolumeError, VolumeId,
+};
 use system::{Broken, holds};
 
 use super::durable_file;
@@ -312,7 +314,7 @@ fn listed(text: &str) -> Result<Vec<Partition>, String> {
 
 #[cfg(test)]
 mod tests {
-    use contract::Clock;
+    use store_protocol::Clock;
     use volume::{DiskSettings, DiskVolume, FixityLog};
 
     use super::*;

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use contract::NodeId;
 use serde::Deserialize;
 use store::upkeep::UpkeepSettings;
+use store_protocol::NodeId;
 
 use super::cluster_file::ClusterFile;
 use super::config_file::{REPLICAS_MAX, SettingsError, check_name, one, read_toml};

@@ -5,11 +5,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use contract::{Cause, Counters, NodeStatus, Volume, VolumeId};
 use listen::Port;
 use placement::Layouts;
 use store::upkeep::{Workers, WorkersConfig};
 use store::{Cluster, Store};
+use store_protocol::{Cause, Counters, NodeStatus, Volume, VolumeId};
 use volume::{FixityLog, NODE_DIR, fixity};
 
 use super::beacon::Beacon;

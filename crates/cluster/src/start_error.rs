@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use contract::NodeId;
+use store_protocol::NodeId;
 
 use super::config_file::SettingsError;
 

@@ -18,9 +18,9 @@ use crate::data_file::{self, DataFile, Fate, Writer};
 use crate::delta::{Add, Change, Log, Remove, Step, now_ms};
 use crate::error::FactsError;
 use crate::note::{Note, Renamed, TakenBack};
-use system::FileStore;
 use crate::rows::Rows;
 use crate::tables::{Fact, Table};
+use system::FileStore;
 
 /// Maximum number of rows in a row group. An epoch's rows are in memory as columns, one row group
 /// at a time.

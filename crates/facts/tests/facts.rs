@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use extract::{Capture, CaptureKind, Link, LinkKind, Page, Shortfall};
 use facts::{Fact, Facts, FactsError, LocalFileStore, Note, ReadRow, Settings, Source, Table, TakenBack};
-use system::FileStore as _;
 use proptest::prelude::*;
+use system::FileStore as _;
 
 /// The archive that all tables here belong to.
 const ARCHIVE: &str = "11111111-2222-4333-8444-555555555555";

@@ -16,7 +16,7 @@ pub struct ContentDigest {
     /// Size of the content in bytes.
     pub size: u64,
     /// `sha256:<hex>` of the content. For an input that is digested while it is read, the digest of
-    /// its beginning in the form of [`weave::digest_of_beginning`].
+    /// its beginning in the form of [`index::digest_of_beginning`].
     pub digest: String,
     /// Digest of the first `n` bytes, for every requested `n` up to the size of the input.
     pub prefixes: HashMap<u64, String>,

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-use system::FileStore;
 use parking_lot::Mutex;
+use system::FileStore;
 use warc::Input;
 
 use super::package::{member_parts, of_member, outermost_package, without_secrets};

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use files::{Catalogue, Kind, Place, Seen};
+use catalogue::{Catalogue, Kind, Place, Seen};
 
 /// Returns the path with these bytes.
 pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {

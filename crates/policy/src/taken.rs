@@ -6,7 +6,7 @@
 //! the effect of earlier actions, so a file that it lists has come back.
 
 use crate::path::is_below;
-use files::{ActRow, ActState, Catalogue, CatalogueError, Root, Seen};
+use catalogue::{ActRow, ActState, Catalogue, CatalogueError, Root, Seen};
 use rustc_hash::FxHashMap;
 
 /// Actions by the path of their file and its state at that time.

@@ -7,7 +7,7 @@
 //!   permanently. It is not read again.
 
 use crate::path::is_there;
-use files::{ActRow, ActState, Catalogue, CatalogueError, Notes, Place};
+use catalogue::{ActRow, ActState, Catalogue, CatalogueError, Notes, Place};
 
 /// The directory in a tree for the files that policies have deleted from it. Only policies that
 /// empty the trash act in it.
@@ -22,7 +22,7 @@ pub(crate) fn place_of(tree: &[u8], run: u64, act: u64, name: &[u8]) -> Vec<u8> 
         act.to_string().as_bytes(),
         name,
     ] {
-        files::join(&mut path, name);
+        catalogue::join(&mut path, name);
     }
     path
 }

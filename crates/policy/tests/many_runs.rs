@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use files::{ActState, Catalogue, CatalogueError, CatalogueSettings, Progress, ScanSettings};
+use catalogue::{ActState, Catalogue, CatalogueError, CatalogueSettings, Progress, ScanSettings};
 use policy::{Names, Plan, Policy, Ran, Rules, RunSettings};
 
 const RULES: &str = "
@@ -328,7 +328,7 @@ fn the_log_after_an_undo_is_right() {
     );
     // As if a process was killed between the move and the log.
     let mut first = None;
-    let find = |_, act, row: files::ActRow| {
+    let find = |_, act, row: catalogue::ActRow| {
         if act == 0 {
             first = Some(row);
         }
@@ -340,9 +340,9 @@ fn the_log_after_an_undo_is_right() {
     fs::rename(path(&first.to), path(&first.path)).unwrap();
     let mut row = rig.catalogue.runs().unwrap().pop().unwrap().1;
     row.end = "it was being taken back".to_owned();
-    let notes = files::Notes {
+    let notes = catalogue::Notes {
         runs: vec![(ran.number, row)],
-        ..files::Notes::default()
+        ..catalogue::Notes::default()
     };
     rig.catalogue.note(&notes).unwrap();
     policy::settle(&rig.catalogue).unwrap();
@@ -399,7 +399,7 @@ fn commands_have_limits() {
     rig.scan();
     let why = |run: u64| {
         let mut why = String::new();
-        let find = |_, _, row: files::ActRow| {
+        let find = |_, _, row: catalogue::ActRow| {
             why = row.why;
             Ok::<(), CatalogueError>(())
         };

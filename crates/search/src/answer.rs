@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use rights::Sight;
+use access::Sight;
 
 use crate::collect::{self, After, Collect, Collected, Found};
 use crate::compile::{self, Compiler, Mode};

@@ -9,7 +9,7 @@ mod collection;
 
 use collection::{Collection, DEPTH};
 
-use rights::Sight;
+use access::Sight;
 
 use crate::index::SearchIndex;
 use crate::results::{Query, Ranking};
@@ -18,7 +18,9 @@ use crate::{Change, Document};
 
 #[test]
 fn abstracts_are_ranked_at_least_as_well_as_by_anserini() {
-    let Some(data) = apart::shared_data() else { return };
+    let Some(data) = test_env::shared_data() else {
+        return;
+    };
     let collection = Collection::read(&data).unwrap();
     assert_eq!((collection.abstracts.len(), collection.queries()), (3204, 52));
     let dir = tempfile::tempdir().unwrap();

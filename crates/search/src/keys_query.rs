@@ -1,7 +1,7 @@
 //! A query for the documents whose URL key is in given ranges. It finds the ordinals of the keys in
 //! the dictionary and scans the column once.
 
-use rights::KeyRanges;
+use access::KeyRanges;
 use tantivy::query::{ConstScorer, EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::{DocId, Score, SegmentReader};
 

@@ -13,7 +13,7 @@
 
 use std::time::{Duration, Instant};
 
-use rights::Sight;
+use access::Sight;
 use rustc_hash::FxHashMap;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, SegmentReader, TERMINATED};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use access::{Sight, SightId};
 use parking_lot::Mutex;
-use rights::{Sight, SightId};
 use rustc_hash::FxHashMap;
 use tantivy::Searcher;
 

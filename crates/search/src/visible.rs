@@ -12,9 +12,9 @@
 
 use std::sync::Arc;
 
+use access::{Access, Clause, KeyRanges, Sight, SightId};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use rights::{Access, Clause, KeyRanges, Sight, SightId};
 use rustc_hash::FxHashSet;
 use tantivy::columnar::{Column, StrColumn, TermOrdHit};
 use tantivy::index::SegmentId;

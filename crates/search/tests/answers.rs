@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rights::{Access, Condition, Groups, Rule, Rules, Sight};
+use access::{Access, Condition, Groups, Rule, Rules, Sight};
 use search::{Anchor, Document, NoteKind, Query, SearchIndex, TextCapture, TextSought, Version};
 
 use crate::support::{ALL, ask, names, open, page, upsert};

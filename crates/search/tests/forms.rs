@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use access::Sight;
 use frostem::{Algorithm, Stemmer};
-use rights::Sight;
 use search::{Anchor, Document, Query, SearchIndex};
 
 use crate::support::{Dice, ask, names, open, page, upsert};

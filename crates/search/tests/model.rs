@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rights::Sight;
+use access::Sight;
 use search::{Anchor, Change, Document, Gone, Held, Hit, Order, Query, Results, SearchIndex, Version};
 
 use crate::support::{ALL, Dice, ask, open, page, upsert};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rights::{Access, Condition, Groups, Rule, Rules, Sight};
+use access::{Access, Condition, Groups, Rule, Rules, Sight};
 use search::{SearchIndex, Suggestion};
 
 use crate::support::{Dice, open, page, upsert};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rights::Sight;
+use access::Sight;
 use search::{Change, Document, Query, Results, SearchIndex, Settings, Version};
 
 /// Opens an index with the least memory.

@@ -9,9 +9,9 @@
 
 use std::sync::Arc;
 
+use access::ADMIN;
 use archive::question::{Rights, SightBody};
 use axum::extract::{MatchedPath, Request};
-use rights::ADMIN;
 
 use crate::failure::Failure;
 use crate::local_owner;
@@ -96,7 +96,7 @@ enum Audience {
 }
 
 fn audience(path: &str) -> Audience {
-    let is_asset = look::ASSETS.iter().any(|asset| asset.path == path);
+    let is_asset = ui::ASSETS.iter().any(|asset| asset.path == path);
     match path {
         path if is_asset || FOR_EVERYBODY.contains(&path) => Audience::Everybody,
         path if OF_THE_ARCHIVE.contains(&path) => Audience::Readers,

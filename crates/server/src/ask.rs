@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
+use access::Groups;
 use archive::question::{Answer, Ask, Body, Question};
 use archive::{Archive, AskError};
 use inputs::Sources;
-use rights::Groups;
 use tokio::sync::Semaphore;
 
 use crate::counters::Counters;

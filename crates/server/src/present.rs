@@ -1,7 +1,7 @@
 //! Formats numbers, dates, sizes and archived text for readers.
 
 pub(crate) use format::number::{bytes as size, count, counted, duration_ms as span, rate};
-pub(crate) use look::{clean, clean_lines, cut};
+pub(crate) use ui::{clean, clean_lines, cut};
 
 /// Returns the text without characters that XML 1.0 does not allow.
 pub(crate) fn xml_text(text: &str) -> String {

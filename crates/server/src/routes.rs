@@ -11,9 +11,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use export::ExportFormat;
 use listen::Misaddressed;
-use look::Parts;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
+use ui::Parts;
 
 use crate::admit::{admit, is_arrival};
 use crate::api;
@@ -159,7 +159,7 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
         response.headers_mut().append(header::VARY, vary);
     }
     // A header set by the handler takes precedence.
-    for (name, value) in look::HEADERS {
+    for (name, value) in ui::HEADERS {
         response
             .headers_mut()
             .entry(HeaderName::from_static(name))

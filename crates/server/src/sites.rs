@@ -73,7 +73,7 @@ pub(crate) fn arrival(uri: &Uri) -> Response {
     };
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
-        (header::CONTENT_SECURITY_POLICY, look::PAGE_POLICY),
+        (header::CONTENT_SECURITY_POLICY, ui::PAGE_POLICY),
         (header::CACHE_CONTROL, "no-store"),
     ];
     (headers, page.into_string()).into_response()

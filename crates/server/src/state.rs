@@ -8,15 +8,15 @@ use std::net::SocketAddr;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
+use access::Groups;
 use archive::Archive;
 use archive::question::{Sight, SightBody};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts as RequestParts;
 use cache::Cache;
 use listen::{Door, Hosts, Limits, Places};
-use look::{Parts, Viewer};
-use rights::Groups;
 use tokio::sync::Semaphore;
+use ui::{Parts, Viewer};
 
 use crate::api::cdx::post::POSTS_AT_ONCE;
 use crate::ask::{Answers, Asker};

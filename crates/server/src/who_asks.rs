@@ -8,10 +8,10 @@
 
 use std::net::IpAddr;
 
+use access::{Bearer, Groups, TokensFile};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use ipnet::IpNet;
-use rights::{Bearer, Groups, TokensFile};
 
 use crate::failure::{Code, Failure};
 use crate::local_owner::{is_known_without_token, is_of_owner};
@@ -35,7 +35,7 @@ pub struct GroupsHeader {
 pub(crate) struct Asking {
     pub(crate) groups: Groups,
     pub(crate) signed_in: SignedIn,
-    /// Whether the client is an administrator. Administrators are in the group [`rights::ADMIN`],
+    /// Whether the client is an administrator. Administrators are in the group [`access::ADMIN`],
     /// and rules can hide pages from them.
     pub(crate) is_admin: bool,
 }

@@ -7,12 +7,12 @@
 
 use std::sync::Arc;
 
+use access::Groups;
 use archive::AskError;
 use archive::question::{
     Answer, Body, CdxRow, FactsPlace, JobBody, LedgerRow, QuarantineRow, Question, RecordBody, StatusBody,
 };
 use inputs::Sources;
-use rights::Groups;
 
 use crate::ask::Answers;
 

@@ -1,9 +1,9 @@
 //! Errors of statements.
 
 use archive::{AskError, OpenError};
+use catalogue::CatalogueError;
 use datafusion::error::DataFusionError;
 use deltalake_core::DeltaTableError;
-use files::CatalogueError;
 
 use crate::subqueries::ELSEWHERE;
 

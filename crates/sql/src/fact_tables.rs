@@ -57,7 +57,8 @@ impl FactTables {
         if !error.may_be_of_facts() || inputs::is_address(self.address()) {
             return error;
         }
-        let place: Arc<dyn system::FileStore> = Arc::new(LocalFileStore::new(&inputs::path_of(self.address())));
+        let place: Arc<dyn system::FileStore> =
+            Arc::new(LocalFileStore::new(&inputs::path_of(self.address())));
         let checked = system::blocking(move || {
             for table in Table::ALL {
                 match facts::damages(&place, table) {

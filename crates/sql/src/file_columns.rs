@@ -6,13 +6,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use catalogue::{Attributes, Digest, Found, Kind, directory_of, name_of};
 use datafusion::arrow::array::{
     ArrayRef, BooleanBuilder, Int64Builder, RecordBatch, RecordBatchOptions, StringViewBuilder,
     TimestampMicrosecondBuilder,
 };
 use datafusion::arrow::datatypes::{DataType, Field, SchemaRef, TimeUnit};
 use datafusion::arrow::error::ArrowError;
-use files::{Attributes, Digest, Found, Kind, directory_of, name_of};
 
 /// A name and its file, with looked-up data.
 pub(crate) struct Row<'a> {
@@ -241,7 +241,7 @@ fn damaged_ms(row: &Row<'_>) -> Option<i64> {
     row.digest?.damaged_ms
 }
 
-fn copy<'a>(row: &Row<'a>) -> Option<&'a files::Copy> {
+fn copy<'a>(row: &Row<'a>) -> Option<&'a catalogue::Copy> {
     row.digest?.copy.as_ref()
 }
 

@@ -5,9 +5,9 @@
 
 use std::os::unix::ffi::OsStrExt as _;
 
+use catalogue::NameCondition;
 use datafusion::logical_expr::expr::Like;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
-use files::NameCondition;
 
 use crate::keys::{is_column, text_of};
 

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Weak};
 
 use async_trait::async_trait;
+use catalogue::{Catalogue, CatalogueSettings, wait_max, when_free};
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
-use files::{Catalogue, CatalogueSettings, wait_max, when_free};
 use parking_lot::Mutex;
 
 use crate::SqlError;
@@ -102,7 +102,7 @@ impl FileCatalogue {
 
     /// Returns the error for a statement that names a table of a missing catalogue.
     pub(crate) fn missing(&self) -> SqlError {
-        SqlError::Files(files::CatalogueError::Missing {
+        SqlError::Files(catalogue::CatalogueError::Missing {
             dir: self.dir.clone(),
         })
     }

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, LazyLock};
 
+use catalogue::{Catalogue, Group, NO_OWNER, Usage};
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, StringViewArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::Result;
-use files::{Catalogue, Group, NO_OWNER, Usage};
 use system::users::Names;
 
 use crate::SqlError;

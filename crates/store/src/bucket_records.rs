@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use contract::Meta;
 use parking_lot::Mutex;
+use store_protocol::Meta;
 
 /// The newest records that this process has read or written, by bucket name. Holds at most one
 /// entry per bucket.

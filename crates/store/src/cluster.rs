@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use contract::{Clock, Node, NodeId, PARTITIONS, Partition, Volume, VolumeId};
 use futures_util::future::join_all;
 use parking_lot::{Mutex, RwLock};
 use placement::{Domains, Layout, Layouts, NodeRole, Placement, VolumeRole, Width};
 use serde::{Deserialize, Serialize};
+use store_protocol::{Clock, Node, NodeId, PARTITIONS, Partition, Volume, VolumeId};
 
 /// Makes handles: local volumes directly, others as clients of their node. Handles connect on first
 /// use, so making one never fails or waits. A handle sends the layout it was made for, so that

@@ -1,7 +1,7 @@
 //! Replicated objects on volumes: placement, durable writes, verified reads, scrub, repair, census.
 //!
 //! A [`Store`] is one process's view of a whole cluster. It holds no data itself: it places every
-//! object by the hash of its key ([`placement`]), writes it to several [`contract::Volume`]s, and
+//! object by the hash of its key ([`placement`]), writes it to several [`store_protocol::Volume`]s, and
 //! reads the newest version among them. [`Connect`] turns the names of volumes into handles.
 //!
 //! Invariants:
@@ -33,13 +33,13 @@ pub use client::{
     PART_NUMBER_MAX, Part, Parts, Patience, Put, Reading, Store, StoreError,
 };
 pub use cluster::{Cluster, Connect, LayoutTag, Topology, announce, merge};
-pub use contract::{
+pub use placement::{NodeRole, VolumeRole};
+pub use store_protocol::{
     BlockHasher, ByteStream, Condition, Counters, Digests, FixityEvent, Held, InFlight, Key, KeyError,
     LATENCY_MICROS, Meta, NEWS, NodeId, NodeStatus, PARTITIONS, Partition, Protect, Protection, ReplicaState,
     RequestCount, Retention, RetentionChange, RetentionMode, Version, VolumeId, VolumeState, VolumeStatus,
     WorkerState, WorkerStatus,
 };
-pub use placement::{NodeRole, VolumeRole};
 pub use version_id::{VersionId, is_delete_marker};
 pub use versioning::Versioning;
 pub use versions::{Deletion, ListVersions, ObjectVersion, VersionListing};

@@ -14,7 +14,6 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use contract::{ByteStream, Condition, Key, KeyError, Meta};
 use futures_util::future::FutureExt;
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use object_store::path::Path;
@@ -24,6 +23,7 @@ use object_store::{
     PutPayload, PutResult, Result, UploadPart,
 };
 use parking_lot::Mutex;
+use store_protocol::{ByteStream, Condition, Key, KeyError, Meta};
 
 use crate::bucket::is_hidden;
 use crate::client::{Complete, List, Multipart, Object, Put, Store, StoreError};
@@ -282,7 +282,7 @@ impl ObjectStore for StoreObjects {
                 let options = GetOptions::new().with_range(Some(range));
                 self.get_opts(location, options).await?.bytes().await
             },
-            contract::BLOCK_BYTES,
+            store_protocol::BLOCK_BYTES,
         )
         .await
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use contract::{Key, KeyError, Meta, Term, Version};
 use data_encoding::HEXLOWER;
+use store_protocol::{Key, KeyError, Meta, Term, Version};
 
 /// The hidden bucket of older versions and delete markers.
 pub(super) const BUCKET: &str = ".versions";

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use contract::Meta;
+use store_protocol::Meta;
 
 use crate::version_id::{OWN, VERSION_ID, VersionId};
 

@@ -550,7 +550,7 @@ mod tests {
     /// docs/replay.md lists every rule, with all of its words.
     #[test]
     fn the_manual_has_the_whole_table() {
-        let path = apart::crate_dir().join("../../docs/replay.md");
+        let path = test_env::crate_dir().join("../../docs/replay.md");
         let manual = std::fs::read_to_string(path).expect("docs/replay.md");
         for rule in FUZZY_RULES {
             let row = format!("| `{}` | {} |", rule.name, rule.about);

@@ -20,8 +20,8 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use contract::{Cause, FixityEvent, Key, Version, VolumeId};
 use parking_lot::Mutex;
+use store_protocol::{Cause, FixityEvent, Key, Version, VolumeId};
 
 use super::group::Grouped;
 

@@ -1,6 +1,6 @@
 //! A volume in a local directory: the files of replicas, their index, and the log of their fixity.
 //!
-//! [`DiskVolume`] is a [`contract::Volume`]. A replica is one self-describing file ([`replica`],
+//! [`DiskVolume`] is a [`store_protocol::Volume`]. A replica is one self-describing file ([`replica`],
 //! `docs/format-replica.md`); [`CRASH_POINTS`] names every durable step.
 //!
 //! Invariants:

@@ -14,7 +14,7 @@
 
 use std::io;
 
-use contract::{BLOCK_BYTES, BlockTable, Key, Meta, Term, Version, block_count};
+use store_protocol::{BLOCK_BYTES, BlockTable, Key, Meta, Term, Version, block_count};
 
 use crate::io::DiskFile;
 
@@ -223,7 +223,7 @@ pub fn read_head(file: &dyn DiskFile) -> Result<Head, ReplicaError> {
     )?;
     let stamp: Version = String::from_utf8_lossy(&bytes[24..52])
         .parse()
-        .map_err(|error: contract::VersionError| unusable("version in the head", error.to_string()))?;
+        .map_err(|error: store_protocol::VersionError| unusable("version in the head", error.to_string()))?;
     Ok(Head {
         key,
         version: Version { term, ..stamp },

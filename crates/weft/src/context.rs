@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use access::Groups;
 use clap::ArgAction;
-use rights::Groups;
 
 use crate::remote_inputs::RemoteInputs;
 use crate::stdout::Out;

@@ -9,14 +9,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cache::{Cache, SETTINGS_FILE};
+use catalogue::Address;
 use cluster::{ConnectSettings, connect};
-use system::FileStore;
-use files::Address;
 use futures_util::FutureExt;
 use inputs::{InputSource, Sources, Stat};
 use parking_lot::Mutex;
 use remote::{Listed, ListedPage, Listing, OwnStore, Remote, S3Settings, Settings};
 use store::{Key, List, Store};
+use system::FileStore;
 use warc::Input;
 
 use crate::outcome::WrongUse;
@@ -85,7 +85,10 @@ impl RemoteInputs {
     ///
     /// # Errors
     /// Fails with [`WrongUse`] if the address does not name objects.
-    pub(crate) fn objects(&self, address: &Path) -> Result<(Address, impl files::Objects + use<>), WrongUse> {
+    pub(crate) fn objects(
+        &self,
+        address: &Path,
+    ) -> Result<(Address, impl catalogue::Objects + use<>), WrongUse> {
         let text = address.as_os_str().as_encoded_bytes();
         // A `store:` address has no endpoint: flags or the environment select that store.
         let store = if text.starts_with(b"store:") {
@@ -180,15 +183,15 @@ const LISTED_AT_ONCE: usize = 1000;
 /// A bucket as a source of objects for the catalogue of files.
 struct BucketObjects(Listing);
 
-impl files::Objects for BucketObjects {
-    fn page(&self, prefix: &[u8], after: Option<&[u8]>) -> io::Result<files::ObjectsPage> {
+impl catalogue::Objects for BucketObjects {
+    fn page(&self, prefix: &[u8], after: Option<&[u8]>) -> io::Result<catalogue::ObjectsPage> {
         let page = self.0.page(prefix, after)?;
-        let object = |listed: Listed| files::Object {
+        let object = |listed: Listed| catalogue::Object {
             key: listed.key,
             size_bytes: listed.size_bytes,
             modified_ns: listed.modified_ms.saturating_mul(1_000_000),
         };
-        Ok(files::ObjectsPage {
+        Ok(catalogue::ObjectsPage {
             objects: page.objects.into_iter().map(object).collect(),
             is_last: page.is_last,
         })

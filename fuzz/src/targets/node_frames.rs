@@ -10,15 +10,15 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 use cluster::Secret;
 use cluster::fuzzing::{self, Ask};
-use contract::{
-    ByteStream, FixityEvent, Head, Held, Meta, NodeError, NodeStatus, Surveyed, Unsettled, Verdict,
-    VolumeError, VolumeStatus,
-};
 use futures_util::{FutureExt as _, TryStreamExt as _, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use placement::{Layout, Layouts};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use store_protocol::{
+    ByteStream, FixityEvent, Head, Held, Meta, NodeError, NodeStatus, Surveyed, Unsettled, Verdict,
+    VolumeError, VolumeStatus,
+};
 
 use super::Target;
 

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use rights::Sight;
+use access::Sight;
 use search::{Change, Document, NoteKind, Query, Results, SearchIndex, Settings, TextSought};
 use tempfile::TempDir;
 

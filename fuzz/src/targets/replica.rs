@@ -7,7 +7,7 @@
 
 use std::io;
 
-use contract::{Key, block_count};
+use store_protocol::{Key, block_count};
 use volume::replica::{CONTENT_AT, read, read_head, stored_table};
 use volume::{DiskFile, Stat};
 

@@ -11,9 +11,9 @@
 use std::net::SocketAddr;
 use std::sync::LazyLock;
 
-use contract::Key;
 use parking_lot::Mutex;
 use store::{Condition, Store};
+use store_protocol::Key;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -88,7 +88,7 @@ static SERVED: LazyLock<Served> = LazyLock::new(|| {
     let text = format!("[keys.{id}]\nsecret = {secret:?}\nrights = {{ \"*\" = [\"read\", \"write\"] }}\n");
     std::fs::write(&keys, text).expect("the keys can be written");
     let (store, running) = runtime.block_on(async {
-        let store = rig::Rig::new(1, 1).client();
+        let store = store_testkit::Rig::new(1, 1).client();
         let settings = s3::Settings::at(SocketAddr::from(([127, 0, 0, 1], 0)), keys);
         let running = s3::serve(settings, store.clone()).await.expect("a server");
         (store, running)
@@ -117,7 +117,7 @@ impl Served {
     /// Reads and deletes the object.
     fn take(&self, key: &Key) -> Option<Vec<u8>> {
         self.runtime.block_on(async {
-            let content = rig::rig::read(&self.store, key, None).await.ok()?;
+            let content = store_testkit::rig::read(&self.store, key, None).await.ok()?;
             self.store
                 .delete(key, Condition::Always)
                 .await

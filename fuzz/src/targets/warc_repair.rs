@@ -1,4 +1,4 @@
-//! `conserve::repair`: any bytes are repaired to an undamaged file, every byte is accounted for,
+//! `warc_tools::repair`: any bytes are repaired to an undamaged file, every byte is accounted for,
 //! and a second repair changes nothing.
 //!
 //! The first byte of an input chooses the compression of the output, the rest is the file.
@@ -6,8 +6,8 @@
 use std::fs;
 use std::path::Path;
 
-use conserve::repair::{self, Repaired, quarantine_paths};
 use warc::Compression;
+use warc_tools::repair::{self, Repaired, quarantine_paths};
 
 use super::{Target, warc_reader};
 

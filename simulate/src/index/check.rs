@@ -7,7 +7,7 @@ use archive::Archive;
 use archive::question::{
     Check, DamageRow, Dump, DumpFormat, LedgerRow, LinkScope, SearchQuestion, Status, StatusBody, View,
 };
-use weave::model::Model;
+use index::model::Model;
 
 use super::expected::{Expected, expected};
 use super::order::ledger;

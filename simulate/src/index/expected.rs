@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use archive::question::{InputState, LedgerRow, LinkScope};
 use extract::{Documents, Extracted, RequestFacts, Settings};
+use index::model::Model;
+use index::{Batch, InputProgress, LedgerEntry, NO_CONTENT, QuarantineEntry};
 use warc::{Defect, Entry, Reader, ReaderSettings, reason};
-use weave::model::Model;
-use weave::{Batch, InputProgress, LedgerEntry, NO_CONTENT, QuarantineEntry};
 
 use super::world::{Beginning, World};
 

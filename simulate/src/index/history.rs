@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use archive::question::{InputState, LedgerRow, LinkScope};
-use rig::Dice;
+use store_testkit::Dice;
 
 use super::check::{check, check_index};
 use super::expected::whole_part;

@@ -10,7 +10,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use rig::Dice;
+use store_testkit::Dice;
 
 /// Read size. A journal file is preallocated with zeros.
 const PIECE_BYTES: usize = 64 << 10;

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use archive::question::{LinkScope, LoadRequest};
 use inputs::LoadInput;
-use rig::Dice;
+use store_testkit::Dice;
 
 use super::order::Action;
 use super::world::World;
@@ -116,7 +116,7 @@ pub(super) fn all_points() -> impl Iterator<Item = &'static str> {
         search::CRASH_POINTS.into_iter(),
     );
     let facts = facts::CRASH_POINTS.into_iter();
-    weave::CRASH_POINTS
+    index::CRASH_POINTS
         .into_iter()
         .chain(archive)
         .chain(search)

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use rig::Dice;
+use store_testkit::Dice;
 use warc::{Compression, Draft, Kind, Writer};
 
 /// Several addresses with the same key, hosts of the same domain, names that sort next to each

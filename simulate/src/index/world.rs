@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime};
 
 use archive::question::LedgerRow;
 use data_encoding::HEXLOWER;
-use rig::Dice;
 use sha2::{Digest, Sha256};
+use store_testkit::Dice;
 
 use super::web::{self, Content};
 use crate::Trace;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
-use rig::Dice;
+use store_testkit::Dice;
 use volume::{Disk, DiskFile, RealDisk, Space, Stat};
 
 use crate::Trace;

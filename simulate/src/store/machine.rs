@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use contract::VolumeId;
-use rig::Dice;
+use store_protocol::VolumeId;
+use store_testkit::Dice;
 use volume::{DiskSettings, DiskVolume, FixityLog, OpenVolumeError};
 
 use super::disk::{Fault, Platter, Stop};

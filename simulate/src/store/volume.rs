@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use contract::{
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use store_protocol::{
     Cause, Digests, Key, ListQuery, Meta, PARTITIONS, Partition, Purpose, ReplicaState, Surveyed, Term,
     UploadId, Verdict, Version, Volume, VolumeError, VolumeState,
 };
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use rig::Dice;
+use store_testkit::Dice;
 use volume::{CRASH_POINTS, DiskVolume, FixityLog};
 
 use super::disk::{Fault, Platter, Stop};

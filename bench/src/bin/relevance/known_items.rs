@@ -169,7 +169,7 @@ fn said(current: &BTreeMap<String, Capture>) -> BTreeMap<String, Vec<Anchor>> {
     for ((url_key, text), hosts) in hosts {
         said.entry(url_key.to_owned()).or_default().push(Anchor {
             text: text.to_owned(),
-            weight: weave::anchor_weight(hosts.len() as u64),
+            weight: index::anchor_weight(hosts.len() as u64),
         });
     }
     said

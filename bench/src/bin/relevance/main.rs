@@ -11,9 +11,9 @@
 
 use std::path::{Path, PathBuf};
 
+use access::Sight;
 use anyhow::{Context, ensure};
 use clap::Parser;
-use rights::Sight;
 use search::{Change, Document, Query, Ranking, SearchIndex, Settings};
 
 #[path = "../../../../crates/search/src/cacm/collection.rs"]

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use rights::Sight;
-use weave::Snapshot;
+use access::Sight;
+use index::Snapshot;
 
 use super::seen::Seen;
 use crate::open_archive::OpenArchive;

@@ -5,8 +5,8 @@
 //! returned rows are held in memory.
 
 use format::file_name::{base_name, keep_base_name};
+use index::{CaptureRow, KeyRange, Snapshot};
 use urlkey::url_ranges;
-use weave::{CaptureRow, KeyRange, Snapshot};
 
 use super::basis::Basis;
 use super::cdx_walk::{Mark, Place, Walk};

@@ -5,8 +5,8 @@
 //! two walks away from that time, of which the nearer one advances.
 
 use data_encoding::BASE64URL_NOPAD;
+use index::{CaptureRow, Captures, KeyRange, Snapshot, SnapshotError};
 use serde::{Deserialize, Serialize};
-use weave::{CaptureRow, Captures, KeyRange, Snapshot, SnapshotError};
 
 use super::key::AsAsked;
 use super::seen::Seen;

@@ -3,8 +3,8 @@
 use std::io::ErrorKind;
 
 use facts::FactsError;
+use index::{DumpError, Fingerprints, Snapshot, SnapshotError};
 use search::Held;
-use weave::{DumpError, Fingerprints, Snapshot, SnapshotError};
 
 use super::basis::Basis;
 use crate::AskError;
@@ -37,7 +37,7 @@ pub(super) fn check(basis: &Basis<'_>, _: &Check) -> Result<CheckBody, AskError>
             part: "index".to_owned(),
             found: format!(
                 "it lost {}: the end of its journal is damaged",
-                weave::lost_text(&lost)
+                index::lost_text(&lost)
             ),
             advice: "load the inputs again: the ledger says which are not done".to_owned(),
         }));

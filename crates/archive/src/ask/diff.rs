@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use index::PastVersion;
 use similar::{ChangeTag, TextDiff};
-use weave::PastVersion;
 
 use super::basis::Basis;
 use super::history::{Now, PageHistory};

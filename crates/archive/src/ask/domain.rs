@@ -55,7 +55,7 @@ fn registered(name: &str) -> Result<String, AskError> {
 fn linking_domains(
     seen: &Seen<'_>,
     name: &str,
-    ranked: &[weave::TopRow],
+    ranked: &[index::TopRow],
 ) -> Result<(Vec<LinkingDomain>, u64), AskError> {
     let mut counts: HashMap<String, u64> = HashMap::new();
     for row in ranked {
@@ -81,7 +81,7 @@ pub(super) fn top(basis: &Basis<'_>, question: &Top) -> Result<TopBody, AskError
     let limit = clamp(question.limit);
     let domain = question.domain.as_deref().map(registered).transpose()?;
     let rank = after.as_ref().map_or(0, |(rank, ..)| *rank);
-    let after = after.map(|(_, inlinks_external, inlinks, url_key)| weave::TopRow {
+    let after = after.map(|(_, inlinks_external, inlinks, url_key)| index::TopRow {
         url_key,
         inlinks,
         inlinks_external,
@@ -105,7 +105,7 @@ pub(super) fn top(basis: &Basis<'_>, question: &Top) -> Result<TopBody, AskError
     })
 }
 
-fn top_rows(seen: &Seen<'_>, ranked: Vec<weave::TopRow>, rank: u64) -> Result<Vec<TopRow>, AskError> {
+fn top_rows(seen: &Seen<'_>, ranked: Vec<index::TopRow>, rank: u64) -> Result<Vec<TopRow>, AskError> {
     let rows = ranked
         .into_iter()
         .zip(rank + 1..)
@@ -113,7 +113,7 @@ fn top_rows(seen: &Seen<'_>, ranked: Vec<weave::TopRow>, rank: u64) -> Result<Ve
     rows.collect()
 }
 
-fn top_row(seen: &Seen<'_>, row: weave::TopRow, rank: u64) -> Result<TopRow, AskError> {
+fn top_row(seen: &Seen<'_>, row: index::TopRow, rank: u64) -> Result<TopRow, AskError> {
     let captured = seen.uri(&row.url_key)?.is_some_and(|uri| uri.captured);
     let version = seen.version(&row.url_key)?;
     let (mut url, title) = version

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use weave::SnapshotError;
+use index::SnapshotError;
 
 use super::basis::Basis;
 use super::cursor;
@@ -27,7 +27,7 @@ pub(super) fn domains(basis: &Basis<'_>, question: &Domains) -> Result<DomainsBo
         DomainOrder::Pages => by_count(seen, after, limit, |row| row.pages)?,
         DomainOrder::Inlinks => by_count(seen, after, limit, |row| row.inlinks_external)?,
     };
-    let row = |row: weave::DomainRow| DomainRow {
+    let row = |row: index::DomainRow| DomainRow {
         domain: row.domain,
         uris: row.uris,
         pages: row.pages,
@@ -40,7 +40,7 @@ pub(super) fn domains(basis: &Basis<'_>, question: &Domains) -> Result<DomainsBo
 }
 
 /// Rows, and the cursor after them if there are more.
-type Rows = (Vec<weave::DomainRow>, Option<String>);
+type Rows = (Vec<index::DomainRow>, Option<String>);
 
 fn by_name(seen: &Seen<'_>, after: Option<&str>, limit: usize) -> Result<Rows, AskError> {
     let after: Option<String> = cursor::decode(after)?;
@@ -55,7 +55,7 @@ fn by_count(
     seen: &Seen<'_>,
     after: Option<&str>,
     limit: usize,
-    count: fn(&weave::DomainRow) -> u64,
+    count: fn(&index::DomainRow) -> u64,
 ) -> Result<Rows, AskError> {
     let after: Option<(u64, String)> = cursor::decode(after)?;
     let after: Option<Place> = after.map(|(count, name)| (Reverse(count), name));
@@ -70,12 +70,12 @@ fn by_count(
 
 /// Returns the first `wanted` rows after `after`, in the order of their places.
 fn best<E>(
-    rows: impl Iterator<Item = Result<weave::DomainRow, E>>,
+    rows: impl Iterator<Item = Result<index::DomainRow, E>>,
     after: Option<&Place>,
     wanted: usize,
-    count: fn(&weave::DomainRow) -> u64,
-) -> Result<Vec<weave::DomainRow>, E> {
-    let mut held: BTreeMap<Place, weave::DomainRow> = BTreeMap::new();
+    count: fn(&index::DomainRow) -> u64,
+) -> Result<Vec<index::DomainRow>, E> {
+    let mut held: BTreeMap<Place, index::DomainRow> = BTreeMap::new();
     for row in rows {
         let row = row?;
         let place = (Reverse(count(&row)), row.domain.clone());
@@ -97,12 +97,12 @@ fn best_seen(
     seen: &Seen<'_>,
     after: Option<&Place>,
     wanted: usize,
-    count: fn(&weave::DomainRow) -> u64,
-) -> Result<Vec<weave::DomainRow>, SnapshotError> {
-    let place = |row: &weave::DomainRow| (Reverse(count(row)), row.domain.clone());
+    count: fn(&index::DomainRow) -> u64,
+) -> Result<Vec<index::DomainRow>, SnapshotError> {
+    let place = |row: &index::DomainRow| (Reverse(count(row)), row.domain.clone());
     let mut all = seen.domains_at_most().collect::<Result<Vec<_>, _>>()?;
     all.sort_by_cached_key(place);
-    let mut held: BTreeMap<Place, weave::DomainRow> = BTreeMap::new();
+    let mut held: BTreeMap<Place, index::DomainRow> = BTreeMap::new();
     for row in all {
         if held.len() >= wanted
             && held

@@ -4,7 +4,7 @@
 //! Their rows in the quarantine are removed too, and their captures from every view. Captures of
 //! completely loaded inputs are not touched.
 
-use weave::{InputId, InputState, LedgerEntry};
+use index::{InputId, InputState, LedgerEntry};
 
 use super::basis::Basis;
 use super::ledger::is_named;

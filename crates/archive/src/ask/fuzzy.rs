@@ -7,8 +7,8 @@
 
 use std::cmp::Reverse;
 
+use index::{CaptureRow, KeyRange};
 use urlkey::{Fuzzy, FuzzyMatch};
-use weave::{CaptureRow, KeyRange};
 
 use super::cdx_walk::Walk;
 use super::key::AsAsked;

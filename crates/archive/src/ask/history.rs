@@ -4,7 +4,7 @@
 //! the current version of a key; the other pages are known by their last captures
 //! ([`PastVersion::page`]).
 
-use weave::{PageRow, PastVersion};
+use index::{PageRow, PastVersion};
 
 use super::key::AsAsked;
 use super::seen::Seen;

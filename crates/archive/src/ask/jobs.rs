@@ -1,6 +1,6 @@
 //! Queues, reports and cancels loads.
 
-use weave::Snapshot;
+use index::Snapshot;
 
 use super::basis::Basis;
 use crate::kept_facts::FactsSettings;

@@ -1,7 +1,7 @@
 //! Inputs, and the parts of them that could not be used.
 
 use format::file_name::base_name;
-use weave::{InputId, InputState, LedgerEntry, QuarantineEntry};
+use index::{InputId, InputState, LedgerEntry, QuarantineEntry};
 
 use super::basis::Basis;
 use super::cursor;

@@ -1,6 +1,6 @@
 //! Links to and from a URL.
 
-use weave::{SnapshotError, VersionLink, When};
+use index::{SnapshotError, VersionLink, When};
 
 use super::basis::Basis;
 use super::limit::{clamp, page_of};
@@ -119,7 +119,7 @@ pub(super) fn outlinks(basis: &Basis<'_>, question: &Outlinks) -> Result<LinksBo
     })
 }
 
-fn row(link: weave::LinkRow, source_url: String, source_title: String) -> LinkRow {
+fn row(link: index::LinkRow, source_url: String, source_title: String) -> LinkRow {
     LinkRow {
         source_key: link.source_key,
         source_url,

@@ -8,9 +8,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ::rights::Subject;
+use ::access::Subject;
 use format::file_name::{base_name, name_text};
-use weave::{CaptureRow, InputState, KeyRange, LedgerEntry, TakedownRules};
+use index::{CaptureRow, InputState, KeyRange, LedgerEntry, TakedownRules};
 
 use super::basis::Basis;
 use super::ledger::is_named;

@@ -47,8 +47,8 @@ mod window;
 use std::io::Write;
 use std::sync::Arc;
 
-use ::rights::Groups;
-use weave::{DumpError, Snapshot, SnapshotError};
+use ::access::Groups;
+use index::{DumpError, Snapshot, SnapshotError};
 
 use self::basis::Basis;
 pub(crate) use self::permit::for_those_who_see_everything;

@@ -5,8 +5,8 @@
 //! first. A list has many revisits of one key, so the captures of the key are read only once.
 
 use extract::CaptureKind;
+use index::CaptureRow;
 use rustc_hash::FxHashMap;
-use weave::CaptureRow;
 
 use super::record::LOOKED_AT_MAX;
 use super::seen::Seen;

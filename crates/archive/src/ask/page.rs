@@ -1,6 +1,6 @@
 //! Returns everything known about one URL.
 
-use weave::{PageRow, PastVersion};
+use index::{PageRow, PastVersion};
 
 use super::basis::Basis;
 use super::history::{Now, PageHistory};

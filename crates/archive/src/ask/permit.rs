@@ -1,7 +1,7 @@
 //! Decides which questions require that nothing is hidden from the client: those about the archive
 //! itself, whose answers also derive from hidden captures, and those that change it.
 
-use rights::{Groups, Sight};
+use access::{Groups, Sight};
 
 use crate::AskError;
 use crate::question::Question;

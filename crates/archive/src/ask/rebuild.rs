@@ -1,6 +1,6 @@
 //! Rebuilds views and the search index, and reports the progress.
 
-use weave::{RebuildError, View};
+use index::{RebuildError, View};
 
 use super::basis::Basis;
 use crate::AskError;

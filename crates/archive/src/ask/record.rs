@@ -2,7 +2,7 @@
 
 use extract::CaptureKind;
 use format::file_name::base_name;
-use weave::{CaptureRow, Snapshot, SnapshotError};
+use index::{CaptureRow, Snapshot, SnapshotError};
 
 use super::basis::Basis;
 use super::key::AsAsked;

@@ -6,9 +6,9 @@
 //! read.
 
 use extract::CaptureKind;
+use index::CaptureRow;
 use urlkey::url_key;
 use warc::ReaderSettings;
-use weave::CaptureRow;
 
 use super::basis::Basis;
 use super::record::LOOKED_AT_MAX;

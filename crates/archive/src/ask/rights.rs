@@ -1,7 +1,7 @@
 //! Lists the access rules, and tests which of them apply to one URL.
 
-use ::rights::{Access, Clause, Groups, KeyRanges, Rules, Sight, Subject};
-use weave::KeyRange;
+use ::access::{Access, Clause, Groups, KeyRanges, Rules, Sight, Subject};
+use index::KeyRange;
 
 use super::basis::Basis;
 use super::{key, page, seen};

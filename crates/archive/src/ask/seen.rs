@@ -18,10 +18,10 @@ mod top;
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
-use rights::{Sight, Subject};
+use access::{Sight, Subject};
+use index::{CaptureRow, KeyRange, PageRow, PastVersion, Snapshot, SnapshotError, UriRow};
 use rustc_hash::FxHashMap;
 use search::Version;
-use weave::{CaptureRow, KeyRange, PageRow, PastVersion, Snapshot, SnapshotError, UriRow};
 
 use crate::seen_counts::SeenCounts;
 
@@ -194,7 +194,7 @@ impl<'a> Seen<'a> {
         let (since_ms, past) = self.history(url_key)?;
         Ok(Version {
             since_ms,
-            past_versions: weave::past_count(&past),
+            past_versions: index::past_count(&past),
             ..version
         })
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use weave::{
+use index::{
     CaptureRow, Epoch, InputId, InputState, KeptSelector, LedgerEntry, Selector, Takedown, WouldLeave,
 };
 
@@ -61,7 +61,7 @@ fn taken_down(
     body: &mut TakenDownBody,
 ) -> Result<(), AskError> {
     let locations = locations_of(open, &selector)?;
-    let asked = weave::TakeDown {
+    let asked = index::TakeDown {
         selector,
         who: question.who.clone(),
         reason: question.reason.clone(),
@@ -89,7 +89,7 @@ fn locations_of(open: &OpenArchive, selector: &Selector) -> Result<Vec<String>, 
         .inputs
         .keys()
         .map(|id| Ok(snapshot.input(*id)?.location.clone()));
-    Ok(locations.collect::<Result<_, weave::SnapshotError>>()?)
+    Ok(locations.collect::<Result<_, index::SnapshotError>>()?)
 }
 
 fn would_leave(
@@ -112,7 +112,7 @@ fn would_leave(
     Ok(TakenDownBody {
         dry_run: true,
         captures: would.captures,
-        inputs: inputs.collect::<Result<_, weave::SnapshotError>>()?,
+        inputs: inputs.collect::<Result<_, index::SnapshotError>>()?,
         rows: would.rows.into_iter().map(capture).collect(),
         forgotten: forgotten(unfinished),
         ..TakenDownBody::default()

@@ -12,8 +12,8 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
+use index::{Epoch, PageChange, Snapshot};
 use search::SearchIndex;
-use weave::{Epoch, PageChange, Snapshot};
 
 use super::{Coverage, FeedError, SearchProgress, apply, said_otherwise};
 use crate::crash;

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use extract::{Capture, CaptureKind, Link, LinkScope, Page};
+use index::{Batch, CaptureRow, InputId, LedgerEntry, Selector, TakeDown, Weave};
 use search::{Query, SearchIndex};
-use weave::{Batch, CaptureRow, InputId, LedgerEntry, Selector, TakeDown, Weave};
 
 use super::{Fed, SearchProgress, catch_up, feed, settle};
 
@@ -75,7 +75,7 @@ struct World {
 impl World {
     fn new() -> World {
         let home = tempfile::tempdir().unwrap();
-        let settings = weave::Settings::default();
+        let settings = index::Settings::default();
         let weave = Weave::open(&home.path().join("index"), Some(LinkScope::All), settings).unwrap();
         let entry = LedgerEntry::pending("a.warc", "", "sha256:00", 1, "");
         let (input, _) = weave.register_input(entry, None).unwrap();
@@ -153,7 +153,7 @@ impl World {
                 ..Query::default()
             };
             let found = search
-                .search(&query, &rights::Sight::everything(), &|_| None)
+                .search(&query, &access::Sight::everything(), &|_| None)
                 .unwrap();
             let keys: BTreeSet<String> = found.hits.into_iter().map(|hit| hit.url_key).collect();
             assert_eq!(keys, said.remove(word).unwrap_or_default(), "{what}: {word}");

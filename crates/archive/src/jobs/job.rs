@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use flow::{Monitor, StageReport};
+use index::{InputId, InputState, LedgerEntry};
 use parking_lot::Mutex;
-use weave::{InputId, InputState, LedgerEntry};
+use pipeline::{Monitor, StageReport};
 
 use super::pace::{Pace, Sample};
 use crate::feed::SearchProgress;

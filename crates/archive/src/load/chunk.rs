@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use extract::{Capture, IndexLine};
-use flow::Item;
-use weave::{
+use index::{
     ChangedPage, Digested as DigestedTo, EpochReport, InputId, InputProgress, InputState, LedgerEntry,
     QuarantineEntry, Snapshot,
 };
+use pipeline::Item;
 
 use inputs::{ContentDigest, Digesting, FileVersion, Found, Spool};
 

@@ -17,7 +17,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use flow::{Out, StageResult};
+use pipeline::{Out, StageResult};
 
 use super::chunk::Digested;
 use super::context::Context;
@@ -118,7 +118,7 @@ fn interrupted(context: &Context, found: &Found, version: &FileVersion) -> Optio
 /// Returns the content digest of a file of which only the beginning is digested.
 fn beginning(found: &Found, digesting: &Digesting, mut prefixes: HashMap<u64, String>) -> ContentDigest {
     let (bytes, digest) = (digesting.position(), digesting.digest());
-    let of_beginning = weave::digest_of_beginning(&digest, bytes);
+    let of_beginning = index::digest_of_beginning(&digest, bytes);
     prefixes.insert(bytes, digest);
     ContentDigest {
         size: found.size,

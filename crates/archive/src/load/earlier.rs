@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use weave::{InputId, InputState, LedgerEntry, Weave};
+use index::{InputId, InputState, LedgerEntry, Weave};
 
 use inputs::{ContentDigest, Found, Place};
 

@@ -1,9 +1,9 @@
 //! Stage `extract`: turns records into captures, and collects what the ledger records about them.
 
 use extract::Capture;
-use flow::{Out, StageResult};
+use index::{InputId, InputProgress, QuarantineEntry};
+use pipeline::{Out, StageResult};
 use warc::{Defect, Entry, Record, Span};
-use weave::{InputId, InputProgress, QuarantineEntry};
 
 use super::chunk::{Chunk, Extract, capture_bytes};
 use super::context::Context;

@@ -2,8 +2,8 @@
 //! resume after a kill: the version of the file and the state of the digest. While the file has
 //! that version, its first bytes need not be read again.
 
+use index::LedgerEntry;
 use serde::{Deserialize, Serialize};
-use weave::LedgerEntry;
 
 use super::chunk::Growing;
 use inputs::{Digesting, FileVersion};

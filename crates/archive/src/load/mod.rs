@@ -37,7 +37,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use flow::{Batch, Feeder, Flow, FlowError, Out, Pipeline, StageSettings};
+use pipeline::{Batch, Feeder, Flow, FlowError, Out, Pipeline, StageSettings};
 
 use self::chunk::{Chunk, Digested, Queued, Registered, Woven};
 pub(crate) use self::chunk::{Extract, capture_bytes};
@@ -71,7 +71,7 @@ pub(crate) enum LoadError {
     #[error(transparent)]
     Flow(#[from] FlowError),
     #[error(transparent)]
-    Index(#[from] weave::ApplyError),
+    Index(#[from] index::ApplyError),
     #[error(transparent)]
     Weave(#[from] WeaveError),
     #[error("bring the search index up to date: {0}")]

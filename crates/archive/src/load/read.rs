@@ -21,9 +21,9 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use flow::{Out, StageResult};
+use index::{InputState, LedgerEntry};
+use pipeline::{Out, StageResult};
 use warc::{Defect, Entry, Input, Reader, ReaderSettings, reason};
-use weave::{InputState, LedgerEntry};
 
 use super::chunk::{Chunk, Growing, OVERHEAD_BYTES, Position, Registered};
 use super::context::Context;
@@ -123,7 +123,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Continues to read where the last chunk ended.
-    fn read_on(&mut self, out: &mut Out<'_, Chunk>) -> Result<End, flow::StageError> {
+    fn read_on(&mut self, out: &mut Out<'_, Chunk>) -> Result<End, pipeline::StageError> {
         let mut reader = match self.open() {
             Ok(reader) => reader,
             Err(reason) => return Ok(End::Failed(reason)),
@@ -285,7 +285,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    fn digested(&self) -> Option<weave::Digested> {
+    fn digested(&self) -> Option<index::Digested> {
         let Registered { version, growing, .. } = &self.registered;
         let digesting = self.while_reading.as_ref()?;
         Some(digesting.digested(*version, *growing))

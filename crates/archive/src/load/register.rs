@@ -12,9 +12,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use flow::{Out, StageResult};
+use index::{InputId, InputState, LedgerEntry, NO_CONTENT};
+use pipeline::{Out, StageResult};
 use sha2_with_state::{Digest, Sha256};
-use weave::{InputId, InputState, LedgerEntry, NO_CONTENT};
 
 use super::chunk::{Digested, Registered};
 use super::context::Context;
@@ -218,7 +218,7 @@ fn note_missing(
     claimed: &mut HashSet<InputId>,
     location: &str,
     problem: &str,
-) -> Result<bool, weave::ApplyError> {
+) -> Result<bool, index::ApplyError> {
     let weave = &context.open.weave;
     let Some((id, entry)) = weave.input_at(location) else {
         return Ok(false);
@@ -238,7 +238,7 @@ fn note_other_content(
     location: &str,
     continues: Option<InputId>,
     digest: &str,
-) -> Result<(), weave::ApplyError> {
+) -> Result<(), index::ApplyError> {
     let weave = &context.open.weave;
     let is_left = |entry: &LedgerEntry| {
         let is_part = match &entry.state {

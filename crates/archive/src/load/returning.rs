@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
-use weave::{Batch, InputId, KeptOut, LedgerEntry};
+use index::{Batch, InputId, KeptOut, LedgerEntry};
 
 use super::chunk::capture_bytes;
 use super::context::Context;
@@ -42,7 +42,7 @@ pub(super) fn take_in(
         return Ok(());
     }
     let returning = context.open.weave.returning(id);
-    let returning = returning.map_err(|error| Failure::Weave(weave::ApplyError::from(error).into()))?;
+    let returning = returning.map_err(|error| Failure::Weave(index::ApplyError::from(error).into()))?;
     if inputs::is_index_name(&entry.location) {
         return take_in_lines(context, id, &returning, input());
     }

@@ -13,8 +13,8 @@ use std::io;
 use std::sync::Arc;
 
 use extract::{Capture, Extracted};
+use index::{CaptureRow, InputId, InputState, LedgerEntry, TakeBack, TakeBackError, TakeDown, TookDown};
 use warc::{Entry, Input, Reader, ReaderSettings};
-use weave::{CaptureRow, InputId, InputState, LedgerEntry, TakeBack, TakeBackError, TakeDown, TookDown};
 
 use super::context::Context;
 use crate::kept_facts::WeaveError;

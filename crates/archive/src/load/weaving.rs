@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use flow::{Out, StageResult};
-use weave::{Batch, EpochReport, InputId, InputProgress, InputState};
+use index::{Batch, EpochReport, InputId, InputProgress, InputState};
+use pipeline::{Out, StageResult};
 
 use super::chunk::{Extract, Woven};
 use super::context::Context;

@@ -9,9 +9,9 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
+use index::Digested;
 use parking_lot::Mutex;
 use warc::Input;
-use weave::Digested;
 
 use super::chunk::Growing;
 use super::interrupted::Interrupted;
@@ -68,7 +68,7 @@ impl WhileReading {
             };
         }
         Digested {
-            digest: weave::digest_of_beginning(&digest, digesting.position()),
+            digest: index::digest_of_beginning(&digest, digesting.position()),
             digesting: Interrupted::of(&digesting, version, growing),
             size: None,
         }

@@ -37,7 +37,7 @@ pub(super) fn read(text: &str, skip_bad: bool) -> Result<PostedLines, AskError> 
             Line::Capture(found) if !is_kept_as_it_is(&found) => {
                 "its fields cannot be stored without a change".to_owned()
             }
-            Line::Capture(found) => match weave::refusal_of_key(&found.url_key) {
+            Line::Capture(found) => match index::refusal_of_key(&found.url_key) {
                 None => {
                     let place = (
                         found.url_key.clone(),

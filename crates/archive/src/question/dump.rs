@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+pub use index::{Details, DumpFormat, DumpRange, View};
 use serde::{Deserialize, Serialize};
-pub use weave::{Details, DumpFormat, DumpRange, View};
 
 use crate::as_text;
 

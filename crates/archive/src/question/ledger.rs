@@ -102,7 +102,7 @@ pub struct LedgerRow {
 impl LedgerRow {
     /// Returns how many bytes `digest` covers, and the digest without that number.
     pub fn beginning(&self) -> (u64, &str) {
-        weave::digested_beginning(&self.digest).unwrap_or((self.size, &self.digest))
+        index::digested_beginning(&self.digest).unwrap_or((self.size, &self.digest))
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) use dump::DumpRequest;
 pub(crate) use envelope::questions;
 pub use envelope::{Body, Question};
 pub use extract::{CaptureKind, DocumentScope, LinkScope};
-pub use weave::InputState;
+pub use index::InputState;
 
 use crate::AskError;
 

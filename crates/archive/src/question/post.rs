@@ -1,6 +1,6 @@
 //! Captures added and deleted as lines of indexes.
 
-use rights::Groups;
+use access::Groups;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

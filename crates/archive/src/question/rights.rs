@@ -1,6 +1,6 @@
 //! The access rules, and which of them apply to a URL.
 
-use rights::{Access, Groups, Rule};
+use access::{Access, Groups, Rule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

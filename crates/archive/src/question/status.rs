@@ -176,8 +176,8 @@ pub struct StageRow {
     pub batch_mean: f64,
 }
 
-impl From<flow::StageReport> for StageRow {
-    fn from(report: flow::StageReport) -> StageRow {
+impl From<pipeline::StageReport> for StageRow {
+    fn from(report: pipeline::StageReport) -> StageRow {
         StageRow {
             stage: report.name.to_owned(),
             threads: report.threads,

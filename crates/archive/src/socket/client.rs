@@ -5,8 +5,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use access::Groups;
 use parking_lot::Mutex;
-use rights::Groups;
 
 use super::frame::{Frame, read_frame, write_message};
 use super::{Hello, Reply, Request, path};

@@ -15,7 +15,7 @@ mod frame;
 mod path;
 pub(crate) mod server;
 
-use rights::Groups;
+use access::Groups;
 use serde::{Deserialize, Serialize};
 
 use crate::AskError;

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
+use access::Groups;
 use parking_lot::Mutex;
-use rights::Groups;
 
 use super::frame::{read_frame, write_data, write_message};
 use super::{Hello, Reply, Request, path};

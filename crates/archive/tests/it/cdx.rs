@@ -381,7 +381,9 @@ fn captures_left_out_are_counted_behind_the_one_before() {
 
 #[test]
 fn revisits_are_resolved_before_or_after_filters() {
-    let Some(data) = apart::shared_data() else { return };
+    let Some(data) = test_env::shared_data() else {
+        return;
+    };
     let dir = tempfile::tempdir().unwrap();
     let mut settings = OpenSettings::default();
     settings.create = true;

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use archive::question::{Body, InputState, LoadRequest, OptionalStage, Page, PageBody, Question};
 use export::Subset;
 use extract::{Belonging, Documents, Extracted, LinkScope, RequestFacts, Settings};
+use index::model::Model;
+use index::{Batch, DumpFormat, InputProgress, LedgerEntry, View};
 use inputs::LoadInput;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use sha2::{Digest, Sha256};
 use warc::{Entry, Reader, ReaderSettings, Record};
-use weave::model::Model;
-use weave::{Batch, DumpFormat, InputProgress, LedgerEntry, View};
 
 use crate::data::{self, assert_same, dumps, load, own};
 
@@ -168,7 +168,7 @@ fn a_range_of_the_whole_and_what_was_cut_are_versions() {
 
 /// Loads files of the shared data, if they exist.
 fn field(names: &[&str]) -> Option<(tempfile::TempDir, archive::Archive)> {
-    let shared = apart::shared_data()?;
+    let shared = test_env::shared_data()?;
     if !names.iter().all(|name| shared.join(name).exists()) {
         println!("skipped: no {names:?} in {}", shared.display());
         return None;

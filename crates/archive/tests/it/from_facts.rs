@@ -64,7 +64,7 @@ fn load(archive: &Archive, lines: Vec<FactLine>) -> Result<FromFacts, String> {
 
 #[test]
 fn facts_make_the_archive_that_their_inputs_make() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();
@@ -96,7 +96,7 @@ fn facts_make_the_archive_that_their_inputs_make() {
 
 #[test]
 fn a_load_that_is_cut_off_anywhere_goes_on_there() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();
@@ -123,7 +123,7 @@ fn a_load_that_is_cut_off_anywhere_goes_on_there() {
 
 #[test]
 fn lines_out_of_order_are_refused() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();

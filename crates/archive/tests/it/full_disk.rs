@@ -46,7 +46,7 @@ fn search(archive: &Archive) -> (u64, u64) {
 
 #[test]
 fn a_search_index_that_cannot_be_written_answers_from_what_it_has() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();

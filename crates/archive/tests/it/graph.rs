@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use access::Groups;
 use archive::Archive;
 use archive::question::{Dump, DumpFormat, GraphBy, GraphPart, LoadRequest};
 use export::{Edge, GraphBuilder, GraphSelection};
 use inputs::LoadInput;
 use proptest::prelude::*;
-use rights::Groups;
 
 use crate::data::{self, dump, load, own};
 

@@ -78,7 +78,7 @@ fn at_once(root: &Path, content: &[u8]) -> Vec<(&'static str, String)> {
 
 #[test]
 fn an_open_file_is_read_as_it_grows_and_done_when_renamed() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let content = content(&shared);
@@ -113,7 +113,7 @@ fn an_open_file_is_read_as_it_grows_and_done_when_renamed() {
 
 #[test]
 fn a_file_renamed_while_it_was_incomplete_is_the_same_input() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let content = content(&shared);
@@ -130,7 +130,7 @@ fn a_file_renamed_while_it_was_incomplete_is_the_same_input() {
 
 #[test]
 fn a_cut_file_that_was_changed_a_moment_ago_and_does_not_grow_is_done_as_cut() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let content = content(&shared);
@@ -154,7 +154,7 @@ fn a_cut_file_that_was_changed_a_moment_ago_and_does_not_grow_is_done_as_cut() {
 
 #[test]
 fn a_file_that_grows_while_it_is_waited_for_stays_loading() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let content = content(&shared);
@@ -183,7 +183,7 @@ fn a_file_that_grows_while_it_is_waited_for_stays_loading() {
 
 #[test]
 fn a_load_that_waits_for_a_file_can_be_cancelled() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let content = content(&shared);
@@ -205,7 +205,7 @@ fn a_load_that_waits_for_a_file_can_be_cancelled() {
 
 #[test]
 fn a_file_cut_long_ago_is_done_as_cut() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let content = content(&shared);
@@ -223,7 +223,7 @@ fn a_file_cut_long_ago_is_done_as_cut() {
 
 #[test]
 fn the_same_content_under_another_name_adds_nothing() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();
@@ -274,7 +274,7 @@ fn check_continued(content: &[u8], cut: usize) {
 
 #[test]
 fn a_cut_file_that_was_done_is_continued_by_the_whole_one() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let content = content(&shared);
@@ -291,7 +291,7 @@ fn a_cut_file_that_was_done_is_continued_by_the_whole_one() {
 
 #[test]
 fn a_cut_file_of_another_kind_is_continued_as_well() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let unzip = |bytes: &[u8]| {
@@ -371,7 +371,7 @@ fn what_an_answer_replaced_comes_back_where_its_request_was_cut_off() {
 
 #[test]
 fn a_cut_file_whose_whole_is_known_under_another_name_leaves_no_row() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let content = content(&shared);
@@ -395,7 +395,7 @@ fn a_cut_file_whose_whole_is_known_under_another_name_leaves_no_row() {
 /// later load.
 #[test]
 fn an_open_file_beside_a_longer_copy_keeps_what_was_read_of_it() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let content = content(&shared);

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use archive::question::{Body, LoadRequest, OptionalStage, Page, Question, SearchQuestion};
 use data_encoding::HEXLOWER;
 use extract::{Documents, Extracted, LinkScope, Settings};
+use index::model::Model;
+use index::{Batch, DumpFormat, InputProgress, InputState, LedgerEntry, View};
 use sha2::{Digest, Sha256};
 use warc::{Entry, Reader, ReaderSettings};
-use weave::model::Model;
-use weave::{Batch, DumpFormat, InputProgress, InputState, LedgerEntry, View};
 
 use crate::data::{self, dumps, load, own};
 
@@ -141,7 +141,7 @@ fn check(shared: &Path, history: &str, names: &[String]) {
 
 #[test]
 fn the_order_of_files_changes_nothing() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let histories = histories(&shared);
@@ -166,7 +166,7 @@ fn the_order_of_files_changes_nothing() {
 /// and the page disappeared from all views.
 #[test]
 fn a_page_stays_where_its_address_redirects_to_itself() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let name = "regress/selfredir.warc.gz";

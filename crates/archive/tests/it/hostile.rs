@@ -17,7 +17,7 @@ const DIR: &str = "WEFT_TEST_HOSTILE_DIR";
 const MEMORY_KIB_MAX: u64 = 600 << 10;
 
 fn files() -> Option<Vec<PathBuf>> {
-    let folder = apart::shared_data()?.join("regress/hostile");
+    let folder = test_env::shared_data()?.join("regress/hostile");
     let Ok(entries) = std::fs::read_dir(&folder) else {
         println!("skipped: no {}", folder.display());
         return None;

@@ -58,7 +58,7 @@ fn explained(reference: &Line, ours: &Line) -> Option<&'static str> {
 
 #[test]
 fn captures_agree_with_the_reference_line_by_line() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let mut expected = reference(&std::fs::read_to_string(shared.join("crawls/iana.cdxj")).unwrap());

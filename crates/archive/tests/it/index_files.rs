@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use access::Groups;
 use archive::Archive;
 use archive::question::{
     Body, CdxBody, CdxQuestion, CdxRow, Forget, JobBody, LoadRequest, MatchType, Page, Quarantine, Question,
@@ -11,7 +12,6 @@ use archive::question::{
 };
 use export::{IndexForm, Subset};
 use inputs::LoadInput;
-use rights::Groups;
 
 use crate::data::{self, dump, input, load, own, request, status};
 
@@ -84,7 +84,7 @@ fn cdxj(n: u64, offset: u64) -> String {
 /// with the fields of the file.
 #[test]
 fn an_index_and_its_file_are_one_list_whatever_comes_first() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();

@@ -38,7 +38,7 @@ fn states(archive: &Archive) -> Vec<(String, String)> {
 /// digest.
 #[test]
 fn an_input_is_found_by_what_it_goes_by() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();
@@ -73,7 +73,7 @@ fn an_input_is_found_by_what_it_goes_by() {
 
 #[test]
 fn failed_inputs_are_in_the_ledger_and_do_not_stop_the_others() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();
@@ -111,7 +111,7 @@ fn failed_inputs_are_in_the_ledger_and_do_not_stop_the_others() {
 
 #[test]
 fn inputs_with_a_damaged_beginning_are_in_the_ledger() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();
@@ -145,7 +145,7 @@ fn two_empty_files_are_two_inputs_that_failed() {
 
 #[test]
 fn names_that_are_not_utf8_are_inputs_like_others() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();
@@ -196,7 +196,7 @@ fn names_that_are_not_utf8_are_inputs_like_others() {
 
 #[test]
 fn an_input_that_is_gone_keeps_its_one_row_which_tells_so() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();
@@ -256,7 +256,7 @@ fn an_input_that_is_gone_keeps_its_one_row_which_tells_so() {
 
 #[test]
 fn files_that_break_readers_are_loaded_as_far_as_they_go() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();
@@ -291,7 +291,7 @@ fn header(archive: &Archive) -> u64 {
 
 #[test]
 fn a_load_without_the_weave_leaves_everything_to_the_next() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();
@@ -316,7 +316,7 @@ fn a_load_without_the_weave_leaves_everything_to_the_next() {
 
 #[test]
 fn search_catches_up_with_a_load_that_left_it_out() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();
@@ -381,7 +381,7 @@ fn wrong_requests_are_refused() {
 
 #[test]
 fn digests_are_checked_on_request_and_nothing_is_dropped() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use access::Groups;
 use archive::question::{
     Body, CdxBlocksQuestion, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks,
     LoadRequest, MatchType, Outlinks, Page, Question, Record, SearchOrder, SearchQuestion, Sight, Suggest,
@@ -14,7 +15,6 @@ use archive::question::{
 use archive::{Archive, AskError, DocumentScope, ErrorCode, OpenSettings};
 use cdx::{Collapse, Field, Order};
 use inputs::LoadInput;
-use rights::Groups;
 use sha1::{Digest as _, Sha1};
 
 use crate::data::load;

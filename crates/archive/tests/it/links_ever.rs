@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
+use access::Groups;
 use archive::question::{
     Check, Inlinks, LinkRow, LoadRequest, Purge, TakeDown, Takedowns, Takes, UndoTakedown,
 };
 use archive::{Archive, ErrorCode};
 use inputs::LoadInput;
-use rights::Groups;
 
 use crate::data::{self, load, open, own};
 

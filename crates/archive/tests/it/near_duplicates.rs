@@ -64,7 +64,7 @@ fn changed(words: &[String], one_of: usize) -> Vec<String> {
 /// The figures of docs/search.md.
 #[test]
 fn planted_near_duplicates_are_found_and_other_pages_are_not() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
+use access::Groups;
 use archive::Archive;
 use archive::question::{Page, PageBody, Record, SearchQuestion, TakeDown, Takes};
 use export::Subset;
-use rights::Groups;
 
 use crate::data::{self, load, own};
 
@@ -127,7 +127,7 @@ fn what_hides_the_original_hides_the_versions_that_have_its_content() {
 
 #[test]
 fn pages_that_field_files_have_as_revisits_alone_are_pages() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     if !shared.join("field").exists() {

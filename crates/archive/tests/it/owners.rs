@@ -63,7 +63,7 @@ fn answer(archive: &Archive, question: &Question) -> String {
 
 #[test]
 fn owner_and_client_answer_alike() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();
@@ -86,7 +86,7 @@ fn owner_and_client_answer_alike() {
 
 #[test]
 fn a_load_through_a_client_gives_the_same_result() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();
@@ -111,7 +111,7 @@ fn a_load_through_a_client_gives_the_same_result() {
 
 #[test]
 fn a_client_goes_on_when_the_owner_goes_away() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();
@@ -128,7 +128,7 @@ fn a_client_goes_on_when_the_owner_goes_away() {
 
 #[test]
 fn a_load_goes_on_when_the_owner_goes_away() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();
@@ -282,7 +282,7 @@ fn a_deep_folder_is_no_obstacle() {
 
 #[test]
 fn the_link_scope_stays() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();

@@ -24,7 +24,7 @@ const FILES: [&str; 5] = [
 fn archive() -> Option<&'static Archive> {
     static ARCHIVE: OnceLock<Option<(tempfile::TempDir, Archive)>> = OnceLock::new();
     let made = ARCHIVE.get_or_init(|| {
-        let shared = apart::shared_data()?;
+        let shared = test_env::shared_data()?;
         let root = tempfile::tempdir().unwrap();
         let archive = own(root.path());
         load(&archive, &data::request(&shared, &FILES));
@@ -515,7 +515,7 @@ fn search_finds_what_was_loaded() {
 /// words, as people type them, and vice versa.
 #[test]
 fn words_are_found_composed_or_decomposed() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();

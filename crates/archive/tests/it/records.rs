@@ -43,7 +43,7 @@ fn kinds_opened(shared: &Path, inputs: &[&str]) -> BTreeSet<String> {
 
 #[test]
 fn every_record_is_known_to_be_its_captures_own() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     // Every kind of record and of file, including odd ones. WET separately, because its captures
@@ -119,7 +119,7 @@ fn a_record_that_is_not_the_captures_own_is_not_given() {
 /// revisit.
 #[test]
 fn a_revisit_of_another_url_has_the_content_of_that_one() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();

@@ -34,7 +34,7 @@ fn fingerprints(archive: &Archive) -> Vec<FingerprintRow> {
 
 #[test]
 fn fingerprints_and_ledger_are_those_of_an_archive() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();

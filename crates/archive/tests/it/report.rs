@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use access::Groups;
 use archive::Archive;
 use archive::question::{
     Dump, DumpFormat, LoadRequest, Report, ReportBody, ReportDuplicates, ReportFailure, ReportMonth,
@@ -10,7 +11,6 @@ use archive::question::{
 };
 use inputs::LoadInput;
 use proptest::prelude::*;
-use rights::Groups;
 
 use crate::data::{self, dump, load, own};
 
@@ -36,7 +36,7 @@ fn input(dir: &Path, name: &str, captures: &[Made]) -> LoadInput {
                 "HTTP/1.1 {} X\r\nContent-Type: {}\r\n\r\n",
                 STATUSES[*status], MIMES[*mime]
             );
-            if is_revisit {
+            if *is_revisit {
                 data::response(&url, &date, &digest, &http)
                     .replace("WARC-Type: response", "WARC-Type: revisit")
             } else {

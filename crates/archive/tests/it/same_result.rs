@@ -32,7 +32,7 @@ fn undisturbed(shared: &Path) -> Vec<(&'static str, String)> {
 }
 
 fn check(what: &str, scenario: impl FnOnce(&Path, &Path)) {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let expected = undisturbed(&shared);

@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
+use access::Groups;
 use archive::question::{
     ConcordanceQuestion, Diff, LoadRequest, Page, Question, SearchQuestion, Suggest, Trends,
 };
 use archive::{Archive, DocumentScope, OpenSettings};
 use inputs::LoadInput;
-use rights::Groups;
 
 use crate::data::{self, load};
 

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use access::Groups;
 use archive::question::{
     Check, Diff, DiffChange, LoadRequest, Page, Purge, SearchHit, SearchQuestion, TakeDown, Takedowns, Takes,
     UndoTakedown,
 };
 use archive::{Archive, ErrorCode};
 use inputs::LoadInput;
-use rights::Groups;
 
 use crate::data::{self, load, open, own};
 

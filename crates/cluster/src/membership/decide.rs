@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 
-use contract::VolumeId;
 use placement::{Layout, Layouts};
 use store::merge;
+use store_protocol::VolumeId;
 
 use super::found::Found;
 use super::roles::{first_layout, names};

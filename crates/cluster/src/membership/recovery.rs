@@ -12,8 +12,8 @@
 
 use std::path::PathBuf;
 
-use contract::VolumeId;
 use placement::{Layout, Layouts};
+use store_protocol::VolumeId;
 
 use super::decide::newest;
 use super::found::Found;

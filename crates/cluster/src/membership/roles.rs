@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use contract::VolumeId;
 use placement::{Layout, NodeRole, Roles, VolumeRole};
+use store_protocol::VolumeId;
 
 use crate::cluster_file::volume_id;
 use crate::discovery::Directory;

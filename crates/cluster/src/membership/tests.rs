@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use contract::{NodeId, VolumeId};
 use placement::{Layout, Layouts, NodeRole, Roles, VolumeRole};
+use store_protocol::{NodeId, VolumeId};
 
 use super::decide::{Decision, Membership, decide};
 use super::found::Found;

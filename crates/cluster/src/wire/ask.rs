@@ -1,9 +1,9 @@
 //! Requests to a node, and requests to a volume that are answered with a stream, as sent on the
-//! wire. The other requests to a volume are [`contract::VolumeAsk`].
+//! wire. The other requests to a volume are [`store_protocol::VolumeAsk`].
 
-use contract::{Claim, DURABLE, Finish, JOINT, Key, LONG, Manner, Meta, QUICK, UploadId, Version};
 use placement::{Layout, Layouts};
 use serde::{Deserialize, Serialize};
+use store_protocol::{Claim, DURABLE, Finish, JOINT, Key, LONG, Manner, Meta, QUICK, UploadId, Version};
 
 /// Requests to a volume that are answered with a stream.
 #[derive(Debug, Serialize, Deserialize)]

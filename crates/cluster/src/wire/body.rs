@@ -4,12 +4,12 @@ use std::io;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use contract::ByteStream;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use http_body::{Body as _, Frame};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Empty, Full, StreamBody};
 use hyper::body::Incoming;
+use store_protocol::ByteStream;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 

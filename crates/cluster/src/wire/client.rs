@@ -6,7 +6,6 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use contract::{Manner, NodeId};
 use http::{Response, StatusCode};
 use hyper::body::Incoming;
 use parking_lot::Mutex;
@@ -14,6 +13,7 @@ use placement::{Layouts, NodeRole};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, DeserializeSeed};
 use store::LayoutTag;
+use store_protocol::{Manner, NodeId};
 
 use super::ask::NodeAsk;
 use super::body::{self, Body};

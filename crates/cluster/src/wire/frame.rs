@@ -9,8 +9,8 @@
 use std::io;
 
 use bytes::{Buf as _, Bytes, BytesMut};
-use contract::ByteStream;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use store_protocol::ByteStream;
 
 /// Longest metadata: a key, attributes of some kilobytes, digests.
 pub(crate) const HEAD_BYTES_MAX: usize = 1 << 20;

@@ -8,11 +8,11 @@ use std::io;
 use std::ops::Range;
 
 use bytes::Bytes;
-use contract::{ByteStream, ReplicaRead, UploadRead, VolumeAsk};
 use http::{HeaderMap, Method};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use store::LayoutTag;
+use store_protocol::{ByteStream, ReplicaRead, UploadRead, VolumeAsk};
 
 use super::ask::{NodeAsk, StreamAsk, WholeHead};
 use super::auth::{Gate, Signed};
@@ -66,7 +66,7 @@ pub fn stage_whole(body: Bytes) -> io::Result<(Bytes, Vec<u8>, Bytes)> {
 }
 
 /// Returns the upload that the query of a `stage` names.
-pub fn upload_of(query: &str) -> Option<contract::UploadId> {
+pub fn upload_of(query: &str) -> Option<store_protocol::UploadId> {
     serve_volume::upload_of(query)
 }
 

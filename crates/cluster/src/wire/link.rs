@@ -14,12 +14,12 @@ use std::io;
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
-use contract::{ByteStream, Manner, NodeId};
 use futures_util::stream;
 use http::{Method, Request, Response};
 use hyper::body::Incoming;
 use parking_lot::Mutex;
 use store::LayoutTag;
+use store_protocol::{ByteStream, Manner, NodeId};
 use tokio::sync::watch;
 use tokio::time::{Duration, Instant, sleep, timeout};
 

@@ -1,5 +1,5 @@
 //! The wire protocol of nodes: HTTP/1.1 in TLS ([`tls`]), with a route below `/v1/` for every
-//! method of [`contract::Volume`] and [`contract::Node`].
+//! method of [`store_protocol::Volume`] and [`store_protocol::Node`].
 //!
 //! A request is `POST /v1/volume/NODE/NAME/OPERATION` or `POST /v1/node/OPERATION`. Its body is
 //! JSON, except for `stage` (raw content, the upload's name in the query) and `stage-whole` (a head

@@ -1,9 +1,9 @@
 //! A node in another process.
 
 use async_trait::async_trait;
-use contract::{Claim, Finish, Meta, Node, NodeError, NodeId, NodeStatus};
 use placement::{Layout, Layouts};
 use serde::de::DeserializeOwned;
+use store_protocol::{Claim, Finish, Meta, Node, NodeError, NodeId, NodeStatus};
 
 use super::ask::NodeAsk;
 use super::client::{Failure, Peer};

@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use contract::{
-    BLOCK_BYTES, BlockTable, ByteStream, Key, Manner, Meta, Purpose, Receipt, ReplicaRead, Surveyed,
-    UploadId, UploadRead, Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
-};
 use futures_util::future::{Either, select};
 use futures_util::{StreamExt as _, stream};
 use http::Response;
 use hyper::body::Incoming;
 use parking_lot::Mutex;
+use store_protocol::{
+    BLOCK_BYTES, BlockTable, ByteStream, Key, Manner, Meta, Purpose, Receipt, ReplicaRead, Surveyed,
+    UploadId, UploadRead, Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
+};
 use tokio::time::timeout;
 
 use super::ask::{PREPARE_WHOLE, RECEIVE, ReadHead, StreamAsk, UploadHead, WholeHead};

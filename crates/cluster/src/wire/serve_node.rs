@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use contract::{Node as _, NodeError};
 use http::{Response, StatusCode};
 use serde::Serialize;
+use store_protocol::{Node as _, NodeError};
 use tracing::Instrument as _;
 
 use super::ask::NodeAsk;

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
-use contract::{
-    ByteStream, Counted, ReplicaRead, UploadId, UploadRead, Volume, VolumeAsk, VolumeError, VolumeId,
-};
 use futures_util::{Stream, StreamExt as _};
 use http::{Response, StatusCode};
 use hyper::body::Incoming;
 use parking_lot::Mutex;
 use serde::Serialize;
+use store_protocol::{
+    ByteStream, Counted, ReplicaRead, UploadId, UploadRead, Volume, VolumeAsk, VolumeError, VolumeId,
+};
 use tokio::time::timeout;
 use tracing::Instrument as _;
 

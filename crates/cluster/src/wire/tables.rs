@@ -9,8 +9,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use contract::{BlockTable, Key, Meta, Version};
 use parking_lot::Mutex;
+use store_protocol::{BlockTable, Key, Meta, Version};
 
 use super::TABLES_KEPT_BYTES;
 
@@ -104,7 +104,7 @@ fn entry_bytes(table: &BlockTable) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use contract::{BLOCK_BYTES, BlockHasher, Digests};
+    use store_protocol::{BLOCK_BYTES, BlockHasher, Digests};
 
     use super::*;
 
@@ -116,7 +116,7 @@ mod tests {
         let meta = Meta {
             key: Key::new("b", &number.to_string()).unwrap(),
             version: Version {
-                term: contract::Term::NONE,
+                term: store_protocol::Term::NONE,
                 millis: number,
                 counter: 0,
                 node: 0,

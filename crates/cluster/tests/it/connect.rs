@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use cluster::{ConnectSettings, NodeSettings, Secret, SecretError, StartError, VolumeSettings};
-use contract::VolumeId;
+use store_protocol::VolumeId;
 
 use crate::nodes::{Files, seen};
 
@@ -152,8 +152,8 @@ async fn a_wiped_volume_keeps_its_place_and_is_rebuilt() {
     assert_eq!(
         states,
         [
-            contract::VolumeState::InService,
-            contract::VolumeState::Rebuilding
+            store_protocol::VolumeState::InService,
+            store_protocol::VolumeState::Rebuilding
         ]
     );
     assert!(root.path().join("b/node/layouts.json").exists());

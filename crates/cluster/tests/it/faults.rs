@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use contract::{
-    BLOCK_BYTES, ByteStream, Cause, Clock, Condition, Key, Meta, Receipt, ReplicaRead, UploadId, UploadRead,
-    Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
-};
 use futures_util::future::try_join_all;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use store::{Put, StoreError};
+use store_protocol::{
+    BLOCK_BYTES, ByteStream, Cause, Clock, Condition, Key, Meta, Receipt, ReplicaRead, UploadId, UploadRead,
+    Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
+};
 use tokio::time::timeout;
 
 use crate::nodes::{Files, opener, seen, volume};
@@ -105,7 +105,7 @@ async fn a_cut_read_is_an_error_and_never_a_short_content() {
             read.unwrap_err();
         }
         remote
-            .prepare(upload, &meta, contract::Purpose::Write)
+            .prepare(upload, &meta, store_protocol::Purpose::Write)
             .await
             .unwrap();
         remote.commit(upload, Cause::Write, "").await.unwrap();
@@ -134,7 +134,7 @@ async fn an_upload_that_breaks_off_leaves_nothing_and_is_the_sources_fault() {
     }
     let meta = meta("b/x", Clock::new("test").now(), &content(1_000_000, 0));
     remote
-        .prepare(upload, &meta, contract::Purpose::Write)
+        .prepare(upload, &meta, store_protocol::Purpose::Write)
         .await
         .unwrap_err();
     node.shutdown().await;

@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cluster::Connection;
-use contract::{Condition, Key};
 use futures_util::future::join_all;
 use futures_util::{TryStreamExt as _, stream};
 use parking_lot::Mutex;
 use rand::RngExt as _;
-use rig::linear::{Answer, Asked, Event, Value, When, is_linearizable};
 use store::{List, Put, Store, StoreError};
+use store_protocol::{Condition, Key};
+use store_testkit::linear::{Answer, Asked, Event, Value, When, is_linearizable};
 
 use crate::nodes::Files;
 use crate::process::Process;
@@ -189,7 +189,7 @@ impl History {
     async fn put(&self, store: &Store, at: usize, when: When, condition: Condition) {
         let value = 1 + self.values.fetch_add(1, Ordering::SeqCst) as Value;
         let content = Bytes::from(value.to_string());
-        let etag = data_encoding::HEXLOWER.encode(&sums::Md5::of(&content));
+        let etag = data_encoding::HEXLOWER.encode(&digests::Md5::of(&content));
         self.etags.lock().insert(etag, value);
         let index = self.begin(at, Asked::Write { value, when });
         let put = Put {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use cluster::{ApplyError, RunningNode, apply_layout};
-use contract::{Key, NodeError, VolumeError, VolumeId};
 use placement::{Layouts, Roles};
 use store::{LayoutTag, List, Listing, StoreError, announce};
+use store_protocol::{Key, NodeError, VolumeError, VolumeId};
 
 use crate::nodes::{Files, seen, volume};
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cluster::{ConnectSettings, Connection, NodeSettings, RunningNode};
-use contract::{FixityEvent, Key, VolumeId, VolumeState};
 use futures_util::TryStreamExt as _;
 use placement::Layouts;
 use store::upkeep::{RepairOptions, census, repair_all};
 use store::{Put, Store};
+use store_protocol::{FixityEvent, Key, VolumeId, VolumeState};
 use tempfile::TempDir;
 
 use crate::wire::{content, pieces};

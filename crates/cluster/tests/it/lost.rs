@@ -1,7 +1,7 @@
 //! Layouts that survive the volumes they were written to, and layouts that are lost.
 
 use cluster::{StartError, recover_layouts};
-use contract::{VolumeState, WorkerState};
+use store_protocol::{VolumeState, WorkerState};
 
 use crate::lone::{Lone, check_read, check_whole, fill, layouts, repair, state, story, until, wipe};
 use crate::process::Process;
@@ -207,7 +207,7 @@ async fn a_scrub_does_not_begin_anew_after_a_restart() {
     }
 }
 
-fn scrubs(node: &cluster::RunningNode) -> Vec<contract::WorkerStatus> {
+fn scrubs(node: &cluster::RunningNode) -> Vec<store_protocol::WorkerStatus> {
     let statuses = node.workers().unwrap().statuses();
     let scrubs = statuses
         .into_iter()

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cluster::{ConnectSettings, Connection, NodeSettings, OpenVolume, Opener, RunningNode};
-use contract::{Volume, VolumeId};
 use store::{Cluster, Topology};
+use store_protocol::{Volume, VolumeId};
 use tempfile::TempDir;
 use volume::{DiskSettings, DiskVolume, FixityLog};
 

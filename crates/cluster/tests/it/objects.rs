@@ -1,9 +1,9 @@
 //! Objects in a store of several processes: written through any of them, read while one is away.
 
 use bytes::Bytes;
-use contract::{Condition, Key, Protect, Retention, RetentionMode};
 use futures_util::TryStreamExt as _;
 use store::{Put, Store, StoreError};
+use store_protocol::{Condition, Key, Protect, Retention, RetentionMode};
 
 use crate::nodes::Files;
 use crate::process::Process;

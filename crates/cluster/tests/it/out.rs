@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cluster::{ConnectError, ConnectSettings, OpenVolume, Opener, StartError, VolumeSettings};
-use contract::{Volume, VolumeState};
+use store_protocol::{Volume, VolumeState};
 use volume::{DiskSettings, DiskVolume, FixityLog};
 
 use crate::lone::{Lone, check_read, check_whole, fill, key, state, story, until, wipe};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use cluster::NodeSettings;
-use contract::{Key, VolumeError};
+use store_protocol::{Key, VolumeError};
 
 use crate::nodes::{Files, seen, volume};
 

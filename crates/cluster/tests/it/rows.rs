@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cluster::{ConnectSettings, Connection};
-use contract::{ByteStream, Condition, Key};
 use futures_util::{TryStreamExt as _, stream};
 use store::{Complete, List, Patience, Put, Reading, Store, StoreError};
+use store_protocol::{ByteStream, Condition, Key};
 use tempfile::TempDir;
 
 use crate::nodes::free_addresses;

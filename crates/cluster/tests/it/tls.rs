@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cluster::{ConnectSettings, RunningNode};
-use contract::Key;
 use futures_util::TryStreamExt as _;
 use parking_lot::Mutex;
 use store::{Put, Store};
+use store_protocol::Key;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -183,7 +183,7 @@ async fn nobody_answers_in_the_place_of_a_node() {
         .await
         .unwrap_err();
     assert!(
-        matches!(refused, contract::VolumeError::Unreachable { .. }),
+        matches!(refused, store_protocol::VolumeError::Unreachable { .. }),
         "{refused}"
     );
     assert!(

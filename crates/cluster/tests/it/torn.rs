@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use contract::{BLOCK_BYTES, Key};
 use futures_util::TryStreamExt as _;
 use store::upkeep::{RepairOptions, repair_all, scrub_all};
 use store::{Put, Store};
+use store_protocol::{BLOCK_BYTES, Key};
 
 use crate::nodes::{Files, seen};
 use crate::wire::{content, pieces};

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use contract::{
-    BLOCK_BYTES, BlockTable, Cause, Clock, Digests, Key, ListQuery, Meta, PARTITIONS, Partition, UploadId,
-    Verdict, Version, Volume, VolumeError, VolumeStatus, block_count,
-};
 use futures_util::{TryStreamExt as _, stream};
 use md5::{Digest as _, Md5};
 use sha2::Sha256;
+use store_protocol::{
+    BLOCK_BYTES, BlockTable, Cause, Clock, Digests, Key, ListQuery, Meta, PARTITIONS, Partition, UploadId,
+    Verdict, Version, Volume, VolumeError, VolumeStatus, block_count,
+};
 
 use crate::nodes::{Files, seen, volume};
 
@@ -37,7 +37,7 @@ pub(crate) fn meta(key: &str, version: Version, content: &[u8]) -> Meta {
 }
 
 /// Returns content in uneven pieces.
-pub(crate) fn pieces(content: &[u8]) -> contract::ByteStream {
+pub(crate) fn pieces(content: &[u8]) -> store_protocol::ByteStream {
     let pieces: Vec<_> = content
         .chunks(70_001)
         .map(|piece| Ok(Bytes::copy_from_slice(piece)))
@@ -52,7 +52,7 @@ pub(crate) async fn write(volume: &dyn Volume, meta: &Meta, content: &[u8]) {
     assert_eq!((receipt.size, receipt.blake3), (meta.size, meta.digests.blake3));
     check_received(volume, upload, content).await;
     volume
-        .prepare(upload, meta, contract::Purpose::Write)
+        .prepare(upload, meta, store_protocol::Purpose::Write)
         .await
         .unwrap();
     check_received(volume, upload, content).await;
@@ -181,7 +181,7 @@ async fn what_differs_from_its_digest_is_refused_by_name() {
     let upload = UploadId::random();
     remote.receive(upload, pieces(&content)).await.unwrap();
     let refused = remote
-        .prepare(upload, &meta, contract::Purpose::Write)
+        .prepare(upload, &meta, store_protocol::Purpose::Write)
         .await
         .unwrap_err();
     assert!(matches!(refused, VolumeError::Corrupt { .. }), "{refused:?}");
@@ -191,7 +191,7 @@ async fn what_differs_from_its_digest_is_refused_by_name() {
         .unwrap_err();
     assert!(matches!(refused, VolumeError::Corrupt { .. }), "{refused:?}");
     remote
-        .abort(upload, contract::Abandon::Version(meta.version))
+        .abort(upload, store_protocol::Abandon::Version(meta.version))
         .await;
     assert_eq!(remote.status().await.unwrap().uploads, 0);
     node.shutdown().await;

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 use std::path::{Path, PathBuf};
 
-use weave::Sorter;
+use index::Sorter;
 
 use super::row::{self, Edge, Node};
 use super::spool::{Spool, SpoolWriter, scratch};

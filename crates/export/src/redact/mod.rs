@@ -18,9 +18,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use index::TakedownRules;
 use serde::Serialize;
 use warc::{Defect, Entry, Input, Kind, ReadError, Reader, ReaderSettings, Span};
-use weave::TakedownRules;
 
 use decide::decide;
 pub use error::{NotTheRest, WriteError};

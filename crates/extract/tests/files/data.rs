@@ -7,7 +7,7 @@ use warc::{Entry, Reader, ReaderSettings, Record};
 
 /// Returns a file of the shared data; `None`, with one visible line, if the directory is missing.
 pub(crate) fn file(name: &str) -> Option<PathBuf> {
-    apart::shared_data().map(|folder| folder.join(name))
+    test_env::shared_data().map(|folder| folder.join(name))
 }
 
 pub(crate) fn records(path: &Path) -> Vec<Record> {

@@ -10,7 +10,7 @@ mod token;
 
 use std::sync::Arc;
 
-use files::{Attributes, Digest, Format, Kind};
+use catalogue::{Attributes, Digest, Format, Kind};
 use pattern::Pattern;
 
 pub use quantity::{Unit, quantity};

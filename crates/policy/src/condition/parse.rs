@@ -1,6 +1,6 @@
 //! Parses conditions. `and` binds tighter than `or`, and `not` tighter than `and`.
 
-use files::{Format, Kind};
+use catalogue::{Format, Kind};
 use pattern::Pattern;
 
 use super::token::{Token, What, tokens};

@@ -2,7 +2,7 @@
 
 use std::collections::BinaryHeap;
 
-use files::{Attributes, Catalogue, CatalogueError, Found, Go, Kind, Root, Seen};
+use catalogue::{Attributes, Catalogue, CatalogueError, Found, Go, Kind, Root, Seen};
 use rustc_hash::FxHashSet;
 
 use super::{PlanError, Planned};

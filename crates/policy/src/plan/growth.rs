@@ -1,6 +1,6 @@
 //! Finds trees that grew by more than a policy allows.
 
-use files::{Catalogue, Root};
+use catalogue::{Catalogue, Root};
 
 use super::{Grown, Plan, PlanError};
 use crate::path::path_of;
@@ -24,7 +24,7 @@ pub(super) fn growth(
             continue;
         }
         let whole = scans.iter().filter(|(_, scan)| {
-            *scan.root == *tree.path && scan.below.is_empty() && scan.state == files::ScanState::Done
+            *scan.root == *tree.path && scan.below.is_empty() && scan.state == catalogue::ScanState::Done
         });
         let whole: Vec<_> = whole
             .map(|(_, scan)| (scan.ended_ms, scan.total.size_bytes))

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use files::{ActState, Attributes, Catalogue, CatalogueError, Found, Root};
+use catalogue::{ActState, Attributes, Catalogue, CatalogueError, Found, Root};
 
 use crate::path::{is_below, path_of};
 use crate::rules::{Action, Policy};
@@ -126,7 +126,7 @@ pub enum PlanError {
 /// Returns the trees that policies apply to: directories on disk, not objects in a store.
 fn trees_on_disks(catalogue: &Catalogue) -> Result<Vec<Root>, CatalogueError> {
     let mut trees = catalogue.trees()?;
-    trees.retain(|tree| !files::is_address(&tree.path));
+    trees.retain(|tree| !catalogue::is_address(&tree.path));
     Ok(trees)
 }
 

@@ -5,7 +5,7 @@
 //! are counted by the catalogue until the next scan. Neither counts as used here. Otherwise a
 //! policy that runs again before then would take more and more files.
 
-use files::{ActRow, Catalogue, Found, Place, Root};
+use catalogue::{ActRow, Catalogue, Found, Place, Root};
 use rustc_hash::FxHashMap;
 
 use super::{Plan, PlanError};
@@ -74,7 +74,7 @@ fn of_volumes(policy: &Policy, tops: &[(&Root, Found)]) -> Result<Used, PlanErro
             source,
         };
         let mut probe = top.path.clone();
-        files::join(&mut probe, b"x");
+        catalogue::join(&mut probe, b"x");
         let (total, free) = Place::open(&probe).and_then(|place| place.room()).map_err(room)?;
         let (total, free) = (total as i64, free as i64);
         let percent = (total - free) as f64 * 100.0 / (total.max(1)) as f64;
@@ -91,7 +91,7 @@ fn of_volumes(policy: &Policy, tops: &[(&Root, Found)]) -> Result<Used, PlanErro
 fn of_owners(catalogue: &Catalogue) -> Result<Used, PlanError> {
     let mut used = Used::default();
     let groups = catalogue.groups()?.into_iter();
-    for (group, sums) in groups.filter(|(group, _)| group.uid != files::NO_OWNER) {
+    for (group, sums) in groups.filter(|(group, _)| group.uid != catalogue::NO_OWNER) {
         let row = used.entry(u64::from(group.uid)).or_default();
         row.0 = row.0.saturating_add(sums.size_bytes);
         row.2 = format!("user {} has {} bytes", group.uid, row.0);
@@ -136,7 +136,7 @@ fn leave_out_freed(
         UsageOf::Count => {
             for (tree, _) in tops {
                 let mut trash = tree.path.clone();
-                files::join(&mut trash, TRASH.as_bytes());
+                catalogue::join(&mut trash, TRASH.as_bytes());
                 if let Some(trash) = catalogue.locate_exactly(&trash)? {
                     let entries = catalogue.usage(&trash)?.entries;
                     leave_out(0, u64::try_from(entries).unwrap_or(0));

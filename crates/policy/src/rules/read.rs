@@ -136,7 +136,7 @@ fn policy(
     }
     if let Some(path) = table.scope.iter().find(|path| !path.get_ref().is_absolute()) {
         let shown = path.get_ref().display();
-        let message = if files::is_address(path.get_ref().as_os_str().as_encoded_bytes()) {
+        let message = if catalogue::is_address(path.get_ref().as_os_str().as_encoded_bytes()) {
             format!("{shown}: policies act on file systems, not on objects of a store")
         } else {
             format!("{shown}: expected an absolute path")

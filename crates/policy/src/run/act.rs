@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use files::{ActRow, ActState, Attributes, CatalogueError, Digest, Notes, Place, Seen};
+use catalogue::{ActRow, ActState, Attributes, CatalogueError, Digest, Notes, Place, Seen};
 
 use super::command::run_command;
 use super::leave::empty;
@@ -159,12 +159,12 @@ impl Runner<'_> {
         match &self.policy.action {
             Action::Copy { to, .. } => {
                 let mut address = to.clone().into_bytes();
-                files::join(&mut address, below);
+                catalogue::join(&mut address, below);
                 address
             }
             Action::Move { to } => {
                 let mut path = std::os::unix::ffi::OsStrExt::as_bytes(to.as_os_str()).to_vec();
-                files::join(&mut path, below);
+                catalogue::join(&mut path, below);
                 path
             }
             Action::Delete | Action::Release { .. } => {

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use files::{Copy, Digest, Notes, Seen};
+use catalogue::{Copy, Digest, Notes, Seen};
 use sha2::{Digest as _, Sha256};
 
 use super::Runner;

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use files::{Place, Seen};
+use catalogue::{Place, Seen};
 
 use super::Runner;
 use super::act::{Done, Not, Ready};

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use files::{ActRow, ActState, Catalogue, CatalogueError, Notes, RunRow, Seen};
+use catalogue::{ActRow, ActState, Catalogue, CatalogueError, Notes, RunRow, Seen};
 use rustc_hash::FxHashSet;
 
 use crate::plan::{Plan, Planned};

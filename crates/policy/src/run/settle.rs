@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use files::{ActRow, ActState, Catalogue, CatalogueError, Notes, Place, RunRow};
+use catalogue::{ActRow, ActState, Catalogue, CatalogueError, Notes, Place, RunRow};
 
 use super::leave::remove_empty;
 use super::undo::{UNDOING, after_undo};

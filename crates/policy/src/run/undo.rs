@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use files::{ActRow, ActState, Catalogue, CatalogueError, Digest, Notes, Place, RunRow, Seen};
+use catalogue::{ActRow, ActState, Catalogue, CatalogueError, Digest, Notes, Place, RunRow, Seen};
 use rustix::fs::{Gid, Mode, Timespec, Timestamps, Uid};
 
 use super::content::digest;

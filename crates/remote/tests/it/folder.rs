@@ -7,7 +7,6 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use facts::LocalFileStore;
-use system::FileStore;
 use futures_util::stream::BoxStream;
 use object_store::memory::InMemory;
 use object_store::path::Path;
@@ -16,6 +15,7 @@ use object_store::{
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 use remote::{Remote, S3Settings, Settings};
+use system::FileStore;
 
 use crate::reading::{content, settings, with_store};
 

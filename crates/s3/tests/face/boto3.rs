@@ -2,7 +2,7 @@
 //! `versions.py` for versions and object lock, and `sweep.py` for every operation known to
 //! botocore.
 
-use apart::python;
+use test_env::python;
 
 use crate::support::{ADMIN, OWNERS, READER, Rig, run, say};
 
@@ -15,7 +15,7 @@ async fn boto3() {
     let rig = Rig::start().await;
     let mut command = rig.command(python);
     command
-        .arg(apart::crate_dir().join("tests/boto3/face.py"))
+        .arg(test_env::crate_dir().join("tests/boto3/face.py"))
         .arg(rig.endpoint())
         .args([ADMIN.0, ADMIN.1, READER.0, READER.1]);
     let (passed, text) = run(command).await;
@@ -46,7 +46,7 @@ async fn every_operation_is_what_it_says() {
     let rig = Rig::start_with_keys(OWNERS).await;
     let mut command = rig.command(python);
     command
-        .arg(apart::crate_dir().join("tests/boto3/sweep.py"))
+        .arg(test_env::crate_dir().join("tests/boto3/sweep.py"))
         .arg(rig.endpoint())
         .args(["OWNER", "secret-of-OWNER"]);
     let (passed, text) = run(command).await;
@@ -64,7 +64,7 @@ async fn limits_are_the_clients_mistake() {
     let rig = Rig::start_with_keys(OWNERS).await;
     let mut command = rig.command(python);
     command
-        .arg(apart::crate_dir().join("tests/boto3/limits.py"))
+        .arg(test_env::crate_dir().join("tests/boto3/limits.py"))
         .arg(rig.endpoint())
         .args(["OWNER", "secret-of-OWNER"]);
     let (passed, text) = run(command).await;
@@ -81,7 +81,7 @@ async fn with_owners(script: &str) {
     let rig = Rig::start_with_keys(OWNERS).await;
     let mut command = rig.command(python);
     command
-        .arg(apart::crate_dir().join(format!("tests/boto3/{script}")))
+        .arg(test_env::crate_dir().join(format!("tests/boto3/{script}")))
         .arg(rig.endpoint());
     let (passed, text) = run(command).await;
     assert!(passed, "{text}");

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::support::{ADMIN, Rig, run, say};
 
 fn is_installed(program: &str) -> bool {
-    let tried = apart::command(program, &std::env::temp_dir())
+    let tried = test_env::command(program, &std::env::temp_dir())
         .arg("--version")
         .output();
     let found = tried.is_ok_and(|output| output.status.success());

@@ -4,9 +4,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use apart::python;
 use cache::Cache;
 use s3::{Credential, GatewaySettings, Running, Scope, Settings};
+use test_env::python;
 
 use crate::bytes::{Answer, read_answer};
 use crate::sign::Ask;
@@ -126,7 +126,7 @@ async fn boto3_sees_the_face() {
     let rig = GatewayRig::start_with("s3://", &[], &keys).await;
     let mut command = rig.upstream.command(python);
     command
-        .arg(apart::crate_dir().join("tests/boto3/face.py"))
+        .arg(test_env::crate_dir().join("tests/boto3/face.py"))
         .arg(format!("http://{}", rig.address()))
         .args([ADMIN.0, ADMIN.1, READER.0, READER.1, "gateway"]);
     let (passed, text) = run(command).await;
@@ -145,7 +145,7 @@ async fn every_operation_is_what_it_says() {
     let rig = GatewayRig::start_with("s3://", &[], &keys).await;
     let mut command = rig.upstream.command(python);
     command
-        .arg(apart::crate_dir().join("tests/boto3/sweep.py"))
+        .arg(test_env::crate_dir().join("tests/boto3/sweep.py"))
         .arg(format!("http://{}", rig.address()))
         .args([ADMIN.0, ADMIN.1]);
     let (passed, text) = run(command).await;
@@ -164,7 +164,7 @@ async fn limits_are_the_clients_mistake() {
     let rig = GatewayRig::start_with("s3://", &[], &keys).await;
     let mut command = rig.upstream.command(python);
     command
-        .arg(apart::crate_dir().join("tests/boto3/limits.py"))
+        .arg(test_env::crate_dir().join("tests/boto3/limits.py"))
         .arg(format!("http://{}", rig.address()))
         .args([ADMIN.0, ADMIN.1, "gateway"]);
     let (passed, text) = run(command).await;

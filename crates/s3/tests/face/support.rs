@@ -122,7 +122,7 @@ impl Rig {
 
     /// Returns a command that ignores the settings of the user who runs the tests.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
-        apart::command(program, self.dir())
+        test_env::command(program, self.dir())
     }
 
     /// Returns the server's counters of an operation.

@@ -1,6 +1,5 @@
 //! Tests over TLS, with a certificate made for these tests and valid for a hundred years.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use s3::{Limits, ServeError, Settings, TlsFiles};
@@ -15,7 +14,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use crate::support::Rig;
 
 fn files() -> TlsFiles {
-    let dir = apart::crate_dir().join("tests/tls");
+    let dir = test_env::crate_dir().join("tests/tls");
     TlsFiles {
         certificates: dir.join("certificate.pem"),
         key: dir.join("key.pem"),

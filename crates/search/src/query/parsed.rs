@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use rights::KeyRanges;
+use access::KeyRanges;
 
 use super::pieces::{quotable, reads_as_value};
 use crate::likeness;

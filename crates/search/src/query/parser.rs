@@ -494,7 +494,7 @@ fn without_scheme(text: &str) -> &str {
 /// Formats alternatives as they were parsed: `(a AND b) OR c`.
 fn shown_group(group: &[Vec<(Leaf, bool)>]) -> String {
     let leaf = |(leaf, negated): &(Leaf, bool)| {
-        if negated {
+        if *negated {
             format!("-{leaf}")
         } else {
             leaf.to_string()
@@ -621,7 +621,7 @@ impl Site {
 
     /// Returns the keys of the port and path: complete path segments or, with a trailing star, all
     /// keys with the prefix.
-    fn keys(&self) -> Option<rights::KeyRanges> {
+    fn keys(&self) -> Option<access::KeyRanges> {
         let address = format!("http://{}{}", self.authority(), self.path);
         let is_open = address.ends_with('*');
         let address = address.trim_end_matches(['*', '/', '?', '&']);
@@ -637,6 +637,6 @@ impl Site {
             (false, true) => vec![alone, begins("&")],
             (false, false) => vec![alone, begins("/"), begins("?")],
         };
-        Some(rights::KeyRanges::any_of(ranges))
+        Some(access::KeyRanges::any_of(ranges))
     }
 }

@@ -70,7 +70,7 @@ pub(crate) fn words(text: &str) -> Vec<ModelWord> {
 /// prints a line and returns no texts.
 pub(crate) fn real_texts() -> Vec<String> {
     let mut texts = Vec::new();
-    let Some(data) = apart::shared_data() else {
+    let Some(data) = test_env::shared_data() else {
         return texts;
     };
     for folder in ["commoncrawl", "crawls", "regress", "ir"] {

@@ -142,7 +142,7 @@ fn address(xml: &mut Xml, what: &str, media: &str, address: &str) -> std::io::Re
 
 /// Returns a unique name: a UUID (RFC 9562, version 8) of a SHA-256 digest.
 fn id(parts: &[&str]) -> String {
-    let mut digest = sums::Sha256::default();
+    let mut digest = digests::Sha256::default();
     for part in parts {
         digest.update(&(part.len() as u64).to_le_bytes());
         digest.update(part.as_bytes());

@@ -1,7 +1,7 @@
 //! `GET /api/v1/files` and `GET /api/v1/files/tree`: the catalogue of files, with the epoch of the
 //! archive that every answer names.
 
-use ::files::Weight;
+use ::catalogue::Weight;
 use archive::question::Status;
 use axum::Json;
 use axum::http::{HeaderValue, header};

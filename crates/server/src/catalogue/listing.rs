@@ -1,6 +1,6 @@
 //! The direct children of a directory, heaviest first.
 
-use ::files::{Catalogue, CatalogueError, Child, Found, Usage, Weight};
+use ::catalogue::{Catalogue, CatalogueError, Child, Found, Usage, Weight};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -61,7 +61,7 @@ pub(crate) struct FilesEntry {
 
 impl FilesEntry {
     pub(crate) fn is_directory(&self) -> bool {
-        self.kind == ::files::Kind::Directory.name()
+        self.kind == ::catalogue::Kind::Directory.name()
     }
 }
 
@@ -120,14 +120,14 @@ impl Listing {
         let row = |(at, usage): (FilesPath, Usage)| FilesEntry {
             name: at.path.clone(),
             at,
-            kind: ::files::Kind::Directory.name(),
+            kind: ::catalogue::Kind::Directory.name(),
             usage: FilesUsage::of(&usage),
         };
         Ok(Listing {
             time_ms: system::wall_ms(),
             catalogue_epoch: catalogue.epoch()?,
             at: FilesPath::new(Vec::new()),
-            kind: ::files::Kind::Directory.name(),
+            kind: ::catalogue::Kind::Directory.name(),
             usage: FilesUsage::of(&all),
             rows: rows.into_iter().map(row).collect(),
             others: others.len() as u64,

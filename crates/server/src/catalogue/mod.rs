@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ::files::{Catalogue, CatalogueError, CatalogueSettings, Weight, when_free};
+use ::catalogue::{Catalogue, CatalogueError, CatalogueSettings, Weight, when_free};
 
 mod listing;
 mod overview;

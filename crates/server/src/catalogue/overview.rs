@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ::files::{Catalogue, CatalogueError, Group, Kind, SIZE_CLASSES, ScanRow, ScanState, Share, Usage};
+use ::catalogue::{Catalogue, CatalogueError, Group, Kind, SIZE_CLASSES, ScanRow, ScanState, Share, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
 

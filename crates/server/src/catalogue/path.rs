@@ -67,7 +67,7 @@ fn hexadecimal(digit: u8) -> Option<u8> {
 /// Returns the path with one slash between names and none at its end, as in the catalogue. Other
 /// parts are unchanged: `..` is a name that no directory contains.
 pub(crate) fn tidy(path: &[u8]) -> Vec<u8> {
-    if ::files::is_address(path) {
+    if ::catalogue::is_address(path) {
         return path.strip_suffix(b"/").unwrap_or(path).to_vec();
     }
     let mut tidy = Vec::with_capacity(path.len());

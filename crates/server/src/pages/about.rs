@@ -6,7 +6,7 @@ use super::html::{Context, Html};
 use super::parts::{Align, Column};
 use super::{parts, results};
 use crate::api::table::ENDPOINTS;
-use look::{Frame, Section};
+use ui::{Frame, Section};
 
 pub(super) async fn show(context: Context) -> Html {
     let frame = Frame {

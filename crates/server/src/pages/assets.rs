@@ -6,12 +6,12 @@ use axum::Router;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use look::Asset;
+use ui::Asset;
 
 use crate::state::Common;
 
 pub(super) fn routes() -> Router<Arc<Common>> {
-    look::ASSETS.iter().fold(Router::new(), |router, asset| {
+    ui::ASSETS.iter().fold(Router::new(), |router, asset| {
         router.route(asset.path, get(|| async { kept(asset) }))
     })
 }
@@ -19,10 +19,7 @@ pub(super) fn routes() -> Router<Arc<Common>> {
 fn kept(asset: &Asset) -> Response {
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static(asset.media)),
-        (
-            header::CACHE_CONTROL,
-            HeaderValue::from_static(look::CACHE_CONTROL),
-        ),
+        (header::CACHE_CONTROL, HeaderValue::from_static(ui::CACHE_CONTROL)),
     ];
     (headers, asset.content).into_response()
 }

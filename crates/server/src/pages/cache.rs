@@ -9,7 +9,7 @@ use super::parts;
 use super::parts::{Align, Column};
 use crate::cache_metrics::events;
 use crate::present;
-use look::{Frame, Section};
+use ui::{Frame, Section};
 
 pub(super) async fn show(context: Context) -> Shown {
     // Clients that may see jobs may see this page.

@@ -10,7 +10,7 @@ use crate::failure::Code;
 use crate::query::Query;
 use crate::state::State;
 use crate::{link, present};
-use look::{Frame, Section};
+use ui::{Frame, Section};
 
 /// Number of captures on a page.
 const ROWS: usize = 100;

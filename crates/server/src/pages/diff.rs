@@ -8,7 +8,7 @@ use super::parts;
 use crate::failure::Failure;
 use crate::present;
 use crate::query::Query;
-use look::{Frame, Section};
+use ui::{Frame, Section};
 
 pub(super) async fn show(context: Context, query: Query) -> Shown {
     let Some(url) = query.owned("url") else {

@@ -9,7 +9,7 @@ use super::{parts, ranking};
 use crate::failure::Failure;
 use crate::query::Query;
 use crate::{link, present};
-use look::{Frame, Section};
+use ui::{Frame, Section};
 
 /// Number of domains on a page of the list.
 const ROWS: usize = 100;

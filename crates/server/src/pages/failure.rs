@@ -6,7 +6,7 @@ use maud::html;
 use super::html::Html;
 use crate::failure::Failure;
 use crate::present;
-use look::{Frame, Parts, Section, Viewer};
+use ui::{Frame, Parts, Section, Viewer};
 
 /// Shows `failure` as a page with its status. `parts` are those of the server's navigation.
 pub(crate) fn page(failure: &Failure, parts: Parts, viewer: Option<Viewer>, can_sign_in: bool) -> Html {

@@ -5,9 +5,9 @@ use std::time::Duration;
 use archive::AskError;
 use archive::question::{GraphBy, GraphPart};
 use export::{Edge, Graph, GraphBuilder, GraphError, GraphSelection, GraphTotals, Node};
-use look::network::{self, Line, NODES_MAX};
-use look::{Frame, Section};
 use maud::{Markup, html};
+use ui::network::{self, Line, NODES_MAX};
+use ui::{Frame, Section};
 
 use super::html::{Context, Html, Shown};
 use super::parts::{self, Align, Column};

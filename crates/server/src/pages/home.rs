@@ -10,7 +10,7 @@ use super::{loads, parts};
 use crate::link;
 use crate::present::{self, Moment};
 use crate::who_asks::SignedIn;
-use look::{Frame, Section, search_box};
+use ui::{Frame, Section, search_box};
 
 /// Number of URIs of the ranking that are shown.
 const TOP_ROWS: usize = 8;

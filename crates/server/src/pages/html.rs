@@ -2,8 +2,8 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use look::PAGE_POLICY;
 use maud::Markup;
+use ui::PAGE_POLICY;
 
 use crate::failure::Failure;
 

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::present::Moment;
 use crate::query::Query;
 use crate::{link, present};
-use look::{Frame, Section};
+use ui::{Frame, Section};
 
 /// Number of links on a page.
 const ROWS: usize = 100;

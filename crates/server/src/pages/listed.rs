@@ -1,8 +1,8 @@
 //! The pages that packages list: those that their crawls were meant to capture.
 
 use archive::question::{Answer, ListedPageRow, ListedPages, ListedPagesBody, ListedPagesProblem};
-use look::{Frame, Section};
 use maud::{Markup, html};
+use ui::{Frame, Section};
 
 use super::html::{Context, Html, Shown};
 use super::parts::{self, Align, Column};

@@ -10,7 +10,7 @@ use super::parts;
 use super::parts::{Align, Column};
 use crate::query::Query;
 use crate::{link, present};
-use look::{Frame, Section};
+use ui::{Frame, Section};
 
 /// Number of inputs on a page.
 const ROWS: usize = 100;

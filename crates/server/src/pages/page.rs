@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::query::Query;
 use crate::state::State;
 use crate::{link, present, sandbox};
-use look::{Frame, Section};
+use ui::{Frame, Section};
 
 /// Number of links shown in each direction. A separate page has the rest.
 const LINKS: usize = 12;

@@ -7,7 +7,7 @@ use super::html::{Context, Html, Shown};
 use super::parts;
 use crate::query::Query;
 use crate::{link, present};
-use look::{Frame, Section};
+use ui::{Frame, Section};
 
 /// Number of URIs on a page.
 const ROWS: usize = 50;

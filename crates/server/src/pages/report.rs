@@ -1,9 +1,9 @@
 //! Report of a crawl with charts, as a page and as a self-contained file.
 
 use archive::question::{Answer, Report, ReportBody, ReportDuplicates, ReportMonth, ReportRow};
-use look::chart::{self, Bar, DayValue, Scale};
-use look::{Frame, Section};
 use maud::{DOCTYPE, Markup, html};
+use ui::chart::{self, Bar, DayValue, Scale};
+use ui::{Frame, Section};
 
 use super::html::{Context, Html, Shown};
 use super::parts::{self, Align, Column};
@@ -74,7 +74,7 @@ fn form(question: &Report) -> Markup {
 
 /// Returns the report as a self-contained HTML file. `of` names its subject.
 pub fn report_document(answer: &Answer<ReportBody>, of: &str, made: &str) -> String {
-    let styles = look::ASSETS
+    let styles = ui::ASSETS
         .iter()
         .find(|asset| asset.path.ends_with(".css"))
         .map_or("", |asset| asset.content);

@@ -13,7 +13,7 @@ use crate::api::table::order_named;
 use crate::query::Query;
 use crate::state::State;
 use crate::{link, present};
-use look::{Frame, Section};
+use ui::{Frame, Section};
 
 /// Number of results on a page.
 const HITS: usize = 20;

@@ -7,8 +7,8 @@
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
-use look::{Frame, Section};
 use maud::{Markup, html};
+use ui::{Frame, Section};
 
 use super::html::{Context, Html, PageFailure};
 use crate::failure::Failure;
@@ -115,7 +115,7 @@ fn page(context: &Context, wrong: Option<&str>) -> Markup {
         header.page-head {
             h1 { (heading) }
             @match signed_in {
-                SignedIn::Yes => p { "You see this archive as " strong { (look::clean(&context.groups().to_string())) } "." },
+                SignedIn::Yes => p { "You see this archive as " strong { (ui::clean(&context.groups().to_string())) } "." },
                 SignedIn::Over => p.callout { "Your token was withdrawn or has expired. Sign in with another one, or sign out to see what the public sees." },
                 SignedIn::No => p.soft { "Parts of an archive may be visible only to some people. Its administrator issues them a token." },
             }

@@ -11,8 +11,8 @@ use super::parts::{Align, Column};
 use crate::history::Point;
 use crate::present;
 use crate::state::State;
-use look::chart::{self, Scale};
-use look::{Frame, Section};
+use ui::chart::{self, Scale};
+use ui::{Frame, Section};
 
 pub(super) async fn show(context: Context) -> Shown {
     let (epoch, content) = live_part(&context).await?;

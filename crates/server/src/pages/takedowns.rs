@@ -8,7 +8,7 @@ use super::html::{Context, Html, Shown};
 use super::parts::{self, Align, Column};
 use super::rights;
 use crate::present;
-use look::{Frame, Section};
+use ui::{Frame, Section};
 
 /// Maximum number of takedowns on the page, newest first. The API has all.
 const ROWS: usize = 500;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use archive::question::{Answer, TREND_QUERIES_MAX, TrendRow, Trends, YearCount};
-use look::series::{self, Series};
-use look::{Frame, Section};
 use maud::{Markup, html};
+use ui::series::{self, Series};
+use ui::{Frame, Section};
 
 use super::html::{Context, Html, Shown};
 use super::parts::{self, Align, Column};

@@ -5,9 +5,9 @@ use archive::question::{Calendar, CalendarBody, CalendarTime, CdxRow, Page, Page
 use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use look::{Frame, PAGE_POLICY, Section};
 use maud::{Markup, html};
 use replay::{Address, Modifier};
+use ui::{Frame, PAGE_POLICY, Section};
 use url::Url;
 
 use super::{find, frame, port, whole};

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use archive::Interrupt;
 use axum::Extension;
-use look::{Frame, Section};
 use maud::{Markup, html};
+use ui::{Frame, Section};
 
 use super::bar;
 use super::check::{CheckedPage, check_page};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use access::{Bearer, Groups};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
-use rights::{Bearer, Groups};
 use server::ServerSettings;
 use tower::ServiceExt;
 

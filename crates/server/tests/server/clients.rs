@@ -17,7 +17,7 @@ use crate::port::{Running, exchange, with_replay};
 const START_TIME_MAX: Duration = Duration::from_secs(60);
 
 fn python(modules: &[&str]) -> Option<PathBuf> {
-    let python = apart::python(modules);
+    let python = test_env::python(modules);
     if python.is_none() {
         let _ = writeln!(
             std::io::stderr(),
@@ -35,9 +35,9 @@ fn cdx_toolkit_waybackpy_and_wayback() {
     };
     let running = Running::start_over(field().loaded.archive.clone(), ServerSettings::default());
     let home = tempfile::tempdir().expect("a folder");
-    let mut script = apart::command(python, home.path());
+    let mut script = test_env::command(python, home.path());
     script
-        .arg(apart::crate_dir().join("tests/clients/cdx.py"))
+        .arg(test_env::crate_dir().join("tests/clients/cdx.py"))
         // By default it waits three seconds before each request, to be polite to public servers.
         .env("CDXT_DEFAULT_MIN_RETRY_INTERVAL", "0")
         .env("CDXT_IA_MIN_RETRY_INTERVAL", "0");
@@ -64,8 +64,8 @@ fn a_memento_client() {
     };
     let running = Running::start_over(field().loaded.archive.clone(), with_replay());
     let home = tempfile::tempdir().expect("a folder");
-    let mut script = apart::command(python, home.path());
-    script.arg(apart::crate_dir().join("tests/clients/memento.py"));
+    let mut script = test_env::command(python, home.path());
+    script.arg(test_env::crate_dir().join("tests/clients/memento.py"));
     check_script(&mut script, &running);
 }
 
@@ -85,7 +85,7 @@ impl Pywb {
         );
         std::fs::write(home.join("config.yaml"), config).expect("written");
         let port = free_port();
-        let child = apart::command(python, home)
+        let child = test_env::command(python, home)
             .args(["-c", "from pywb.apps.cli import wayback; wayback()"])
             .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
             .current_dir(home)
@@ -179,7 +179,7 @@ fn check_pywb(files: impl Fn(&Running) -> String) {
 /// A real crawl with redirects, and revisits whose content is in another record.
 #[test]
 fn pywb_replays_real_crawls_over_our_index() {
-    let (Some(python), Some(data)) = (python(&["pywb.apps.cli"]), apart::shared_data()) else {
+    let (Some(python), Some(data)) = (python(&["pywb.apps.cli"]), test_env::shared_data()) else {
         return;
     };
     let crawls = data.join("crawls");

@@ -43,7 +43,7 @@ impl Browser {
         let profile = tempfile::tempdir().expect("a folder");
         // The browser inherits this environment: a proxy of the user would see every request of the
         // tests.
-        let started = apart::command("chromedriver", profile.path())
+        let started = test_env::command("chromedriver", profile.path())
             .arg("--port=0")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

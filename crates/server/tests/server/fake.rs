@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use access::Groups;
 use archive::question::{
     Answer, Body, CdxBlocksBody, CdxBody, GraphEdge, GraphPartBody, Question, SearchBody, SightBody,
 };
@@ -11,7 +12,6 @@ use axum::Router;
 use axum::body::{Body as Content, to_bytes};
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode};
 use cache::{Cache, Directory, Settings};
-use rights::Groups;
 use server::storage::{Storage, StoreReport};
 use server::{Answers, Served, ServerSettings};
 use tower::ServiceExt;

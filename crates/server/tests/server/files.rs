@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use axum::Router;
-use files::{Catalogue, CatalogueSettings, Progress, ScanSettings, ScanState};
+use catalogue::{Catalogue, CatalogueSettings, Progress, ScanSettings, ScanState};
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use serde_json::Value;
 use server::{FilesPlace, Served, ServerSettings};

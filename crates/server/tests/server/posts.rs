@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::net::SocketAddr;
 
+use access::Groups;
 use archive::question::LoadRequest;
 use archive::{Archive, OpenSettings};
 use inputs::LoadInput;
-use rights::Groups;
 use server::{Posts, ServerSettings};
 use tempfile::TempDir;
 
@@ -186,7 +186,7 @@ fn what_is_loaded_is_not_deleted_and_the_answer_says_so() {
 /// as that of the crawl itself.
 #[test]
 fn what_cdx_indexer_writes_can_be_posted() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let crawl = crate::loaded::load(&[shared.join("crawls/iana.warc.gz")], None);

@@ -19,7 +19,7 @@ fn router(loaded: &Loaded) -> Router {
 }
 
 fn crawl(name: &str) -> Option<PathBuf> {
-    apart::shared_data().map(|folder| folder.join("crawls").join(name))
+    test_env::shared_data().map(|folder| folder.join("crawls").join(name))
 }
 
 /// Returns key, time and JSON of a CDXJ line.

@@ -3,13 +3,13 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use access::{Bearer, Groups, TokensFile};
 use archive::question::LoadRequest;
 use archive::{Archive, OpenSettings};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, HeaderName, Request, StatusCode};
 use inputs::LoadInput;
-use rights::{Bearer, Groups, TokensFile};
 use server::{GroupsHeader, ServerSettings};
 use tower::ServiceExt;
 
@@ -245,7 +245,7 @@ async fn nothing_on_any_address_tells_the_public_of_what_is_hidden() {
     .await;
     assert!(found.contains(SECRET), "{found}");
     assert_eq!(headers["cache-control"], "private, no-cache");
-    let (_, styles, _) = get(&router, look::ASSETS[0].path, &[]).await;
+    let (_, styles, _) = get(&router, ui::ASSETS[0].path, &[]).await;
     assert!(
         !styles["cache-control"].to_str().unwrap().contains("private"),
         "{styles:?}"

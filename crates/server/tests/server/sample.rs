@@ -1,7 +1,7 @@
 //! One complete answer of each kind. Every optional field is set and every list has one row, so
 //! that the documented schemas can be compared with all fields.
 
-use ::rights::{Access, Condition, Groups, Rule};
+use ::access::{Access, Condition, Groups, Rule};
 use archive::question::*;
 use server::storage::{ConnectionCount, NodeReport, StoreReport, VolumeCondition, VolumeReport};
 use store::upkeep::Census;

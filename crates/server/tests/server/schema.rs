@@ -164,7 +164,7 @@ async fn complete_answers_have_their_schema() {
 
 #[tokio::test]
 async fn answers_of_a_real_archive_have_their_schema() {
-    let Some(folder) = apart::shared_data() else {
+    let Some(folder) = test_env::shared_data() else {
         return;
     };
     let loaded = load(&[folder.join("crawls/iana.warc.gz")], Some("news"));

@@ -9,9 +9,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use access::{Groups, TokensFile};
 use archive::question::{TakeDown, Takes, UndoTakedown};
 use archive::{Archive, OpenSettings};
-use rights::{Groups, TokensFile};
 use server::{Served, ServerSettings, SqlServer};
 use tempfile::TempDir;
 use tokio::net::UnixStream;
@@ -95,7 +95,7 @@ fn screenshots() {
 
     let inputs = tempfile::tempdir().expect("a folder");
     let mut files = vec![web::write(inputs.path(), "http://trap.example")];
-    if let Some(data) = apart::shared_data() {
+    if let Some(data) = test_env::shared_data() {
         let crawls = std::fs::read_dir(data.join("crawls")).expect("crawls");
         files.extend(
             crawls

@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
+use access::Groups;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
-use rights::Groups;
 use server::ServerSettings;
 
 use crate::browser::govern;
@@ -204,7 +204,7 @@ async fn a_token_becomes_a_cookie_that_counts_as_the_token_does() {
         "{}",
         page.body
     );
-    let styles = get_with(&router, look::ASSETS[0].path, &with).await;
+    let styles = get_with(&router, ui::ASSETS[0].path, &with).await;
     assert_eq!(styles.status, StatusCode::OK);
     assert_eq!(
         post(&router, "/sign-out", &with, String::new()).await.status,
@@ -352,7 +352,7 @@ impl Room {
         let file = web::write(files.path(), "http://trap.example");
         let loaded = load(&[file], Some("made up"));
         govern(&loaded.archive);
-        let tokens = rights::TokensFile::at(keys.path().join("tokens.toml"));
+        let tokens = access::TokensFile::at(keys.path().join("tokens.toml"));
         let token = tokens
             .make("room", Groups::listed("readers"), None)
             .expect("a token");

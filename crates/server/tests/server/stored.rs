@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use access::Groups;
 use archive::Archive;
 use archive::question::{TakeDown, Takes, UndoTakedown};
 use axum::Router;
@@ -9,7 +10,6 @@ use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use rights::Groups;
 use server::ServerSettings;
 use std::io::Write as _;
 use tower::ServiceExt;

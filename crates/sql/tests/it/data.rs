@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use archive::question::{JobState, LoadRequest, View};
 use archive::{Archive, OpenSettings};
-use files::{Catalogue, CatalogueSettings, Progress, ScanSettings};
+use catalogue::{Catalogue, CatalogueSettings, Progress, ScanSettings};
 use inputs::LoadInput;
 use sql::arrow::util::display::{ArrayFormatter, FormatOptions};
 use sql::{Database, QuerySettings, Settings, SqlError};
@@ -29,16 +29,16 @@ impl Place {
 
     /// Generates a synthetic web of this many pages, some of them crawled again.
     pub(crate) fn web(&self, pages: u64, seed: u64) -> PathBuf {
-        let settings = making::synth::Settings {
+        let settings = generate::synth::Settings {
             pages,
             seed,
-            format: making::synth::Format::Warc,
+            format: generate::synth::Format::Warc,
             recrawls_permille: 200,
             files: 1,
             threads: 1,
         };
         let out = self.path(&format!("web-{seed}.warc.gz"));
-        making::synth::write(&settings, &out, &mut |_| ()).unwrap();
+        generate::synth::write(&settings, &out, &mut |_| ()).unwrap();
         out
     }
 
@@ -158,7 +158,7 @@ pub(crate) fn dump(archive: &Archive, view: View) -> String {
 }
 
 pub(crate) fn shared_inputs(names: &[&str]) -> Option<Vec<PathBuf>> {
-    let shared = apart::shared_data()?;
+    let shared = test_env::shared_data()?;
     let files = |name: &&str| -> Vec<PathBuf> {
         let mut files: Vec<PathBuf> = std::fs::read_dir(shared.join(name))
             .unwrap()

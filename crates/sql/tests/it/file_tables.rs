@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use files::{Copy, Digest, Format, Notes, Seen};
+use catalogue::{Copy, Digest, Format, Notes, Seen};
 use sql::arrow::datatypes::SchemaRef;
 use sql::{FileTable, QUESTIONS, QuerySettings, SqlError, TableInfo};
 
@@ -467,7 +467,9 @@ async fn without_a_catalogue_it_is_told_how_to_get_one() {
     for table in FileTable::ALL.map(FileTable::name) {
         let error = refused(&database, &format!("SELECT * FROM {table}")).await;
         assert!(
-            error.to_string().contains("run `weft files scan DIR` to create one"),
+            error
+                .to_string()
+                .contains("run `weft files scan DIR` to create one"),
             "{error}"
         );
         assert!(error.is_of_statement() && !error.is_in_use(), "{error:?}");
@@ -539,8 +541,11 @@ async fn a_catalogue_is_closed_when_no_statement_reads_it() {
     place.scan(&tree(&place));
     let database = place.database();
     let is_free = || {
-        let opened = files::when_free(Duration::from_secs(1), || {
-            files::Catalogue::open(&place.path("archive/files"), &files::CatalogueSettings::default())
+        let opened = catalogue::when_free(Duration::from_secs(1), || {
+            catalogue::Catalogue::open(
+                &place.path("archive/files"),
+                &catalogue::CatalogueSettings::default(),
+            )
         });
         opened.is_ok()
     };

@@ -150,12 +150,12 @@ const OTHERWISE: &[(&str, &str)] = &[
 
 /// Runs the statements in DuckDB. Prints a line and returns `None` if DuckDB is missing.
 fn of_duckdb(statements: &[String]) -> Option<Vec<Option<Vec<String>>>> {
-    let Some(python) = apart::python(&["duckdb"]) else {
+    let Some(python) = test_env::python(&["duckdb"]) else {
         println!("skipped: there is no Python with duckdb");
         return None;
     };
     let home = std::env::temp_dir();
-    let mut child = apart::command(python, &home)
+    let mut child = test_env::command(python, &home)
         .args(["-c", include_str!("traps.py")])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -14,8 +14,8 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use contract::{BUCKET_BYTES_MAX, Condition, Key, Meta};
 use futures_util::stream;
+use store_protocol::{BUCKET_BYTES_MAX, Condition, Key, Meta};
 
 use crate::client::{List, Put, Store, StoreError};
 use crate::versioning::Versioning;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use contract::{Claim, NodeError, NodeId, PARTITIONS, Partition, Term};
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use store_protocol::{Claim, NodeError, NodeId, PARTITIONS, Partition, Term};
 use tokio::time::{Instant, timeout_at};
 
 use super::seats::{Seat, back_off, covers};

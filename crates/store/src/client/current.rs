@@ -16,9 +16,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use contract::{Head, Key, Meta, Pending, ReplicaState, Seen, Term, Version, VolumeError, VolumeId};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use store_protocol::{Head, Key, Meta, Pending, ReplicaState, Seen, Term, Version, VolumeError, VolumeId};
 use tokio::time::{Instant, timeout_at};
 
 use super::error::StoreError;

@@ -17,11 +17,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use contract::{
+use futures_util::future::{BoxFuture, FutureExt};
+use store_protocol::{
     Cause, Change, Condition, Draft, Finish, Key, Meta, NodeError, NodeId, Protect, Protection, Seen, Term,
     VolumeId, WriteId,
 };
-use futures_util::future::{BoxFuture, FutureExt};
 use tokio::time::{Instant, timeout};
 
 use super::current::Look;
@@ -316,7 +316,7 @@ impl Store {
         Ok(node.finish(order.asked()).await)
     }
 
-    /// Decides and finishes a change for [`contract::Node::finish`] of this process's node. If a
+    /// Decides and finishes a change for [`store_protocol::Node::finish`] of this process's node. If a
     /// node earlier in the order of deciders answers, that node decides.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! A client's deletion.
 
-use contract::{Change, Condition, Key, Meta};
+use store_protocol::{Change, Condition, Key, Meta};
 
 use super::decide::Order;
 use super::error::StoreError;

@@ -4,10 +4,10 @@
 //! cannot use up the threads that the volumes need.
 
 use bytes::Bytes;
-use contract::{ByteStream, Digests};
+use digests::{Md5, Sha256};
 use futures_util::future::try_join3;
 use futures_util::stream::StreamExt;
-use sums::{Md5, Sha256};
+use store_protocol::{ByteStream, Digests};
 use tokio::task::JoinError;
 
 use super::intake::{Sink, channel};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use contract::{Key, Protection, RetentionMode};
+use store_protocol::{Key, Protection, RetentionMode};
 
 /// Why the store did not carry out a request.
 #[derive(Debug, thiserror::Error)]
@@ -108,7 +108,7 @@ pub enum StoreError {
     },
     /// The key is invalid.
     #[error(transparent)]
-    Key(#[from] contract::KeyError),
+    Key(#[from] store_protocol::KeyError),
 }
 
 /// Returns the error of an operation that cannot be done at present.
@@ -159,7 +159,7 @@ pub(super) fn declared(
 
 #[cfg(test)]
 mod tests {
-    use contract::Retention;
+    use store_protocol::Retention;
 
     use super::*;
 

@@ -11,8 +11,8 @@ use std::io;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use contract::{ByteStream, Key};
 use futures_util::stream::{self, StreamExt};
+use store_protocol::{ByteStream, Key};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::time::timeout;
 

@@ -1,6 +1,6 @@
 //! The locks under which this process decides about keys.
 
-use contract::Key;
+use store_protocol::Key;
 use tokio::sync::{Mutex, MutexGuard};
 
 /// Number of locks for all keys. Keys that share a lock wait for each other, which costs time only.

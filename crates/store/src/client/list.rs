@@ -12,9 +12,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use contract::{Held, Key, ListQuery, Meta, ReplicaState, VolumeError, VolumeId};
 use futures_util::stream::{self, FuturesUnordered, StreamExt, TryStreamExt};
 use placement::Width;
+use store_protocol::{Held, Key, ListQuery, Meta, ReplicaState, VolumeError, VolumeId};
 use tokio::time::{Instant, sleep_until};
 
 use super::error::StoreError;

@@ -13,10 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::Duration;
 
-use contract::{ByteStream, Condition, Key, Meta, Protect};
+use digests::Md5;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
-use sums::Md5;
+use store_protocol::{ByteStream, Condition, Key, Meta, Protect};
 
 use super::error::StoreError;
 use super::list::List;

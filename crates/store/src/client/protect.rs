@@ -1,9 +1,9 @@
 //! Changes what protects an object: its retention or legal hold. The key's decider checks whether
-//! the change is allowed ([`Protection::after`](contract::Protection::after)).
+//! the change is allowed ([`Protection::after`](store_protocol::Protection::after)).
 
 use std::convert::Infallible;
 
-use contract::{Key, Meta, Protect};
+use store_protocol::{Key, Meta, Protect};
 
 use super::error::StoreError;
 use super::store::Store;

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use contract::{
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+use store_protocol::{
     ByteStream, Change, Condition, Digests, Draft, Key, Meta, Protect, Receipt, UploadId, VolumeError,
     VolumeId,
 };
-use futures_util::FutureExt;
-use futures_util::future::join_all;
 
 use super::current::Look;
 use super::decide::Order;

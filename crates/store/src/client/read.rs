@@ -10,9 +10,9 @@ use std::io;
 use std::ops::Range;
 
 use bytes::Bytes;
-use contract::{BLOCK_BYTES, ByteStream, Cause, Key, Meta, Verdict, VolumeError, VolumeId};
 use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt};
+use store_protocol::{BLOCK_BYTES, ByteStream, Cause, Key, Meta, Verdict, VolumeError, VolumeId};
 
 use super::current::Look;
 use super::error::StoreError;
@@ -200,7 +200,7 @@ impl Store {
         let open = move |volume: &VolumeId, blocks: Range<u64>| {
             let (store, volume, key) = (store.clone(), volume.clone(), key.clone());
             async move {
-                let question = |asked: std::sync::Arc<dyn contract::Volume>| {
+                let question = |asked: std::sync::Arc<dyn store_protocol::Volume>| {
                     let (key, blocks) = (key.clone(), blocks.clone());
                     async move { asked.read(&key, version, blocks).await }
                 };

@@ -16,8 +16,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use contract::{NodeId, Partition, Term};
 use parking_lot::Mutex;
+use store_protocol::{NodeId, Partition, Term};
 use tokio::time::sleep;
 
 use crate::cluster::Topology;

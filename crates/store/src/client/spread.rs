@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use contract::{Key, Meta, Purpose, Receipt, Term, UploadId, Volume, VolumeError, VolumeId};
 use futures_util::future::join_all;
+use store_protocol::{Key, Meta, Purpose, Receipt, Term, UploadId, Volume, VolumeError, VolumeId};
 use tokio::time::timeout;
 
 use super::error::StoreError;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use contract::{Key, Version, VolumeId};
 use parking_lot::RwLock;
+use store_protocol::{Key, Version, VolumeId};
 
 use super::budget::Budget;
 use super::key_locks::KeyLocks;
@@ -35,7 +35,7 @@ pub struct Patience {
     /// frozen.
     pub hedge: Duration,
     /// For an answer from an index that cannot be done without. Longer than the limit of one
-    /// request ([`contract::QUICK`]), whose error says more. Shorter would refuse reads because of
+    /// request ([`store_protocol::QUICK`]), whose error says more. Shorter would refuse reads because of
     /// one busy disk.
     pub answer: Duration,
     /// For the next block of a replica; after this, another replica is read. Shorter would abandon

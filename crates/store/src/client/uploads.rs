@@ -1,7 +1,7 @@
 //! Uploads on volumes, aborted when they are dropped.
 
-use contract::{Abandon, UploadId, Version, VolumeId};
 use futures_util::future::join_all;
+use store_protocol::{Abandon, UploadId, Version, VolumeId};
 
 use super::store::Store;
 

@@ -1,7 +1,7 @@
 //! Finishes a put in a bucket that keeps versions ([`crate::versions`]). The content is uploaded
 //! once; before each attempt the current version is copied to its place among the older ones.
 
-use contract::{Condition, Key, Meta};
+use store_protocol::{Condition, Key, Meta};
 
 use super::decide::Order;
 use super::error::{StoreError, unavailable};

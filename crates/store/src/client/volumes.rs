@@ -3,8 +3,8 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use contract::{Key, Volume, VolumeError, VolumeId};
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use store_protocol::{Key, Volume, VolumeError, VolumeId};
 use tokio::time::timeout;
 
 use super::store::Store;

@@ -14,8 +14,8 @@
 //!    newer one.
 //!  - These steps run in the decision's task: a client that goes away cannot stop them half-way.
 
-use contract::{Cause, Meta, UploadId, VolumeId};
 use futures_util::future::join_all;
+use store_protocol::{Cause, Meta, UploadId, VolumeId};
 
 use super::error::{StoreError, unavailable};
 use super::spread::{Short, Spread};

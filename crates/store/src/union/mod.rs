@@ -17,10 +17,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use contract::{
+use futures_util::future::BoxFuture;
+use store_protocol::{
     BLOCK_BYTES, BlockSet, BlockTable, Meta, ReplicaRead, VolumeError, VolumeId, block_bytes, block_count,
 };
-use futures_util::future::BoxFuture;
 use tokio::time::timeout;
 
 mod reading;

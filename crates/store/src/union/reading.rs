@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use contract::{BlockTable, ByteStream, ReplicaRead, VolumeError, VolumeId};
 use futures_util::StreamExt;
+use store_protocol::{BlockTable, ByteStream, ReplicaRead, VolumeError, VolumeId};
 use tokio::time::timeout;
 
 /// An open replica at a block.

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use contract::{BlockTable, block_bytes, block_count, block_value};
+use store_protocol::{BlockTable, block_bytes, block_count, block_value};
 
 use super::{Union, Unreadable};
 

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use contract::{Key, PARTITIONS, Partition, Version, VolumeId};
 use futures_util::stream::FuturesOrdered;
 use futures_util::{FutureExt, StreamExt};
 use serde::{Deserialize, Serialize};
+use store_protocol::{Key, PARTITIONS, Partition, Version, VolumeId};
 
 use super::Progress;
 use super::reconcile::{Fate, Finding, Gathered, Outages, Plan, Rules, Walk, decide, gather};

@@ -1,11 +1,11 @@
 //! The integrity of one object: its history on all volumes, and its digests.
 
-use contract::{Cause, FixityEvent, Key, Meta, Verdict};
 use data_encoding::HEXLOWER;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha512};
+use store_protocol::{Cause, FixityEvent, Key, Meta, Verdict};
 
 use crate::client::{Store, StoreError};
 use crate::cluster::Topology;

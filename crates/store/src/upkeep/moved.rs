@@ -14,9 +14,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use contract::{PARTITIONS, Partition, VolumeId};
 use futures_util::future::join_all;
 use placement::Layouts;
+use store_protocol::{PARTITIONS, Partition, VolumeId};
 
 use super::reconcile::Done;
 use crate::cluster::{Cluster, Topology, announce};

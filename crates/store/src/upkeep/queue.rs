@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract::{Key, Partition};
 use parking_lot::Mutex;
+use store_protocol::{Key, Partition};
 use tokio::sync::Notify;
 use tokio::time::{Duration, Instant};
 

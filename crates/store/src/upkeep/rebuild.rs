@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use contract::{PARTITIONS, Partition, Volume, VolumeId, VolumeState};
 use futures_util::future::join_all;
+use store_protocol::{PARTITIONS, Partition, Volume, VolumeId, VolumeState};
 
 use super::reconcile::gather::within;
 use crate::cluster::Topology;

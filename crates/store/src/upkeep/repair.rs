@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use contract::{PARTITIONS, Partition, VolumeId};
 use futures_util::stream::FuturesOrdered;
 use futures_util::{FutureExt, StreamExt};
 use serde::{Deserialize, Serialize};
+use store_protocol::{PARTITIONS, Partition, VolumeId};
 
 use super::census::name;
 use super::moved::Moved;

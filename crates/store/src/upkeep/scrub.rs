@@ -5,13 +5,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use contract::{
-    Cause, Key, PARTITIONS, Partition, ReplicaState, Surveyed, Verdict, Version, Volume, VolumeError,
-    VolumeId,
-};
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use store_protocol::{
+    Cause, Key, PARTITIONS, Partition, ReplicaState, Surveyed, Verdict, Version, Volume, VolumeError,
+    VolumeId,
+};
 
 use super::Progress;
 use super::census::name;

@@ -1,6 +1,6 @@
 //! Entries of the bucket of versions.
 
-use contract::{Key, Meta};
+use store_protocol::{Key, Meta};
 
 use crate::client::{List, Store, StoreError};
 use crate::version_id::{BUCKET, Place, VersionId, is_delete_marker};

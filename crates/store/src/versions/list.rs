@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use contract::{Key, Meta};
+use store_protocol::{Key, Meta};
 
 use super::entry::{Entry, listed};
 use super::read::ObjectVersion;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use contract::{Key, Meta};
+use store_protocol::{Key, Meta};
 
 use crate::client::{Object, Store, StoreError};
 use crate::version_id::{VersionId, is_delete_marker};

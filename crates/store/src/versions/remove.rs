@@ -1,6 +1,6 @@
 //! Removes a version permanently. The newest version below it becomes the current one.
 
-use contract::{Condition, Key, Meta, Protect, Protection};
+use store_protocol::{Condition, Key, Meta, Protect, Protection};
 
 use super::TRIES;
 use super::entry::Entry;

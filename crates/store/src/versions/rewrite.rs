@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use contract::{Condition, Key, Meta, Protect, Protection};
+use store_protocol::{Condition, Key, Meta, Protect, Protection};
 use system::wall_ms;
 
 use crate::bucket::MADE;

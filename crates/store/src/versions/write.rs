@@ -1,9 +1,9 @@
 //! Writes and deletes in a bucket that keeps versions: the current version is first copied to its
 //! place.
 
-use contract::{Condition, Key, Meta, Protect, Protection, Version};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream;
+use store_protocol::{Condition, Key, Meta, Protect, Protection, Version};
 use system::wall_ms;
 
 use super::TRIES;

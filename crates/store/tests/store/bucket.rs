@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use contract::Key;
-use rig::Rig;
+use store_protocol::Key;
+use store_testkit::Rig;
 
 use store::bucket::{Bucket, BucketError, check_name};
 

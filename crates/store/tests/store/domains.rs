@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use contract::{Condition, Volume};
-use rig::rig::read;
-use rig::{MemoryVolume, Mood, Rig};
 use store::{List, StoreError};
+use store_protocol::{Condition, Volume};
+use store_testkit::rig::read;
+use store_testkit::{MemoryVolume, Mood, Rig};
 
 use super::{content, key};
 

@@ -1,9 +1,9 @@
 //! Layouts that change while objects are still where an older layout put them.
 
-use contract::{Condition, Key, Volume};
-use rig::rig::body;
-use rig::{Mood, Rig};
 use store::{List, Put, StoreError};
+use store_protocol::{Condition, Key, Volume};
+use store_testkit::rig::body;
+use store_testkit::{Mood, Rig};
 
 use super::key;
 
@@ -28,7 +28,7 @@ async fn objects_of_an_older_layout_are_found_and_replaced() {
     let mut moved = 0;
     for key in keys() {
         assert_eq!(rig.get(&key).await.unwrap(), key.name().as_bytes());
-        let is_new = |volume: &&std::sync::Arc<rig::MemoryVolume>| volume.content(&key).is_none();
+        let is_new = |volume: &&std::sync::Arc<store_testkit::MemoryVolume>| volume.content(&key).is_none();
         moved += rig.home(&key).iter().filter(|volume| is_new(volume)).count();
         let refused = rig
             .store()

@@ -11,15 +11,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use contract::{Condition, Key};
 use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
-use rig::Rig;
-use rig::linear::{Answer, Asked, Event, Value, When, is_linearizable};
-use rig::rig::{body, read};
 use store::{Complete, List, Patience, Put, Store, StoreError};
+use store_protocol::{Condition, Key};
+use store_testkit::Rig;
+use store_testkit::linear::{Answer, Asked, Event, Value, When, is_linearizable};
+use store_testkit::rig::{body, read};
 use tokio::time::{sleep, timeout};
 
 use super::key;
@@ -309,7 +309,7 @@ impl World {
 
     async fn put(&self, store: &Store, at: usize, key: &Key, when: When, condition: Condition, name: &str) {
         let (value, content) = self.value();
-        let etag = data_encoding::HEXLOWER.encode(&sums::Md5::of(&content));
+        let etag = data_encoding::HEXLOWER.encode(&digests::Md5::of(&content));
         self.etags.lock().insert(etag, value);
         let index = self.begin(at, Asked::Write { value, when }, name);
         let put = Put {
@@ -389,7 +389,7 @@ impl World {
                 Err(error) => return self.note(format!("{name}: part: {error}")),
             }
         }
-        let mut md5 = sums::Md5::default();
+        let mut md5 = digests::Md5::default();
         parts.iter().for_each(|(_, meta)| md5.update(&meta.digests.md5));
         let etag = format!("{}-2", data_encoding::HEXLOWER.encode(&md5.finish()));
         self.etags.lock().insert(etag, value);

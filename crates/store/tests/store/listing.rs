@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use contract::Condition;
-use rig::{Mood, Rig};
 use store::{List, Listing, StoreError};
+use store_protocol::Condition;
+use store_testkit::{Mood, Rig};
 
 use super::key;
 

@@ -15,7 +15,7 @@ mod torn;
 mod versions;
 mod writes;
 
-use contract::Key;
+use store_protocol::Key;
 
 fn key(name: &str) -> Key {
     Key::new("bucket", name).unwrap()

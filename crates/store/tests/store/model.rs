@@ -7,13 +7,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use contract::{Cause, Condition, Key, ReplicaState, UploadId, Volume};
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
-use rig::rig::{body, read};
-use rig::{Mood, Rig, Step};
 use store::{Complete, List, Put, Store, StoreError};
+use store_protocol::{Cause, Condition, Key, ReplicaState, UploadId, Volume};
+use store_testkit::rig::{body, read};
+use store_testkit::{Mood, Rig, Step};
 
 use super::{content, key};
 
@@ -153,7 +153,7 @@ impl World {
                 }
                 let upload = UploadId::random();
                 if meta.deleted {
-                    home.prepare(upload, &meta, contract::Purpose::Write)
+                    home.prepare(upload, &meta, store_protocol::Purpose::Write)
                         .await
                         .unwrap();
                 } else {
@@ -340,7 +340,7 @@ impl World {
         store: &Store,
         key: &Key,
         contents: &[Vec<u8>],
-    ) -> Result<contract::Meta, StoreError> {
+    ) -> Result<store_protocol::Meta, StoreError> {
         let upload = store.create_multipart(key, BTreeMap::new()).await?;
         let mut order: Vec<_> = (0..contents.len()).collect();
         order.shuffle(&mut self.random);

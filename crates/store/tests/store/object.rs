@@ -3,7 +3,7 @@
 use object_store::integration;
 use object_store::path::Path;
 use object_store::{Error, GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode, UpdateVersion};
-use rig::{Mood, Rig};
+use store_testkit::{Mood, Rig};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bucket_passes_the_public_tests() {
@@ -51,13 +51,13 @@ async fn all_buckets_are_one_tree() {
     drop(open);
     assert!(matches!(
         rig.store().object_store("No_Bucket"),
-        Err(contract::KeyError::Bucket(_))
+        Err(store_protocol::KeyError::Bucket(_))
     ));
     assert!(all.put(&Path::from("alone"), "1".into()).await.is_err());
     // A bucket name that S3 clients cannot use is refused, but objects written into such a bucket
     // earlier can be read.
     assert!(all.put(&Path::from("ab/k"), "1".into()).await.is_err());
-    rig.put(&contract::Key::new("ab", "k").unwrap(), b"333")
+    rig.put(&store_protocol::Key::new("ab", "k").unwrap(), b"333")
         .await
         .unwrap();
     assert_eq!(all.head(&Path::from("ab/k")).await.unwrap().size, 3);

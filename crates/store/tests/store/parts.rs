@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use contract::Condition;
-use rig::rig::{body, read};
-use rig::{Mood, Rig};
+use digests::Md5;
 use store::{Complete, List, Put, StoreError};
-use sums::Md5;
+use store_protocol::Condition;
+use store_testkit::rig::{body, read};
+use store_testkit::{Mood, Rig};
 
 use super::{content, key};
 
@@ -206,7 +206,7 @@ async fn uploads_are_listed_given_up_and_expire() {
     // A part is removed if its upload no longer exists.
     store
         .delete(
-            &contract::Key::new(".uploads", &format!("u/bucket/b/{}", ids[2])).unwrap(),
+            &store_protocol::Key::new(".uploads", &format!("u/bucket/b/{}", ids[2])).unwrap(),
             Condition::Always,
         )
         .await

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use contract::{Condition, Key, Meta, Protect, Protection, Retention, RetentionChange, RetentionMode};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
-use rig::rig::{body, read};
-use rig::{Mood, Rig};
 use store::{Complete, Put, Store, StoreError};
+use store_protocol::{Condition, Key, Meta, Protect, Protection, Retention, RetentionChange, RetentionMode};
+use store_testkit::rig::{body, read};
+use store_testkit::{Mood, Rig};
 
 use super::{content, key};
 

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use contract::{Clock, Condition, Node, NodeId, VolumeError, VolumeId};
-use rig::rig::{body, read};
-use rig::{Mood, Rig, Step};
 use store::{Put, StoreError};
+use store_protocol::{Clock, Condition, Node, NodeId, VolumeError, VolumeId};
+use store_testkit::rig::{body, read};
+use store_testkit::{Mood, Rig, Step};
 
 use super::key;
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use contract::{BLOCK_BYTES, ReplicaState, Volume};
-use rig::rig::read;
-use rig::{Mood, Rig, Step};
 use store::{Damage, StoreError};
+use store_protocol::{BLOCK_BYTES, ReplicaState, Volume};
+use store_testkit::rig::read;
+use store_testkit::{Mood, Rig, Step};
 
 use super::{content, key};
 

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use contract::{BLOCK_BYTES, BlockTable, Cause, Key, Volume};
-use rig::rig::read;
-use rig::{Dice, MemoryVolume, Rig};
 use store::StoreError;
+use store_protocol::{BLOCK_BYTES, BlockTable, Cause, Key, Volume};
+use store_testkit::rig::read;
+use store_testkit::{Dice, MemoryVolume, Rig};
 
 use super::{content, key};
 

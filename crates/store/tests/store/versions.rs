@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract::{Condition, Key, Meta, Protect, Protection, Retention, RetentionMode};
 use futures_util::future::join_all;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
-use rig::Rig;
-use rig::rig::{body, read};
 use store::{ListVersions, ObjectVersion, Put, Store, StoreError, VersionId, Versioning};
+use store_protocol::{Condition, Key, Meta, Protect, Protection, Retention, RetentionMode};
+use store_testkit::Rig;
+use store_testkit::rig::{body, read};
 
 use super::{content, key};
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use contract::{Condition, Key, Meta, Volume, VolumeError};
 use futures_util::stream;
 use parking_lot::Mutex;
-use rig::rig::{body, read};
-use rig::{MemoryVolume, Mood, Rig, Step};
 use store::{Damage, Put, StoreError};
+use store_protocol::{Condition, Key, Meta, Volume, VolumeError};
+use store_testkit::rig::{body, read};
+use store_testkit::{MemoryVolume, Mood, Rig, Step};
 
 use super::{content, key};
 
@@ -40,8 +40,8 @@ async fn contents_of_all_sizes_come_back() {
         let meta = rig.put(&key, &content).await.unwrap();
         assert_eq!(meta.size, size as u64);
         assert_eq!(meta.digests.blake3, *blake3::hash(&content).as_bytes());
-        assert_eq!(meta.digests.md5, sums::Md5::of(&content));
-        assert_eq!(meta.digests.sha256, sums::Sha256::of(&content));
+        assert_eq!(meta.digests.md5, digests::Md5::of(&content));
+        assert_eq!(meta.digests.sha256, digests::Sha256::of(&content));
         assert_eq!(meta.etag, data_encoding::HEXLOWER.encode(&meta.digests.md5));
         check_safe(&rig, &meta, &content, 2).await;
         assert_eq!(rig.store().head(&key).await.unwrap(), meta);

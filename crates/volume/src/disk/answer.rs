@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use contract::{
+use store_protocol::{
     Head, Held, Key, ListQuery, Unsettled, VolumeAnswer, VolumeAsk, VolumeError, VolumeState, VolumeStatus,
 };
 
@@ -78,7 +78,11 @@ impl Inner {
         Ok(entries.into_iter().map(Entry::held).collect())
     }
 
-    fn fixity(&self, key: Option<&Key>, limit: usize) -> Result<Vec<contract::FixityEvent>, VolumeError> {
+    fn fixity(
+        &self,
+        key: Option<&Key>,
+        limit: usize,
+    ) -> Result<Vec<store_protocol::FixityEvent>, VolumeError> {
         self.fixity
             .read(key, limit)
             .map_err(|error| self.failed("read the fixity log", &error))

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use contract::{Cause, Key, Partition, UploadId, Version, VolumeError};
+use store_protocol::{Cause, Key, Partition, UploadId, Version, VolumeError};
 use system::{Broken, holds};
 
 use super::index::{Change, Entry, Outcome};

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use contract::{VolumeId, VolumeState};
 use serde::{Deserialize, Serialize};
+use store_protocol::{VolumeId, VolumeState};
 
 use super::names::IDENTITY;
 use crate::io::Disk;

@@ -12,12 +12,12 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use contract::{BlockSet, Held, Key, ListQuery, Meta, Partition, ReplicaState, Version};
 use redb::{
     Database, Durability, ReadTransaction, ReadableDatabase, ReadableTable, Table, TableDefinition,
     WriteTransaction,
 };
 use serde::{Deserialize, Serialize};
+use store_protocol::{BlockSet, Held, Key, ListQuery, Meta, Partition, ReplicaState, Version};
 use system::{Broken, holds};
 
 use super::names::{KeyHash, hash_of, hashes_of};

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
-use contract::{Cause, Key, Meta, PARTITIONS, Partition, Version, VolumeError, VolumeId, VolumeState};
 use parking_lot::{Mutex, MutexGuard, RwLock};
+use store_protocol::{Cause, Key, Meta, PARTITIONS, Partition, Version, VolumeError, VolumeId, VolumeState};
 use system::Broken;
 use tokio::sync::Semaphore;
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use contract::VolumeState;
+use store_protocol::VolumeState;
 
 use super::identity::Identity;
 use super::index::Index;

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use contract::{
+use store_protocol::{
     ByteStream, Key, Meta, Receipt, ReplicaRead, UploadId, UploadRead, Version, Volume, VolumeAnswer,
     VolumeAsk, VolumeError, VolumeId,
 };

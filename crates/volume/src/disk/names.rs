@@ -6,8 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
-use contract::{Key, PARTITIONS, Partition, UploadId, Version};
 use data_encoding::HEXLOWER;
+use store_protocol::{Key, PARTITIONS, Partition, UploadId, Version};
 
 /// The first half of the BLAKE3 hash of a key: long enough to be unique.
 pub(super) type KeyHash = [u8; 16];

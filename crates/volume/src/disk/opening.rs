@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use contract::{Cause, VolumeId};
+use store_protocol::{Cause, VolumeId};
 
 use super::identity::Identity;
 use super::index::Index;

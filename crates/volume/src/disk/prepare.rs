@@ -4,7 +4,7 @@
 use std::io;
 
 use bytes::Bytes;
-use contract::{BlockHasher, Meta, Purpose, UploadId, VolumeError, block_count};
+use store_protocol::{BlockHasher, Meta, Purpose, UploadId, VolumeError, block_count};
 use system::{Broken, holds};
 
 use super::inner::{Inner, named};

@@ -9,10 +9,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use contract::{
+use futures_util::stream;
+use store_protocol::{
     BLOCK_BYTES, BlockTable, ByteStream, Cause, Key, ReplicaRead, Version, VolumeError, block_count,
 };
-use futures_util::stream;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 

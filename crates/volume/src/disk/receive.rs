@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use contract::{BLOCK_BYTES, BlockHasher, ByteStream, Receipt, UploadId, UploadRead, VolumeError};
 use futures_util::StreamExt;
+use store_protocol::{BLOCK_BYTES, BlockHasher, ByteStream, Receipt, UploadId, UploadRead, VolumeError};
 
 use super::inner::{Inner, blocking};
 use super::names::staging_path;

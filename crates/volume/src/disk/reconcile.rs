@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
-use contract::{Cause, PARTITIONS, Partition, Version, VolumeError};
+use store_protocol::{Cause, PARTITIONS, Partition, Version, VolumeError};
 
 use super::index::{Change, Entry, Index, Outcome};
 use super::inner::Inner;

@@ -1,6 +1,6 @@
 //! The room that content must leave free on a volume.
 
-use contract::VolumeError;
+use store_protocol::VolumeError;
 
 use super::inner::Inner;
 use crate::io::Space;

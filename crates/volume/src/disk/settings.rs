@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use contract::VolumeId;
+use store_protocol::VolumeId;
 
 use crate::fixity::FixityLog;
 use crate::io::{Disk, RealDisk};
@@ -23,7 +23,7 @@ pub struct DiskSettings {
     /// The node's fixity log.
     pub fixity: Arc<FixityLog>,
     /// Whether the volume was in the cluster before this process started. If so, an empty directory
-    /// has lost its contents, and the volume starts as [`contract::VolumeState::Rebuilding`].
+    /// has lost its contents, and the volume starts as [`store_protocol::VolumeState::Rebuilding`].
     pub held_before: bool,
     /// Writes the files that the node keeps on each of its volumes; `None` writes none.
     pub furnish: Option<Furnish>,

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use contract::{Abandon, Purpose, UploadId, VolumeError};
+use store_protocol::{Abandon, Purpose, UploadId, VolumeError};
 
 use super::index::Index;
 use super::inner::Inner;

@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use contract::{Cause, Partition, ReplicaState, SURVEY_ENTRIES, Surveyed, VolumeError};
 use data_encoding::HEXLOWER;
+use store_protocol::{Cause, Partition, ReplicaState, SURVEY_ENTRIES, Surveyed, VolumeError};
 
 use super::index::{Change, Entry, Flaw, Index, Outcome};
 use super::inner::Inner;

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use contract::{BlockTable, Version};
 use lru::LruCache;
 use parking_lot::Mutex;
+use store_protocol::{BlockTable, Version};
 
 use super::names::KeyHash;
 

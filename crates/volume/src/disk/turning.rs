@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use contract::{Cause, VolumeError, VolumeState};
+use store_protocol::{Cause, VolumeError, VolumeState};
 
 use super::identity::Identity;
 use super::index::Index;

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use contract::{BlockTable, Key, Meta, Pending, Purpose, UploadId, Version};
 use parking_lot::Mutex;
+use store_protocol::{BlockTable, Key, Meta, Pending, Purpose, UploadId, Version};
 
 use crate::io::DiskFile;
 

@@ -2,11 +2,11 @@
 
 use std::fmt::Display;
 
-use contract::{
+use data_encoding::HEXLOWER;
+use store_protocol::{
     BLOCK_BYTES, BlockHasher, BlockSet, BlockTable, Cause, Key, RANGES_MAX, Verdict, Version, VolumeError,
     block_bytes, block_count,
 };
-use data_encoding::HEXLOWER;
 
 use super::index::{Change, Entry, Flaw, Outcome};
 use super::inner::Inner;
@@ -236,7 +236,7 @@ fn told(file: &dyn DiskFile, table: &BlockTable, size: u64, block: u64, bad: &Bl
     }
 }
 
-fn json(meta: &contract::Meta) -> String {
+fn json(meta: &store_protocol::Meta) -> String {
     serde_json::to_string(meta).unwrap_or_default()
 }
 

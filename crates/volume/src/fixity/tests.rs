@@ -59,7 +59,7 @@ fn key(n: u64) -> Key {
 
 fn version(millis: u64) -> Version {
     Version {
-        term: contract::Term::NONE,
+        term: store_protocol::Term::NONE,
         millis,
         counter: 0,
         node: 0,

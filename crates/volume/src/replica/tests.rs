@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use contract::{BlockHasher, Digests};
 use proptest::prelude::*;
+use store_protocol::{BlockHasher, Digests};
 
 use super::*;
 use crate::Stat;
@@ -105,8 +105,8 @@ fn written(meta: &Meta, content: &[u8]) -> Vec<u8> {
 }
 
 fn fixture(name: &str) -> Vec<u8> {
-    let path = apart::crate_dir().join(format!("tests/fixtures/{name}"));
-    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+    let path = test_env::crate_dir().join(format!("tests/fixtures/{name}"));
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// Returns the same object as a decider writes it: in a term, for a request with an id.
@@ -174,7 +174,7 @@ fn a_file_cut_off_still_says_what_it_was() {
 #[test]
 fn a_key_as_long_as_may_be_fits() {
     let (mut meta, content) = an_object();
-    let (bucket, name) = ("b".repeat(63), "n".repeat(contract::NAME_BYTES_MAX));
+    let (bucket, name) = ("b".repeat(63), "n".repeat(store_protocol::NAME_BYTES_MAX));
     meta.key = Key::new(&bucket, &name).unwrap();
     assert_eq!(check(written(&meta, content)).unwrap().meta, meta);
 }

@@ -1,13 +1,13 @@
 //! Access to the real files, reading them to their end, and pseudorandom bytes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use warc::{Entry, Input, Kind, Reader, ReaderSettings, Span};
 
 /// Returns a file in the folder of real archive files, or `None` (with one visible line) if the
 /// folder is missing.
 pub(crate) fn data(name: &str) -> Option<PathBuf> {
-    apart::shared_data().map(|folder| folder.join(name))
+    test_env::shared_data().map(|folder| folder.join(name))
 }
 
 /// Returns all real files of a folder, by name.

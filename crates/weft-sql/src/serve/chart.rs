@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use look::chart::Bar;
 use maud::{Markup, html};
 use sql::arrow::array::{Array, AsArray, RecordBatch};
 use sql::arrow::compute::cast;
 use sql::arrow::datatypes::{DataType, Float64Type, SchemaRef};
 use sql::arrow::util::display::{ArrayFormatter, FormatOptions};
+use ui::chart::Bar;
 
 /// Maximum number of bars; a chart with more is unreadable.
 const BARS_MAX: usize = 60;
@@ -85,8 +85,8 @@ impl Chart {
         html! {
             details.drawing open {
                 summary { "Chart" }
-                @if self.is_over_time { (look::chart::columns(&self.name, &self.bars)) }
-                @else { (look::chart::bars(&self.name, &self.bars)) }
+                @if self.is_over_time { (ui::chart::columns(&self.name, &self.bars)) }
+                @else { (ui::chart::bars(&self.name, &self.bars)) }
             }
         }
     }

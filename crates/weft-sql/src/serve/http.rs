@@ -11,10 +11,10 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use listen::{Hosts, Misaddressed};
-use look::{CACHE_CONTROL, PAGE_POLICY, Parts};
 use serde_json::json;
 use sql::SqlError;
 use tokio::sync::mpsc;
+use ui::{CACHE_CONTROL, PAGE_POLICY, Parts};
 
 use super::answering::{Answers, Begun, Terms};
 use super::page;
@@ -51,7 +51,7 @@ pub(super) fn routes(shared: Shared) -> Router {
         .route("/sql", get(show))
         .route("/api/v1/sql", get(asked_by_get).post(asked_by_post))
         .route("/api/v1/sql/tables", get(tables));
-    let router = look::ASSETS.iter().fold(router, |router, asset| {
+    let router = ui::ASSETS.iter().fold(router, |router, asset| {
         let headers = [
             (header::CONTENT_TYPE, asset.media),
             (header::CACHE_CONTROL, CACHE_CONTROL),
@@ -81,7 +81,7 @@ async fn around(State(shared): State<Shared>, request: Request, next: Next) -> R
             "this server does not have that host name; set its names with weft-sql serve --host NAME",
         ),
     };
-    for (name, value) in look::HEADERS {
+    for (name, value) in ui::HEADERS {
         response
             .headers_mut()
             .entry(HeaderName::from_static(name))

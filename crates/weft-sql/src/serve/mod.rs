@@ -22,11 +22,11 @@ use format::terminal::Style;
 use hyper_util::service::TowerToHyperService;
 use listen::{Door, Hosts, Limits, Patience};
 use listen::{ListenAddress, Port, Security, Terms};
-use look::Parts;
 use sql::Database;
 use tokio::net::UnixListener;
 use tokio::sync::watch;
 use tonic::transport::server::TcpIncoming;
+use ui::Parts;
 
 use self::answering::{Answers, Threads};
 use self::http::Shared;

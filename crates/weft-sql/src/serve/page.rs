@@ -4,13 +4,13 @@
 use std::time::{Duration, Instant};
 
 use format::number::{counted, duration_ms};
-use look::{Frame, Parts, Section, clean, cut};
 use maud::{Markup, html};
 use sql::arrow::array::{Array as _, ArrayRef, RecordBatch};
 use sql::arrow::datatypes::{DataType, SchemaRef, TimeUnit};
 use sql::arrow::error::ArrowError;
 use sql::arrow::util::display::{ArrayFormatter, FormatOptions};
 use sql::{QUESTIONS, SqlError, TableInfo};
+use ui::{Frame, Parts, Section, clean, cut};
 
 use super::answering::{Answers, Terms};
 use super::chart::Chart;

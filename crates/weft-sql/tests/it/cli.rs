@@ -91,7 +91,10 @@ fn files_on_the_disk_are_asked_and_what_is_missing_or_in_use_is_told() {
     let output = place.run(&[statement]);
     let wrong = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{wrong}");
-    assert!(wrong.contains("run `weft files scan DIR` to create one"), "{wrong}");
+    assert!(
+        wrong.contains("run `weft files scan DIR` to create one"),
+        "{wrong}"
+    );
     place.scan();
     let expected = "name,size_bytes,type\na.warc.gz,10,file\nb.pdf,200,file\n";
     for more in [&[][..], &["--read-only"]] {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use archive::question::LoadRequest;
 use archive::{Archive, OpenSettings};
-use files::{Catalogue, CatalogueSettings, Progress, ScanSettings};
+use catalogue::{Catalogue, CatalogueSettings, Progress, ScanSettings};
 use inputs::LoadInput;
 use tempfile::TempDir;
 
@@ -21,15 +21,15 @@ impl Place {
             root: tempfile::tempdir().unwrap(),
         };
         let web = place.path("web.warc.gz");
-        let settings = making::synth::Settings {
+        let settings = generate::synth::Settings {
             pages: 60,
             seed: 1,
-            format: making::synth::Format::Warc,
+            format: generate::synth::Format::Warc,
             recrawls_permille: 0,
             files: 1,
             threads: 1,
         };
-        making::synth::write(&settings, &web, &mut |_| ()).unwrap();
+        generate::synth::write(&settings, &web, &mut |_| ()).unwrap();
         let mut opening = OpenSettings::default();
         opening.create = true;
         let archive = Archive::open(&place.path("weft-archive"), opening).unwrap();
@@ -74,7 +74,7 @@ impl Place {
 
     /// Returns another program that runs in this folder.
     pub(crate) fn other(&self, program: &Path, arguments: &[&str]) -> Command {
-        let mut command = apart::command(program, &self.path("home"));
+        let mut command = test_env::command(program, &self.path("home"));
         command.current_dir(self.root.path()).args(arguments);
         command
     }

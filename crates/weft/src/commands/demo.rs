@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use archive::question::LoadRequest;
 use archive::{Archive, OpenSettings};
+use generate::demo::{self, Web};
 use inputs::LoadInput;
-use making::demo::{self, Web};
 use server::{ReplaySettings, ServerSettings};
 
 use listen::ListenAddress;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use making::pack::{self, Error, Report, Settings};
+use generate::pack::{self, Error, Report, Settings};
 
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse, complain};

@@ -4,8 +4,8 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use generate::synth::{self, Error, Format, Report, Settings};
 use indicatif::{ProgressBar, ProgressStyle};
-use making::synth::{self, Error, Format, Report, Settings};
 
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};

@@ -629,7 +629,11 @@ fn what_is_no_cursor_is_refused_by_search_as_by_lists() {
     ] {
         let run = place.run(&arguments);
         assert_eq!(run.code, Some(2), "{arguments:?}: {}", run.stdout);
-        assert!(run.stderr.contains("cursor belongs to another query"), "{}", run.stderr);
+        assert!(
+            run.stderr.contains("cursor belongs to another query"),
+            "{}",
+            run.stderr
+        );
     }
 }
 

@@ -86,7 +86,7 @@ fn a_collection_is_a_bag_of_its_files() {
 
 #[test]
 fn bagit_validates_a_bag() {
-    let Some(python) = apart::python(&["bagit"]) else {
+    let Some(python) = test_env::python(&["bagit"]) else {
         println!("skipped: bagit validates a bag, because the package bagit is not there");
         return;
     };

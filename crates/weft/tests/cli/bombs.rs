@@ -125,7 +125,7 @@ fn the_server_ends_soon_whatever_is_under_way() {
 
 #[test]
 fn bombs_of_every_coding_are_shown_within_bounds() {
-    let Some(data) = apart::shared_data() else {
+    let Some(data) = test_env::shared_data() else {
         return;
     };
     let Ok(folder) = std::fs::read_dir(data.join("regress/hostile")) else {

@@ -142,7 +142,7 @@ fn what_is_no_text_is_not_written_to_a_terminal() {
     for format in ["parquet", "warc"] {
         // `script` runs the command on a pseudo-terminal.
         let command = format!("{} search kestrel --export {format}", env!("CARGO_BIN_EXE_weft"));
-        let Ok(output) = apart::command("script", &place.path("."))
+        let Ok(output) = test_env::command("script", &place.path("."))
             .args(["-qec", &command, "/dev/null"])
             .current_dir(place.path("."))
             .stdin(std::process::Stdio::null())

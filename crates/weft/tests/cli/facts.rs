@@ -131,7 +131,9 @@ fn facts_are_kept_in_an_s3_store() {
     );
     assert_eq!(other.code, Some(2), "{other:?}");
     assert!(
-        other.stderr.contains("--facts s3://lake/weft, which cannot change"),
+        other
+            .stderr
+            .contains("--facts s3://lake/weft, which cannot change"),
         "{other:?}"
     );
     face.end();
@@ -223,10 +225,10 @@ fn a_place_with_the_facts_of_another_archive_is_refused() {
 /// after another engine compacted, checkpointed and vacuumed the tables between two loads.
 #[test]
 fn every_view_is_its_statement_over_the_facts() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
-    let Some(python) = apart::python(&["deltalake", "duckdb", "polars", "pyarrow"]) else {
+    let Some(python) = test_env::python(&["deltalake", "duckdb", "polars", "pyarrow"]) else {
         println!(
             "skipped: there is no python3 with deltalake, duckdb, polars and pyarrow (make need-readers)"
         );
@@ -240,7 +242,7 @@ fn every_view_is_its_statement_over_the_facts() {
         assert_eq!(loaded.status.code(), Some(code), "{loaded:?}");
     };
     let run = |script: &Path, arguments: &[PathBuf]| {
-        let mut command = apart::command(&python, &place.path("home"));
+        let mut command = test_env::command(&python, &place.path("home"));
         let output = command.arg(script).args(arguments).output().expect("run");
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let wrong = String::from_utf8_lossy(&output.stderr);
@@ -249,10 +251,10 @@ fn every_view_is_its_statement_over_the_facts() {
     };
     let tables = place.path("weft-archive/facts");
     load(&["crawls"], 0);
-    let scripts = apart::crate_dir().join("tests/cli");
+    let scripts = test_env::crate_dir().join("tests/cli");
     run(&scripts.join("facts_compact.py"), std::slice::from_ref(&tables));
     load(&["commoncrawl", "edge", "regress"], 1);
-    let workspace = apart::crate_dir().join("../..");
+    let workspace = test_env::crate_dir().join("../..");
     let odd = place.path("odd");
     let given = std::env::var("WEFT_TEST_SEED").ok();
     let seed = given.map_or(std::process::id(), |seed| seed.parse().expect("a number"));

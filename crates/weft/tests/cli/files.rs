@@ -130,7 +130,7 @@ fn sums_are_those_of_du() {
     }
     let place = Place::new();
     let made = tree(&place);
-    for root in [made.as_path(), apart::crate_dir().as_path()] {
+    for root in [made.as_path(), test_env::crate_dir().as_path()] {
         let root = root.canonicalize().unwrap();
         let root = root.to_str().unwrap();
         place.good(&["files", "scan", root]);
@@ -264,7 +264,7 @@ fn what_cannot_be_read_is_listed_and_nothing_below_it_is_lost() {
     let program = place.path("weft");
     fs::copy(env!("CARGO_BIN_EXE_weft"), &program).unwrap();
     let scan = || {
-        let mut command = apart::command(program.to_str().unwrap(), program.parent().unwrap());
+        let mut command = test_env::command(program.to_str().unwrap(), program.parent().unwrap());
         command.current_dir(program.parent().unwrap());
         command.args(["files", "scan", root.to_str().unwrap(), "--json"]);
         if is_root {

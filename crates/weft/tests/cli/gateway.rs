@@ -47,8 +47,8 @@ impl Gateway {
 
     /// Runs a part of `gateway.py` and returns what it printed.
     fn python(&self, python: &Path, part: &str, key: &[String; 2]) -> String {
-        let script = apart::crate_dir().join("tests/cli/gateway.py");
-        let mut command = apart::command(python, &self.place.path("home"));
+        let script = test_env::crate_dir().join("tests/cli/gateway.py");
+        let mut command = test_env::command(python, &self.place.path("home"));
         let url = self.served.said["s3"]["url"].as_str().expect("an address");
         command.arg(script).args([part, url]).args(key);
         let output = command.args(self.face.access()).output().expect("run");
@@ -71,7 +71,7 @@ impl Gateway {
 }
 
 fn python(modules: &[&str]) -> Option<PathBuf> {
-    let python = apart::python(modules);
+    let python = test_env::python(modules);
     if python.is_none() {
         println!(
             "skipped: there is no python3 with {} (make need-clients)",
@@ -146,7 +146,7 @@ fn get(address: &str, target: &str) -> String {
 #[test]
 fn an_upstream_with_tls_is_trusted_by_its_certificate() {
     let place = Place::new();
-    let of_tests = apart::crate_dir().join("../s3/tests/tls");
+    let of_tests = test_env::crate_dir().join("../s3/tests/tls");
     let tls = s3::TlsFiles {
         certificates: of_tests.join("certificate.pem"),
         key: of_tests.join("key.pem"),

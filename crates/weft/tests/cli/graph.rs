@@ -89,7 +89,7 @@ fn wrong_use_writes_nothing() {
 /// Reads the files with NetworkX and compares their content.
 #[test]
 fn networkx_reads_what_is_written() {
-    let Some(python) = apart::python(&["networkx"]) else {
+    let Some(python) = test_env::python(&["networkx"]) else {
         eprintln!("skipped: no Python with networkx (make need-field)");
         return;
     };
@@ -127,7 +127,7 @@ print('same', len(expected))
 
 #[test]
 fn duckdb_and_pyarrow_read_the_table() {
-    let Some(python) = apart::python(&["duckdb", "pyarrow"]) else {
+    let Some(python) = test_env::python(&["duckdb", "pyarrow"]) else {
         eprintln!("skipped: no Python with duckdb and pyarrow (make need-readers)");
         return;
     };

@@ -211,7 +211,7 @@ fn check_sums(place: &Place, path: &Path) {
 
 #[test]
 fn every_byte_of_every_real_file_is_accounted_for() {
-    let Some(data) = apart::shared_data() else {
+    let Some(data) = test_env::shared_data() else {
         return;
     };
     let place = Place::new();

@@ -8,7 +8,7 @@ use crate::support::Place;
 #[test]
 fn the_program_its_pages_and_completions_are_installed() {
     let place = Place::new();
-    let root = apart::crate_dir().join("../..");
+    let root = test_env::crate_dir().join("../..");
     let program = env!("CARGO_BIN_EXE_weft");
     let mut make = Command::new("make");
     make.arg("-C")
@@ -22,7 +22,7 @@ fn the_program_its_pages_and_completions_are_installed() {
     let installed = place.path("root/usr/bin/weft");
     let size = |path: &Path| std::fs::metadata(path).expect("a file").len();
     assert!(size(&installed) < size(Path::new(program)), "it is not stripped");
-    let version = apart::command(&installed, &place.path("root"))
+    let version = test_env::command(&installed, &place.path("root"))
         .arg("--version")
         .output()
         .expect("it runs");
@@ -80,7 +80,7 @@ fn the_debian_package_holds_program_units_and_settings() {
         println!("skipped: the Debian package, because there is no dpkg-deb");
         return;
     }
-    let root = apart::crate_dir().join("../..");
+    let root = test_env::crate_dir().join("../..");
     let made = Command::new("make")
         .arg("-C")
         .arg(root)
@@ -118,7 +118,7 @@ fn the_debian_package_holds_program_units_and_settings() {
 
     let unpacked = place.path("unpacked");
     dpkg(&["--extract", &package, unpacked.to_str().expect("text")]);
-    let run = apart::command(unpacked.join("usr/bin/weft"), &unpacked)
+    let run = test_env::command(unpacked.join("usr/bin/weft"), &unpacked)
         .arg("--version")
         .output()
         .expect("it runs");

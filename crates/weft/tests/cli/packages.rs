@@ -322,7 +322,7 @@ fn captures(place: &Place, archive: &str) -> Vec<String> {
 
 /// Loads a crawl with revisits and a small one. Returns false if the test data is missing.
 fn crawls(place: &Place) -> bool {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return false;
     };
     let bytes = std::fs::read(shared.join("crawls/iana.warc.gz")).expect("a crawl");
@@ -562,7 +562,7 @@ fn indexes_have_the_forms_of_other_tools() {
 
 #[test]
 fn other_tools_read_what_is_exported() {
-    let Some(python) = apart::python(&["wacz.main", "pywb"]) else {
+    let Some(python) = test_env::python(&["wacz.main", "pywb"]) else {
         println!("skipped: there is no python3 with wacz and pywb (make need-field)");
         return;
     };
@@ -570,8 +570,8 @@ fn other_tools_read_what_is_exported() {
     place.good(&["export", "--wacz", "x.wacz", "--archive", "local"]);
     place.good(&["export", "--zipnum", "zipnum", "--archive", "local"]);
     let page = "http://www.library.example/";
-    let output = apart::command(&python, &place.path("home"))
-        .arg(apart::crate_dir().join("tests/cli/packages.py"))
+    let output = test_env::command(&python, &place.path("home"))
+        .arg(test_env::crate_dir().join("tests/cli/packages.py"))
         .args([place.path("x.wacz"), place.path("zipnum/cluster.idx")])
         .args([page, "example,library)/"])
         .output()

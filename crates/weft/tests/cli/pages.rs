@@ -326,13 +326,13 @@ fn an_exported_package_lists_what_packages_list() {
 
 #[test]
 fn other_tools_accept_the_lists() {
-    let Some(python) = apart::python(&["wacz.main"]) else {
+    let Some(python) = test_env::python(&["wacz.main"]) else {
         println!("skipped: there is no python3 with wacz (make need-field)");
         return;
     };
     let place = crawl();
     place.good(&["export", "--wacz", "again.wacz", "--with-requests"]);
-    let validated = apart::command(&python, &place.path("home"))
+    let validated = test_env::command(&python, &place.path("home"))
         .args([
             "-c",
             "import sys; from wacz.main import main; sys.exit(main(['validate', '-f', sys.argv[1]]))",

@@ -15,7 +15,7 @@ const RECORDS: &[(&str, u64)] = &[
 
 #[test]
 fn real_crawls_load_and_answer() {
-    let Some(data) = apart::shared_data() else {
+    let Some(data) = test_env::shared_data() else {
         return;
     };
     let place = Place::new();
@@ -54,7 +54,7 @@ fn real_crawls_load_and_answer() {
 
 #[test]
 fn files_that_break_readers_load_with_reasons() {
-    let Some(data) = apart::shared_data() else {
+    let Some(data) = test_env::shared_data() else {
         return;
     };
     let place = Place::new();

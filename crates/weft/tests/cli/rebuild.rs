@@ -1,6 +1,6 @@
 //! `weft rebuild`: restores a view that lost a row, and the search index.
 
-use weave::{Settings, Weave};
+use index::{Settings, Weave};
 
 use crate::addresses::dumps;
 use crate::fixture;
@@ -58,7 +58,7 @@ fn a_view_that_lost_a_row_is_as_before() {
 /// rebuild.
 #[test]
 fn a_rebuild_that_is_killed_goes_on_when_the_archive_is_opened() {
-    for point in weave::REBUILDING_CRASH_POINTS {
+    for point in index::REBUILDING_CRASH_POINTS {
         let place = loaded();
         let expected = dumps(&place, "weft-archive", "");
         lose(&place, "uris");

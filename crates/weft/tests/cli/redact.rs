@@ -183,7 +183,7 @@ fn of_an_input_that_is_taken_down_its_description_stays() {
 
 #[test]
 fn real_files_are_redacted_compressed_as_they_are() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     for (name, prefix) in [
@@ -220,7 +220,7 @@ fn real_files_are_redacted_compressed_as_they_are() {
 /// A file as several crawlers write it: pages, and records derived from each.
 #[test]
 fn nothing_that_crawlers_derive_from_a_page_is_in_the_copy() {
-    let Some(data) = apart::shared_data() else {
+    let Some(data) = test_env::shared_data() else {
         return;
     };
     let place = Place::new();

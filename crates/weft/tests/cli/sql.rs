@@ -11,7 +11,7 @@ fn alone(place: &Place, arguments: &[&str]) -> std::process::Output {
         std::fs::create_dir_all(place.path("bin")).expect("a folder");
         std::fs::copy(env!("CARGO_BIN_EXE_weft"), &program).expect("a copy");
     }
-    let mut command = apart::command(&program, &place.path("home"));
+    let mut command = test_env::command(&program, &place.path("home"));
     command.env("PATH", "/nowhere").args(arguments);
     command.output().expect("run")
 }

@@ -69,7 +69,7 @@ impl Place {
 
     /// Returns the program, run in this folder, without the user's settings.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = apart::command(env!("CARGO_BIN_EXE_weft"), self.dir.path());
+        let mut command = test_env::command(env!("CARGO_BIN_EXE_weft"), self.dir.path());
         command
             .args(arguments)
             .current_dir(self.dir.path())

@@ -232,7 +232,7 @@ fn an_older_capture_that_is_gone_does_not_keep_a_page_from_leaving() {
 /// everything is loaded again in another order.
 #[test]
 fn no_answer_has_a_trace_of_a_page_among_real_crawls() {
-    let Some(data) = apart::shared_data() else {
+    let Some(data) = test_env::shared_data() else {
         return;
     };
     let place = Place::new();

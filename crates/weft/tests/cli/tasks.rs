@@ -89,7 +89,7 @@ enum Block {
 }
 
 fn docs() -> PathBuf {
-    apart::crate_dir().join("../../docs")
+    test_env::crate_dir().join("../../docs")
 }
 
 /// Returns the indented blocks of a page. Empty lines do not end a block.
@@ -441,8 +441,8 @@ impl Reading<'_> {
     /// Returns a shell command with this program first on `PATH`, and the project's Python.
     fn shell_command(&self, line: &str) -> std::process::Command {
         let path = std::env::var("PATH").unwrap_or_default();
-        let venv = apart::venv().map(|venv| venv.join("bin")).unwrap_or_default();
-        let mut shell = apart::command("sh", &self.place.path("home"));
+        let venv = test_env::venv().map(|venv| venv.join("bin")).unwrap_or_default();
+        let mut shell = test_env::command("sh", &self.place.path("home"));
         let exported = self
             .exported
             .iter()
@@ -480,7 +480,7 @@ fn check(name: &str) {
 /// README shows actual output, with the crawls it was written for.
 #[test]
 fn readme() {
-    let Some(data) = apart::shared_data() else {
+    let Some(data) = test_env::shared_data() else {
         return;
     };
     let place = Place::new();

@@ -56,7 +56,10 @@ fn is_told(run: &Run) {
     assert_eq!(run.code, Some(1), "{run:?}");
     let told = format!("{}{}", run.stdout, run.stderr);
     assert!(told.contains("search index"), "{run:?}");
-    assert!(told.contains("remove ") && told.contains("rebuilds it"), "{run:?}");
+    assert!(
+        told.contains("remove ") && told.contains("rebuilds it"),
+        "{run:?}"
+    );
 }
 
 #[test]
@@ -190,7 +193,7 @@ fn epochs_behind_a_damaged_byte_of_the_journal_are_told_and_loaded_again() {
     let written = whole.iter().rposition(|byte| *byte != 0).expect("bytes") + 1;
     std::fs::remove_file(place.path("weft-archive/run/socket")).expect("left by the one that was killed");
     let copied = |copy: &str, bytes: &[u8]| {
-        let mut command = apart::command("cp", &place.path(""));
+        let mut command = test_env::command("cp", &place.path(""));
         command
             .args(["-r", "weft-archive", copy])
             .current_dir(place.path(""));

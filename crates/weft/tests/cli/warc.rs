@@ -487,7 +487,7 @@ fn two_at_once_make_one_file() {
 /// the digests, and can rewrite it.
 #[test]
 fn warcio_reads_and_rewrites_what_was_written() {
-    let (Some(data), Some(program)) = (apart::shared_data(), warcio()) else {
+    let (Some(data), Some(program)) = (test_env::shared_data(), warcio()) else {
         return;
     };
     let place = Place::new();

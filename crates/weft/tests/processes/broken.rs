@@ -7,7 +7,7 @@ use crate::program::{FILES, Server, assert_same, dumps, finish, load, run, said,
 
 #[test]
 fn a_server_refuses_writes_after_a_broken_invariant_and_answers_as_before() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     for place in ["weave.epochs", "weave.positions", "weave.totals"] {

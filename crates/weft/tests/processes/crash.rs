@@ -31,7 +31,7 @@ fn check_result(shared: &Path, archive: &Path, (expected, searched): (&Dumps, u6
 
 #[test]
 fn killed_at_random_moments() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let expected = undisturbed(&shared);
@@ -81,12 +81,12 @@ fn kill_until_done(shared: &Path, archive: &Path, random: &mut Random) -> u64 {
 
 #[test]
 fn aborted_at_every_named_point() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let expected = undisturbed(&shared);
     // Loads without a take-back do not pass its crash points: the two tests below cover these.
-    for point in weave::CRASH_POINTS
+    for point in index::CRASH_POINTS
         .into_iter()
         .chain(facts::CRASH_POINTS)
         .filter(|point| !is_of_take_back(point))
@@ -122,7 +122,7 @@ fn is_of_take_back(point: &str) -> bool {
 /// takes back the captures of the truncated copy.
 #[test]
 fn aborted_while_a_cut_input_is_taken_back() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();
@@ -141,7 +141,7 @@ fn aborted_while_a_cut_input_is_taken_back() {
     run(load(&calm), &[0, 1]);
     let expected = dumps(root, &calm);
     let searched = status(root, &calm, "search_documents");
-    for point in weave::CRASH_POINTS
+    for point in index::CRASH_POINTS
         .into_iter()
         .filter(|point| is_of_take_back(point))
     {
@@ -208,7 +208,7 @@ fn aborted_while_captures_are_taken_down() {
     let of_facts = facts::CRASH_POINTS
         .into_iter()
         .filter(|point| !point.starts_with("stage."));
-    let of_index = weave::CRASH_POINTS
+    let of_index = index::CRASH_POINTS
         .into_iter()
         .filter(|point| is_of_take_back(point));
     for point in of_index.chain(of_facts) {
@@ -280,7 +280,7 @@ pub(crate) fn write_old(path: &Path, bytes: &[u8]) {
 
 #[test]
 fn aborted_again_and_again_at_the_same_point() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let expected = undisturbed(&shared);

@@ -28,7 +28,7 @@ fn dumps_of(server: &S3Server, shared: &Path, archive: &Path, address: &str) -> 
 
 #[test]
 fn aborted_at_every_point_of_facts_in_a_store() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let expected = undisturbed(&shared);
@@ -148,7 +148,7 @@ fn large_files_go_in_parts() {
 
 #[test]
 fn a_store_that_goes_away_in_mid_load() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let expected = undisturbed(&shared);

@@ -139,7 +139,7 @@ fn a_scan_without_room_says_so_and_goes_on_when_there_is_some() {
     let expected = undisturbed(made.path());
     let archive = tempfile::tempdir().unwrap();
     let whole = scan(archive.path(), made.path());
-    let mut cramped = apart::command("sh", archive.path());
+    let mut cramped = test_env::command("sh", archive.path());
     // With the signal ignored, the write fails with an error instead. The limit is in blocks of 512
     // bytes.
     cramped.args(["-c", "trap '' XFSZ; ulimit -f 200; exec \"$0\" \"$@\""]);

@@ -23,13 +23,13 @@ fn check(shared: &Path, archive: &Path, expected: &Dumps, cramped: &mut Command,
 
 #[test]
 fn files_that_cannot_grow() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();
     let archive = root.path().join("a");
     let whole = load(&shared, &archive);
-    let mut cramped = apart::command("sh", root.path());
+    let mut cramped = test_env::command("sh", root.path());
     // With the signal ignored, the write fails with an error instead. The limit is in blocks of 512
     // bytes.
     cramped.args(["-c", "trap '' XFSZ; ulimit -f 1500; exec \"$0\" \"$@\""]);
@@ -43,7 +43,7 @@ fn files_that_cannot_grow() {
 /// The owner keeps running: neither it nor its clients must be restarted.
 #[test]
 fn a_server_goes_on_when_there_is_room_again() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();
@@ -51,7 +51,7 @@ fn a_server_goes_on_when_there_is_room_again() {
     // The engine allocates a large file when an index is created.
     run(weft(&shared, &archive, &["load", FILES[1]]), &[0, 1]);
     let serve = Server::command(&shared, &archive);
-    let mut cramped = apart::command("sh", root.path());
+    let mut cramped = test_env::command("sh", root.path());
     cramped.args(["-c", "trap '' XFSZ; ulimit -S -f 1500; exec \"$0\" \"$@\""]);
     cramped
         .arg(serve.get_program())
@@ -105,7 +105,7 @@ impl Drop for Small<'_> {
 
 #[test]
 fn a_small_file_system() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let root = tempfile::tempdir().unwrap();

@@ -22,7 +22,7 @@ exec \"$@\"";
 const END: Duration = Duration::from_secs(60);
 
 fn beside_mount(mount: &Path, command: &Command) -> Command {
-    let mut beside = apart::command("unshare", &std::env::temp_dir());
+    let mut beside = test_env::command("unshare", &std::env::temp_dir());
     beside.args(["-m", "sh", "-c", SCRIPT, "sh"]).arg(mount);
     beside.arg(command.get_program()).args(command.get_args());
     beside.current_dir("/");

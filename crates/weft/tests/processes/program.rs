@@ -28,7 +28,7 @@ pub(crate) type Dumps = Vec<(&'static str, String)>;
 
 /// Returns the program, run in the shared folder on an archive.
 pub(crate) fn weft(shared: &Path, archive: &Path, arguments: &[&str]) -> Command {
-    let mut command = apart::command(env!("CARGO_BIN_EXE_weft"), &std::env::temp_dir());
+    let mut command = test_env::command(env!("CARGO_BIN_EXE_weft"), &std::env::temp_dir());
     command
         .current_dir(shared)
         .args(arguments)
@@ -79,7 +79,7 @@ pub(crate) fn dumps(shared: &Path, archive: &Path) -> Dumps {
 
 /// Like [`dumps`], with the facts in another folder.
 pub(crate) fn dumps_with(shared: &Path, archive: &Path, facts: &Path) -> Dumps {
-    let names = weave::View::ALL.map(weave::View::name).into_iter();
+    let names = index::View::ALL.map(index::View::name).into_iter();
     let views = names.map(|view| (view, run(weft(shared, archive, &["dump", view]), &[0])));
     // Numbers of epochs and inputs, and how far an input was digested at commit time, depend on the
     // history.

@@ -49,7 +49,7 @@ impl S3Server {
     }
 
     fn weft(&self, arguments: &[&str]) -> Command {
-        let mut command = apart::command(env!("CARGO_BIN_EXE_weft"), &std::env::temp_dir());
+        let mut command = test_env::command(env!("CARGO_BIN_EXE_weft"), &std::env::temp_dir());
         command
             .current_dir(self.dir.path())
             .args(arguments)

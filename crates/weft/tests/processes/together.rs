@@ -16,7 +16,7 @@ fn slow_load(shared: &Path, archive: &Path, files: &[&str]) -> Child {
 /// continue with the next owner, and none may end before its files are loaded.
 #[test]
 fn two_loads_at_once() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let expected = undisturbed(&shared);
@@ -35,7 +35,7 @@ fn two_loads_at_once() {
 
 #[test]
 fn questions_while_a_load_runs() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let expected = undisturbed(&shared);
@@ -57,7 +57,7 @@ fn questions_while_a_load_runs() {
 
 #[test]
 fn a_load_while_a_server_runs() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let expected = undisturbed(&shared);
@@ -86,7 +86,7 @@ fn a_load_while_a_server_runs() {
 
 #[test]
 fn a_server_killed_during_a_load_is_replaced_by_the_loader() {
-    let Some(shared) = apart::shared_data() else {
+    let Some(shared) = test_env::shared_data() else {
         return;
     };
     let expected = undisturbed(&shared);

@@ -11,7 +11,7 @@ use crate::files::{Watching, files, tree, wait_until};
 use crate::program::{run, said};
 
 fn sh(script: &str) -> std::process::Output {
-    apart::command("sh", Path::new("/"))
+    test_env::command("sh", Path::new("/"))
         .args(["-c", script])
         .output()
         .unwrap()
@@ -64,13 +64,16 @@ fn a_tree_of_which_the_kernel_does_not_watch_all_is_stale_and_followed_by_scans(
     tree(made);
     let limited = "echo 50 > /proc/sys/user/max_inotify_watches && exec \"$0\" \"$@\"";
     let apart = ["--user", "--map-current-user", "--keep-caps", "sh", "-c", limited];
-    let can = apart::command("unshare", made).args(apart).arg("true").output();
+    let can = test_env::command("unshare", made)
+        .args(apart)
+        .arg("true")
+        .output();
     if !can.is_ok_and(|output| output.status.success()) {
         eprintln!("not run: there are no user namespaces here");
         return;
     }
     let whole = Watching::command(archive, made);
-    let mut command: Command = apart::command("unshare", &std::env::temp_dir());
+    let mut command: Command = test_env::command("unshare", &std::env::temp_dir());
     command
         .args(apart)
         .arg(whole.get_program())

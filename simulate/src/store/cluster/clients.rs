@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use contract::{ByteStream, Condition, Key};
 use futures_util::{TryStreamExt as _, stream};
 use parking_lot::Mutex;
-use rig::Dice;
-use rig::linear::{Answer, Asked, Event, Value, When, is_linearizable};
 use store::{Put, Store, StoreError};
+use store_protocol::{ByteStream, Condition, Key};
+use store_testkit::Dice;
+use store_testkit::linear::{Answer, Asked, Event, Value, When, is_linearizable};
 use tokio::time::{sleep, timeout};
 
 use super::World;
@@ -72,7 +72,7 @@ impl History {
         let mut told = self.0.lock();
         told.values += 1;
         let (value, content) = (told.values, content(told.values));
-        let etag = data_encoding::HEXLOWER.encode(&sums::Md5::of(&content));
+        let etag = data_encoding::HEXLOWER.encode(&digests::Md5::of(&content));
         told.etags.insert(etag, value);
         (value, content)
     }

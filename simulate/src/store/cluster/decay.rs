@@ -5,10 +5,10 @@
 
 use std::path::PathBuf;
 
-use contract::{Key, ReplicaState, Volume};
 use futures_util::TryStreamExt as _;
-use rig::Dice;
-use rig::linear::Value;
+use store_protocol::{Key, ReplicaState, Volume};
+use store_testkit::Dice;
+use store_testkit::linear::Value;
 use volume::replica::CONTENT_AT;
 
 use super::super::disk::Platter;
@@ -100,7 +100,7 @@ impl World {
     }
 
     async fn look_at(&self, volume: &dyn Volume, key: &Key, is_flipped: bool) -> Result<(), String> {
-        let told = |error: contract::VolumeError| error.to_string();
+        let told = |error: store_protocol::VolumeError| error.to_string();
         let head = volume.head(key).await.map_err(told)?;
         if let Some(pending) = head.pending.filter(|pending| !pending.meta.deleted) {
             let read = volume.read_upload(pending.upload).await.map_err(told)?;

@@ -14,16 +14,16 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use cluster::BareNode;
-use contract::{
-    ByteStream, Claim, Finish, Key, Meta, Node, NodeError, NodeId, NodeStatus, Receipt, ReplicaRead,
-    UploadId, UploadRead, Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
-};
 use futures_util::StreamExt as _;
 use parking_lot::Mutex;
 use placement::{Layout, Layouts, NodeRole, VolumeRole};
-use rig::Dice;
-use rig::net::{Lost, Net, Way};
 use store::{Connect, LayoutTag};
+use store_protocol::{
+    ByteStream, Claim, Finish, Key, Meta, Node, NodeError, NodeId, NodeStatus, Receipt, ReplicaRead,
+    UploadId, UploadRead, Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
+};
+use store_testkit::Dice;
+use store_testkit::net::{Lost, Net, Way};
 
 use crate::Trace;
 

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cluster::BareNode;
-use contract::{NodeId, Volume, VolumeId};
 use parking_lot::Mutex;
 use placement::{Layout, Layouts, NodeRole, Roles, VolumeRole};
-use rig::Dice;
-use rig::net::Net;
 use store::{Patience, Store, Topology};
+use store_protocol::{NodeId, Volume, VolumeId};
+use store_testkit::Dice;
+use store_testkit::net::Net;
 use volume::FixityLog;
 
 use super::super::disk::{Fault, Stop};

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use cluster::apply_layout;
 use placement::Roles;
-use rig::Dice;
 use store::Store;
 use store::upkeep::{RepairOptions, repair_all, scrub_all};
+use store_testkit::Dice;
 use tokio::time::sleep;
 use volume::CRASH_POINTS;
 

@@ -14,13 +14,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use contract::{Cause, Key, PARTITIONS, Partition, ReplicaState, Surveyed, Verdict, VolumeId, VolumeState};
 use parking_lot::Mutex;
 use placement::{Layout, Layouts};
-use rig::Dice;
-use rig::linear::Value;
 use store::upkeep::{census, scrub_all};
 use store::{List, Store};
+use store_protocol::{
+    Cause, Key, PARTITIONS, Partition, ReplicaState, Surveyed, Verdict, VolumeId, VolumeState,
+};
+use store_testkit::Dice;
+use store_testkit::linear::Value;
 use tokio::time::{sleep, timeout};
 
 use crate::{Trace, surroundings};

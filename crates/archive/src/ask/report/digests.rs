@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use weave::Sorter;
+use index::Sorter;
 
 use crate::AskError;
 use crate::question::ReportDuplicates;

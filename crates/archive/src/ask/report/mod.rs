@@ -11,8 +11,8 @@ mod largest;
 use std::collections::BTreeMap;
 
 use extract::CaptureKind;
+use index::{CaptureRow, KeyRange};
 use rustc_hash::FxHashMap;
-use weave::{CaptureRow, KeyRange};
 
 use self::digests::Digests;
 use self::largest::Largest;

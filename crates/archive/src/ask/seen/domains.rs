@@ -1,6 +1,6 @@
 //! Domains, counted over their visible URIs.
 
-use weave::{DomainRow, SnapshotError};
+use index::{DomainRow, SnapshotError};
 
 use super::Seen;
 

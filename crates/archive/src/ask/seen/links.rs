@@ -1,6 +1,6 @@
 //! Links between visible versions.
 
-use weave::{CaptureRow, LinkRow, Linking, PageRow, SnapshotError, VersionLink, When};
+use index::{CaptureRow, LinkRow, Linking, PageRow, SnapshotError, VersionLink, When};
 
 use super::Seen;
 

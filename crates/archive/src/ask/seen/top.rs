@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use weave::{SnapshotError, TopRow};
+use index::{SnapshotError, TopRow};
 
 use super::Seen;
 

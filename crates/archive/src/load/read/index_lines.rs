@@ -3,9 +3,9 @@
 //! A load that was interrupted skips the lines that are already woven. The position is the number
 //! of lines, because a byte offset has no meaning within a compressed member.
 
-use flow::Out;
+use index::QuarantineEntry;
+use pipeline::Out;
 use warc::Defect;
-use weave::QuarantineEntry;
 
 use super::{End, Reading};
 use cdx::Line;
@@ -19,7 +19,10 @@ pub(super) const NO_LINE: &str = "no line of a CDX or CDXJ index in it";
 
 impl Reading<'_> {
     /// Reads all lines after those that are already woven.
-    pub(super) fn read_lines(&mut self, out: &mut Out<'_, super::Chunk>) -> Result<End, flow::StageError> {
+    pub(super) fn read_lines(
+        &mut self,
+        out: &mut Out<'_, super::Chunk>,
+    ) -> Result<End, pipeline::StageError> {
         let location = self.registered.found.place.location();
         let opened = self.open_input().and_then(|input| {
             IndexLines::open(input).map_err(|error| format!("read {location} at offset 0: {error}"))

@@ -5,12 +5,12 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use contract::{Key, VolumeId};
 use data_encoding::HEXLOWER;
 use rand::RngExt as _;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 use store::upkeep::{fixity, scrub_all};
+use store_protocol::{Key, VolumeId};
 
 use super::harness::{Fifteen, until, volume_id};
 use super::load::{Load, kept};

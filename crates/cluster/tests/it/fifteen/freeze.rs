@@ -1,7 +1,7 @@
 //! SIGSTOP: a process keeps its connections and locks, and does nothing. Later it continues where
 //! it was.
 
-use contract::VolumeError;
+use store_protocol::VolumeError;
 
 use super::harness::{Fifteen, until};
 use super::load::Load;

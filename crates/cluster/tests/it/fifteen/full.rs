@@ -1,7 +1,7 @@
 //! A volume without free space: its objects can be read, new objects go to other volumes, and
 //! return home once there is space again.
 
-use contract::VolumeState;
+use store_protocol::VolumeState;
 
 use super::harness::{Fifteen, SMALL, until};
 use super::load::Load;

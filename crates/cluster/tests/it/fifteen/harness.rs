@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cluster::{ConnectSettings, Connection, Secret};
-use contract::{Volume, VolumeId};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 use store::upkeep::{Census, RepairOptions, RepairReport, census, repair_all};
 use store::{Store, Topology};
+use store_protocol::{Volume, VolumeId};
 use tempfile::TempDir;
 
 use super::proxy::Proxy;

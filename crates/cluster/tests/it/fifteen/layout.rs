@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use cluster::apply_layout;
-use contract::NodeId;
 use placement::{NodeRole, Roles, VolumeRole};
+use store_protocol::NodeId;
 
 use super::harness::{Fifteen, SPARE, until, volume_id};
 use super::load::Load;

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use contract::{Condition, Key, VolumeId};
 use futures_util::{TryStreamExt as _, stream};
 use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use store::{List, Put, Store, StoreError};
+use store_protocol::{Condition, Key, VolumeId};
 use tokio::sync::watch;
 
 use super::model::{Model, Serial, content, serial_of};

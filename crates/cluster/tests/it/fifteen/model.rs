@@ -1,9 +1,9 @@
 //! A model of what may be read of an object, given the responses to its writers.
 
 use bytes::Bytes;
-use contract::Key;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
+use store_protocol::Key;
 
 /// Bounds of content sizes.
 const BYTES_MIN: usize = 1 << 10;

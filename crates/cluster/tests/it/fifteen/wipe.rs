@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use contract::{FixityEvent, Volume, VolumeState};
+use store_protocol::{FixityEvent, Volume, VolumeState};
 
 use super::harness::{Fifteen, until};
 use super::load::Load;

@@ -110,7 +110,7 @@ fn allow(state: &State, request: &Request) -> Result<(), Failure> {
     if is_of_group || *from_here && is_permitted && is_from_here(request) {
         return Ok(());
     }
-    Err(Failure::forbidden(if from_here {
+    Err(Failure::forbidden(if *from_here {
         "posts are accepted only from the server's own machine and from groups given with weft serve \
              --posts-group"
     } else {

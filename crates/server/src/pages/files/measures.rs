@@ -1,8 +1,8 @@
 //! Bar charts as tables. Each row has a count and a size with a bar for each, so that readers who
 //! cannot see the bars get the same information.
 
-use look::chart;
 use maud::{Markup, html};
+use ui::chart;
 
 use super::parts;
 use crate::present;

@@ -1,8 +1,8 @@
 //! The pages of the catalogue of files: an overview, and the space used below a directory (`tree`).
 
-use look::chart::{self, DayValue, Scale};
-use look::{Frame, Section};
 use maud::{Markup, html};
+use ui::chart::{self, DayValue, Scale};
+use ui::{Frame, Section};
 
 use super::html::{Context, Html, Shown};
 use super::parts::{self, Align, Column};

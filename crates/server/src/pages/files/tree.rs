@@ -1,10 +1,10 @@
 //! The page of a directory: its direct children, as a treemap and as a table.
 
-use ::files::Weight;
+use ::catalogue::Weight;
 use axum::extract::RawQuery;
-use look::chart;
-use look::treemap::{Tile, Tint, treemap};
 use maud::{Markup, html};
+use ui::chart;
+use ui::treemap::{Tile, Tint, treemap};
 
 use super::super::html::{Context, Html, Shown};
 use super::super::parts;

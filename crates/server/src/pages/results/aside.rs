@@ -2,8 +2,8 @@
 //! down.
 
 use archive::question::{Facet, YearCount};
-use look::chart::Bar;
 use maud::{Markup, html};
+use ui::chart::Bar;
 
 use super::super::parts;
 use crate::{link, present};
@@ -35,7 +35,7 @@ fn trend(query: &str, years: &[YearCount]) -> Markup {
         @if shown.len() > 1 {
             section.trend {
                 h3 { "By year" }
-                (look::chart::columns("Results per 1,000 documents of the year", &bars))
+                (ui::chart::columns("Results per 1,000 documents of the year", &bars))
                 p.soft { a href=(link::trends(query)) { "Compare by year" } }
             }
         }

@@ -1,8 +1,8 @@
 //! "Who may see this URL?": the form, and the result by the rules.
 
+use access::{Access, Groups};
 use archive::question::{RightsBody, RightsTest, RightsTestBody, TestedCapture};
 use maud::{Markup, html};
-use rights::{Access, Groups};
 
 use super::super::parts::{self, Align, Column};
 use super::words;

@@ -7,9 +7,9 @@ mod words;
 
 use std::collections::BTreeMap;
 
+use access::Access;
 use archive::question::{Answer, Rights, RightsBody};
 use maud::{Markup, html};
-use rights::Access;
 
 use self::form::Asked;
 use super::html::{Context, Html, Shown};
@@ -17,7 +17,7 @@ use super::parts::{self, Align, Column};
 use crate::present;
 use crate::query::Query;
 use axum::http::StatusCode;
-use look::{Frame, Section};
+use ui::{Frame, Section};
 
 /// Maximum number of rules on the page. The command line shows all.
 const RULES_MAX: usize = 1000;

@@ -1,8 +1,8 @@
 //! A rule as text.
 
+use access::{Access, Condition, Rule};
 use archive::question::{NumberedRule, RuleMatches};
 use maud::{Markup, html};
-use rights::{Access, Condition, Rule};
 
 use super::super::parts;
 use crate::present::{self, Moment};

@@ -10,8 +10,8 @@ use super::html::{Context, Html, Shown};
 use super::parts::{self, Align, Column};
 use crate::present;
 use crate::storage::{Point, Rate, StoreReport, Watch};
-use look::chart::{self, Scale};
-use look::{Frame, Section};
+use ui::chart::{self, Scale};
+use ui::{Frame, Section};
 
 mod census;
 mod nodes;

@@ -107,7 +107,7 @@ fn top_pages(archive: &archive::Archive, pages: usize) -> Vec<CdxRow> {
 
 #[test]
 fn no_page_of_any_crawl_asks_for_anything_outside() {
-    let Some(data) = apart::shared_data() else {
+    let Some(data) = test_env::shared_data() else {
         return;
     };
     let proxy = Proxy::start();

@@ -10,13 +10,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use contract::{
-    Abandon, BlockSet, ByteStream, Cause, Key, Meta, Purpose, UploadId, Version, Volume, VolumeError,
-    VolumeId, block_count,
-};
 use data_encoding::HEXLOWER;
 use futures_util::{FutureExt, StreamExt, stream};
 use parking_lot::Mutex;
+use store_protocol::{
+    Abandon, BlockSet, ByteStream, Cause, Key, Meta, Purpose, UploadId, Version, Volume, VolumeError,
+    VolumeId, block_count,
+};
 
 use crate::union::{Union, Unreadable, Ways};
 use crate::upkeep::throttle::Throttle;

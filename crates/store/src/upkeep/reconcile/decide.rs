@@ -16,7 +16,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract::{BlockSet, Cause, Key, ReplicaState, Surveyed, Version, VolumeId};
+use store_protocol::{BlockSet, Cause, Key, ReplicaState, Surveyed, Version, VolumeId};
 
 use super::gather::Gathered;
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use contract::{
+use store_protocol::{
     Abandon, BlockSet, Cause, Key, Partition, ReplicaState, Surveyed, Verdict, Version, Volume, VolumeError,
     VolumeId,
 };

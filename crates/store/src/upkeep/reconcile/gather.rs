@@ -5,9 +5,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use contract::{Cause, Key, Partition, ReplicaState, Surveyed, Verdict, Volume, VolumeError, VolumeId};
 use data_encoding::HEXLOWER;
 use futures_util::future::join_all;
+use store_protocol::{Cause, Key, Partition, ReplicaState, Surveyed, Verdict, Volume, VolumeError, VolumeId};
 
 use super::outages::Outages;
 use crate::cluster::Topology;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract::VolumeId;
 use parking_lot::Mutex;
+use store_protocol::VolumeId;
 use tokio::time::{Duration, Instant};
 
 /// A full volume is not offered copies for this long. That gives an operator time to free space,

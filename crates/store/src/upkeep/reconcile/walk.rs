@@ -11,9 +11,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use contract::{Partition, Surveyed, Volume, VolumeError, VolumeId};
 use futures_util::FutureExt;
 use futures_util::future::join_all;
+use store_protocol::{Partition, Surveyed, Volume, VolumeError, VolumeId};
 use tokio::time::{Duration, Instant};
 
 use super::gather::{self, Gathered};

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use contract::{BLOCK_BYTES, Cause, Key, Node, UploadId, Version, Volume, VolumeId};
 use data_encoding::HEXLOWER;
 use futures_util::TryStreamExt as _;
 use parking_lot::Mutex;
 use placement::{Layout, Layouts, NodeRole, VolumeRole};
-use rig::Dice;
+use store_protocol::{BLOCK_BYTES, Cause, Key, Node, UploadId, Version, Volume, VolumeId};
+use store_testkit::Dice;
 use volume::replica::CONTENT_AT;
 use volume::{DiskSettings, DiskVolume, FixityLog};
 

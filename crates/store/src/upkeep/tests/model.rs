@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract::{Key, ReplicaState, Surveyed, Version, VolumeId};
-use rig::Dice;
+use store_protocol::{Key, ReplicaState, Surveyed, Version, VolumeId};
+use store_testkit::Dice;
 
 use crate::upkeep::reconcile::gather::Away;
 use crate::upkeep::reconcile::{Fate, Finding, Gathered, Plan, Rules, Step, decide};
@@ -39,7 +39,7 @@ const NOW_MS: u64 = 1_000_000;
 
 fn version(number: u64) -> Version {
     Version {
-        term: contract::Term::NONE,
+        term: store_protocol::Term::NONE,
         millis: number,
         counter: 0,
         node: 0,

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use contract::{Claim, Finish, Meta, Node, NodeError, NodeId, NodeStatus, Volume, VolumeId};
 use parking_lot::Mutex;
 use placement::{Layout, Layouts, NodeRole, VolumeRole};
-use rig::MemoryVolume;
+use store_protocol::{Claim, Finish, Meta, Node, NodeError, NodeId, NodeStatus, Volume, VolumeId};
+use store_testkit::MemoryVolume;
 
 use crate::cluster::{Connect, LayoutTag};
 

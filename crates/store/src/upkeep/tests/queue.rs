@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use contract::Partition;
+use store_protocol::Partition;
 
 use super::world::key;
 use crate::upkeep::RepairQueue;

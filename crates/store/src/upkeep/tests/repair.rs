@@ -1,6 +1,6 @@
 //! Damage of every kind: after a repair the census is whole and every object reads correctly.
 
-use rig::Mood;
+use store_testkit::Mood;
 
 use super::world::{World, content, key};
 

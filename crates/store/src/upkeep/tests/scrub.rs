@@ -1,7 +1,7 @@
 //! Undiscovered damage, and the position of a scrub.
 
-use contract::{Cause, Partition};
-use rig::Mood;
+use store_protocol::{Cause, Partition};
+use store_testkit::Mood;
 
 use super::world::{World, key};
 use crate::upkeep::{ScrubFiles, ScrubState, fixity, scrub_all};

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use contract::{BLOCK_BYTES, BlockSet, Cause, Key, Volume};
-use rig::{Dice, MemoryVolume};
+use store_protocol::{BLOCK_BYTES, BlockSet, Cause, Key, Volume};
+use store_testkit::{Dice, MemoryVolume};
 
 use super::world::{World, content, key};
 

@@ -1,7 +1,7 @@
 //! Surveys of many partitions in one answer.
 
-use contract::{PARTITIONS, Partition, Volume};
-use rig::{Mood, Step};
+use store_protocol::{PARTITIONS, Partition, Volume};
+use store_testkit::{Mood, Step};
 
 use super::world::{World, key};
 use crate::upkeep::reconcile::{Outages, Walk, gather};

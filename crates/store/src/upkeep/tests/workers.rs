@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use contract::VolumeId;
-use rig::Mood;
+use store_protocol::VolumeId;
+use store_testkit::Mood;
 
 use super::world::{World, key, roles};
 use crate::client::Store;
@@ -112,7 +112,8 @@ async fn damage_that_a_reader_met_is_repaired_while_the_node_is_busy_and_scrub_w
     let running = start(world, eager(), 1000);
     running.workers.hint_damage(&key(2));
     running.until(|world| log_says(world, "repaired")).await;
-    let waits = |status: &contract::WorkerStatus| status.state.to_string() == "paused: the node is busy";
+    let waits =
+        |status: &store_protocol::WorkerStatus| status.state.to_string() == "paused: the node is busy";
     let statuses = running.workers.statuses();
     assert!(
         statuses

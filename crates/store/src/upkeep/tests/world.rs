@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use contract::{Digests, Key, Meta, Version, VolumeId};
 use md5::{Digest, Md5};
 use parking_lot::Mutex;
 use placement::{Layout, Layouts, NodeRole, Roles, VolumeRole};
-use rig::{MemoryVolume, table};
 use sha2::Sha256;
+use store_protocol::{Digests, Key, Meta, Version, VolumeId};
+use store_testkit::{MemoryVolume, table};
 
 use super::nodes::MemConnect;
 use crate::cluster::Cluster;
@@ -111,7 +111,7 @@ impl World {
         self.wrote += 1;
         // An hour ago, so that it is not mistaken for a write in progress.
         let version = Version {
-            term: contract::Term::NONE,
+            term: store_protocol::Term::NONE,
             millis: system::wall_ms() - 3_600_000 + self.wrote,
             counter: 0,
             node: 1,

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
-use contract::{Key, Partition, WorkerState, WorkerStatus};
 use parking_lot::Mutex;
+use store_protocol::{Key, Partition, WorkerState, WorkerStatus};
 
 use crate::upkeep::gate::Wait;
 

@@ -15,10 +15,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-#[cfg(test)]
-use contract::Key;
-use contract::{VolumeId, WorkerState, WorkerStatus};
 use parking_lot::Mutex;
+#[cfg(test)]
+use store_protocol::Key;
+use store_protocol::{VolumeId, WorkerState, WorkerStatus};
 use tokio::task::JoinHandle;
 
 use self::board::Board;

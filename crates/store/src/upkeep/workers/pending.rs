@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract::{Partition, VolumeId};
 use parking_lot::Mutex;
+use store_protocol::{Partition, VolumeId};
 use tokio::sync::Notify;
 
 /// How soon a partition must be reconciled. Later variants are more urgent.

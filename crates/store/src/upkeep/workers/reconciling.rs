@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use contract::{Partition, VolumeId};
 use futures_util::future::join_all;
+use store_protocol::{Partition, VolumeId};
 use tokio::time::Instant;
 
 use super::board::{About, Board};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use contract::Key;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use store_protocol::Key;
 
 use super::board::{About, Board};
 use super::shared::Shared;

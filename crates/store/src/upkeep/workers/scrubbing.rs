@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use contract::{PARTITIONS, Partition, Volume, VolumeError, VolumeId};
+use store_protocol::{PARTITIONS, Partition, Volume, VolumeError, VolumeId};
 use tokio::time::{Duration, Instant};
 
 use super::board::{About, Board};

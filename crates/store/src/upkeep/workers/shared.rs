@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use contract::{Key, NodeId, PARTITIONS, Partition, VolumeId};
 use parking_lot::Mutex;
+use store_protocol::{Key, NodeId, PARTITIONS, Partition, VolumeId};
 
 use super::board::{About, Board};
 use super::pending::Pending;

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use contract::{NEWS, Volume, VolumeId, VolumeState};
 use futures_util::future::join_all;
+use store_protocol::{NEWS, Volume, VolumeId, VolumeState};
 use tokio::time::Instant;
 
 use super::board::Board;

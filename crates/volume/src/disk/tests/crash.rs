@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use bytes::Bytes;
-use contract::{Cause, Key, Surveyed, UploadId, Volume, VolumeState};
+use store_protocol::{Cause, Key, Surveyed, UploadId, Volume, VolumeState};
 
 use super::support::*;
 use crate::CRASH_POINTS;
@@ -108,7 +108,7 @@ async fn check(home: &Path, context: &str) {
         );
     }
     let is_sound = |found: &Surveyed| match found {
-        Surveyed::Replica { state, .. } => *state == contract::ReplicaState::Good,
+        Surveyed::Replica { state, .. } => *state == store_protocol::ReplicaState::Good,
         Surveyed::Stray { path, .. } => path == "objects/stray",
         Surveyed::FileMissing { .. } => false,
     };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use contract::{Cause, ReplicaState, UploadId, Verdict, Volume, VolumeError, VolumeId, VolumeState};
+use store_protocol::{Cause, ReplicaState, UploadId, Verdict, Volume, VolumeError, VolumeId, VolumeState};
 
 use super::faults::{Fault, FaultyDisk};
 use super::support::*;
@@ -363,7 +363,7 @@ fn an_upload_that_nobody_finishes_is_given_up_after_an_hour() {
             .prepare(
                 upload,
                 &meta(&key("k"), version(1), &content),
-                contract::Purpose::Write,
+                store_protocol::Purpose::Write,
             )
             .await;
         assert!(matches!(prepared, Err(VolumeError::Missing { .. })));

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use contract::{Cause, Key, Meta, ReplicaState, Surveyed, UploadId, Verdict, Volume, VolumeError};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use store_protocol::{Cause, Key, Meta, ReplicaState, Surveyed, UploadId, Verdict, Volume, VolumeError};
 
 use super::faults::{Fault, FaultyDisk};
 use super::support::*;

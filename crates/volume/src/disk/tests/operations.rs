@@ -1,11 +1,11 @@
 //! Tests of every operation without faults.
 
 use bytes::Bytes;
-use contract::{
+use futures_util::{TryStreamExt, stream};
+use store_protocol::{
     Abandon, BLOCK_BYTES, BlockSet, Cause, Key, ListQuery, PARTITIONS, Partition, Purpose, ReplicaState,
     Surveyed, UploadId, Verdict, Volume, VolumeError, VolumeState,
 };
-use futures_util::{TryStreamExt, stream};
 
 use super::support::*;
 use crate::disk::{DiskVolume, OpenVolumeError};
@@ -376,7 +376,7 @@ fn a_directory_is_opened_once_and_by_its_own_name() {
     assert!(matches!(locked, OpenVolumeError::Locked { .. }), "{locked}");
     drop(volume);
     let mut other = settings(dir.path());
-    other.id = contract::VolumeId("n1/v2".into());
+    other.id = store_protocol::VolumeId("n1/v2".into());
     let refused = DiskVolume::open(other).err().unwrap();
     assert!(
         matches!(refused, OpenVolumeError::OtherVolume { .. }),

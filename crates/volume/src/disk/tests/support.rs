@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use contract::{
+use futures_util::{StreamExt, stream};
+use store_protocol::{
     ByteStream, Cause, Digests, Held, Key, ListQuery, Meta, PARTITIONS, Partition, Surveyed, UploadId,
     Version, Volume, VolumeError, VolumeId,
 };
-use futures_util::{StreamExt, stream};
 
 use crate::disk::{DiskSettings, DiskVolume};
 use crate::fixity::FixityLog;
@@ -53,7 +53,7 @@ pub(super) fn key(name: &str) -> Key {
 
 pub(super) fn version(millis: u64) -> Version {
     Version {
-        term: contract::Term::NONE,
+        term: store_protocol::Term::NONE,
         millis,
         counter: 0,
         node: 7,
@@ -108,7 +108,9 @@ pub(super) async fn put(volume: &dyn Volume, meta: &Meta, content: &Bytes) -> Re
         let receipt = volume.receive(upload, body(content)).await?;
         assert_eq!((receipt.size, receipt.blake3), (meta.size, meta.digests.blake3));
     }
-    volume.prepare(upload, meta, contract::Purpose::Write).await?;
+    volume
+        .prepare(upload, meta, store_protocol::Purpose::Write)
+        .await?;
     volume.commit(upload, Cause::Write, "").await
 }
 
@@ -126,7 +128,7 @@ pub(super) async fn get(
     while let Some(piece) = read.bytes.next().await {
         bytes.extend(piece.unwrap());
     }
-    let block_bytes = contract::BLOCK_BYTES as usize;
+    let block_bytes = store_protocol::BLOCK_BYTES as usize;
     for (n, block) in bytes.chunks(block_bytes).enumerate() {
         assert!(read.table.holds(first + n as u64, block), "block {n}");
     }

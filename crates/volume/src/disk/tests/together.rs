@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use contract::{BLOCK_BYTES, Cause, ReplicaState, Surveyed, UploadId, Verdict, Volume, VolumeError};
+use store_protocol::{BLOCK_BYTES, Cause, ReplicaState, Surveyed, UploadId, Verdict, Volume, VolumeError};
 
 use super::support::*;
 use crate::disk::DiskVolume;

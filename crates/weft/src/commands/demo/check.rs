@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
-use making::demo::Web;
+use generate::demo::Web;
 use serde_json::Value;
 
 use crate::stderr::progress_line;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ::files::{Changed, Progress, ScanSettings, What, is_address, with_renames};
+use ::catalogue::{Changed, Progress, ScanSettings, What, is_address, with_renames};
 
 use super::when::{moment_ms, shown_ms};
 use super::{JsonPath, open, shown, watched};
@@ -111,7 +111,7 @@ fn is_at_or_below(path: &[u8], top: &[u8]) -> bool {
 }
 
 fn compared(
-    catalogue: &Arc<::files::Catalogue>,
+    catalogue: &Arc<::catalogue::Catalogue>,
     path: &[u8],
     args: &Args,
     stop: &Stop,

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use ::files::{CatalogueError, Found, Go, Kind, Usage};
+use ::catalogue::{CatalogueError, Found, Go, Kind, Usage};
 
 use super::{JsonPath, JsonUsage, number, open, shown};
 use crate::context::Context;
@@ -106,7 +106,7 @@ pub(super) fn table<'a>(rows: impl Iterator<Item = (&'a [u8], &'a Usage)>) -> Ta
 }
 
 /// Returns the entries of the paths, or of every tree.
-pub(super) fn tops(catalogue: &::files::Catalogue, paths: &[PathBuf]) -> anyhow::Result<Vec<Found>> {
+pub(super) fn tops(catalogue: &::catalogue::Catalogue, paths: &[PathBuf]) -> anyhow::Result<Vec<Found>> {
     use std::os::unix::ffi::OsStringExt;
     let trees = catalogue.trees()?;
     let all = trees

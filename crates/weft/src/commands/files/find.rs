@@ -6,7 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::process::Command;
 
-use ::files::{Attributes, CatalogueError, Digest, Format, Found, Go, Kind};
+use ::catalogue::{Attributes, CatalogueError, Digest, Format, Found, Go, Kind};
 use anyhow::Context as _;
 use pattern::Pattern;
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use ::files::{Forgotten, Progress, ScanError};
+use ::catalogue::{Forgotten, Progress, ScanError};
 
 use super::{JsonPath, JsonUsage, number, open, shown, watched};
 use crate::context::Context;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::files::{Catalogue, CatalogueError, CatalogueSettings, Progress, ScanError, wait_max, when_free};
+use ::catalogue::{Catalogue, CatalogueError, CatalogueSettings, Progress, ScanError, wait_max, when_free};
 use server::FilesPlace;
 
 use crate::context::Context;
@@ -82,11 +82,11 @@ enum LookInto {
     All,
 }
 
-fn magic(look_into: Option<LookInto>) -> ::files::Magic {
+fn magic(look_into: Option<LookInto>) -> ::catalogue::Magic {
     match look_into {
-        None => ::files::Magic::Off,
-        Some(LookInto::Unnamed) => ::files::Magic::Unnamed,
-        Some(LookInto::All) => ::files::Magic::All,
+        None => ::catalogue::Magic::Off,
+        Some(LookInto::Unnamed) => ::catalogue::Magic::Unnamed,
+        Some(LookInto::All) => ::catalogue::Magic::All,
     }
 }
 
@@ -184,7 +184,7 @@ struct JsonUsage {
 }
 
 impl JsonUsage {
-    fn new(usage: &::files::Usage) -> JsonUsage {
+    fn new(usage: &::catalogue::Usage) -> JsonUsage {
         JsonUsage {
             entries: usage.entries,
             directories: usage.directories,

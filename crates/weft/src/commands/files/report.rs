@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use ::files::{Catalogue, FirstBy, Found, Group, Kind, SIZE_CLASSES, Share, Usage};
+use ::catalogue::{Catalogue, FirstBy, Found, Group, Kind, SIZE_CLASSES, Share, Usage};
 
 use super::when::shown_ms;
 use super::{JsonPath, JsonUsage, number, open, shown};

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::files::{Catalogue, Progress, ScanError, ScanSettings, Scanned, Until, is_address};
+use ::catalogue::{Catalogue, Progress, ScanError, ScanSettings, Scanned, Until, is_address};
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ::files::{Catalogue, Freshness, ScanState};
+use ::catalogue::{Catalogue, Freshness, ScanState};
 
 use super::watch::because;
 use super::when::{ago, shown_ms};

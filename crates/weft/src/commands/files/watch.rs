@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::files::{Note, Progress, ScanSettings, StaleReason, Watch, WatchSettings};
+use ::catalogue::{Note, Progress, ScanSettings, StaleReason, Watch, WatchSettings};
 use anyhow::Context as _;
 
 use super::when::shown_ms;

@@ -1,6 +1,6 @@
 //! `weft rights add`: adds a rule.
 
-use ::rights::{Access, Condition, Rule};
+use ::access::{Access, Condition, Rule};
 
 use super::{change, print_rule};
 use crate::ask;

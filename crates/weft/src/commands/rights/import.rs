@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use ::rights::import;
+use ::access::import;
 use anyhow::Context as _;
 
 use super::{change, file, said};

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use ::rights::{Access, Bearer, RightsFile, Rule, Rules, TokensFile};
+use ::access::{Access, Bearer, RightsFile, Rule, Rules, TokensFile};
 use archive::question::{NumberedRule, Rights, RightsBody};
 use serde::Serialize;
 

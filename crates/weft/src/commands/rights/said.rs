@@ -1,6 +1,6 @@
 //! Formats rules in one line.
 
-use ::rights::{Access, Rule};
+use ::access::{Access, Rule};
 use archive::question::NumberedRule;
 
 /// Formats a rule as `deny prefix com,example)/ for readers except staff (why)`.

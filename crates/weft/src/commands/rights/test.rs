@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ::rights::{Access, Rules};
+use ::access::{Access, Rules};
 use archive::question::{RightsTest, RightsTestBody};
 
 use super::{file, said};

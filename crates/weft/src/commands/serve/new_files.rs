@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use ::files::{FileSeen, Format, Note, Progress, Watch, WatchError, WatchSettings};
+use ::catalogue::{FileSeen, Format, Note, Progress, Watch, WatchError, WatchSettings};
 use anyhow::Context as _;
 use archive::Archive;
 use archive::question::{InputState, JobBody, JobState, LedgerRow, LoadRequest};

@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use anyhow::Context as _;
-use conserve::check::{Checker, Finding, rules};
 use inputs::{Sources, path_text};
 use serde::Serialize;
+use warc_tools::check::{Checker, Finding, rules};
 
 use crate::commands::inspect::{Piece, files, package_note, pieces};
 use crate::commands::store::content;

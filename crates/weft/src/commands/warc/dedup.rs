@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use conserve::dedup::{self, Deduplicated};
 use inputs::path_text;
 use serde::Serialize;
 use warc::Compression;
+use warc_tools::dedup::{self, Deduplicated};
 
 use super::out::{CompressionArgs, Progress, check_out_dir, size_bytes};
 use crate::context::Context;

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
-use conserve::extract::{Found, Which, find, open, whole};
 use extract::PayloadReader;
 use serde::Serialize;
 use warc::{Input, Kind};
+use warc_tools::extract::{Found, Which, find, open, whole};
 
 use super::out::{Progress, check_out};
 use crate::commands::inspect::files;

@@ -3,9 +3,9 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use conserve::{WriteError, Written, WrittenFolder};
 use indicatif::ProgressBar;
 use warc::Compression;
+use warc_tools::{WriteError, Written, WrittenFolder};
 
 use crate::commands::store::content;
 use crate::context::Context;
@@ -145,7 +145,7 @@ impl Progress {
         &self,
         name: &str,
         size_bytes: u64,
-        step: impl FnOnce(&mut conserve::Each<'_>) -> Result<T, WriteError>,
+        step: impl FnOnce(&mut warc_tools::Each<'_>) -> Result<T, WriteError>,
     ) -> Result<T, WriteError> {
         let bar: ProgressBar = content::bar(name, Some(size_bytes), self.quiet);
         let result = step(&mut |at| {

@@ -5,9 +5,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use conserve::recompress::{self, Recompressed};
 use inputs::path_text;
 use serde::Serialize;
+use warc_tools::recompress::{self, Recompressed};
 
 use super::out::{CompressionArgs, Progress, check_out, size_bytes};
 use crate::context::Context;

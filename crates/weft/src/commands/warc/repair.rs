@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use conserve::repair::{self, Mend, Piece, Repaired, quarantine_paths};
 use inputs::path_text;
 use serde::Serialize;
+use warc_tools::repair::{self, Mend, Piece, Repaired, quarantine_paths};
 
 use super::out::{CompressionArgs, Progress, check_out, size_bytes};
 use crate::context::Context;

@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use conserve::split::{self, By, How, Split};
 use inputs::path_text;
 use serde::Serialize;
+use warc_tools::split::{self, By, How, Split};
 
 use super::out::{CompressionArgs, Progress, check_out_dir, size_bytes};
 use crate::context::Context;

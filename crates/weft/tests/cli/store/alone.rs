@@ -260,7 +260,10 @@ fn draining_the_second_of_two_volumes_needs_a_yes() {
     };
     let refused = drained(&["layout", "apply"]);
     assert_eq!(refused.code, Some(2), "{}", refused.stdout);
-    for part in ["the number of copies of every object would fall from 2 to 1", "--yes"] {
+    for part in [
+        "the number of copies of every object would fall from 2 to 1",
+        "--yes",
+    ] {
         assert!(refused.stderr.contains(part), "{}", refused.stderr);
     }
     assert_eq!(kept.replica_files("b").len(), 3, "nothing has changed");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ::files::{ActRow, Catalogue};
+use ::catalogue::{ActRow, Catalogue};
 use anyhow::Context as _;
 use cluster::ConnectSettings;
 use policy::{Action, Plan, Policy, Ran, RunSettings, Shelf};

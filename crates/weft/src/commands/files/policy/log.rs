@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ::files::{ActRow, ActState};
+use ::catalogue::{ActRow, ActState};
 
 use super::{show, sum};
 use crate::commands::files::when::shown_ms;
@@ -103,7 +103,7 @@ fn print(run: u64, act: u64, row: &ActRow, context: &mut Context) -> anyhow::Res
     Ok(())
 }
 
-fn runs(catalogue: &::files::Catalogue, context: &mut Context) -> anyhow::Result<Outcome> {
+fn runs(catalogue: &::catalogue::Catalogue, context: &mut Context) -> anyhow::Result<Outcome> {
     let runs = catalogue.runs()?;
     if context.json {
         for (number, row) in &runs {

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use ::files::ActState;
+use ::catalogue::ActState;
 use anyhow::Context as _;
 use policy::{Names, Policy, Rules, RunError};
 

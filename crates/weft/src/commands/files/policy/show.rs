@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ::files::{ActRow, ActState};
+use ::catalogue::{ActRow, ActState};
 use policy::{Plan, Policy, Ran};
 
 use super::sum;
@@ -146,7 +146,7 @@ pub(crate) fn line(ran: &Ran) -> String {
 }
 
 /// Formats a run for `--json`.
-pub(super) fn json(number: u64, row: &::files::RunRow) -> serde_json::Value {
+pub(super) fn json(number: u64, row: &::catalogue::RunRow) -> serde_json::Value {
     serde_json::json!({
         "run": number,
         "policy": row.policy,
