@@ -152,6 +152,7 @@ lint-format: need-cargo
 # Sentences that readers have to guess; `.ci/plain-english --lines` shows them.
 lint-words:
 	.ci/plain-english
+	.ci/map
 
 lint-code: need-cargo
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
