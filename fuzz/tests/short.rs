@@ -1,6 +1,6 @@
 //! Every target for some seconds: its own seeds, real files if available, and mutations of both.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use fuzz::{Driver, TARGETS, Target};

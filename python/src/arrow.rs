@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{
     ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
+    TimestampMillisecondArray,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
@@ -22,6 +23,7 @@ fn data_type(kind: Kind) -> DataType {
         Kind::Long => DataType::Int64,
         Kind::Bool => DataType::Boolean,
         Kind::Time => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+        Kind::TimeMs => DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into())),
     }
 }
 
@@ -52,6 +54,9 @@ fn array(column: Column) -> Result<ArrayRef, ArrowError> {
             match field.kind {
                 Kind::Time => {
                     Arc::new(TimestampMicrosecondArray::try_new(values, nulls)?.with_timezone("UTC"))
+                }
+                Kind::TimeMs => {
+                    Arc::new(TimestampMillisecondArray::try_new(values, nulls)?.with_timezone("UTC"))
                 }
                 _ => Arc::new(Int64Array::try_new(values, nulls)?),
             }

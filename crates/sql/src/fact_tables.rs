@@ -224,6 +224,7 @@ fn schema_of(table: Table) -> SchemaRef {
             Kind::Long => DataType::Int64,
             Kind::Bool => DataType::Boolean,
             Kind::Time => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+            Kind::TimeMs => DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into())),
         };
         Field::new(field.name, data_type, field.is_nullable)
     };
