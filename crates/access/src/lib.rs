@@ -14,24 +14,24 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod access_filter;
 mod aclj;
-mod clause;
 mod file;
 mod groups;
 mod key_ranges;
+mod matcher;
 mod rule;
+mod rule_fields;
 mod rules;
-mod sight;
-mod stamped;
 mod tokens;
-mod written;
+mod watched_file;
 
-pub use aclj::{AcljError, Imported, import};
-pub use clause::Clause;
+pub use access_filter::{Sight, SightId};
+pub use aclj::{AcljError, ImportedRules, import};
 pub use file::{FileError, RightsFile};
 pub use groups::{ADMIN, Groups};
 pub use key_ranges::KeyRanges;
+pub use matcher::{Clause, Subject};
 pub use rule::{Access, Condition, Rule, RuleError};
 pub use rules::Rules;
-pub use sight::{Sight, SightId, Subject};
 pub use tokens::{Bearer, TokensError, TokensFile};

@@ -4,14 +4,16 @@
 use serde::{Deserialize, Serialize};
 use urlkey::KeyRange;
 
-use crate::aclj::EXACT;
-use crate::clause::{Clause, MimePattern};
 use crate::groups::{ADMIN, Groups};
 use crate::key_ranges::KeyRanges;
-use crate::written::Written;
+use crate::matcher::{Clause, MimePattern};
+use crate::rule_fields::RuleFields;
 
 /// Milliseconds per day.
 pub(crate) const DAY_MS: i64 = 86_400_000;
+
+/// Follows a key that is meant exactly.
+pub(crate) const EXACT: &str = "###";
 
 /// Name of the group of clients that are in no group named in a rule.
 pub(crate) const PUBLIC: &str = "public";
@@ -31,7 +33,7 @@ pub enum Access {
 /// An access rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(from = "Written", into = "Written")]
+#[serde(from = "RuleFields", into = "RuleFields")]
 pub struct Rule {
     /// Whether it allows or denies.
     pub access: Access,

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::groups::Groups;
 use crate::rule;
-use crate::stamped::{Stamped, Unread};
+use crate::watched_file::{WatchedFile, WatchedFileError};
 
 /// Why the tokens cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -62,12 +62,12 @@ pub struct Bearer {
 
 /// The file, for use from any number of threads.
 #[derive(Debug)]
-pub struct TokensFile(Stamped<Tokens>);
+pub struct TokensFile(WatchedFile<Tokens>);
 
 impl TokensFile {
     /// Uses the file at a path.
     pub fn at(path: PathBuf) -> TokensFile {
-        TokensFile(Stamped::private_at(path))
+        TokensFile(WatchedFile::private_at(path))
     }
 
     /// Returns the path.
@@ -80,7 +80,10 @@ impl TokensFile {
     /// # Errors
     /// [`TokensError`]: the file does not exist, or is invalid.
     pub fn bearer(&self, token: &str, now_ms: i64) -> Result<Option<Bearer>, TokensError> {
-        let tokens = self.0.read(parsed).map_err(|unread| self.unread(unread))?;
+        let tokens = self
+            .0
+            .read(parsed)
+            .map_err(|file_error| self.file_error(file_error))?;
         let tokens = tokens.ok_or_else(|| self.error("there is no such file".to_owned()))?;
         let hash = hash(token);
         let found = tokens.tokens.values().find(|token| token.hash == hash);
@@ -147,13 +150,15 @@ impl TokensFile {
             change(&mut tokens.tokens)?;
             toml::to_string(&tokens).map_err(|error| error.to_string())
         };
-        self.0.change(edit).map_err(|unread| self.unread(unread))
+        self.0
+            .change(edit)
+            .map_err(|file_error| self.file_error(file_error))
     }
 
-    fn unread(&self, unread: Unread<String>) -> TokensError {
-        self.error(match unread {
-            Unread::Io { action, source } => format!("{action}: {source}"),
-            Unread::Text(why) => why,
+    fn file_error(&self, file_error: WatchedFileError<String>) -> TokensError {
+        self.error(match file_error {
+            WatchedFileError::Io { action, source } => format!("{action}: {source}"),
+            WatchedFileError::Text(why) => why,
         })
     }
 

@@ -8,13 +8,14 @@ use std::time::Duration;
 use access::Groups;
 use extract::{DocumentReader, DocumentScope, LinkScope};
 use index::TakedownRules;
+use inputs::Sources;
 use parking_lot::RwLock;
 
-use crate::cut::{Cut, Held};
+use crate::cut::{Cut, CutHolder};
 use crate::cut_epochs::CutEpochs;
+use crate::facts_writer::FactsSettings;
 use crate::files::Files;
 use crate::from_facts::{FactLine, FromFacts};
-use crate::kept_facts::FactsSettings;
 use crate::lock::Lock;
 use crate::memory::Memory;
 use crate::own_inputs::own_inputs;
@@ -25,7 +26,6 @@ use crate::question::{
 };
 use crate::socket::client::{Client, ClientError};
 use crate::{AskError, ErrorCode, OpenError, ask};
-use inputs::Sources;
 
 /// How long to wait while another process holds the lock without answering, because it is opening
 /// or closing the archive.
@@ -109,6 +109,38 @@ enum Role {
 
 impl Archive {
     /// Opens `dir`, as its owner if it has none, otherwise through the owner's socket.
+    ///
+    /// ```
+    /// use archive::question::{LoadRequest, SearchQuestion};
+    /// use archive::{Archive, OpenSettings};
+    ///
+    /// let dir = tempfile::tempdir()?;
+    /// # let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
+    /// # let html = format!("{head}<title>Otters</title>They swim.");
+    /// let path = dir.path().join("x.warc.gz");
+    /// let mut file = warc::Writer::create(&path, warc::Compression::GZIP)?;
+    /// let response = warc::Draft::response("http://a.example/", 1_400_000_000_000, html.into());
+    /// file.write(&response)?;
+    /// file.finish()?;
+    ///
+    /// let mut settings = OpenSettings::default();
+    /// settings.create = true;
+    /// let archive = Archive::open(&dir.path().join("archive"), settings)?;
+    /// let request = LoadRequest {
+    ///     inputs: vec![inputs::LoadInput {
+    ///         name: "x.warc.gz".into(),
+    ///         path: inputs::path_text(&path),
+    ///     }],
+    ///     ..LoadRequest::default()
+    /// };
+    /// let (_, job) = archive.load(&request, &mut |_, _| true)?;
+    /// assert_eq!(job.captures, 1);
+    ///
+    /// let question = SearchQuestion { query: "swimming".into(), ..SearchQuestion::default() };
+    /// let found = archive.ask(question)?.body;
+    /// assert_eq!(found.hits[0].title, "Otters");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`OpenError`]. [`OpenError::Owned`] means that the owner does not answer, or that
@@ -239,11 +271,11 @@ impl Archive {
             Role::Owner(owner) => {
                 let snapshot = owner.snapshot().map_err(ClientError::Answered)?;
                 let of = CutEpochs::of(&snapshot).map_err(ClientError::Answered)?;
-                Ok((of, Held::Here(snapshot)))
+                Ok((of, CutHolder::Here(snapshot)))
             }
             Role::Client(client) => {
                 let cut = client.hold()?;
-                Ok((cut.of, Held::ByOwner(cut)))
+                Ok((cut.of, CutHolder::ByOwner(cut)))
             }
         })?;
         Ok(Cut {
@@ -262,9 +294,7 @@ impl Archive {
         if self.ask(Sight {})?.body.everything {
             Ok(())
         } else {
-            Err(AskError::forbidden(ask::for_those_who_see_everything(
-                what, groups,
-            )))
+            Err(AskError::forbidden(ask::refusal_text(what, groups)))
         }
     }
 
@@ -316,8 +346,8 @@ impl Archive {
     }
 
     /// Weaves lines read from tables of facts. The line about the tables must already have been
-    /// consumed. `goes_on` is called after each epoch, and returns whether to continue. Only the
-    /// owner can do this. It may have other clients meanwhile, but no loads.
+    /// consumed. `should_continue` is called after each epoch, and returns whether to continue.
+    /// Only the owner can do this. It may have other clients meanwhile, but no loads.
     ///
     /// # Errors
     /// [`AskError`]: this process is not the owner, a line is wrong or missing, or the archive
@@ -325,11 +355,11 @@ impl Archive {
     pub fn load_facts(
         &self,
         lines: &mut dyn Iterator<Item = Result<FactLine, String>>,
-        goes_on: &mut dyn FnMut(&FromFacts) -> bool,
+        should_continue: &mut dyn FnMut(&FromFacts) -> bool,
     ) -> Result<FromFacts, AskError> {
         self.check_everything("loading")?;
         match &*self.shared.role.read() {
-            Role::Owner(owner) => owner.load_facts(lines, goes_on),
+            Role::Owner(owner) => owner.load_facts(lines, should_continue),
             Role::Client(_) => Err(AskError::unavailable(
                 "another process has the archive open, and a load from facts needs exclusive access: stop weft serve \
                  first",

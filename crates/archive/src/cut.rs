@@ -14,11 +14,11 @@ use crate::{Archive, AskError, ask};
 pub struct Cut {
     pub(crate) archive: Archive,
     pub(crate) of: CutEpochs,
-    pub(crate) held: Held,
+    pub(crate) held: CutHolder,
 }
 
 /// The holder of the cut.
-pub(crate) enum Held {
+pub(crate) enum CutHolder {
     Here(Snapshot),
     ByOwner(HeldCut),
 }
@@ -59,8 +59,8 @@ impl Cut {
             cut: None,
         };
         match &self.held {
-            Held::Here(snapshot) => ask::dump(snapshot, &request, out),
-            Held::ByOwner(held) => {
+            CutHolder::Here(snapshot) => ask::dump(snapshot, &request, out),
+            CutHolder::ByOwner(held) => {
                 request.cut = Some(held.cut);
                 self.archive.dump_requested(&request, out)
             }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use facts::{LocalFileStore, Table};
+use inputs::{Sources, is_address};
 use system::FileStore;
 
 use crate::OpenError;
-use crate::kept_facts::FactsSettings;
-use inputs::{Sources, is_address};
+use crate::facts_writer::FactsSettings;
 
 /// Returns the place named in the settings, or else `dir`.
 pub(crate) fn place_of(settings: &FactsSettings, dir: &Path, sources: &Sources) -> Arc<dyn FileStore> {

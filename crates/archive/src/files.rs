@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use extract::{DocumentScope, LinkScope};
+use overlay::{Overlay, make_readable};
 use serde::{Deserialize, Serialize};
 
 use crate::OpenError;
 use crate::crash;
-use crate::kept_facts::FactsSettings;
-use overlay::{Overlay, make_readable};
+use crate::facts_writer::FactsSettings;
 
 /// Newest format of archive directories that this program reads and writes: one with facts. Earlier
 /// programs would weave epochs without facts, so they must refuse it.

@@ -94,12 +94,12 @@ impl FromFacts {
     }
 }
 
-/// Weaves lines until the last one, or until `goes_on` returns `false`. Then everything so far is
+/// Weaves lines until the last one, or until `should_continue` returns `false`. Then everything so far is
 /// woven, and the next load continues there.
 pub(crate) fn weave_lines(
     open: &OpenArchive,
     lines: &mut dyn Iterator<Item = Result<FactLine, String>>,
-    goes_on: &mut dyn FnMut(&FromFacts) -> bool,
+    should_continue: &mut dyn FnMut(&FromFacts) -> bool,
 ) -> Result<FromFacts, AskError> {
     open.writable()?;
     open.jobs.while_idle(|| {
@@ -107,7 +107,7 @@ pub(crate) fn weave_lines(
         open.weave.recover().map_err(AskError::internal)?;
         open.catch_up_search().map_err(AskError::internal)?;
         let mut weaving = Weaving::new(open);
-        let outcome = weaving.all(lines, goes_on);
+        let outcome = weaving.all(lines, should_continue);
         // Even after a failure, everything that was woven must become searchable.
         let flushed = open.flush_search().map_err(AskError::internal);
         outcome?;
@@ -161,7 +161,7 @@ impl<'a> Weaving<'a> {
     fn all(
         &mut self,
         lines: &mut dyn Iterator<Item = Result<FactLine, String>>,
-        goes_on: &mut dyn FnMut(&FromFacts) -> bool,
+        should_continue: &mut dyn FnMut(&FromFacts) -> bool,
     ) -> Result<(), AskError> {
         let mut is_whole = false;
         for line in lines {
@@ -184,13 +184,13 @@ impl<'a> Weaving<'a> {
             }
             if self.batch_bytes >= self.epoch_bytes || system::since(self.batch_begun) >= EPOCH_AGE {
                 self.close_epoch()?;
-                if !goes_on(&self.sums) {
+                if !should_continue(&self.sums) {
                     return Ok(());
                 }
             }
         }
         self.close_epoch()?;
-        goes_on(&self.sums);
+        should_continue(&self.sums);
         if is_whole {
             Ok(())
         } else {

@@ -14,6 +14,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod access_filters;
 mod archive;
 mod as_text;
 mod ask;
@@ -22,11 +23,12 @@ mod cut;
 mod cut_epochs;
 mod error;
 mod facts_place;
+mod facts_writer;
 mod feed;
 mod files;
 mod from_facts;
+mod inlink_counts;
 mod jobs;
-mod kept_facts;
 mod load;
 mod lock;
 mod memory;
@@ -41,13 +43,12 @@ mod record;
 mod record_outcome;
 mod recounting;
 mod request_of;
-mod seen_counts;
-mod sights;
 pub mod snippet_html;
 mod socket;
 mod version;
 
 pub use archive::{Archive, OpenSettings};
+#[doc(hidden)]
 pub use crash::{CRASH_POINTS, POSTING_CRASH_POINTS};
 pub use cut::Cut;
 pub use error::{AskError, ErrorCode, OpenError};

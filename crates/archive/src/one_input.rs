@@ -14,11 +14,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use extract::{Capture, Documents, LinkScope};
+use inputs::{Exchanges, RequestMethod};
+use inputs::{FileVersion, InputReader, Sources};
 use warc::{Defect, Entry, Input, ReadError, Reader, ReaderSettings, Span};
 
 use crate::record_outcome::RecordOutcome;
-use inputs::{Exchanges, SentBy};
-use inputs::{FileVersion, FromStart, Sources};
 
 /// An input whose content is digested.
 pub struct OneInput {
@@ -52,7 +52,7 @@ impl OneInput {
         }
         let file = Arc::new(inputs::open_file(&inputs::path_of(location))?);
         let version = FileVersion::of(&file)?;
-        let content = inputs::digest(FromStart::of(file.clone()), &[], |_| {})?;
+        let content = inputs::digest(InputReader::of(file.clone()), &[], |_| {})?;
         Ok(OneInput {
             location: location.to_owned(),
             size: content.size,
@@ -66,7 +66,7 @@ impl OneInput {
         let input = sources.open(address)?;
         let mut copy = tempfile::tempfile_in(copies)?;
         let mut written = Ok(());
-        let content = inputs::digest(FromStart::of(input), &[], |piece| {
+        let content = inputs::digest(InputReader::of(input), &[], |piece| {
             if written.is_ok() {
                 written = copy.write_all(piece);
             }
@@ -157,12 +157,12 @@ impl Parts {
         reason = "an iterator would continue after an error"
     )]
     pub fn next(&mut self) -> Result<Option<Part>, ReadError> {
-        while let Some((entry, sent_by)) = self.next_entry()? {
+        while let Some((entry, request)) = self.next_entry()? {
             let part = match entry {
                 Entry::Record(record) => {
                     self.counts.records += 1;
                     let span = record.span;
-                    let outcome = RecordOutcome::of(&record, sent_by.method, &self.settings);
+                    let outcome = RecordOutcome::of(&record, request.method, &self.settings);
                     self.reader.recycle(record);
                     match outcome {
                         RecordOutcome::Counted => None,
@@ -184,7 +184,7 @@ impl Parts {
     }
 
     /// Returns the next entry, with its request.
-    fn next_entry(&mut self) -> Result<Option<(Entry, SentBy)>, ReadError> {
+    fn next_entry(&mut self) -> Result<Option<(Entry, RequestMethod)>, ReadError> {
         loop {
             if let Some(entry) = self.exchanges.pop() {
                 return Ok(Some(entry));

@@ -5,21 +5,21 @@ use std::time::{Duration, Instant};
 
 use extract::{DocumentReader, Documents};
 use index::{EpochReport, Snapshot, TakedownRules, Weave};
+use inputs::{DigestCache, Sources};
 use parking_lot::Mutex;
 use search::SearchIndex;
 
+use crate::access_filters::AccessFilters;
 use crate::facts_place::place_of;
-use crate::feed::{self, Fed, FeedError, SearchProgress};
+use crate::facts_writer::{FactsWriter, OpenMode};
+use crate::feed::{self, FeedError, FeedState, SearchProgress};
 use crate::files::{ArchiveSettings, Files};
+use crate::inlink_counts::InlinkCounts;
 use crate::jobs::Jobs;
-use crate::kept_facts::{KeptFacts, OpenedFor};
 use crate::memory::Memory;
-use crate::rebuild_progress::{Begun, RebuildProgress};
+use crate::rebuild_progress::{RebuildProgress, RunningRebuild};
 use crate::recounting::Recounting;
-use crate::seen_counts::SeenCounts;
-use crate::sights::Sights;
 use crate::{AskError, OpenError};
-use inputs::{KnownDigests, Sources};
 
 /// Time between two attempts to write a search index that could not be written.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
@@ -31,15 +31,15 @@ pub(crate) struct OpenArchive {
     pub(crate) memory: Memory,
     /// Sources of inputs.
     pub(crate) sources: Sources,
-    pub(crate) known_digests: KnownDigests,
+    pub(crate) known_digests: DigestCache,
     pub(crate) weave: Weave,
     pub(crate) search: SearchIndex,
     /// Facts, which follow the epochs of the index; absent if the archive keeps none.
-    pub(crate) facts: Option<KeptFacts>,
+    pub(crate) facts: Option<FactsWriter>,
     pub(crate) jobs: Arc<Jobs>,
     /// The access rules.
-    pub(crate) sights: Sights,
-    pub(crate) seen_counts: SeenCounts,
+    pub(crate) access_filters: AccessFilters,
+    pub(crate) inlink_counts: InlinkCounts,
     /// If present, loaded captures are recounted instead of kept.
     pub(crate) recounting: Option<Recounting>,
     /// Takedown rules of another archive, if this one is to have the same content.
@@ -47,7 +47,7 @@ pub(crate) struct OpenArchive {
     /// Reads documents in separate processes.
     pub(crate) document_reader: Option<Arc<dyn DocumentReader>>,
     /// What was fed to the search index. Locked while feeding, so that epochs reach it in order.
-    feeding: Mutex<Fed>,
+    feeding: Mutex<FeedState>,
     /// Progress of the search index, readable without waiting for feeding.
     pub(crate) search_progress: Arc<SearchProgress>,
     rebuilding: RebuildProgress,
@@ -65,7 +65,7 @@ impl OpenArchive {
         settings: ArchiveSettings,
         memory: Memory,
         sources: Sources,
-        opened_for: OpenedFor,
+        opened_for: OpenMode,
     ) -> Result<OpenArchive, OpenError> {
         let dir = || files.dir().display().to_string();
         let weave = Weave::open(&files.index(), Some(settings.links), memory.index()).map_err(|error| {
@@ -81,8 +81,8 @@ impl OpenArchive {
             })?;
         let facts = settings.facts.as_ref().map(|settings| {
             let place = place_of(settings, &files.facts(), &sources);
-            let facts = KeptFacts::open(settings, place, &weave, opened_for);
-            if opened_for == OpenedFor::Writing && weave.lost_epochs().is_some() {
+            let facts = FactsWriter::open(settings, place, &weave, opened_for);
+            if opened_for == OpenMode::Writing && weave.lost_epochs().is_some() {
                 facts.roll_back(weave.snapshot().epoch());
             }
             facts
@@ -90,15 +90,17 @@ impl OpenArchive {
         let search_progress = Arc::<SearchProgress>::default();
         Ok(OpenArchive {
             facts,
-            known_digests: KnownDigests::at(files.known_digests()),
-            sights: Sights::of_file(files.rights()),
-            seen_counts: SeenCounts::default(),
+            known_digests: DigestCache::at(files.known_digests()),
+            access_filters: AccessFilters::of_file(files.rights()),
+            inlink_counts: InlinkCounts::default(),
             files,
             settings,
             memory,
             sources,
             weave,
-            feeding: Mutex::new(Fed::at(search.covered_epoch()).telling(Arc::clone(&search_progress))),
+            feeding: Mutex::new(
+                FeedState::at(search.covered_epoch()).with_progress(Arc::clone(&search_progress)),
+            ),
             search_progress,
             search,
             rebuilding: RebuildProgress::default(),
@@ -142,10 +144,10 @@ impl OpenArchive {
         self.catch_up(&mut fed)
     }
 
-    fn catch_up(&self, fed: &mut Fed) -> Result<(), FeedError> {
+    fn catch_up(&self, fed: &mut FeedState) -> Result<(), FeedError> {
         let snapshot = self.weave.snapshot();
         // If this fails, the search index itself knows what it lacks.
-        let outcome = if fed.owes() && feed::settle(&self.search, fed, &snapshot).is_ok() {
+        let outcome = if fed.has_deferred() && feed::settle(&self.search, fed, &snapshot).is_ok() {
             self.search.flush().map(drop).map_err(FeedError::from)
         } else {
             feed::catch_up(&self.search, &snapshot, fed.progress())
@@ -186,7 +188,7 @@ impl OpenArchive {
     }
 
     /// Begins a rebuild, which lasts until the returned value is dropped.
-    pub(crate) fn rebuild_begins(&self) -> Result<Begun, AskError> {
+    pub(crate) fn rebuild_begins(&self) -> Result<RunningRebuild, AskError> {
         let running = || AskError::unavailable("another rebuild is running; try again when it has ended");
         self.rebuilding.begin().ok_or_else(running)
     }

@@ -6,10 +6,10 @@ use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use inputs::{InputSource, Stat, open_file};
 use warc::Input;
 
 use crate::files::Files;
-use inputs::{InputSource, Stat, open_file};
 
 /// The prefix of their locations.
 pub(crate) const POSTED: &str = "posted://";

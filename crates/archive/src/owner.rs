@@ -11,15 +11,15 @@ use std::thread::JoinHandle;
 use access::Groups;
 use extract::{DocumentReader, DocumentScope, LinkScope};
 use index::Snapshot;
+use index::TakedownRules;
+use inputs::Sources;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use index::TakedownRules;
-
 use crate::cut_epochs::CutEpochs;
+use crate::facts_writer::{FactsSettings, OpenMode};
 use crate::files::{ArchiveSettings, FORMAT, FORMAT_WITHOUT_FACTS, Files};
 use crate::from_facts::{self, FactLine, FromFacts};
-use crate::kept_facts::{FactsSettings, OpenedFor};
 use crate::lock::Lock;
 use crate::memory::Memory;
 use crate::open_archive::OpenArchive;
@@ -27,7 +27,6 @@ use crate::question::{Answer, DumpRequest, Question};
 use crate::recounting::Recounting;
 use crate::socket::server::{Answerer, Server};
 use crate::{AskError, OpenError, ask, facts_place, load, posts};
-use inputs::Sources;
 
 /// Settings of a new archive.
 #[derive(Debug, Clone)]
@@ -82,16 +81,16 @@ impl Owner {
             }
         };
         let opened_for = if how.asks_only {
-            OpenedFor::Asking
+            OpenMode::Asking
         } else {
-            OpenedFor::Writing
+            OpenMode::Writing
         };
         let mut open = OpenArchive::open(files.clone(), settings, how.memory, sources.clone(), opened_for)?;
         let referred = how.kept_out.as_ref().and_then(|rules| rules.referred());
         open.recounting = how.recount.then(|| Recounting::new(&files.index(), referred));
         open.kept_out = how.kept_out;
         open.document_reader = how.document_reader;
-        if opened_for == OpenedFor::Writing
+        if opened_for == OpenMode::Writing
             && !how.recount
             && let Err(error) = posts::settle(&open)
         {
@@ -111,12 +110,12 @@ impl Owner {
             files: files.clone(),
             _lock: lock,
         };
-        let desk = Desk {
+        let answerer = OwnerAnswerer {
             open,
             cuts: Mutex::default(),
         };
         files.remove_older_socket();
-        let server = Server::start(&files.socket(), Arc::new(desk))
+        let server = Server::start(&files.socket(), Arc::new(answerer))
             .map_err(|source| OpenError::io("listen on", &files.socket(), source))?;
         owner.server = Some(server);
         Ok(owner)
@@ -138,7 +137,7 @@ impl Owner {
                 settings,
                 memory,
                 sources.clone(),
-                OpenedFor::Reading,
+                OpenMode::Reading,
             )?)),
             server: None,
             runner: None,
@@ -158,9 +157,9 @@ impl Owner {
     pub(crate) fn load_facts(
         &self,
         lines: &mut dyn Iterator<Item = Result<FactLine, String>>,
-        goes_on: &mut dyn FnMut(&FromFacts) -> bool,
+        should_continue: &mut dyn FnMut(&FromFacts) -> bool,
     ) -> Result<FromFacts, AskError> {
-        from_facts::weave_lines(self.opened()?, lines, goes_on)
+        from_facts::weave_lines(self.opened()?, lines, should_continue)
     }
 
     /// Returns the newest snapshot.
@@ -177,13 +176,13 @@ impl Owner {
 
 /// Answers the clients of the socket. It is separate from [`Owner`], which owns the socket's
 /// threads and must not be kept alive by them.
-struct Desk {
+struct OwnerAnswerer {
     open: Arc<OpenArchive>,
     /// Cuts that clients hold.
     cuts: Mutex<FxHashMap<u64, Snapshot>>,
 }
 
-impl Answerer for Desk {
+impl Answerer for OwnerAnswerer {
     fn ask(&self, question: &Question, groups: Option<&Groups>) -> Result<Answer, AskError> {
         ask::answer(&self.open, question, groups)
     }

@@ -10,13 +10,13 @@ pub(crate) struct RebuildProgress(Arc<Mutex<Option<(String, u64)>>>);
 
 impl RebuildProgress {
     /// Begins a rebuild, unless one is running.
-    pub(crate) fn begin(&self) -> Option<Begun> {
+    pub(crate) fn begin(&self) -> Option<RunningRebuild> {
         let mut at = self.0.lock();
         if at.is_some() {
             return None;
         }
         *at = Some((String::new(), 0));
-        Some(Begun(self.clone()))
+        Some(RunningRebuild(self.clone()))
     }
 
     pub(crate) fn is_running(&self) -> bool {
@@ -31,16 +31,16 @@ impl RebuildProgress {
 
 /// A rebuild, which lasts until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Begun(RebuildProgress);
+pub(crate) struct RunningRebuild(RebuildProgress);
 
-impl Begun {
+impl RunningRebuild {
     /// Reports the progress.
     pub(crate) fn at(&self, part: &str, rows: u64) {
         *self.0.0.lock() = Some((part.to_owned(), rows));
     }
 }
 
-impl Drop for Begun {
+impl Drop for RunningRebuild {
     fn drop(&mut self) {
         *self.0.0.lock() = None;
     }

@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use extract::HeaderFacts;
+use inputs::Sources;
 use warc::{Format, Headers, Input, Kind, OpenRecord, RawRecord, ReadError};
 
 use crate::question::{CdxRow, RecordBody};
-use inputs::Sources;
 
 /// Why a record cannot be read.
 #[derive(Debug, thiserror::Error)]

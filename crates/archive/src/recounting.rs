@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use index::{Fingerprints, Recount, Referred, Snapshot, SnapshotError, TakedownRules};
 use parking_lot::Mutex;
 
-use crate::load::Extract;
+use crate::load::ExtractedChunk;
 
 /// Why captures cannot be recounted.
 #[derive(Debug, thiserror::Error)]
@@ -22,7 +22,7 @@ pub(crate) enum RecountError {
 pub(crate) fn keep_out(
     rules: &TakedownRules,
     snapshot: &Snapshot,
-    extracts: &mut [Extract],
+    extracts: &mut [ExtractedChunk],
 ) -> Result<(), SnapshotError> {
     for extract in extracts {
         let entry = snapshot.input(extract.progress.input)?;
@@ -63,7 +63,11 @@ impl Recounting {
 
     /// Removes the captures from `extracts`, and leaves their number. The snapshot must contain
     /// their inputs.
-    pub(crate) fn take(&self, snapshot: &Snapshot, extracts: &mut [Extract]) -> Result<(), RecountError> {
+    pub(crate) fn take(
+        &self,
+        snapshot: &Snapshot,
+        extracts: &mut [ExtractedChunk],
+    ) -> Result<(), RecountError> {
         let mut recount = self.recount.lock();
         for extract in extracts {
             let entry = snapshot.input(extract.progress.input)?;

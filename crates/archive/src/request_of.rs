@@ -5,11 +5,11 @@
 
 use std::time::Duration;
 
+use inputs::Sources;
 use warc::{Entry, Kind, Reader, ReaderSettings, Record};
 
 use crate::question::RecordBody;
 use crate::record::{Interrupt, RecordError, input_at, open_record};
-use inputs::Sources;
 
 /// Limit of records read after a capture: its request, and notes about both.
 const BEHIND_MAX: usize = 3;

@@ -52,13 +52,13 @@ pub struct CdxRow {
     /// Columns that only some look-ups request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
-    pub computed: Option<Box<Computed>>,
+    pub computed: Option<Box<ComputedFields>>,
 }
 
 /// Columns computed for one answer on request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Computed {
+pub struct ComputedFields {
     /// Where the payload of a revisit is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub original: Option<Original>,
@@ -125,7 +125,7 @@ impl CdxRow {
     }
 
     /// Returns the computed columns, to fill in.
-    pub fn computed_mut(&mut self) -> &mut Computed {
+    pub fn computed_mut(&mut self) -> &mut ComputedFields {
         self.computed.get_or_insert_default()
     }
 }

@@ -8,14 +8,14 @@
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
+use archive::question::{InputState, LedgerRow};
+use inputs::Sources;
+use inputs::{InputReader, digest_text};
 use serde::Serialize;
 use sha2_with_state::{Digest, Sha256};
 use warc::Input;
 
 use crate::csv_text::csv_text;
-use archive::question::{InputState, LedgerRow};
-use inputs::Sources;
-use inputs::{FromStart, digest_text};
 
 /// Bytes read at a time.
 const PIECE_BYTES: usize = 1 << 20;
@@ -83,12 +83,12 @@ const COLUMNS: [&str; 11] = [
     "event_outcome_detail",
 ];
 
-/// Reads an input of the ledger to its end. `goes_on` gets the number of bytes read and returns
+/// Reads an input of the ledger to its end. `should_continue` gets the number of bytes read and returns
 /// whether to continue. Returns `None` if it was stopped.
 pub fn check_fixity(
     sources: &Sources,
     row: &LedgerRow,
-    goes_on: &mut dyn FnMut(u64) -> bool,
+    should_continue: &mut dyn FnMut(u64) -> bool,
 ) -> Option<FixityCheck> {
     let (size_bytes, digest) = row.beginning();
     let expected = digest.strip_prefix("sha256:").map(str::to_owned);
@@ -113,7 +113,7 @@ pub fn check_fixity(
     } else {
         let read = sources
             .open(&row.location)
-            .and_then(|input| Found::of(input, size_bytes, goes_on));
+            .and_then(|input| ComputedDigest::of(input, size_bytes, should_continue));
         match read {
             Ok(None) => return None,
             Ok(Some(found)) => found.compare(row, size_bytes, &mut check),
@@ -128,21 +128,21 @@ pub fn check_fixity(
 }
 
 /// The present content of an input.
-struct Found {
+struct ComputedDigest {
     size_bytes: u64,
     whole: String,
     /// Digest of as many bytes as were asked for, if the input is that long.
     beginning: Option<String>,
 }
 
-impl Found {
-    /// Returns `None` if `goes_on` returned `false`.
+impl ComputedDigest {
+    /// Returns `None` if `should_continue` returned `false`.
     fn of(
         input: Arc<dyn Input>,
         beginning_bytes: u64,
-        goes_on: &mut dyn FnMut(u64) -> bool,
-    ) -> io::Result<Option<Found>> {
-        let mut content = FromStart::of(input);
+        should_continue: &mut dyn FnMut(u64) -> bool,
+    ) -> io::Result<Option<ComputedDigest>> {
+        let mut content = InputReader::of(input);
         let mut hasher = Sha256::new();
         let mut beginning = None;
         let mut piece = vec![0; PIECE_BYTES];
@@ -159,14 +159,14 @@ impl Found {
                 other => other?,
             };
             if count == 0 {
-                return Ok(Some(Found {
+                return Ok(Some(ComputedDigest {
                     size_bytes: at,
                     whole: hex(hasher),
                     beginning,
                 }));
             }
             hasher.update(&piece[..count]);
-            if !goes_on(content.position) {
+            if !should_continue(content.position) {
                 return Ok(None);
             }
         }

@@ -1,12 +1,14 @@
-//! What leaves an archive: files for other tools, made through the questions that any client can ask.
+//! What leaves an archive: files for other tools, made through the questions that any client can
+//! ask.
 //!
-//! - [`Subset`] writes captures as WARC, WACZ, CDX, CDXJ or ZipNum; [`Export`] writes results of a search.
+//! - [`Subset`] writes captures as WARC, WACZ, CDX, CDXJ or ZipNum; [`Export`] writes results of a
+//!   search.
 //! - [`GraphBuilder`] adds links up to a graph of domains or hosts.
-//! - [`Redaction`] copies an input without what was taken down; bags ([`Bagged`]) and [`check_fixity`] are for
-//!   preservation.
+//! - [`Redaction`] copies an input without what was taken down; bags ([`Bagged`]) and
+//!   [`check_fixity`] are for preservation.
 //!
-//! Everything here asks an [`Archive`](archive::Archive) as its clients do, so that rights and takedowns hold. No part
-//! of the archive depends on this crate.
+//! Everything here asks an [`Archive`](archive::Archive) as its clients do, so that rights and
+//! takedowns hold. No part of the archive depends on this crate.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -22,12 +24,13 @@ mod results;
 mod stored;
 mod subset;
 
-pub use bag::{BagError, Bagged, FileLeftOut, write_bag};
+pub use bag::{BagError, Bagged, OmittedFile, write_bag};
+#[doc(hidden)]
 pub use crash::CRASH_POINTS;
 pub use fixity::{FixityCheck, FixityCsv, FixityOutcome, check_fixity};
 pub use graph::{Edge, Graph, GraphBuilder, GraphError, GraphFormat, GraphSelection, GraphTotals, Node};
 pub use links_csv::LinksCsv;
-pub use redact::{LeaveOut, NotTheRest, Redaction, RedactionCounts, WriteError};
-pub use results::{AskBy, Export, ExportError, ExportFormat, Exported, LeftOut, write_results};
+pub use redact::{CopyMismatch, LeaveOut, Redaction, RedactionCounts, WriteError};
+pub use results::{AskFn, Export, ExportError, ExportFormat, Exported, LeftOut, write_results};
 pub use stored::{StoredBytes, holds_taken_down, stored_range, url_key_at};
 pub use subset::{Chosen, IndexForm, Subset, write_index, write_wacz, write_warc, write_zipnum};

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-use crate::csv_text::csv_text;
 use archive::question::LinkRow;
+
+use crate::csv_text::csv_text;
 
 const COLUMNS: [&str; 9] = [
     "source_url",

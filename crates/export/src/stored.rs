@@ -8,12 +8,12 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
-use warc::{Input, OpenRecord, ReadError};
-
-use crate::{LeaveOut, Redaction};
 use archive::question::RecordBody;
 use archive::{Interrupt, RecordError, TakedownRules, input_at, raw_record};
 use inputs::Sources;
+use warc::{Input, OpenRecord, ReadError};
+
+use crate::{LeaveOut, Redaction};
 
 /// Returns the URL key in the header of the record at `offset`; `None` if such a record makes no
 /// capture.

@@ -7,37 +7,37 @@
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 
+use super::declared::DeclaredContent;
+use super::discovered::{DiscoveredInput, InputLocation};
 use super::discovery::Discovery;
-use super::found::{Declared, Found, Place};
 use super::package::{is_package_list_name, is_package_name};
-use super::path::address_text;
-use super::skipped::{FOLDER_MARK, NOT_AN_ARCHIVE, PATH_LIST};
-use super::source::{FromStart, Stat, split};
+use super::path::{address_text, split};
+use super::skipped_file::{FOLDER_MARK, NOT_AN_ARCHIVE, PATH_LIST};
+use super::source::{InputReader, Stat};
 use super::{glob, list};
 
-type Looked = io::Result<Option<Stat>>;
+type StatResult = io::Result<Option<Stat>>;
 
 impl Discovery<'_> {
     /// Takes an argument of a load.
     pub(super) fn address(&mut self, address: &str) {
-        let looked = self.look(address);
-        match looked {
+        match self.stat(address) {
             Ok(Some(stat)) => self.object_or_list(address, stat),
             Ok(None) if glob::is_pattern(address) => self.address_glob(address),
-            looked => self.looked(address, looked),
+            other => self.object_or_folder(address, other),
         }
     }
 
     /// Takes an entry of a path list, or an argument that is not a pattern.
-    pub(super) fn looked(&mut self, address: &str, looked: Looked) {
-        match looked {
+    pub(super) fn object_or_folder(&mut self, address: &str, stat: StatResult) {
+        match stat {
             Ok(Some(stat)) => self.object(address, stat),
             Ok(None) => self.address_folder(address),
             Err(error) => self.no_object(address, error.to_string()),
         }
     }
 
-    fn look(&self, address: &str) -> Looked {
+    fn stat(&self, address: &str) -> StatResult {
         let source = self.sources.of(address)?;
         source.stat(&[address]).pop().unwrap_or(Ok(None))
     }
@@ -60,27 +60,27 @@ impl Discovery<'_> {
         if is_package_name(last_part(address).as_bytes()) {
             return self.package(&name, address);
         }
-        let place = Place::Address(address.to_owned(), stat);
+        let place = InputLocation::Address(address.to_owned(), stat);
         if is_package_list_name(last_part(address).as_bytes()) && self.package_list(&name, &place) {
             return;
         }
-        self.found.push(Found {
+        self.found.push(DiscoveredInput {
             name,
             size,
             place,
             problem: None,
-            declared: Declared::default(),
+            declared: DeclaredContent::default(),
         });
     }
 
     pub(super) fn no_object(&mut self, address: &str, problem: String) {
         if self.seen.insert(address.into()) {
-            self.found.push(Found {
+            self.found.push(DiscoveredInput {
                 name: address_text(address),
                 size: 0,
-                place: Place::Address(address.to_owned(), Stat::default()),
+                place: InputLocation::Address(address.to_owned(), Stat::default()),
                 problem: Some(problem),
-                declared: Declared::default(),
+                declared: DeclaredContent::default(),
             });
         }
     }
@@ -133,7 +133,7 @@ impl Discovery<'_> {
 
     fn holds_records(&self, address: &str, stat: &Stat) -> io::Result<bool> {
         let input = self.sources.of(address)?.open(address, Some(stat))?;
-        warc::begins_like_records(FromStart::of(input))
+        warc::begins_like_records(InputReader::of(input))
     }
 
     /// Takes the inputs whose path matches the pattern, and the inputs below matching folders.
@@ -171,7 +171,7 @@ impl Discovery<'_> {
     /// Takes the entries of a path list at an address.
     pub(super) fn address_list(&mut self, address: &str) {
         let opened = self.sources.open_address(address);
-        let entries = match opened.and_then(|input| list::read(FromStart::of(input))) {
+        let entries = match opened.and_then(|input| list::read(InputReader::of(input))) {
             Ok(entries) => entries,
             Err(error) => return self.no_object(address, format!("cannot be read as a path list: {error}")),
         };
@@ -180,80 +180,45 @@ impl Discovery<'_> {
             match entry {
                 list::Entry::Address(entry) => addresses.push(entry),
                 list::Entry::Path(entry) => match entry.to_str() {
-                    Some(entry) => addresses.push(resolve(address, entry)),
+                    Some(entry) => addresses.push(list::resolve(address, entry)),
                     None => self.no_object(
-                        &resolve(address, &super::path_text(&entry)),
+                        &list::resolve(address, &super::path_text(&entry)),
                         "an address is UTF-8".into(),
                     ),
                 },
             }
         }
         let entries: Vec<String> = addresses.iter().filter_map(|entry| self.plain(entry)).collect();
-        let mut looked = self.look_at_all(entries.iter().map(String::as_str));
+        let mut stats = self.stat_all(entries.iter().map(String::as_str));
         for entry in &entries {
-            if let Some(looked) = looked.remove(entry.as_str()) {
-                self.looked(entry, looked);
+            if let Some(stat) = stats.remove(entry.as_str()) {
+                self.object_or_folder(entry, stat);
             }
         }
     }
 
     /// Gets the status of all these addresses at once.
-    pub(super) fn look_at_all<'a>(
+    pub(super) fn stat_all<'a>(
         &self,
         addresses: impl Iterator<Item = &'a str>,
-    ) -> HashMap<&'a str, Looked> {
+    ) -> HashMap<&'a str, StatResult> {
         let mut addresses: Vec<&str> = addresses.collect();
         addresses.sort_unstable();
         addresses.dedup();
         let (served, foreign): (Vec<&str>, Vec<&str>) =
             addresses.into_iter().partition(|a| self.sources.of(a).is_ok());
-        let foreign = foreign.into_iter().map(|a| (a, self.look(a)));
-        let mut looked: HashMap<&str, Looked> = foreign.collect();
+        let foreign = foreign.into_iter().map(|a| (a, self.stat(a)));
+        let mut stats: HashMap<&str, StatResult> = foreign.collect();
         // There is only one source, so it serves all of them.
         if let Some(source) = served.first().and_then(|first| self.sources.of(first).ok()) {
-            let stats = source.stat(&served);
-            looked.extend(served.into_iter().zip(stats));
+            let of_served = source.stat(&served);
+            stats.extend(served.into_iter().zip(of_served));
         }
-        looked
-    }
-}
-
-/// Resolves a path in the list at `list`. It is relative to the list's folder. If it begins with a
-/// slash or repeats the folder, as in the lists of Common Crawl, it is relative to the root of the
-/// host or bucket.
-pub(super) fn resolve(list: &str, entry: &str) -> String {
-    let (root, path) = split(list);
-    let folder = path.rfind('/').map_or("", |slash| &path[..=slash]);
-    match entry.strip_prefix('/') {
-        Some(entry) => format!("{root}/{entry}"),
-        None if !folder.is_empty() && entry.starts_with(folder) => format!("{root}/{entry}"),
-        None => format!("{root}/{folder}{entry}"),
+        stats
     }
 }
 
 fn last_part(address: &str) -> &str {
     let path = split(address).1;
     path.rsplit('/').next().unwrap_or(path)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::resolve;
-
-    #[test]
-    fn entries_of_lists() {
-        let list = "https://data.example.org/crawl-data/CC-1/warc.paths.gz";
-        let pairs = [
-            ("x.warc.gz", "https://data.example.org/crawl-data/CC-1/x.warc.gz"),
-            (
-                "crawl-data/CC-1/s/x.warc.gz",
-                "https://data.example.org/crawl-data/CC-1/s/x.warc.gz",
-            ),
-            ("/other/x.warc.gz", "https://data.example.org/other/x.warc.gz"),
-        ];
-        for (entry, expected) in pairs {
-            assert_eq!(resolve(list, entry), expected);
-        }
-        assert_eq!(resolve("s3://b/l.paths", "x"), "s3://b/x");
-    }
 }

@@ -7,11 +7,12 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::found::{Declared, Found, Place};
-use super::package::{Elsewhere, is_member, is_package_list_name, is_package_name, without_secrets};
-use super::path::{address_of, address_text, path_of, path_text};
-use super::skipped::{PATH_LIST, Skipped};
-use super::source::{Sources, is_address};
+use super::declared::DeclaredContent;
+use super::discovered::{DiscoveredInput, InputLocation};
+use super::package::{AllowedOrigins, is_member, is_package_list_name, is_package_name, without_secrets};
+use super::path::{address_of, address_text, is_address, path_of, path_text};
+use super::skipped_file::{PATH_LIST, SkippedFile};
+use super::sources::Sources;
 use super::{file, glob, list};
 use crate::LoadInput;
 
@@ -24,7 +25,7 @@ const SAME_WITHOUT_SECRETS: &str = "another address of this load differs from it
 
 /// A declaration that does not match the content found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
+pub struct DiscoveryWarning {
     /// Name of the file concerned.
     pub name: String,
     /// What was found and what was expected.
@@ -34,11 +35,11 @@ pub struct Warning {
 /// The result of expanding the arguments of a load.
 #[derive(Debug)]
 pub struct Discovery<'a> {
-    pub found: Vec<Found>,
+    pub found: Vec<DiscoveredInput>,
     /// Files in folders, or matching patterns, that are not archive files.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
     /// Wrong declarations in packages and lists whose content can be used nevertheless.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<DiscoveryWarning>,
     /// Whether path lists are expanded without a mark. This is so if all arguments are lists,
     /// because nothing else can be meant.
     pub(super) expands_lists: bool,
@@ -48,7 +49,7 @@ pub struct Discovery<'a> {
     /// Full addresses with secrets, by the address without them.
     given: HashMap<String, String>,
     /// Where lists of packages may lead besides their own origin.
-    pub(super) elsewhere: Elsewhere,
+    pub(super) allowed_origins: AllowedOrigins,
     /// Number of nested package lists at this point.
     pub(super) lists_deep: usize,
 }
@@ -63,7 +64,7 @@ pub fn discover<'a>(inputs: &[LoadInput], allow_elsewhere: &[String], sources: &
         sources,
         seen: HashSet::new(),
         given: HashMap::new(),
-        elsewhere: Elsewhere::new(allow_elsewhere),
+        allowed_origins: AllowedOrigins::new(allow_elsewhere),
         lists_deep: 0,
     };
     for input in inputs {
@@ -79,7 +80,7 @@ fn is_list(input: &LoadInput) -> bool {
 
 impl Discovery<'_> {
     pub(super) fn skip(&mut self, name: String, why: &'static str) {
-        self.skipped.push(Skipped { name, why });
+        self.skipped.push(SkippedFile { name, why });
     }
 
     /// Returns an address without its secrets, which are remembered. Reports a problem and returns
@@ -180,29 +181,29 @@ impl Discovery<'_> {
         if problem.is_none() && is_package_name(path.as_os_str().as_bytes()) {
             return self.package(&name, &path_text(path));
         }
-        let place = Place::File(path.to_owned());
+        let place = InputLocation::File(path.to_owned());
         if problem.is_none()
             && is_package_list_name(path.as_os_str().as_bytes())
             && self.package_list(&name, &place)
         {
             return;
         }
-        self.found.push(Found {
+        self.found.push(DiscoveredInput {
             name,
             place,
             size,
             problem,
-            declared: Declared::default(),
+            declared: DeclaredContent::default(),
         });
     }
 
     pub(super) fn problem(&mut self, name: String, path: &Path, problem: String) {
-        self.found.push(Found {
+        self.found.push(DiscoveredInput {
             name,
-            place: Place::File(path.to_owned()),
+            place: InputLocation::File(path.to_owned()),
             size: 0,
             problem: Some(problem),
-            declared: Declared::default(),
+            declared: DeclaredContent::default(),
         });
     }
 
@@ -235,7 +236,7 @@ impl Discovery<'_> {
                 );
             }
         };
-        let beside = |path: &Path, entry: &Path| path.parent().unwrap_or(Path::new("")).join(entry);
+        let sibling = |path: &Path, entry: &Path| path.parent().unwrap_or(Path::new("")).join(entry);
         let entries: Vec<list::Entry> = entries
             .into_iter()
             .filter_map(|entry| match entry {
@@ -247,15 +248,15 @@ impl Discovery<'_> {
             list::Entry::Address(address) => Some(address.as_str()),
             list::Entry::Path(_) => None,
         });
-        let mut looked = self.look_at_all(addresses);
+        let mut stats = self.stat_all(addresses);
         for entry in &entries {
             match entry {
-                list::Entry::Path(entry) => self.listed(&beside(name, entry), &beside(path, entry)),
+                list::Entry::Path(entry) => self.listed(&sibling(name, entry), &sibling(path, entry)),
                 // A second line with the same address is skipped, because the first one has removed
                 // the status.
                 list::Entry::Address(address) => {
-                    if let Some(looked) = looked.remove(address.as_str()) {
-                        self.looked(address, looked);
+                    if let Some(stat) = stats.remove(address.as_str()) {
+                        self.object_or_folder(address, stat);
                     }
                 }
             }

@@ -13,7 +13,7 @@ use super::discovery::Discovery;
 use super::file::{irregular, open_file};
 use super::index_file::is_index_name;
 use super::package::is_package_name;
-use super::skipped::{LINK_TO_FOLDER, LINK_TO_NOTHING, NOT_AN_ARCHIVE, PATH_LIST};
+use super::skipped_file::{LINK_TO_FOLDER, LINK_TO_NOTHING, NOT_AN_ARCHIVE, PATH_LIST};
 use super::{list, path_text};
 
 impl Discovery<'_> {

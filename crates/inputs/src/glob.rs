@@ -35,7 +35,7 @@ pub(super) fn parts_of(names: &[impl AsRef<[u8]>]) -> Result<Vec<Part>, TooManyA
 /// The paths that match a pattern, each with the name it has if the pattern is written as `given`
 /// by the user.
 #[derive(Default)]
-pub(super) struct Expanded {
+pub(super) struct GlobMatches {
     /// Existing paths that match, sorted.
     pub(super) matches: Vec<(PathBuf, PathBuf)>,
     /// Folders that may contain more matches but cannot be listed.
@@ -46,7 +46,7 @@ pub(super) struct Expanded {
 ///
 /// # Errors
 /// If it has too many alternatives.
-pub(super) fn expand(given: &Path, path: &Path) -> Result<Expanded, TooManyAlternatives> {
+pub(super) fn expand(given: &Path, path: &Path) -> Result<GlobMatches, TooManyAlternatives> {
     let (root, pattern) = split(path);
     let names: Vec<&[u8]> = pattern.iter().map(|name| name.as_bytes()).collect();
     let pattern = parts_of(&names)?;
@@ -67,7 +67,7 @@ pub(super) fn expand(given: &Path, path: &Path) -> Result<Expanded, TooManyAlter
         let (name, path) = both(below);
         (name, path, error)
     });
-    Ok(Expanded {
+    Ok(GlobMatches {
         unlisted: unlisted.collect(),
         matches: found.into_iter().map(both).collect(),
     })

@@ -4,12 +4,12 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use cdx::{Line, LineReader};
 use flate2::bufread::MultiGzDecoder;
 use warc::{Defect, Input};
 
-use super::source::FromStart;
+use super::source::InputReader;
 use super::without_bom;
-use cdx::{Line, LineReader};
 
 /// Limit of the length of a line in bytes. URLs are far shorter.
 const LINE_BYTES_MAX: u64 = 1 << 20;
@@ -62,7 +62,7 @@ impl IndexLines {
     pub fn open(input: Arc<dyn Input>) -> io::Result<IndexLines> {
         let bytes_read = Arc::new(AtomicU64::new(0));
         let counted = Counted {
-            input: FromStart::of(input),
+            input: InputReader::of(input),
             bytes_read: bytes_read.clone(),
         };
         let mut reader = BufReader::with_capacity(BUFFER_BYTES, counted);
@@ -148,7 +148,7 @@ impl IndexLines {
 
 /// Counts the bytes read.
 struct Counted {
-    input: FromStart,
+    input: InputReader,
     bytes_read: Arc<AtomicU64>,
 }
 

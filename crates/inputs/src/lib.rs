@@ -13,42 +13,46 @@
 
 mod address;
 pub mod common_crawl;
+mod declared;
 mod digest;
+mod digest_cache;
+mod discovered;
 mod discovery;
 mod exchanges;
 mod file;
 mod folder;
-mod found;
 mod glob;
 mod index_file;
-mod known;
+
 mod list;
 mod load_input;
 mod package;
 mod path;
-mod secrets;
-mod skipped;
+mod secret_source;
+mod skipped_file;
 mod source;
+mod sources;
 mod spool;
 
 use std::io::Read;
 
+pub use declared::DeclaredContent;
 pub use digest::{ContentDigest, Digesting, digest, text as digest_text};
-pub use discovery::{Warning, discover};
-pub use exchanges::{Exchanges, SentBy, early_answers};
+pub use digest_cache::DigestCache;
+pub use discovered::{DiscoveredInput, InputLocation};
+pub use discovery::{DiscoveryWarning, discover};
+pub use exchanges::{Exchanges, RequestMethod, early_answers};
 pub use file::{FileVersion, open_file};
-pub use found::{Declared, Found, Place};
 pub use index_file::{IndexLines, NumberedLine, is_index_name};
-pub use known::KnownDigests;
 pub use load_input::LoadInput;
 pub use package::{ListedPage, MAIN_LIST, Packages, PageLine, PageLines, package_of};
 pub use package::{
     PackagePart, is_local_member, is_package, is_unfinished_package, package_parts, without_secrets,
 };
-pub use path::{path_of, path_text};
-pub use skipped::Skipped;
-pub use source::FromStart;
-pub use source::{InputSource, Sources, Stat, is_address};
+pub use path::{is_address, path_of, path_text};
+pub use skipped_file::SkippedFile;
+pub use source::{InputReader, InputSource, Stat};
+pub use sources::Sources;
 pub use spool::{Spool, SpoolRoom};
 
 /// Defect: a declared digest differs from that of the content.
@@ -74,14 +78,28 @@ pub struct FoundInput {
 
 /// Finds the inputs that the arguments of a load name. Expands folders, patterns and path lists.
 /// Lists of packages may lead to their own origin, and to the places of `allow_elsewhere`.
+///
+/// ```
+/// let dir = tempfile::tempdir()?;
+/// std::fs::write(dir.path().join("b.warc"), "WARC/1.0\r\n")?;
+/// std::fs::write(dir.path().join("notes.txt"), "no records")?;
+/// let folder = inputs::LoadInput {
+///     name: "crawl".into(),
+///     path: inputs::path_text(dir.path()),
+/// };
+/// let found = inputs::found_inputs(&[folder], &[], &inputs::Sources::default());
+/// let names: Vec<&str> = found.iter().map(|input| &*input.name).collect();
+/// assert_eq!(names, ["crawl/b.warc"]);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn found_inputs(inputs: &[LoadInput], allow_elsewhere: &[String], sources: &Sources) -> Vec<FoundInput> {
     let found = discover(inputs, allow_elsewhere, sources).found.into_iter();
     found
         .map(|found| FoundInput {
             location: found.place.location(),
             validator: match &found.place {
-                Place::File(_) => None,
-                Place::Address(_, stat) => stat.validator.clone(),
+                InputLocation::File(_) => None,
+                InputLocation::Address(_, stat) => stat.validator.clone(),
             },
             name: found.name,
             size: found.size,

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use warc::Decompressed;
 
-use super::{is_address, without_bom};
+use super::path::{is_address, split};
+use super::without_bom;
 
 /// Limit of the size of a list in bytes, decompressed. This is about a million paths.
 const LIST_BYTES_MAX: u64 = 256 << 20;
@@ -64,5 +65,40 @@ fn entry(line: &[u8]) -> Entry {
     match std::str::from_utf8(line) {
         Ok(text) if is_address(text) => Entry::Address(text.to_owned()),
         _ => Entry::Path(OsString::from_vec(line.to_vec()).into()),
+    }
+}
+
+/// Resolves a path in the list at `list`. It is relative to the list's folder. If it begins with a
+/// slash or repeats the folder, as in the lists of Common Crawl, it is relative to the root of the
+/// host or bucket.
+pub(super) fn resolve(list: &str, entry: &str) -> String {
+    let (root, path) = split(list);
+    let folder = path.rfind('/').map_or("", |slash| &path[..=slash]);
+    match entry.strip_prefix('/') {
+        Some(entry) => format!("{root}/{entry}"),
+        None if !folder.is_empty() && entry.starts_with(folder) => format!("{root}/{entry}"),
+        None => format!("{root}/{folder}{entry}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::resolve;
+
+    #[test]
+    fn entries_of_lists() {
+        let list = "https://data.example.org/crawl-data/CC-1/warc.paths.gz";
+        let pairs = [
+            ("x.warc.gz", "https://data.example.org/crawl-data/CC-1/x.warc.gz"),
+            (
+                "crawl-data/CC-1/s/x.warc.gz",
+                "https://data.example.org/crawl-data/CC-1/s/x.warc.gz",
+            ),
+            ("/other/x.warc.gz", "https://data.example.org/other/x.warc.gz"),
+        ];
+        for (entry, expected) in pairs {
+            assert_eq!(resolve(list, entry), expected);
+        }
+        assert_eq!(resolve("s3://b/l.paths", "x"), "s3://b/x");
     }
 }

@@ -25,3 +25,47 @@ pub(super) fn address_of(text: &str) -> Option<String> {
 pub(super) fn address_text(address: &str) -> String {
     format::file_name::name_text(address.as_bytes())
 }
+
+/// Returns whether a location is an address (`scheme://...`) instead of a path.
+pub fn is_address(location: &str) -> bool {
+    let Some((scheme, _)) = location.split_once("://") else {
+        return false;
+    };
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+}
+
+/// Splits an address into `scheme://authority` and the rest without its leading slash.
+pub(super) fn split(address: &str) -> (&str, &str) {
+    let start = address.find("://").map_or(0, |at| at + 3);
+    match address[start..].find('/') {
+        Some(slash) => (&address[..start + slash], &address[start + slash + 1..]),
+        None => (address, ""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_told_from_paths() {
+        for address in ["s3://bucket/x", "https://h/x?y", "store://b", "HTTP://h"] {
+            assert!(is_address(address), "{address}");
+        }
+        for path in [
+            "/a/b",
+            "a://b/c".trim_start_matches("a"),
+            "a/b://c",
+            "C:\\x",
+            "x.warc",
+            "1a://b",
+        ] {
+            assert!(!is_address(path), "{path}");
+        }
+        assert_eq!(split("s3://b/c/d"), ("s3://b", "c/d"));
+        assert_eq!(split("s3://b"), ("s3://b", ""));
+    }
+}

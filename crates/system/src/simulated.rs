@@ -31,6 +31,20 @@ struct World {
 /// clocks do not move by themselves.
 ///
 /// Other threads are unaffected, even those that this one starts.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let simulated = system::Simulated::enter(7);
+/// let (begun, number) = (system::now(), system::random::<u64>());
+/// simulated.advance(Duration::from_secs(3600));
+/// assert_eq!(system::since(begun), Duration::from_secs(3600));
+/// drop(simulated);
+/// // The same seed returns the same values.
+/// let _again = system::Simulated::enter(7);
+/// system::now();
+/// assert_eq!(system::random::<u64>(), number);
+/// ```
 pub struct Simulated {
     world: Rc<World>,
     /// Makes the type `!Send`: it must be dropped on the same thread.

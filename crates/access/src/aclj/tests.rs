@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::groups::Groups;
+use crate::matcher::Subject;
 use crate::rules::Rules;
-use crate::sight::Subject;
 
 const KEYS: [&str; 7] = [
     "com,example)/",
@@ -15,7 +15,7 @@ const KEYS: [&str; 7] = [
     "org,example)/",
 ];
 
-fn sees(imported: &Imported, default: Access, user: &str, url_key: &str) -> bool {
+fn sees(imported: &ImportedRules, default: Access, user: &str, url_key: &str) -> bool {
     let rules = Rules {
         default,
         strict: false,
@@ -95,12 +95,12 @@ fn a_line_that_is_none_is_named() {
 proptest! {
     #[test]
     fn imported_rules_say_what_a_pywb_says(
-        written in prop::collection::vec((0..KEYS.len(), any::<bool>(), 0_usize..3, any::<bool>()), 0..10),
+        by_user in prop::collection::vec((0..KEYS.len(), any::<bool>(), 0_usize..3, any::<bool>()), 0..10),
         closed in any::<bool>(),
     ) {
         let default = if closed { Access::Deny } else { Access::Allow };
         let mut lines: Vec<(String, Option<&str>, Access)> = Vec::new();
-        for (key, exact, user, allows) in written {
+        for (key, exact, user, allows) in by_user {
             let key = format!("{}{}", KEYS[key], if exact { EXACT } else { "" });
             let user = [None, Some("anna"), Some("ben")][user];
             // Two lines with the same key and user would be found in the order of their text, which

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::matcher::Subject;
 use crate::rule::{Condition, DAY_MS, RuleError};
-use crate::sight::Subject;
 
 /// 2020-06-15T12:00:00Z.
 const NOW_MS: i64 = 1_592_222_400_000;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use access::Sight;
 use index::Snapshot;
 
-use super::seen::Seen;
+use super::visible_snapshot::VisibleSnapshot;
 use crate::open_archive::OpenArchive;
 use crate::question::PurgedBody;
 
@@ -14,7 +14,7 @@ pub(super) struct Basis<'a> {
     pub(super) open: &'a OpenArchive,
     pub(super) snapshot: Snapshot,
     /// The parts of the snapshot that the client may see.
-    pub(super) sight: Arc<Sight>,
+    pub(super) filter: Arc<Sight>,
     /// Result of the purge, if the question asks for one. The purge runs before the snapshot is
     /// taken, because it would wait for the snapshot to be dropped.
     pub(super) purged: Option<PurgedBody>,
@@ -22,7 +22,7 @@ pub(super) struct Basis<'a> {
 
 impl Basis<'_> {
     /// Returns the snapshot as the client may see it.
-    pub(super) fn seen(&self) -> Seen<'_> {
-        Seen::new(&self.snapshot, &self.sight, &self.open.seen_counts)
+    pub(super) fn visible(&self) -> VisibleSnapshot<'_> {
+        VisibleSnapshot::new(&self.snapshot, &self.filter, &self.open.inlink_counts)
     }
 }

@@ -15,12 +15,12 @@ const DAY_MS: i64 = 86_400_000;
 
 /// A capture of the URL.
 #[derive(Clone, Copy)]
-struct Taken {
+struct CaptureTime {
     fetch_time_ms: i64,
     is_changed: bool,
 }
 
-impl Taken {
+impl CaptureTime {
     fn day(&self) -> i64 {
         self.fetch_time_ms.div_euclid(DAY_MS)
     }
@@ -38,7 +38,7 @@ pub(super) fn calendar(
     basis: &Basis<'_>,
     Calendar { url, around }: &Calendar,
 ) -> Result<CalendarBody, AskError> {
-    let seen = basis.seen();
+    let visible = basis.visible();
     let url_key = key::url_key(url)?;
     let around_s = match around {
         Some(around) => Some(format::date::ms_of_digits(time::check(around)?).div_euclid(1000)),
@@ -47,9 +47,9 @@ pub(super) fn calendar(
     let (mut times_ms, mut contents) = (Vec::new(), Vec::new());
     let mut digests: HashMap<String, u32> = HashMap::new();
     let mut is_cut = false;
-    let asked = key::AsAsked::of(url);
+    let asked = key::UrlSpelling::of(url);
     let mut are_asked = false;
-    for (looked_at, capture) in seen.known(&url_key, true).enumerate() {
+    for (looked_at, capture) in visible.known(&url_key, true).enumerate() {
         let capture = capture?;
         if looked_at == CAPTURES_MAX {
             is_cut = true;
@@ -72,9 +72,9 @@ pub(super) fn calendar(
     if times_ms.is_empty() {
         return Err(key::unknown(url, &url_key));
     }
-    let taken: Vec<Taken> = (0..times_ms.len())
+    let times: Vec<CaptureTime> = (0..times_ms.len())
         .rev()
-        .map(|place| Taken {
+        .map(|place| CaptureTime {
             fetch_time_ms: times_ms[place],
             // The list is newest first here, so the previous capture is at the next index.
             is_changed: contents
@@ -84,45 +84,44 @@ pub(super) fn calendar(
         .collect();
     Ok(CalendarBody {
         url_key,
-        captures: taken.len() as u64,
+        captures: times.len() as u64,
         contents: digests.len() as u64,
         is_cut,
-        days: taken.chunk_by(|a, b| a.day() == b.day()).map(day).collect(),
-        ..beside(&taken, around_s)
+        days: times.chunk_by(|a, b| a.day() == b.day()).map(day).collect(),
+        ..around_time(&times, around_s)
     })
 }
 
 /// Returns the row of one day with captures.
-fn day(taken: &[Taken]) -> CalendarDay {
-    let time = |taken: Option<&Taken>| {
-        taken
-            .map(|taken| format::date::iso(taken.fetch_time_ms))
+fn day(times: &[CaptureTime]) -> CalendarDay {
+    let time = |of: Option<&CaptureTime>| {
+        of.map(|one| format::date::iso(one.fetch_time_ms))
             .unwrap_or_default()
     };
     CalendarDay {
-        first: time(taken.first()),
-        last: time(taken.last()),
-        captures: taken.len() as u64,
-        changes: taken.iter().filter(|taken| taken.is_changed).count() as u64,
+        first: time(times.first()),
+        last: time(times.last()),
+        captures: times.len() as u64,
+        changes: times.iter().filter(|time| time.is_changed).count() as u64,
     }
 }
 
 /// Returns the captures around a time given in seconds: those of its day, the last before and the
 /// first after.
-fn beside(taken: &[Taken], around_s: Option<i64>) -> CalendarBody {
+fn around_time(times: &[CaptureTime], around_s: Option<i64>) -> CalendarBody {
     let Some(around_s) = around_s else {
         return CalendarBody::default();
     };
-    let second = |taken: &Taken| taken.fetch_time_ms.div_euclid(1000);
-    let begin = taken.partition_point(|taken| second(taken) < around_s);
-    let end = taken.partition_point(|taken| second(taken) <= around_s);
+    let second = |time: &CaptureTime| time.fetch_time_ms.div_euclid(1000);
+    let begin = times.partition_point(|time| second(time) < around_s);
+    let end = times.partition_point(|time| second(time) <= around_s);
     let today = (around_s * 1000).div_euclid(DAY_MS);
-    let first = taken.partition_point(|taken| taken.day() < today);
-    let last = taken.partition_point(|taken| taken.day() <= today);
+    let first = times.partition_point(|time| time.day() < today);
+    let last = times.partition_point(|time| time.day() <= today);
     CalendarBody {
-        times: taken[first..last].iter().map(Taken::row).collect(),
-        earlier: taken[..begin].last().map(Taken::row),
-        later: taken[end..].first().map(Taken::row),
+        times: times[first..last].iter().map(CaptureTime::row).collect(),
+        earlier: times[..begin].last().map(CaptureTime::row),
+        later: times[end..].first().map(CaptureTime::row),
         ..CalendarBody::default()
     }
 }

@@ -4,12 +4,13 @@
 //! continues. So a filter that matches few of very many captures ends in bounded time, and only the
 //! returned rows are held in memory.
 
+use cdx::{Collapsing, FilterError, Filters, Order, Original, Skipped};
 use format::file_name::{base_name, keep_base_name};
 use index::{CaptureRow, KeyRange, Snapshot};
 use urlkey::url_ranges;
 
 use super::basis::Basis;
-use super::cdx_walk::{Mark, Place, Walk};
+use super::cdx_walk::{Walk, WalkMark, WalkPosition};
 use super::limit::clamp;
 use super::originals::Originals;
 use super::{cursor, key, time};
@@ -17,7 +18,6 @@ use crate::AskError;
 use crate::question::{
     CdxBlocksBody, CdxBlocksQuestion, CdxBody, CdxQuestion, CdxRow, MatchType, ResolveRevisits,
 };
-use cdx::{Collapsing, FilterError, Filters, Order, Original, Skipped};
 
 /// Limit of captures read for one answer.
 const LOOKED_AT_MAX: usize = 200_000;
@@ -32,8 +32,8 @@ pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, 
     let limit = clamp(question.limit);
     let times = Times::new(question)?;
     let filters = Filters::new(&question.filters)?;
-    let after = cursor::decode::<Place>(question.after.as_deref())?;
-    let until = cursor::decode::<Place>(question.until.as_deref())?;
+    let after = cursor::decode::<WalkPosition>(question.after.as_deref())?;
+    let until = cursor::decode::<WalkPosition>(question.until.as_deref())?;
     let state = after.as_ref().map(|place| place.collapsed.clone());
     let mut collapsing = Collapsing::new(
         &question.collapse,
@@ -49,20 +49,20 @@ pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, 
             .map(|range| resolved(&basis.snapshot, range, collection))
             .collect::<Result<_, AskError>>()?;
     }
-    let seen = basis.seen();
-    let mut originals = Originals::of(&seen);
+    let visible = basis.visible();
+    let mut originals = Originals::of(&visible);
     // A key names no spelling. An alias has no captures of its own spelling, so all captures of its
     // target are equal in this respect.
-    let asked = key::AsAsked::of(&question.url);
+    let asked = key::UrlSpelling::of(&question.url);
     let mut walk = Walk::new(
-        &seen,
+        &visible,
         ranges,
         (&question.order, asked),
         after,
         question.records_only,
     )?;
     let mut found = Rows::new(question);
-    let mut before = Mark::default();
+    let mut before = WalkMark::default();
     for looked_at in 0.. {
         walk.mark(&mut before);
         if looked_at == LOOKED_AT_MAX {
@@ -155,7 +155,7 @@ impl Rows {
 
     /// Returns an answer whose cursor continues after `before`, the place just before the first row
     /// that is not returned.
-    fn page(self, before: Place) -> CdxBody {
+    fn page(self, before: WalkPosition) -> CdxBody {
         CdxBody {
             next: Some(cursor::encode(&before)),
             ..self.end()
@@ -193,12 +193,12 @@ fn resolve(row: &mut CdxRow, original: Option<&CaptureRow>, base_names: bool) {
 pub(super) fn blocks(basis: &Basis<'_>, question: &CdxBlocksQuestion) -> Result<CdxBlocksBody, AskError> {
     let rows = question.rows.clamp(1, LOOKED_AT_MAX);
     let ranges = ranges_of(&question.url, question.match_type)?;
-    let after = cursor::decode::<Place>(question.after.as_deref())?;
-    let seen = basis.seen();
+    let after = cursor::decode::<WalkPosition>(question.after.as_deref())?;
+    let visible = basis.visible();
     let mut walk = Walk::new(
-        &seen,
+        &visible,
         ranges,
-        (&Order::Forward, key::AsAsked::any()),
+        (&Order::Forward, key::UrlSpelling::any()),
         after,
         false,
     )?;

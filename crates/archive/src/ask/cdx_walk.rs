@@ -4,21 +4,21 @@
 //! Memory does not depend on the number of captures. The captures nearest in time are found with
 //! two walks away from that time, of which the nearer one advances.
 
+use cdx::Order;
 use data_encoding::BASE64URL_NOPAD;
 use index::{CaptureRow, Captures, KeyRange, Snapshot, SnapshotError};
 use serde::{Deserialize, Serialize};
 
-use super::key::AsAsked;
-use super::seen::Seen;
+use super::key::UrlSpelling;
 use super::time;
+use super::visible_snapshot::VisibleSnapshot;
 use crate::AskError;
-use cdx::Order;
 
 /// A place between two captures, from which a walk can continue. Row keys are in Base64, which
 /// takes a third of the space of lists of numbers: a key may have 60,000 bytes, and a cursor is
 /// part of an address.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Place {
+pub(super) struct WalkPosition {
     /// Index of the range.
     range: usize,
     /// Row key of the last capture returned; empty before the first.
@@ -35,19 +35,20 @@ pub(super) struct Place {
     pub(super) collapsed: Vec<String>,
 }
 
-/// A place before it is encoded. One is taken before each capture, and few become a [`Place`].
+/// A place before it is encoded. One is taken before each capture, and few become a
+/// [`WalkPosition`].
 #[derive(Debug, Default)]
-pub(super) struct Mark {
+pub(super) struct WalkMark {
     range: usize,
     at: Vec<u8>,
     back: Vec<u8>,
     others: bool,
 }
 
-impl Mark {
+impl WalkMark {
     /// Encodes the place. Collapsing continues there with the values `collapsed`.
-    pub(super) fn place(&self, collapsed: Vec<String>) -> Place {
-        Place {
+    pub(super) fn place(&self, collapsed: Vec<String>) -> WalkPosition {
+        WalkPosition {
             range: self.range,
             at: BASE64URL_NOPAD.encode(&self.at),
             back: BASE64URL_NOPAD.encode(&self.back),
@@ -59,27 +60,30 @@ impl Mark {
 
 /// Captures in the order asked for.
 pub(super) enum Walk<'s> {
-    Along(Box<Along<'s>>),
-    Nearest(Box<Nearest<'s>>),
+    KeyOrder(Box<KeyOrder<'s>>),
+    NearestFirst(Box<NearestFirst<'s>>),
 }
 
 impl<'s> Walk<'s> {
     /// `asked` selects the captures of one URL key that come first in a walk from a time.
     pub(super) fn new(
-        seen: &'s Seen<'s>,
+        visible: &'s VisibleSnapshot<'s>,
         ranges: Vec<KeyRange>,
-        (order, asked): (&Order, AsAsked),
-        from: Option<Place>,
+        (order, asked): (&Order, UrlSpelling),
+        from: Option<WalkPosition>,
         records_only: bool,
     ) -> Result<Walk<'s>, AskError> {
-        let reach = Reach { seen, records_only };
+        let reach = Reach {
+            visible,
+            records_only,
+        };
         let from = from.unwrap_or_default();
         Ok(match (order, ranges.as_slice()) {
             (Order::Closest(wanted), [KeyRange::Exact(url_key)]) => {
                 let wanted = format::date::ms_of_digits(time::check(wanted)?) / 1000;
-                Walk::Nearest(Box::new(Nearest::new(reach, url_key, asked, wanted, &from)?))
+                Walk::NearestFirst(Box::new(NearestFirst::new(reach, url_key, asked, wanted, &from)?))
             }
-            _ => Walk::Along(Box::new(Along::new(
+            _ => Walk::KeyOrder(Box::new(KeyOrder::new(
                 reach,
                 ranges,
                 *order == Order::Reverse,
@@ -90,8 +94,8 @@ impl<'s> Walk<'s> {
 
     pub(super) fn next(&mut self) -> Result<Option<CaptureRow>, SnapshotError> {
         match self {
-            Walk::Along(walk) => walk.next(),
-            Walk::Nearest(walk) => walk.next(),
+            Walk::KeyOrder(walk) => walk.next(),
+            Walk::NearestFirst(walk) => walk.next(),
         }
     }
 
@@ -99,26 +103,26 @@ impl<'s> Walk<'s> {
     /// it. In a walk from a time, captures of exactly the URL asked for come before others.
     pub(super) fn is_turn_of(&mut self, capture: &CaptureRow) -> bool {
         match self {
-            Walk::Along(_) => true,
-            Walk::Nearest(walk) => walk.is_turn_of(capture),
+            Walk::KeyOrder(_) => true,
+            Walk::NearestFirst(walk) => walk.is_turn_of(capture),
         }
     }
 
     /// Returns the place just after the last capture returned.
-    pub(super) fn place(&self) -> Place {
-        let mut mark = Mark::default();
+    pub(super) fn place(&self) -> WalkPosition {
+        let mut mark = WalkMark::default();
         self.mark(&mut mark);
         mark.place(Vec::new())
     }
 
     /// Sets `mark` to the place just after the last capture returned.
-    pub(super) fn mark(&self, mark: &mut Mark) {
+    pub(super) fn mark(&self, mark: &mut WalkMark) {
         match self {
-            Walk::Along(walk) => {
+            Walk::KeyOrder(walk) => {
                 mark.range = walk.index;
                 mark.at.clone_from(&walk.at);
             }
-            Walk::Nearest(walk) => {
+            Walk::NearestFirst(walk) => {
                 mark.at.clone_from(&walk.later.at);
                 mark.back.clone_from(&walk.earlier.at);
                 mark.others = walk.others;
@@ -127,9 +131,9 @@ impl<'s> Walk<'s> {
     }
 
     /// Returns whether the last capture returned is after `end`. Only forward walks have an end.
-    pub(super) fn is_past(&self, end: &Place) -> bool {
+    pub(super) fn is_past(&self, end: &WalkPosition) -> bool {
         match self {
-            Walk::Along(walk) if !walk.reversed => {
+            Walk::KeyOrder(walk) if !walk.reversed => {
                 let end_at = BASE64URL_NOPAD.decode(end.at.as_bytes()).unwrap_or_default();
                 (walk.index, walk.at.as_slice()) > (end.range, end_at.as_slice())
             }
@@ -140,9 +144,9 @@ impl<'s> Walk<'s> {
     /// Skips up to `count` captures. Returns how many there were.
     pub(super) fn skip_rows(&mut self, count: usize) -> Result<usize, SnapshotError> {
         match self {
-            Walk::Along(walk) if walk.seen.sees_everything() => walk.skip_rows(count),
-            Walk::Along(walk) => skip(count, || walk.next_or_stay()),
-            Walk::Nearest(walk) => skip(count, || walk.next()),
+            Walk::KeyOrder(walk) if walk.visible.sees_everything() => walk.skip_rows(count),
+            Walk::KeyOrder(walk) => skip(count, || walk.next_or_stay()),
+            Walk::NearestFirst(walk) => skip(count, || walk.next()),
         }
     }
 }
@@ -175,7 +179,7 @@ fn behind_keys_before(from: &str) -> Vec<u8> {
 /// The captures that a walk reads.
 #[derive(Clone, Copy)]
 struct Reach<'s> {
-    seen: &'s Seen<'s>,
+    visible: &'s VisibleSnapshot<'s>,
     /// Whether captures known only from indexes are left out.
     records_only: bool,
 }
@@ -183,7 +187,7 @@ struct Reach<'s> {
 impl Reach<'_> {
     /// Returns the captures of a range after the row key `at`.
     fn captures(self, range: KeyRange, reversed: bool, at: Option<&[u8]>) -> Captures {
-        let snapshot = self.seen.snapshot();
+        let snapshot = self.visible.snapshot();
         match (self.records_only, reversed) {
             (false, _) => snapshot.captures_and_lines(range, reversed, at),
             (true, false) => snapshot.captures(range, at),
@@ -194,8 +198,8 @@ impl Reach<'_> {
 
 /// A walk through ranges in ascending order, or through all of them backward. Hidden captures are
 /// skipped and never recorded as a place, because a cursor must not reveal them.
-pub(super) struct Along<'s> {
-    seen: &'s Seen<'s>,
+pub(super) struct KeyOrder<'s> {
+    visible: &'s VisibleSnapshot<'s>,
     reach: Reach<'s>,
     ranges: Vec<KeyRange>,
     reversed: bool,
@@ -206,15 +210,15 @@ pub(super) struct Along<'s> {
     at: Vec<u8>,
 }
 
-impl<'s> Along<'s> {
+impl<'s> KeyOrder<'s> {
     fn new(
         reach: Reach<'s>,
         ranges: Vec<KeyRange>,
         reversed: bool,
-        from: &Place,
-    ) -> Result<Along<'s>, AskError> {
-        let mut walk = Along {
-            seen: reach.seen,
+        from: &WalkPosition,
+    ) -> Result<KeyOrder<'s>, AskError> {
+        let mut walk = KeyOrder {
+            visible: reach.visible,
             reach,
             ranges,
             reversed,
@@ -252,7 +256,7 @@ impl<'s> Along<'s> {
                 self.enter_next();
                 continue;
             };
-            if self.seen.sees(&capture) {
+            if self.visible.sees(&capture) {
                 self.at.clear();
                 self.at.extend_from_slice(captures.cursor());
                 return Ok(Some(capture));
@@ -262,7 +266,7 @@ impl<'s> Along<'s> {
         Ok(None)
     }
 
-    /// Like [`Along::next`], but at the end keeps the place of the last capture.
+    /// Like [`KeyOrder::next`], but at the end keeps the place of the last capture.
     fn next_or_stay(&mut self) -> Result<Option<CaptureRow>, SnapshotError> {
         let (index, at) = (self.index, self.at.clone());
         let next = self.next()?;
@@ -275,7 +279,7 @@ impl<'s> Along<'s> {
     /// Skips the range of keys around a hidden key that the rules hide completely, if the order of
     /// rows permits.
     fn pass_over(&mut self, url_key: &str) {
-        let Some((from, to)) = self.seen.sight().hidden_around(url_key) else {
+        let Some((from, to)) = self.visible.filter().hidden_around(url_key) else {
             return;
         };
         let edge = if self.reversed {
@@ -322,10 +326,10 @@ impl<'s> Along<'s> {
 
 /// Captures of one URL key by their distance from a time: first those of exactly the URL asked for,
 /// then those of other spellings.
-pub(super) struct Nearest<'s> {
+pub(super) struct NearestFirst<'s> {
     reach: Reach<'s>,
     url_key: String,
-    asked: AsAsked,
+    asked: UrlSpelling,
     wanted_s: i64,
     /// Whether this is the second of the two passes, which returns those of other spellings.
     others: bool,
@@ -337,7 +341,7 @@ pub(super) struct Nearest<'s> {
 
 /// A walk away from the time, nearest captures first.
 struct Side<'s> {
-    seen: &'s Seen<'s>,
+    visible: &'s VisibleSnapshot<'s>,
     captures: Captures,
     ahead: Option<CaptureRow>,
     /// Row key of `ahead`.
@@ -347,9 +351,13 @@ struct Side<'s> {
 }
 
 impl<'s> Side<'s> {
-    fn new(seen: &'s Seen<'s>, captures: Captures, at: Vec<u8>) -> Result<Side<'s>, SnapshotError> {
+    fn new(
+        visible: &'s VisibleSnapshot<'s>,
+        captures: Captures,
+        at: Vec<u8>,
+    ) -> Result<Side<'s>, SnapshotError> {
         let mut side = Side {
-            seen,
+            visible,
             captures,
             ahead: None,
             ahead_at: Vec::new(),
@@ -362,7 +370,7 @@ impl<'s> Side<'s> {
     fn look_ahead(&mut self) -> Result<(), SnapshotError> {
         loop {
             self.ahead = self.captures.next().transpose()?;
-            if self.ahead.as_ref().is_none_or(|ahead| self.seen.sees(ahead)) {
+            if self.ahead.as_ref().is_none_or(|ahead| self.visible.sees(ahead)) {
                 break;
             }
         }
@@ -383,14 +391,14 @@ impl<'s> Side<'s> {
     }
 }
 
-impl<'s> Nearest<'s> {
+impl<'s> NearestFirst<'s> {
     fn new(
         reach: Reach<'s>,
         url_key: &str,
-        asked: AsAsked,
+        asked: UrlSpelling,
         wanted_s: i64,
-        from: &Place,
-    ) -> Result<Nearest<'s>, AskError> {
+        from: &WalkPosition,
+    ) -> Result<NearestFirst<'s>, AskError> {
         let begin = Snapshot::captures_cursor_at(url_key, wanted_s.saturating_mul(1000));
         let begin_at = |at: &str| {
             if at.is_empty() {
@@ -401,7 +409,7 @@ impl<'s> Nearest<'s> {
         };
         let (later, earlier) = (begin_at(&from.at)?, begin_at(&from.back)?);
         let (later, earlier) = sides(reach, url_key, later, earlier)?;
-        Ok(Nearest {
+        Ok(NearestFirst {
             reach,
             url_key: url_key.to_owned(),
             asked,
@@ -455,8 +463,12 @@ fn sides<'s>(
 ) -> Result<(Side<'s>, Side<'s>), SnapshotError> {
     let range = || KeyRange::Exact(url_key.to_owned());
     Ok((
-        Side::new(reach.seen, reach.captures(range(), false, Some(&later)), later)?,
-        Side::new(reach.seen, reach.captures(range(), true, Some(&earlier)), earlier)?,
+        Side::new(reach.visible, reach.captures(range(), false, Some(&later)), later)?,
+        Side::new(
+            reach.visible,
+            reach.captures(range(), true, Some(&earlier)),
+            earlier,
+        )?,
     ))
 }
 

@@ -4,7 +4,7 @@ use search::{Hit, Lines, Query};
 
 use super::basis::Basis;
 use super::search::found;
-use super::seen::Seen;
+use super::visible_snapshot::VisibleSnapshot;
 use crate::AskError;
 use crate::question::{CONTEXT_WORDS_MAX, ConcordanceBody, ConcordanceLine, ConcordanceQuestion};
 
@@ -27,11 +27,11 @@ pub(super) fn concordance(
         }),
         ..Query::default()
     };
-    let seen = basis.seen();
-    let results = found(basis, &seen, &query)?;
+    let visible = basis.visible();
+    let results = found(basis, &visible, &query)?;
     let mut lines = Vec::new();
     for hit in results.hits {
-        add_lines(&seen, hit, &mut lines)?;
+        add_lines(&visible, hit, &mut lines)?;
     }
     Ok(ConcordanceBody {
         query: question.query.clone(),
@@ -45,11 +45,15 @@ pub(super) fn concordance(
     })
 }
 
-fn add_lines(seen: &Seen<'_>, hit: Hit, lines: &mut Vec<ConcordanceLine>) -> Result<(), AskError> {
+fn add_lines(
+    visible: &VisibleSnapshot<'_>,
+    hit: Hit,
+    lines: &mut Vec<ConcordanceLine>,
+) -> Result<(), AskError> {
     if hit.lines.is_empty() {
         return Ok(());
     }
-    let version = seen.version_shown(&hit.url_key, hit.version)?;
+    let version = visible.version_shown(&hit.url_key, hit.version)?;
     let of_page = hit.lines.into_iter().map(|line| ConcordanceLine {
         left: line.left,
         matched: line.matched,

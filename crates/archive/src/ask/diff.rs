@@ -6,8 +6,8 @@ use index::PastVersion;
 use similar::{ChangeTag, TextDiff};
 
 use super::basis::Basis;
-use super::history::{Now, PageHistory};
-use super::seen::Seen;
+use super::history::{PageHistory, PresentVersion};
+use super::visible_snapshot::VisibleSnapshot;
 use super::{history, key, time};
 use crate::AskError;
 use crate::question::{Diff, DiffBody, DiffChange, DiffPart, DiffVersion};
@@ -19,11 +19,11 @@ const TIME_MAX: Duration = Duration::from_secs(1);
 const CONTEXT_WORDS: usize = 20;
 
 pub(super) fn diff(basis: &Basis<'_>, question: &Diff) -> Result<DiffBody, AskError> {
-    let seen = basis.seen();
+    let visible = basis.visible();
     let url_key = key::url_key(&question.url)?;
-    let versions = versions(&seen, &url_key, &key::AsAsked::of(&question.url))?;
+    let versions = versions(&visible, &url_key, &key::UrlSpelling::of(&question.url))?;
     if versions.is_empty() {
-        return Err(match seen.uri(&url_key)? {
+        return Err(match visible.uri(&url_key)? {
             Some(_) => AskError::not_found(format!(
                 "{} has no version that is a page or document",
                 question.url
@@ -45,7 +45,7 @@ pub(super) fn diff(basis: &Basis<'_>, question: &Diff) -> Result<DiffBody, AskEr
         })?,
     };
     let (from, to) = (&versions[from], &versions[to]);
-    let (older, newer) = (text(&seen, &url_key, from)?, text(&seen, &url_key, to)?);
+    let (older, newer) = (text(&visible, &url_key, from)?, text(&visible, &url_key, to)?);
     let mut body = DiffBody {
         from: from.shown.clone(),
         to: to.shown.clone(),
@@ -70,24 +70,30 @@ enum Text {
 }
 
 /// Returns the versions of a page, oldest first.
-fn versions(seen: &Seen<'_>, url_key: &str, asked: &key::AsAsked) -> Result<Vec<Version>, AskError> {
-    let PageHistory { since_ms, past, now } = history::of_page(seen, url_key, asked)?;
+fn versions(
+    visible: &VisibleSnapshot<'_>,
+    url_key: &str,
+    asked: &key::UrlSpelling,
+) -> Result<Vec<Version>, AskError> {
+    let PageHistory { since_ms, past, now } = history::page_history(visible, url_key, asked)?;
     let mut versions: Vec<Version> = past.into_iter().map(past_version).collect();
     match now {
-        Now::Open(open) => versions.push(past_version(*open)),
-        Now::Current(Some(current)) if current.is_page || current.is_document => versions.push(Version {
-            since_ms,
-            until_ms: None,
-            shown: DiffVersion {
-                since: format::date::iso(since_ms),
-                fetch_time: format::date::iso(current.fetch_time_ms),
-                until: None,
-                title: current.title,
-                digest: current.digest,
-            },
-            text: Text::Current,
-        }),
-        Now::Current(_) => {}
+        PresentVersion::Open(open) => versions.push(past_version(*open)),
+        PresentVersion::Current(Some(current)) if current.is_page || current.is_document => {
+            versions.push(Version {
+                since_ms,
+                until_ms: None,
+                shown: DiffVersion {
+                    since: format::date::iso(since_ms),
+                    fetch_time: format::date::iso(current.fetch_time_ms),
+                    until: None,
+                    title: current.title,
+                    digest: current.digest,
+                },
+                text: Text::Current,
+            })
+        }
+        PresentVersion::Current(_) => {}
     }
     Ok(versions)
 }
@@ -130,11 +136,11 @@ fn find(versions: &[Version], at: &str, url: &str) -> Result<usize, AskError> {
     }
 }
 
-fn text(seen: &Seen<'_>, url_key: &str, version: &Version) -> Result<String, AskError> {
+fn text(visible: &VisibleSnapshot<'_>, url_key: &str, version: &Version) -> Result<String, AskError> {
     let text = match version.text {
-        Text::Current => seen.text(url_key)?,
+        Text::Current => visible.text(url_key)?,
         Text::Past(None) => None,
-        Text::Past(Some(name)) => seen.past_text(url_key, name)?,
+        Text::Past(Some(name)) => visible.past_text(url_key, name)?,
     };
     Ok(text.unwrap_or_default())
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::basis::Basis;
 use super::limit::{clamp, page_of};
-use super::seen::Seen;
+use super::visible_snapshot::VisibleSnapshot;
 use super::{cursor, key};
 use crate::AskError;
 use crate::question::{Domain, DomainBody, LinkingDomain, Top, TopBody, TopRow};
@@ -19,16 +19,16 @@ const INLINKS_OF_EACH: usize = 500;
 const LINKING_MAX: usize = 50;
 
 /// A place in a ranking: rank, external in-links, in-links, key.
-type Place = (u64, u64, u64, String);
+type Position = (u64, u64, u64, String);
 
 pub(super) fn domain(basis: &Basis<'_>, question: &Domain) -> Result<DomainBody, AskError> {
-    let seen = &basis.seen();
+    let visible = &basis.visible();
     let name = registered(&question.name)?;
-    let row = seen.domain(&name)?;
+    let row = visible.domain(&name)?;
     let row = row.ok_or_else(|| AskError::not_found(format!("no URI of domain {name}")))?;
-    let ranked = seen.top(Some(&name), None, TOP_OF_DOMAIN)?;
-    let (linking_domains, links_read) = linking_domains(seen, &name, &ranked)?;
-    let top = top_rows(seen, ranked, 0)?;
+    let ranked = visible.top(Some(&name), None, TOP_OF_DOMAIN)?;
+    let (linking_domains, links_read) = linking_domains(visible, &name, &ranked)?;
+    let top = top_rows(visible, ranked, 0)?;
     Ok(DomainBody {
         linking_domains_complete: links_read == row.inlinks_external && linking_domains.len() <= LINKING_MAX,
         linking_domains: linking_domains.into_iter().take(LINKING_MAX).collect(),
@@ -53,13 +53,13 @@ fn registered(name: &str) -> Result<String, AskError> {
 
 /// Returns the domains by their number of links to the given URIs, and the number of links read.
 fn linking_domains(
-    seen: &Seen<'_>,
+    visible: &VisibleSnapshot<'_>,
     name: &str,
     ranked: &[index::TopRow],
 ) -> Result<(Vec<LinkingDomain>, u64), AskError> {
     let mut counts: HashMap<String, u64> = HashMap::new();
     for row in ranked {
-        for link in seen.inlinks(&row.url_key, None, INLINKS_OF_EACH)? {
+        for link in visible.inlinks(&row.url_key, None, INLINKS_OF_EACH)? {
             let domain = urlkey::domain_of_key(&link.source_key).to_string();
             if domain != name {
                 *counts.entry(domain).or_default() += 1;
@@ -76,8 +76,8 @@ fn linking_domains(
 }
 
 pub(super) fn top(basis: &Basis<'_>, question: &Top) -> Result<TopBody, AskError> {
-    let seen = &basis.seen();
-    let after: Option<Place> = cursor::decode(question.after.as_deref())?;
+    let visible = &basis.visible();
+    let after: Option<Position> = cursor::decode(question.after.as_deref())?;
     let limit = clamp(question.limit);
     let domain = question.domain.as_deref().map(registered).transpose()?;
     let rank = after.as_ref().map_or(0, |(rank, ..)| *rank);
@@ -87,7 +87,7 @@ pub(super) fn top(basis: &Basis<'_>, question: &Top) -> Result<TopBody, AskError
         inlinks_external,
     });
     // One row more than the limit shows whether the list continues.
-    let mut ranked = seen.top(domain.as_deref(), after.as_ref(), limit + 1)?;
+    let mut ranked = visible.top(domain.as_deref(), after.as_ref(), limit + 1)?;
     let last = rank + limit as u64;
     let next = page_of(&mut ranked, limit, |row| {
         cursor::encode(&(last, row.inlinks_external, row.inlinks, &row.url_key))
@@ -95,36 +95,40 @@ pub(super) fn top(basis: &Basis<'_>, question: &Top) -> Result<TopBody, AskError
     if ranked.is_empty()
         && rank == 0
         && let Some(domain) = &domain
-        && seen.domain(domain)?.is_none()
+        && visible.domain(domain)?.is_none()
     {
         return Err(AskError::not_found(format!("no URI of domain {domain}")));
     }
     Ok(TopBody {
-        rows: top_rows(seen, ranked, rank)?,
+        rows: top_rows(visible, ranked, rank)?,
         next,
     })
 }
 
-fn top_rows(seen: &Seen<'_>, ranked: Vec<index::TopRow>, rank: u64) -> Result<Vec<TopRow>, AskError> {
+fn top_rows(
+    visible: &VisibleSnapshot<'_>,
+    ranked: Vec<index::TopRow>,
+    rank: u64,
+) -> Result<Vec<TopRow>, AskError> {
     let rows = ranked
         .into_iter()
         .zip(rank + 1..)
-        .map(|(row, rank)| top_row(seen, row, rank));
+        .map(|(row, rank)| top_row(visible, row, rank));
     rows.collect()
 }
 
-fn top_row(seen: &Seen<'_>, row: index::TopRow, rank: u64) -> Result<TopRow, AskError> {
-    let captured = seen.uri(&row.url_key)?.is_some_and(|uri| uri.captured);
-    let version = seen.version(&row.url_key)?;
+fn top_row(visible: &VisibleSnapshot<'_>, row: index::TopRow, rank: u64) -> Result<TopRow, AskError> {
+    let captured = visible.uri(&row.url_key)?.is_some_and(|uri| uri.captured);
+    let version = visible.version(&row.url_key)?;
     let (mut url, title) = version
         .map(|version| (version.url, version.title))
         .unwrap_or_default();
     if url.is_empty() {
-        let link = seen.inlinks(&row.url_key, None, 1)?.pop();
+        let link = visible.inlinks(&row.url_key, None, 1)?.pop();
         url = link.map(|link| link.target_url).unwrap_or_default();
     }
     if url.is_empty() {
-        let capture = seen.captures_newest(&row.url_key, 1)?.pop();
+        let capture = visible.captures_newest(&row.url_key, 1)?.pop();
         url = capture.map(|capture| capture.url).unwrap_or_default();
     }
     Ok(TopRow {

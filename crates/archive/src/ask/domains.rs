@@ -12,20 +12,20 @@ use index::SnapshotError;
 use super::basis::Basis;
 use super::cursor;
 use super::limit::{clamp, page_of};
-use super::seen::Seen;
+use super::visible_snapshot::VisibleSnapshot;
 use crate::AskError;
 use crate::question::{DomainOrder, DomainRow, Domains, DomainsBody};
 
 /// A row's place in an order by count: the highest count first, then by name.
-type Place = (Reverse<u64>, String);
+type Position = (Reverse<u64>, String);
 
 pub(super) fn domains(basis: &Basis<'_>, question: &Domains) -> Result<DomainsBody, AskError> {
-    let (seen, after) = (&basis.seen(), question.after.as_deref());
+    let (visible, after) = (&basis.visible(), question.after.as_deref());
     let limit = clamp(question.limit);
     let (rows, next) = match question.order {
-        DomainOrder::Name => by_name(seen, after, limit)?,
-        DomainOrder::Pages => by_count(seen, after, limit, |row| row.pages)?,
-        DomainOrder::Inlinks => by_count(seen, after, limit, |row| row.inlinks_external)?,
+        DomainOrder::Name => by_name(visible, after, limit)?,
+        DomainOrder::Pages => by_count(visible, after, limit, |row| row.pages)?,
+        DomainOrder::Inlinks => by_count(visible, after, limit, |row| row.inlinks_external)?,
     };
     let row = |row: index::DomainRow| DomainRow {
         domain: row.domain,
@@ -42,27 +42,27 @@ pub(super) fn domains(basis: &Basis<'_>, question: &Domains) -> Result<DomainsBo
 /// Rows, and the cursor after them if there are more.
 type Rows = (Vec<index::DomainRow>, Option<String>);
 
-fn by_name(seen: &Seen<'_>, after: Option<&str>, limit: usize) -> Result<Rows, AskError> {
+fn by_name(visible: &VisibleSnapshot<'_>, after: Option<&str>, limit: usize) -> Result<Rows, AskError> {
     let after: Option<String> = cursor::decode(after)?;
     // One row more than the limit shows whether the list continues.
-    let rows = seen.all_domains(after.as_deref()).take(limit + 1);
+    let rows = visible.all_domains(after.as_deref()).take(limit + 1);
     let mut rows = rows.collect::<Result<Vec<_>, _>>()?;
     let next = page_of(&mut rows, limit, |row| cursor::encode(&row.domain));
     Ok((rows, next))
 }
 
 fn by_count(
-    seen: &Seen<'_>,
+    visible: &VisibleSnapshot<'_>,
     after: Option<&str>,
     limit: usize,
     count: fn(&index::DomainRow) -> u64,
 ) -> Result<Rows, AskError> {
     let after: Option<(u64, String)> = cursor::decode(after)?;
-    let after: Option<Place> = after.map(|(count, name)| (Reverse(count), name));
-    let mut rows = if seen.sees_everything() {
-        best(seen.all_domains(None), after.as_ref(), limit + 1, count)?
+    let after: Option<Position> = after.map(|(count, name)| (Reverse(count), name));
+    let mut rows = if visible.sees_everything() {
+        best(visible.all_domains(None), after.as_ref(), limit + 1, count)?
     } else {
-        best_seen(seen, after.as_ref(), limit + 1, count)?
+        best_seen(visible, after.as_ref(), limit + 1, count)?
     };
     let next = page_of(&mut rows, limit, |row| cursor::encode(&(count(row), &row.domain)));
     Ok((rows, next))
@@ -71,11 +71,11 @@ fn by_count(
 /// Returns the first `wanted` rows after `after`, in the order of their places.
 fn best<E>(
     rows: impl Iterator<Item = Result<index::DomainRow, E>>,
-    after: Option<&Place>,
+    after: Option<&Position>,
     wanted: usize,
     count: fn(&index::DomainRow) -> u64,
 ) -> Result<Vec<index::DomainRow>, E> {
-    let mut held: BTreeMap<Place, index::DomainRow> = BTreeMap::new();
+    let mut held: BTreeMap<Position, index::DomainRow> = BTreeMap::new();
     for row in rows {
         let row = row?;
         let place = (Reverse(count(&row)), row.domain.clone());
@@ -94,15 +94,15 @@ fn best<E>(
 /// greater than the total. So the domains are visited in the order of the totals, until the rest
 /// cannot come before the rows already found.
 fn best_seen(
-    seen: &Seen<'_>,
-    after: Option<&Place>,
+    visible: &VisibleSnapshot<'_>,
+    after: Option<&Position>,
     wanted: usize,
     count: fn(&index::DomainRow) -> u64,
 ) -> Result<Vec<index::DomainRow>, SnapshotError> {
     let place = |row: &index::DomainRow| (Reverse(count(row)), row.domain.clone());
-    let mut all = seen.domains_at_most().collect::<Result<Vec<_>, _>>()?;
+    let mut all = visible.domains_at_most().collect::<Result<Vec<_>, _>>()?;
     all.sort_by_cached_key(place);
-    let mut held: BTreeMap<Place, index::DomainRow> = BTreeMap::new();
+    let mut held: BTreeMap<Position, index::DomainRow> = BTreeMap::new();
     for row in all {
         if held.len() >= wanted
             && held
@@ -111,7 +111,7 @@ fn best_seen(
         {
             break;
         }
-        let Some(row) = seen.domain_seen(row)? else {
+        let Some(row) = visible.domain_seen(row)? else {
             continue;
         };
         if after.is_some_and(|after| place(&row) <= *after) {

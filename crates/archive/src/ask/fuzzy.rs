@@ -7,15 +7,15 @@
 
 use std::cmp::Reverse;
 
+use cdx::Order;
 use index::{CaptureRow, KeyRange};
 use urlkey::{Fuzzy, FuzzyMatch};
 
+use super::capture_at;
 use super::cdx_walk::Walk;
-use super::key::AsAsked;
-use super::record;
-use super::seen::Seen;
+use super::key::UrlSpelling;
+use super::visible_snapshot::VisibleSnapshot;
 use crate::AskError;
-use cdx::Order;
 
 /// Limit of captures read for one URL.
 const LOOKED_AT_MAX: usize = 2_000;
@@ -24,30 +24,34 @@ const LOOKED_AT_MAX: usize = 2_000;
 const KEYS_MAX: usize = 50;
 
 /// A capture that replaces another URL.
-pub(super) struct Found {
+pub(super) struct FuzzyCapture {
     pub(super) capture: CaptureRow,
     pub(super) rule: &'static str,
 }
 
 /// Returns the capture nearest to `at`, or the newest one, among those of the URLs that match best.
 /// `at` must be the digits of a time.
-pub(super) fn nearest(seen: &Seen<'_>, url_key: &str, at: Option<&str>) -> Result<Option<Found>, AskError> {
+pub(super) fn nearest(
+    visible: &VisibleSnapshot<'_>,
+    url_key: &str,
+    at: Option<&str>,
+) -> Result<Option<FuzzyCapture>, AskError> {
     let fuzzy = Fuzzy::of(url_key);
     if let Some(plain) = fuzzy.plain()
         && let Some(found) = fuzzy.matches(plain)
-        && let Some(capture) = record::at_time(seen, plain, plain, at)?
+        && let Some(capture) = capture_at::at_time(visible, plain, plain, at)?
     {
-        return Ok(Some(Found {
+        return Ok(Some(FuzzyCapture {
             capture,
             rule: found.rule,
         }));
     }
-    let matches = matches(seen, &fuzzy)?;
+    let matches = matches(visible, &fuzzy)?;
     let wanted = at.map(format::date::ms_of_digits);
     // If several captures are equally near, the one of the first key is taken.
-    let mut best: Option<(Reverse<i64>, Found)> = None;
+    let mut best: Option<(Reverse<i64>, FuzzyCapture)> = None;
     for (key, found) in matches {
-        let Some(capture) = record::at_time(seen, &key, &key, at)? else {
+        let Some(capture) = capture_at::at_time(visible, &key, &key, at)? else {
             continue;
         };
         let nearness = Reverse(match wanted {
@@ -56,16 +60,16 @@ pub(super) fn nearest(seen: &Seen<'_>, url_key: &str, at: Option<&str>) -> Resul
         });
         if best.as_ref().is_none_or(|(most, _)| nearness > *most) {
             let rule = found.rule;
-            best = Some((nearness, Found { capture, rule }));
+            best = Some((nearness, FuzzyCapture { capture, rule }));
         }
     }
     Ok(best.map(|(_, found)| found))
 }
 
 /// Returns the captured keys that match best, in ascending order.
-fn matches(seen: &Seen<'_>, fuzzy: &Fuzzy) -> Result<Vec<(String, FuzzyMatch)>, AskError> {
+fn matches(visible: &VisibleSnapshot<'_>, fuzzy: &Fuzzy) -> Result<Vec<(String, FuzzyMatch)>, AskError> {
     let ranges = fuzzy.ranges().into_iter().map(KeyRange::from).collect();
-    let mut walk = Walk::new(seen, ranges, (&Order::Forward, AsAsked::any()), None, true)?;
+    let mut walk = Walk::new(visible, ranges, (&Order::Forward, UrlSpelling::any()), None, true)?;
     let mut kept: Vec<(String, FuzzyMatch)> = Vec::new();
     let mut last = String::new();
     for _ in 0..LOOKED_AT_MAX {

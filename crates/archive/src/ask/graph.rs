@@ -21,14 +21,14 @@ const LINKS_MAX: usize = 100_000;
 type Ends = (u32, u32);
 
 pub(super) fn part(basis: &Basis<'_>, question: &GraphPart) -> Result<GraphPartBody, AskError> {
-    let seen = basis.seen();
+    let visible = basis.visible();
     let window = Window::of(question.from.as_deref(), question.to.as_deref())?;
     let after: Option<String> = cursor::decode(question.after.as_deref())?;
-    let mut walk = seen.snapshot().linking(after.as_deref());
+    let mut walk = visible.snapshot().linking(after.as_deref());
     let mut counted = Counted::new(question.by);
     let (mut pages, mut links, mut last) = (0, 0, None);
     while pages < PAGES_MAX && links < LINKS_MAX {
-        let Some(page) = seen.next_linking(&mut walk)? else {
+        let Some(page) = visible.next_linking(&mut walk)? else {
             return Ok(counted.body(None));
         };
         pages += 1;

@@ -6,8 +6,8 @@
 
 use index::{PageRow, PastVersion};
 
-use super::key::AsAsked;
-use super::seen::Seen;
+use super::key::UrlSpelling;
+use super::visible_snapshot::VisibleSnapshot;
 use crate::AskError;
 
 /// The versions of the page asked for.
@@ -16,20 +16,24 @@ pub(super) struct PageHistory {
     pub(super) since_ms: i64,
     /// The past versions, oldest first.
     pub(super) past: Vec<PastVersion>,
-    pub(super) now: Now,
+    pub(super) now: PresentVersion,
 }
 
 /// The present state of a page.
-pub(super) enum Now {
+pub(super) enum PresentVersion {
     /// The current version of the key, if any is visible.
     Current(Option<Box<PageRow>>),
     /// A page other than that of the key's current version.
     Open(Box<PastVersion>),
 }
 
-pub(super) fn of_page(seen: &Seen<'_>, url_key: &str, asked: &AsAsked) -> Result<PageHistory, AskError> {
-    let current = seen.version(url_key)?;
-    let (since_ms, mut past) = seen.history(url_key)?;
+pub(super) fn page_history(
+    visible: &VisibleSnapshot<'_>,
+    url_key: &str,
+    asked: &UrlSpelling,
+) -> Result<PageHistory, AskError> {
+    let current = visible.version(url_key)?;
+    let (since_ms, mut past) = visible.history(url_key)?;
     let is_asked = |url: &str| asked.is(url);
     let page = match &current {
         Some(version) if is_asked(&version.url) => None,
@@ -47,12 +51,12 @@ pub(super) fn of_page(seen: &Seen<'_>, url_key: &str, asked: &AsAsked) -> Result
         Some(open) => PageHistory {
             since_ms: open.since_ms,
             past,
-            now: Now::Open(Box::new(open)),
+            now: PresentVersion::Open(Box::new(open)),
         },
         None => PageHistory {
             since_ms,
             past,
-            now: Now::Current(current.map(Box::new)),
+            now: PresentVersion::Current(current.map(Box::new)),
         },
     })
 }

@@ -3,7 +3,7 @@
 use index::Snapshot;
 
 use super::basis::Basis;
-use crate::kept_facts::FactsSettings;
+use crate::facts_writer::FactsSettings;
 use crate::open_archive::OpenArchive;
 use crate::question::{
     Cancel, DocumentScope, Job, JobBody, Jobs, JobsBody, LinkScope, LoadRequest, Stages, StagesBody,

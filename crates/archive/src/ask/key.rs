@@ -27,16 +27,16 @@ pub(super) fn url_key(url: &str) -> Result<String, AskError> {
 
 /// Tests whether captures of a key are of exactly the URL asked for. URLs that differ only in case
 /// have one key, and may be different pages.
-pub(super) struct AsAsked {
+pub(super) struct UrlSpelling {
     /// `None` if a key was asked for, which determines no spelling.
     spelling: Option<Spelling>,
     /// The URL tested last, with the result: consecutive captures mostly have the same URL.
     last: RefCell<(String, bool)>,
 }
 
-impl AsAsked {
-    pub(super) fn of(url: &str) -> AsAsked {
-        let mut asked = AsAsked::any();
+impl UrlSpelling {
+    pub(super) fn of(url: &str) -> UrlSpelling {
+        let mut asked = UrlSpelling::any();
         if !is_key(url.trim()) {
             asked.spelling = Spelling::of(&with_scheme(url)).ok();
         }
@@ -44,8 +44,8 @@ impl AsAsked {
     }
 
     /// Returns a test that accepts every capture.
-    pub(super) fn any() -> AsAsked {
-        AsAsked {
+    pub(super) fn any() -> UrlSpelling {
+        UrlSpelling {
             spelling: None,
             last: RefCell::default(),
         }
@@ -84,10 +84,10 @@ mod tests {
 
     #[test]
     fn the_very_url_and_others_of_its_key() {
-        let asked = AsAsked::of("imgur.com/a/pcL4f");
+        let asked = UrlSpelling::of("imgur.com/a/pcL4f");
         assert!(asked.is("https://www.imgur.com/a/pcL4f/"));
         assert!(!asked.is("http://imgur.com/a/pCL4f"));
-        let key = AsAsked::of("com,imgur)/a/pcl4f");
+        let key = UrlSpelling::of("com,imgur)/a/pcl4f");
         assert!(key.is("http://imgur.com/a/pcL4f") && key.is("http://imgur.com/a/pCL4f"));
     }
 

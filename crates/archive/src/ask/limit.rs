@@ -1,5 +1,8 @@
 //! Limits of the number of rows in an answer.
 
+/// Limit of captures of one key that are read to find one of them.
+pub(super) const CAPTURES_OF_KEY_MAX: usize = 100_000;
+
 /// Maximum number of rows in an answer.
 const LIMIT_MAX: usize = 10_000;
 

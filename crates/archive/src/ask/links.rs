@@ -4,20 +4,20 @@ use index::{SnapshotError, VersionLink, When};
 
 use super::basis::Basis;
 use super::limit::{clamp, page_of};
-use super::seen::Seen;
+use super::visible_snapshot::VisibleSnapshot;
 use super::{cursor, key, time};
 use crate::AskError;
 use crate::question::{Inlinks, LinkRow, LinkVersion, LinksBody, Outlinks};
 
 pub(super) fn inlinks(basis: &Basis<'_>, question: &Inlinks) -> Result<LinksBody, AskError> {
-    let seen = basis.seen();
+    let visible = basis.visible();
     match (&question.at, question.ever) {
-        (None, false) => inlinks_now(&seen, question),
-        (None, true) => inlinks_when(&seen, question, When::Ever),
+        (None, false) => inlinks_now(&visible, question),
+        (None, true) => inlinks_when(&visible, question, When::Ever),
         (Some(at), false) => {
             let (_, last) = format::date::range_of_digits(time::check(at)?);
             let is_by_then = |time_ms: i64| format::date::digits(time_ms) <= last;
-            inlinks_when(&seen, question, When::At(&is_by_then))
+            inlinks_when(&visible, question, When::At(&is_by_then))
         }
         (Some(_), true) => Err(AskError::bad_request(
             "`at` and `ever` exclude each other: ask for links at one time or of all versions",
@@ -26,13 +26,17 @@ pub(super) fn inlinks(basis: &Basis<'_>, question: &Inlinks) -> Result<LinksBody
 }
 
 /// Answers with links of versions that need not be current.
-fn inlinks_when(seen: &Seen<'_>, question: &Inlinks, when: When<'_>) -> Result<LinksBody, AskError> {
+fn inlinks_when(
+    visible: &VisibleSnapshot<'_>,
+    question: &Inlinks,
+    when: When<'_>,
+) -> Result<LinksBody, AskError> {
     let url_key = key::url_key(&question.url)?;
     let after: Option<String> = cursor::decode(question.after.as_deref())?;
-    let (links, next) = seen.inlinks_when(&url_key, when, after.as_deref(), clamp(question.limit))?;
-    if links.is_empty() && next.is_none() && seen.uri(&url_key)?.is_none() {
+    let (links, next) = visible.inlinks_when(&url_key, when, after.as_deref(), clamp(question.limit))?;
+    if links.is_empty() && next.is_none() && visible.uri(&url_key)?.is_none() {
         let known = match when {
-            When::At(_) => has_past_inlinks(seen, &url_key)?,
+            When::At(_) => has_past_inlinks(visible, &url_key)?,
             When::Ever => false,
         };
         if !known {
@@ -55,18 +59,18 @@ fn inlinks_when(seen: &Seen<'_>, question: &Inlinks, when: When<'_>) -> Result<L
     })
 }
 
-fn has_past_inlinks(seen: &Seen<'_>, url_key: &str) -> Result<bool, SnapshotError> {
-    let (links, _) = seen.inlinks_when(url_key, When::Ever, None, 1)?;
+fn has_past_inlinks(visible: &VisibleSnapshot<'_>, url_key: &str) -> Result<bool, SnapshotError> {
+    let (links, _) = visible.inlinks_when(url_key, When::Ever, None, 1)?;
     Ok(!links.is_empty())
 }
 
 /// Answers with links of current versions.
-fn inlinks_now(seen: &Seen<'_>, question: &Inlinks) -> Result<LinksBody, AskError> {
+fn inlinks_now(visible: &VisibleSnapshot<'_>, question: &Inlinks) -> Result<LinksBody, AskError> {
     let url_key = key::url_key(&question.url)?;
     let after: Option<String> = cursor::decode(question.after.as_deref())?;
     let limit = clamp(question.limit);
-    let Some(uri) = seen.uri(&url_key)? else {
-        return Err(if has_past_inlinks(seen, &url_key)? {
+    let Some(uri) = visible.uri(&url_key)? else {
+        return Err(if has_past_inlinks(visible, &url_key)? {
             AskError::not_found(format!(
                 "no capture of {}, and no current version of a page links to it, only older versions, which `ever` \
                  includes (key {url_key})",
@@ -77,10 +81,10 @@ fn inlinks_now(seen: &Seen<'_>, question: &Inlinks) -> Result<LinksBody, AskErro
         });
     };
     // One row more than the limit shows whether the list continues.
-    let mut links = seen.inlinks(&url_key, after.as_deref(), limit + 1)?;
+    let mut links = visible.inlinks(&url_key, after.as_deref(), limit + 1)?;
     let next = page_of(&mut links, limit, |link| cursor::encode(&link.source_key));
     let rows = links.into_iter().map(|link| {
-        let (source_url, source_title) = title(seen, &link.source_key)?;
+        let (source_url, source_title) = title(visible, &link.source_key)?;
         Ok(row(link, source_url, source_title))
     });
     let rows = rows.collect::<Result<_, AskError>>()?;
@@ -93,15 +97,15 @@ fn inlinks_now(seen: &Seen<'_>, question: &Inlinks) -> Result<LinksBody, AskErro
 }
 
 pub(super) fn outlinks(basis: &Basis<'_>, question: &Outlinks) -> Result<LinksBody, AskError> {
-    let seen = basis.seen();
+    let visible = basis.visible();
     let url_key = key::url_key(&question.url)?;
     let after: Option<String> = cursor::decode(question.after.as_deref())?;
     let limit = clamp(question.limit);
-    let version = seen.version(&url_key)?;
-    if version.is_none() && seen.uri(&url_key)?.is_none() {
+    let version = visible.version(&url_key)?;
+    if version.is_none() && visible.uri(&url_key)?.is_none() {
         return Err(key::unknown(&question.url, &url_key));
     }
-    let mut links = seen.outlinks(&url_key, after.as_deref(), limit + 1)?;
+    let mut links = visible.outlinks(&url_key, after.as_deref(), limit + 1)?;
     let next = page_of(&mut links, limit, |link| cursor::encode(&link.target_key));
     let total = version.as_ref().map_or(0, |version| u64::from(version.links));
     let (url, title) = version
@@ -134,8 +138,8 @@ fn row(link: index::LinkRow, source_url: String, source_title: String) -> LinkRo
 }
 
 /// Returns URL and title of a key's current version, or empty strings.
-fn title(seen: &Seen<'_>, url_key: &str) -> Result<(String, String), SnapshotError> {
-    let version = seen.version(url_key)?;
+fn title(visible: &VisibleSnapshot<'_>, url_key: &str) -> Result<(String, String), SnapshotError> {
+    let version = visible.version(url_key)?;
     Ok(version
         .map(|version| (version.url, version.title))
         .unwrap_or_default())

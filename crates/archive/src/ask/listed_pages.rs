@@ -11,15 +11,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use ::access::Subject;
 use format::file_name::{base_name, name_text};
 use index::{CaptureRow, InputState, KeyRange, LedgerEntry, TakedownRules};
+use inputs::{ListedPage, MAIN_LIST, PageLine};
 
 use super::basis::Basis;
 use super::ledger::is_named;
 use super::limit::clamp;
-use super::seen::Seen;
+use super::visible_snapshot::VisibleSnapshot;
 use super::{cdx, cursor};
 use crate::AskError;
 use crate::question::{ListedPageRow, ListedPages, ListedPagesBody, ListedPagesProblem};
-use inputs::{ListedPage, MAIN_LIST, PageLine};
 
 /// An answer ends after reading this many bytes of lists.
 const BYTES_MAX: u64 = 4 << 20;
@@ -48,14 +48,14 @@ struct Package {
 
 /// The line at which an answer begins: a hash of the package, list, offset, and number of lines
 /// before it. Any client may read a cursor, so it must not contain the location of a package.
-type Place = (String, String, u64, u64);
+type Position = (String, String, u64, u64);
 
 pub(super) fn pages(basis: &Basis<'_>, question: &ListedPages) -> Result<ListedPagesBody, AskError> {
-    let after: Option<Place> = cursor::decode(question.after.as_deref())?;
-    let seen = basis.seen();
+    let after: Option<Position> = cursor::decode(question.after.as_deref())?;
+    let visible = basis.visible();
     let mut reading = Reading {
         rules: basis.open.weave.takedown_rules()?,
-        seen: &seen,
+        visible: &visible,
         whole: question.whole,
         limit: clamp(question.limit),
         bytes: 0,
@@ -82,7 +82,7 @@ pub(super) fn pages(basis: &Basis<'_>, question: &ListedPages) -> Result<ListedP
             break;
         }
     }
-    if !seen.sees_everything() {
+    if !visible.sees_everything() {
         reading.body.problems.clear();
     }
     Ok(reading.body)
@@ -148,7 +148,7 @@ fn is_asked_for(entry: &LedgerEntry, (name, location): &(String, String), input:
 /// An answer that is being built.
 struct Reading<'a> {
     rules: TakedownRules,
-    seen: &'a Seen<'a>,
+    visible: &'a VisibleSnapshot<'a>,
     whole: bool,
     limit: usize,
     /// Bytes of lists read so far.
@@ -274,8 +274,8 @@ impl Reading<'_> {
     fn nearest(&mut self, package: &Package, page: &ListedPage) -> Result<Option<CaptureRow>, AskError> {
         let mut best: Option<((u64, bool), CaptureRow)> = None;
         let range = KeyRange::Exact(page.url_key.clone());
-        let captures = self.seen.snapshot().captures(range, None);
-        for capture in captures.take(super::record::LOOKED_AT_MAX) {
+        let captures = self.visible.snapshot().captures(range, None);
+        for capture in captures.take(super::limit::CAPTURES_OF_KEY_MAX) {
             let capture = capture?;
             self.captures += 1;
             if !capture.location.starts_with(&package.members)
@@ -302,8 +302,8 @@ impl Reading<'_> {
             return false;
         }
         match nearest {
-            None => self.seen.sees_everything() && !package.is_taken_down_in_part,
-            Some(_) if self.seen.sees_everything() => true,
+            None => self.visible.sees_everything() && !package.is_taken_down_in_part,
+            Some(_) if self.visible.sees_everything() => true,
             Some(capture) => {
                 let then = Subject {
                     url_key: &capture.url_key,
@@ -312,7 +312,7 @@ impl Reading<'_> {
                     digest: &capture.digest,
                     fetch_time_ms: page.fetch_time_ms,
                 };
-                self.seen.sees(capture) && self.seen.sight().sees(&then)
+                self.visible.sees(capture) && self.visible.filter().sees(&then)
             }
         }
     }

@@ -5,8 +5,10 @@
 //!   covers);
 //! - lists continue by key, never by count: a cursor names the last row returned.
 
+mod authorize;
 mod basis;
 mod calendar;
+mod capture_at;
 mod cdx;
 mod cdx_walk;
 mod check;
@@ -27,7 +29,6 @@ mod links;
 mod listed_pages;
 mod originals;
 mod page;
-mod permit;
 mod post;
 mod rebuild;
 mod record;
@@ -35,13 +36,13 @@ mod referred;
 mod report;
 mod rights;
 mod search;
-mod seen;
 mod sight;
 mod status;
 mod suggest;
 mod takedown;
 mod time;
 mod trends;
+mod visible_snapshot;
 mod window;
 
 use std::io::Write;
@@ -50,9 +51,9 @@ use std::sync::Arc;
 use ::access::Groups;
 use index::{DumpError, Snapshot, SnapshotError};
 
+use self::authorize::authorize;
+pub(crate) use self::authorize::refusal_text;
 use self::basis::Basis;
-pub(crate) use self::permit::for_those_who_see_everything;
-use self::permit::permit;
 use crate::AskError;
 use crate::open_archive::OpenArchive;
 use crate::question::{Answer, Body, Dump, DumpRequest, Question, questions};
@@ -63,8 +64,8 @@ pub(crate) fn answer(
     question: &Question,
     groups: Option<&Groups>,
 ) -> Result<Answer, AskError> {
-    let sight = open.sights.of(groups)?;
-    permit(question, &sight, groups)?;
+    let filter = open.access_filters.of(groups)?;
+    authorize(question, &filter, groups)?;
     let purged = match question {
         Question::Purge(_) => Some(takedown::purge_now(open)?),
         _ => None,
@@ -76,7 +77,7 @@ pub(crate) fn answer(
         let phases = open.jobs.phases();
         let basis = Basis {
             open,
-            sight: Arc::clone(&sight),
+            filter: Arc::clone(&filter),
             snapshot: open.weave.snapshot(),
             purged: purged.clone(),
         };

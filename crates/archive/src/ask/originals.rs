@@ -8,22 +8,22 @@ use extract::CaptureKind;
 use index::CaptureRow;
 use rustc_hash::FxHashMap;
 
-use super::record::LOOKED_AT_MAX;
-use super::seen::Seen;
+use super::limit::CAPTURES_OF_KEY_MAX;
+use super::visible_snapshot::VisibleSnapshot;
 use crate::AskError;
 
 /// Originals of the most recent key.
 pub(super) struct Originals<'s> {
-    seen: &'s Seen<'s>,
+    visible: &'s VisibleSnapshot<'s>,
     url_key: Option<String>,
     /// By digest, oldest first.
     by_digest: FxHashMap<String, Vec<CaptureRow>>,
 }
 
 impl<'s> Originals<'s> {
-    pub(super) fn of(seen: &'s Seen<'s>) -> Originals<'s> {
+    pub(super) fn of(visible: &'s VisibleSnapshot<'s>) -> Originals<'s> {
         Originals {
-            seen,
+            visible,
             url_key: None,
             by_digest: FxHashMap::default(),
         }
@@ -47,7 +47,7 @@ impl<'s> Originals<'s> {
     fn read(&mut self, url_key: &str) -> Result<(), AskError> {
         self.by_digest.clear();
         self.url_key = Some(url_key.to_owned());
-        for capture in self.seen.captures(url_key).take(LOOKED_AT_MAX) {
+        for capture in self.visible.captures(url_key).take(CAPTURES_OF_KEY_MAX) {
             let capture = capture?;
             if capture.kind != CaptureKind::Revisit {
                 let same = self.by_digest.entry(capture.digest.clone()).or_default();

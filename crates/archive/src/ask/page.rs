@@ -3,9 +3,9 @@
 use index::{PageRow, PastVersion};
 
 use super::basis::Basis;
-use super::history::{Now, PageHistory};
-use super::seen::Seen;
-use super::{cdx, history, key, record};
+use super::history::{PageHistory, PresentVersion};
+use super::visible_snapshot::VisibleSnapshot;
+use super::{capture_at, cdx, history, key};
 use crate::AskError;
 use crate::question::{CdxRow, Page, PageBody, PastVersionRow};
 
@@ -16,13 +16,13 @@ const CAPTURES_MAX: usize = 1000;
 const PREVIEW_CHARS: usize = 2000;
 
 pub(super) fn page(basis: &Basis<'_>, Page { url }: &Page) -> Result<PageBody, AskError> {
-    let seen = basis.seen();
+    let visible = basis.visible();
     let url_key = key::url_key(url)?;
-    let asked = key::AsAsked::of(url);
-    let mut captures = seen.known_newest(&url_key, CAPTURES_MAX)?;
+    let asked = key::UrlSpelling::of(url);
+    let mut captures = visible.known_newest(&url_key, CAPTURES_MAX)?;
     // Captures of exactly this URL come first; within each group the newest first.
     captures.sort_by_key(|capture| !asked.is(&capture.url));
-    let uri = seen.uri(&url_key)?;
+    let uri = visible.uri(&url_key)?;
     if captures.is_empty() && uri.is_none() {
         return Err(key::unknown(url, &url_key));
     }
@@ -42,10 +42,10 @@ pub(super) fn page(basis: &Basis<'_>, Page { url }: &Page) -> Result<PageBody, A
         body.inlinks_external = uri.inlinks_external;
     }
     if body.captured {
-        add_versions(&seen, &url_key, &asked, &mut body)?;
+        add_versions(&visible, &url_key, &asked, &mut body)?;
     } else {
         // The URL was never captured: use it as the first page that links to it writes it.
-        let link = seen.inlinks(&url_key, None, 1)?.pop();
+        let link = visible.inlinks(&url_key, None, 1)?.pop();
         body.url = link.map_or(body.url, |link| link.target_url);
     }
     body.url_key = url_key;
@@ -54,12 +54,12 @@ pub(super) fn page(basis: &Basis<'_>, Page { url }: &Page) -> Result<PageBody, A
 
 /// Adds the past versions and the current version.
 fn add_versions(
-    seen: &Seen<'_>,
+    visible: &VisibleSnapshot<'_>,
     url_key: &str,
-    asked: &key::AsAsked,
+    asked: &key::UrlSpelling,
     body: &mut PageBody,
 ) -> Result<(), AskError> {
-    let PageHistory { since_ms, past, now } = history::of_page(seen, url_key, asked)?;
+    let PageHistory { since_ms, past, now } = history::page_history(visible, url_key, asked)?;
     body.since = Some(format::date::iso(since_ms));
     let newest = past.into_iter().rev().take(CAPTURES_MAX);
     body.past_versions = newest
@@ -76,20 +76,20 @@ fn add_versions(
         })
         .collect();
     match now {
-        Now::Current(Some(version)) => add_version(seen, url_key, *version, body),
+        PresentVersion::Current(Some(version)) => add_version(visible, url_key, *version, body),
         // A URL whose captures are all errors has no version.
-        Now::Current(None) => {
+        PresentVersion::Current(None) => {
             body.since = None;
             Ok(())
         }
-        Now::Open(version) => add_open(seen, url_key, *version, body),
+        PresentVersion::Open(version) => add_open(visible, url_key, *version, body),
     }
 }
 
 /// Adds the last version of a page other than that of the key's current version. The views do not
 /// contain its links.
 fn add_open(
-    seen: &Seen<'_>,
+    visible: &VisibleSnapshot<'_>,
     url_key: &str,
     version: PastVersion,
     body: &mut PageBody,
@@ -101,7 +101,7 @@ fn add_open(
     body.is_page = matches!(&*version.mime, "text/html" | "application/xhtml+xml" | "unk");
     body.is_document = !body.is_page;
     if let Some(name) = version.text {
-        let text = seen.past_text(url_key, name)?.unwrap_or_default();
+        let text = visible.past_text(url_key, name)?.unwrap_or_default();
         body.text_preview = text.chars().take(PREVIEW_CHARS).collect();
     }
     body.last_seen = Some(fetch_time.clone());
@@ -116,7 +116,7 @@ fn add_open(
 
 /// Adds the current version.
 fn add_version(
-    seen: &Seen<'_>,
+    visible: &VisibleSnapshot<'_>,
     url_key: &str,
     version: PageRow,
     body: &mut PageBody,
@@ -136,8 +136,8 @@ fn add_version(
     body.links = u64::from(version.links);
     body.links_dropped = u64::from(version.links_dropped);
     body.text_truncated = version.text_truncated.unwrap_or(false);
-    let text = seen.text(url_key)?.unwrap_or_default();
-    body.current = record::current(seen, url_key)?.map(cdx::row);
+    let text = visible.text(url_key)?.unwrap_or_default();
+    body.current = capture_at::current(visible, url_key)?.map(cdx::row);
     body.text_preview = text.chars().take(PREVIEW_CHARS).collect();
     Ok(())
 }

@@ -11,8 +11,8 @@ use urlkey::url_key;
 use warc::ReaderSettings;
 
 use super::basis::Basis;
-use super::record::LOOKED_AT_MAX;
-use super::seen::Seen;
+use super::limit::CAPTURES_OF_KEY_MAX;
+use super::visible_snapshot::VisibleSnapshot;
 use crate::AskError;
 
 /// End of the profile of a revisit whose payload was not sent again, so that it has no digest (WARC
@@ -20,7 +20,7 @@ use crate::AskError;
 const NOT_MODIFIED: &str = "server-not-modified";
 
 /// The reference of a revisit.
-struct Referred {
+struct RevisitReference {
     url_key: String,
     date_ms: Option<i64>,
     has_digest: bool,
@@ -30,14 +30,14 @@ struct Referred {
 /// the record has no reference to a capture in the archive, or cannot be read.
 pub(super) fn referred(
     basis: &Basis<'_>,
-    seen: &Seen<'_>,
+    visible: &VisibleSnapshot<'_>,
     revisit: &CaptureRow,
 ) -> Result<Option<CaptureRow>, AskError> {
     let Some(referred) = header_of(basis, revisit) else {
         return Ok(None);
     };
     let mut found: Option<(i64, CaptureRow)> = None;
-    for capture in seen.captures(&referred.url_key).take(LOOKED_AT_MAX) {
+    for capture in visible.captures(&referred.url_key).take(CAPTURES_OF_KEY_MAX) {
         let capture = capture?;
         let is_same = if referred.has_digest {
             capture.digest == revisit.digest
@@ -59,7 +59,7 @@ pub(super) fn referred(
     Ok(found.map(|(_, capture)| capture))
 }
 
-fn header_of(basis: &Basis<'_>, revisit: &CaptureRow) -> Option<Referred> {
+fn header_of(basis: &Basis<'_>, revisit: &CaptureRow) -> Option<RevisitReference> {
     let input = basis.open.sources.open(&revisit.location).ok()?;
     let mut settings = ReaderSettings::default();
     settings.body_bytes_max = 0;
@@ -70,7 +70,7 @@ fn header_of(basis: &Basis<'_>, revisit: &CaptureRow) -> Option<Referred> {
     let field = |name: &str| record.headers.get(name).map(|value| value.trim());
     let url = field("WARC-Refers-To-Target-URI").filter(|_| is_its_own)?;
     let url = url.trim_start_matches('<').trim_end_matches('>');
-    Some(Referred {
+    Some(RevisitReference {
         url_key: url_key(url).ok()?,
         date_ms: field("WARC-Refers-To-Date")
             .and_then(warc::parse_date)

@@ -4,7 +4,7 @@ use ::access::{Access, Clause, Groups, KeyRanges, Rules, Sight, Subject};
 use index::KeyRange;
 
 use super::basis::Basis;
-use super::{key, page, seen};
+use super::{key, page, visible_snapshot};
 use crate::AskError;
 use crate::question::{
     CdxRow, NumberedRule, Page, Rights, RightsBody, RightsTest, RightsTestBody, RuleMatches, TestedCapture,
@@ -17,7 +17,7 @@ const LOOKED_AT_MAX: u64 = 500_000;
 const NAMED_MAX: usize = 10;
 
 pub(super) fn rights(basis: &Basis<'_>, question: &Rights) -> Result<RightsBody, AskError> {
-    let Some(rules) = basis.open.sights.rules()? else {
+    let Some(rules) = basis.open.access_filters.rules()? else {
         return Ok(RightsBody::default());
     };
     let now_ms = system::time_ms();
@@ -67,7 +67,7 @@ fn matches(basis: &Basis<'_>, clause: &Clause, left: &mut u64) -> Result<RuleMat
             }
             *left -= 1;
             let row = row?;
-            if !clause.matches(&seen::subject(&row)) {
+            if !clause.matches(&visible_snapshot::subject(&row)) {
                 continue;
             }
             found.captures += 1;
@@ -92,7 +92,7 @@ fn matches(basis: &Basis<'_>, clause: &Clause, left: &mut u64) -> Result<RuleMat
 }
 
 pub(super) fn test(basis: &Basis<'_>, question: &RightsTest) -> Result<RightsTestBody, AskError> {
-    let rules = basis.open.sights.rules()?;
+    let rules = basis.open.access_filters.rules()?;
     let rules = rules.as_deref().cloned().unwrap_or_default();
     let url_key = key::url_key(&question.url)?;
     let captures = match page::page(basis, &page_of(question)) {
@@ -142,20 +142,20 @@ fn made_up(question: &RightsTest) -> CdxRow {
 struct Tester<'r> {
     rules: &'r Rules,
     groups: &'r Groups,
-    sight: Sight,
+    filter: Sight,
     now_ms: i64,
 }
 
 impl<'r> Tester<'r> {
     fn new(rules: &'r Rules, groups: &'r Groups) -> Result<Tester<'r>, AskError> {
         let now_ms = system::time_ms();
-        let sight = rules
+        let filter = rules
             .sight(groups, now_ms)
             .map_err(|(number, error)| AskError::unavailable(format!("rule {number}: {error}")))?;
         Ok(Tester {
             rules,
             groups,
-            sight,
+            filter,
             now_ms,
         })
     }
@@ -168,7 +168,7 @@ impl<'r> Tester<'r> {
             digest: &row.digest,
             fetch_time_ms: format::date::ms_of_digits(&row.timestamp),
         };
-        let seen = self.sight.sees(&subject);
+        let seen = self.filter.sees(&subject);
         let rules = self.rules.matching(self.groups, &subject, self.now_ms);
         let deciding = if seen { Access::Allow } else { Access::Deny };
         let decides = |number: &usize| {

@@ -6,7 +6,7 @@ use search::{Hit, Profile, Query, Results, SearchError, TextSought};
 
 use super::basis::Basis;
 use super::cursor;
-use super::seen::Seen;
+use super::visible_snapshot::VisibleSnapshot;
 use crate::AskError;
 use crate::open_archive::OpenArchive;
 use crate::question::{Facet, FacetValue, SearchBody, SearchHit, SearchQuestion, YearCount};
@@ -27,9 +27,9 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
         near: question.near,
         ..Query::default()
     };
-    let seen = basis.seen();
-    let results = found(basis, &seen, &query)?;
-    let hits = results.hits.into_iter().map(|hit| search_hit(&seen, hit));
+    let visible = basis.visible();
+    let results = found(basis, &visible, &query)?;
+    let hits = results.hits.into_iter().map(|hit| search_hit(&visible, hit));
     Ok(SearchBody {
         query: question.query.clone(),
         hits: hits.collect::<Result<_, AskError>>()?,
@@ -45,9 +45,13 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
     })
 }
 
-/// Runs a query on the search index, with texts as visible in `seen`.
-pub(super) fn found(basis: &Basis<'_>, seen: &Seen<'_>, query: &Query) -> Result<Results, AskError> {
-    let Basis { open, sight, .. } = basis;
+/// Runs a query on the search index, with the texts that are visible.
+pub(super) fn found(
+    basis: &Basis<'_>,
+    visible: &VisibleSnapshot<'_>,
+    query: &Query,
+) -> Result<Results, AskError> {
+    let Basis { open, filter, .. } = basis;
     if query
         .after
         .as_deref()
@@ -57,14 +61,14 @@ pub(super) fn found(basis: &Basis<'_>, seen: &Seen<'_>, query: &Query) -> Result
     }
     open.freshen_search().map_err(AskError::internal)?;
     let text_of = |sought: &TextSought<'_>| match sought.past {
-        None => seen.text_shown(sought.url_key).ok().flatten(),
-        Some(name) => seen
+        None => visible.text_shown(sought.url_key).ok().flatten(),
+        Some(name) => visible
             .past_text(sought.url_key, name?)
             .ok()
             .flatten()
             .map(Arc::from),
     };
-    let found = open.search.search(query, sight, &text_of);
+    let found = open.search.search(query, filter, &text_of);
     found.map_err(|error| damaged(open, &error))
 }
 
@@ -79,9 +83,9 @@ pub(super) fn damaged(open: &OpenArchive, error: &SearchError) -> AskError {
     ))
 }
 
-fn search_hit(seen: &Seen<'_>, hit: Hit) -> Result<SearchHit, AskError> {
-    let inlinks = seen.inlinks_shown(&hit.url_key)?;
-    let version = seen.version_shown(&hit.url_key, hit.version)?;
+fn search_hit(visible: &VisibleSnapshot<'_>, hit: Hit) -> Result<SearchHit, AskError> {
+    let inlinks = visible.inlinks_shown(&hit.url_key)?;
+    let version = visible.version_shown(&hit.url_key, hit.version)?;
     Ok(SearchHit {
         since: format::date::iso(version.since_ms),
         until: version.ended_ms().map(format::date::iso),

@@ -6,7 +6,7 @@ use crate::question::{Sight, SightBody};
 
 pub(super) fn sight(basis: &Basis<'_>, _: &Sight) -> Result<SightBody, AskError> {
     Ok(SightBody {
-        everything: basis.sight.sees_everything(),
-        has_rules: basis.open.sights.rules()?.is_some(),
+        everything: basis.filter.sees_everything(),
+        has_rules: basis.open.access_filters.rules()?.is_some(),
     })
 }

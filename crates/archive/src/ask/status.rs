@@ -2,8 +2,8 @@
 
 use super::basis::Basis;
 use crate::AskError;
+use crate::facts_writer::FactsSettings;
 use crate::files::bytes_below;
-use crate::kept_facts::FactsSettings;
 use crate::open_archive::OpenArchive;
 use crate::question::{FactsTable, Status, StatusBody};
 

@@ -17,7 +17,7 @@ pub(super) fn trends(basis: &Basis<'_>, question: &Trends) -> Result<TrendsBody,
             question.queries.len()
         )));
     }
-    let seen = basis.seen();
+    let visible = basis.visible();
     let ask = |text: &String| {
         let query = Query {
             text: text.clone(),
@@ -25,7 +25,7 @@ pub(super) fn trends(basis: &Basis<'_>, question: &Trends) -> Result<TrendsBody,
             all_versions: true,
             ..Query::default()
         };
-        found(basis, &seen, &query)
+        found(basis, &visible, &query)
     };
     let mut results = Vec::new();
     for _ in 0..TOGETHER_TRIES {

@@ -7,7 +7,7 @@ use extract::{Capture, CaptureKind, Link, LinkScope, Page};
 use index::{Batch, CaptureRow, InputId, LedgerEntry, Selector, TakeDown, Weave};
 use search::{Query, SearchIndex};
 
-use super::{Fed, SearchProgress, catch_up, feed, settle};
+use super::{FeedState, SearchProgress, catch_up, feed, settle};
 
 const WORDS: [&str; 7] = [
     "river", "stone", "harbour", "letters", "winter", "engine", "copper",
@@ -67,7 +67,7 @@ struct World {
     home: tempfile::TempDir,
     weave: Weave,
     search: Option<SearchIndex>,
-    fed: Fed,
+    fed: FeedState,
     input: InputId,
     captures: Vec<Capture>,
 }
@@ -83,7 +83,7 @@ impl World {
             home,
             weave,
             search: None,
-            fed: Fed::at(0),
+            fed: FeedState::at(0),
             input,
             captures: Vec::new(),
         };
@@ -101,7 +101,7 @@ impl World {
         let dir = self.home.path().join("search");
         let search = SearchIndex::open(&dir, search::Settings::default()).unwrap();
         catch_up(&search, &self.weave.snapshot(), &SearchProgress::default()).unwrap();
-        self.fed = Fed::at(self.weave.snapshot().epoch().0);
+        self.fed = FeedState::at(self.weave.snapshot().epoch().0);
         self.search = Some(search);
     }
 
@@ -172,7 +172,7 @@ fn what_is_owed_comes_in_the_end() {
         let mut world = World::new();
         for step in 0..60 {
             world.epoch(&mut random);
-            owed_often += u32::from(world.fed.owes());
+            owed_often += u32::from(world.fed.has_deferred());
             let what = format!("seed {seed}, history {history}, step {step}");
             match random.below(12) {
                 0 => world.take_down(&mut random),

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use index::{InputId, InputState, LedgerEntry};
+use inputs::{DiscoveryWarning, PACKAGE_DIGEST};
 use parking_lot::Mutex;
 use pipeline::{Monitor, StageReport};
 
@@ -15,7 +16,6 @@ use crate::question::{
     JobBody, JobStage, JobState, LedgerRow, LoadRequest, OptionalStage, QuarantineRow, SkippedFile, StageRow,
     UnreadRow,
 };
-use inputs::{PACKAGE_DIGEST, Skipped, Warning};
 
 /// Limit of defects listed. All are counted.
 const DEFECTS_MAX: usize = 1000;
@@ -202,7 +202,7 @@ impl Job {
     }
 
     /// Notes the files that the load does not read.
-    pub(crate) fn skip(&self, skipped: &[Skipped]) {
+    pub(crate) fn skip(&self, skipped: &[inputs::SkippedFile]) {
         self.counters.files_skipped.add(skipped.len() as u64);
         let named = skipped.iter().take(SKIPPED_MAX).map(|skipped| SkippedFile {
             name: skipped.name.clone(),
@@ -226,7 +226,7 @@ impl Job {
     }
 
     /// Notes wrong digests declared in packages and lists.
-    pub(crate) fn warn(&self, warnings: &[Warning]) {
+    pub(crate) fn warn(&self, warnings: &[DiscoveryWarning]) {
         self.counters.defects.add(warnings.len() as u64);
         let mut defects = self.defects.lock();
         let room = DEFECTS_MAX.saturating_sub(defects.len());

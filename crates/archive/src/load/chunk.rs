@@ -5,41 +5,41 @@ use std::time::SystemTime;
 
 use extract::{Capture, IndexLine};
 use index::{
-    ChangedPage, Digested as DigestedTo, EpochReport, InputId, InputProgress, InputState, LedgerEntry,
-    QuarantineEntry, Snapshot,
+    ChangedPage, Digested, EpochReport, InputId, InputProgress, InputState, LedgerEntry, QuarantineEntry,
+    Snapshot,
 };
 use pipeline::Item;
 
-use inputs::{ContentDigest, Digesting, FileVersion, Found, Spool};
+use inputs::{ContentDigest, Digesting, DiscoveredInput, FileVersion, Spool};
 
 /// Memory of a record or capture in addition to its strings, in bytes.
 pub(super) const OVERHEAD_BYTES: u64 = 256;
 
 /// An input as it was found, on its way into the pipeline.
-pub(super) struct Queued(pub(super) Found);
+pub(super) struct QueuedInput(pub(super) DiscoveredInput);
 
-impl Item for Queued {}
+impl Item for QueuedInput {}
 
 /// An input whose content, or the beginning of it, has been digested.
-pub(super) struct Digested {
-    pub(super) found: Found,
+pub(super) struct DigestedInput {
+    pub(super) found: DiscoveredInput,
     /// Digest of the content, or why the content cannot be read.
     pub(super) content: Result<ContentDigest, String>,
     /// The copy made while digesting. If present, the input is read from it.
     pub(super) copy: Option<Arc<Spool>>,
     /// Version of the file just before it was digested; `None` if the input is not a file.
     pub(super) version: Option<FileVersion>,
-    pub(super) growing: Growing,
+    pub(super) growing: Growth,
     /// State of the digest if only the beginning is digested. The rest is digested while it is
     /// read.
     pub(super) rest: Option<Digesting>,
 }
 
-impl Item for Digested {}
+impl Item for DigestedInput {}
 
 /// Whether an input may still be written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Growing {
+pub(super) enum Growth {
     /// The input is finished, so an incomplete tail is a defect.
     No,
     /// The input was changed a moment ago. If its tail is incomplete, the load waits until it
@@ -53,20 +53,20 @@ pub(super) enum Growing {
 }
 
 /// An input with its ledger row. Reading begins at `entry.bytes_done`.
-pub(super) struct Registered {
+pub(super) struct RegisteredInput {
     pub(super) id: InputId,
-    pub(super) found: Found,
+    pub(super) found: DiscoveredInput,
     pub(super) entry: LedgerEntry,
     /// The copy to read instead of the input, if there is one.
     pub(super) copy: Option<Arc<Spool>>,
-    /// See [`Digested::version`].
+    /// See [`DigestedInput::version`].
     pub(super) version: Option<FileVersion>,
-    pub(super) growing: Growing,
-    /// See [`Digested::rest`].
+    pub(super) growing: Growth,
+    /// See [`DigestedInput::rest`].
     pub(super) rest: Option<Digesting>,
 }
 
-impl Item for Registered {}
+impl Item for RegisteredInput {}
 
 /// How far an input has been read.
 #[derive(Debug, Clone, Copy)]
@@ -115,7 +115,7 @@ pub(super) struct Chunk {
     pub(super) undeclared: Vec<warc::Defect>,
     /// How far the input is digested, at least up to `bytes_done`, if it is digested while it is
     /// read.
-    pub(super) digested: Option<DigestedTo>,
+    pub(super) digested: Option<Digested>,
     pub(super) bytes: u64,
 }
 
@@ -175,7 +175,7 @@ impl Item for Chunk {
 }
 
 /// The captures of a chunk, and what the ledger records about it.
-pub(crate) struct Extract {
+pub(crate) struct ExtractedChunk {
     pub(crate) progress: InputProgress,
     pub(crate) captures: Vec<Capture>,
     pub(crate) lines: Vec<IndexLine>,
@@ -184,7 +184,7 @@ pub(crate) struct Extract {
     pub(crate) bytes: u64,
 }
 
-impl Item for Extract {
+impl Item for ExtractedChunk {
     fn count(&self) -> u64 {
         (self.captures.len() + self.lines.len()) as u64
     }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::earlier::Earlier;
+use inputs::SpoolRoom;
+
+use super::earlier_inputs::EarlierInputs;
 use super::rate::Rate;
-use super::recycle::Recycled;
+use super::record_pool::RecordPool;
 use crate::jobs::Job;
 use crate::open_archive::OpenArchive;
-use inputs::SpoolRoom;
 
 /// The state shared by all stages of one load.
 pub(super) struct Context {
@@ -25,10 +26,10 @@ pub(super) struct Context {
     /// Whether an input that is digested while it is read is digested by the reader, ahead of the
     /// weaving.
     pub(super) digests_ahead: bool,
-    /// Earlier inputs that an input of this load may continue.
-    pub(super) earlier: Earlier,
+    /// Inputs of earlier loads that an input of this load may continue.
+    pub(super) earlier: EarlierInputs,
     /// Space for copies of inputs that come over a network.
     pub(super) spool_room: SpoolRoom,
     /// Extracted records whose memory the readers reuse.
-    pub(super) recycled: Recycled,
+    pub(super) record_pool: RecordPool,
 }

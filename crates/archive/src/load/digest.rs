@@ -17,26 +17,32 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use inputs::{
+    ContentDigest, Digesting, DiscoveredInput, FileVersion, InputLocation, InputReader, Spool, Stat,
+};
 use pipeline::{Out, StageResult};
 
-use super::chunk::Digested;
+use super::chunk::DigestedInput;
 use super::context::Context;
-use super::interrupted::Interrupted;
-use super::quiet;
-use inputs::{ContentDigest, Digesting, FileVersion, Found, FromStart, Place, Spool, Stat};
+use super::growth;
+use super::saved_digest::SavedDigest;
 
 /// Runs stage `digest` on one input.
-pub(super) fn digest(context: &Context, found: Found, out: &mut Out<'_, Digested>) -> StageResult {
+pub(super) fn digest(
+    context: &Context,
+    found: DiscoveredInput,
+    out: &mut Out<'_, DigestedInput>,
+) -> StageResult {
     if context.job.is_stopped() {
         return Ok(());
     }
-    let growing = quiet::growing(&found.place);
+    let growing = growth::growth_of(&found.place);
     let read = match (&found.problem, &found.place) {
         (Some(problem), _) => Err(problem.clone()),
-        (None, Place::File(path)) => file(context, path, &found)
+        (None, InputLocation::File(path)) => file(context, path, &found)
             .map(|(content, version, rest)| (content, None, Some(version), rest))
             .map_err(no_read),
-        (None, Place::Address(address, stat)) => at_address(context, address, stat, &found)
+        (None, InputLocation::Address(address, stat)) => at_address(context, address, stat, &found)
             .map(|(content, copy)| (content, copy, None, None))
             .map_err(no_read),
     };
@@ -44,7 +50,7 @@ pub(super) fn digest(context: &Context, found: Found, out: &mut Out<'_, Digested
         Ok((content, copy, version, rest)) => (Ok(content), copy.map(Arc::new), version, rest),
         Err(problem) => (Err(problem), None, None, None),
     };
-    out.send(Digested {
+    out.send(DigestedInput {
         found,
         content,
         copy,
@@ -63,7 +69,7 @@ fn no_read(error: io::Error) -> String {
 fn file(
     context: &Context,
     path: &Path,
-    found: &Found,
+    found: &DiscoveredInput,
 ) -> io::Result<(ContentDigest, FileVersion, Option<Digesting>)> {
     let file = inputs::open_file(path)?;
     // Taken before reading, so that a change during the read is noticed at the end of the load.
@@ -95,7 +101,7 @@ fn file(
 /// Returns how many bytes of a file must be digested before it is read. This is the whole file if
 /// it may be a copy. Otherwise it is the size of the largest input that it may continue, but at
 /// least `digest_first_bytes`, to distinguish it from other inputs.
-fn reach(context: &Context, found: &Found, sizes: &[u64]) -> u64 {
+fn reach(context: &Context, found: &DiscoveredInput, sizes: &[u64]) -> u64 {
     // A position in an index is a line number, so the digest of a beginning would not match it.
     if context.earlier.may_be_copy(found) || inputs::is_index_name(&found.place.location()) {
         return found.size;
@@ -107,16 +113,20 @@ fn reach(context: &Context, found: &Found, sizes: &[u64]) -> u64 {
 
 /// Returns the digest state of a file that an interrupted load has read in part, if the file has
 /// not changed since.
-fn interrupted(context: &Context, found: &Found, version: &FileVersion) -> Option<Digesting> {
+fn interrupted(context: &Context, found: &DiscoveredInput, version: &FileVersion) -> Option<Digesting> {
     let location = found.place.location();
     let mut here = context.earlier.interrupted_at(&location, found.size);
-    let digesting = here.find_map(|entry| Interrupted::goes_on(entry, version))?;
+    let digesting = here.find_map(|entry| SavedDigest::resume(entry, version))?;
     context.job.counters.bytes_digested.add(digesting.position());
     Some(digesting)
 }
 
 /// Returns the content digest of a file of which only the beginning is digested.
-fn beginning(found: &Found, digesting: &Digesting, mut prefixes: HashMap<u64, String>) -> ContentDigest {
+fn beginning(
+    found: &DiscoveredInput,
+    digesting: &Digesting,
+    mut prefixes: HashMap<u64, String>,
+) -> ContentDigest {
     let (bytes, digest) = (digesting.position(), digesting.digest());
     let of_beginning = index::digest_of_beginning(&digest, bytes);
     prefixes.insert(bytes, digest);
@@ -140,7 +150,7 @@ fn at_address(
     context: &Context,
     address: &str,
     stat: &Stat,
-    found: &Found,
+    found: &DiscoveredInput,
 ) -> io::Result<(ContentDigest, Option<Spool>)> {
     let kept = stat.sha256.map(|sha256| inputs::digest_text(&sha256));
     match kept.or_else(|| context.open.known_digests.get(address, stat)) {
@@ -164,7 +174,7 @@ fn known(context: &Context, address: &str, stat: &Stat, digest: String) -> io::R
     let mut prefixes = match sizes.iter().max() {
         Some(&reach) if reach > 0 => {
             let input = context.open.sources.of(address)?.open(address, Some(stat))?;
-            inputs::digest(FromStart::of(input).take(reach), &sizes, |_| {})?.prefixes
+            inputs::digest(InputReader::of(input).take(reach), &sizes, |_| {})?.prefixes
         }
         _ => Default::default(),
     };
@@ -207,14 +217,14 @@ fn read_whole(
 /// A reader that fails when the load is stopped, because reading may take long.
 struct Stoppable<'a> {
     context: &'a Context,
-    input: FromStart,
+    input: InputReader,
 }
 
 impl<'a> Stoppable<'a> {
     fn of(context: &'a Context, input: std::sync::Arc<dyn warc::Input>) -> Stoppable<'a> {
         Stoppable {
             context,
-            input: FromStart::of(input),
+            input: InputReader::of(input),
         }
     }
 }

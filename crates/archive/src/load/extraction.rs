@@ -5,12 +5,16 @@ use index::{InputId, InputProgress, QuarantineEntry};
 use pipeline::{Out, StageResult};
 use warc::{Defect, Entry, Record, Span};
 
-use super::chunk::{Chunk, Extract, capture_bytes};
+use super::chunk::{Chunk, ExtractedChunk, capture_bytes};
 use super::context::Context;
 use crate::record_outcome::RecordOutcome;
 
-pub(super) fn extract_chunk(context: &Context, chunk: Chunk, out: &mut Out<'_, Extract>) -> StageResult {
-    let mut result = Extract {
+pub(super) fn extract_chunk(
+    context: &Context,
+    chunk: Chunk,
+    out: &mut Out<'_, ExtractedChunk>,
+) -> StageResult {
+    let mut result = ExtractedChunk {
         progress: InputProgress {
             input: chunk.input,
             bytes_done: chunk.bytes_done,
@@ -45,7 +49,7 @@ pub(super) fn extract_chunk(context: &Context, chunk: Chunk, out: &mut Out<'_, E
         };
         result.progress.quarantined.push(quarantine(end, defect));
     }
-    context.recycled.give(records, chunk.bytes);
+    context.record_pool.give(records, chunk.bytes);
     if let Some(rate) = &context.rate {
         let pages = result
             .captures
@@ -57,7 +61,7 @@ pub(super) fn extract_chunk(context: &Context, chunk: Chunk, out: &mut Out<'_, E
     out.send(result)
 }
 
-fn add_record(context: &Context, result: &mut Extract, record: &Record, method: String) {
+fn add_record(context: &Context, result: &mut ExtractedChunk, record: &Record, method: String) {
     result.progress.records += 1;
     note_defects(context, result.progress.input, record);
     match RecordOutcome::of(record, method, &context.extract) {
@@ -69,7 +73,7 @@ fn add_record(context: &Context, result: &mut Extract, record: &Record, method: 
     }
 }
 
-fn add_capture(context: &Context, result: &mut Extract, mut capture: Capture) {
+fn add_capture(context: &Context, result: &mut ExtractedChunk, mut capture: Capture) {
     if let Some(page) = &capture.page {
         context.job.counters.pages.add(1);
         context.job.counters.links.add(page.links.len() as u64);

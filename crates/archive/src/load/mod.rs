@@ -5,7 +5,7 @@
 //!          ordered   one         N       ordered    one      one
 //! ```
 //!
-//! A file that cannot be a copy of another input is digested by `read` (`while_reading`). Stage
+//! A file that cannot be a copy of another input is digested by `read` (`digesting_input`). Stage
 //! `digest` looks only at its beginning.
 //!
 //! Invariants:
@@ -18,39 +18,39 @@
 
 mod chunk;
 mod context;
-mod counted;
+mod counting_input;
 mod digest;
-mod earlier;
+mod digesting_input;
+mod earlier_inputs;
 mod extraction;
-mod interrupted;
-mod quiet;
+mod growth;
 mod rate;
 mod read;
-mod recycle;
+mod readmit;
+mod record_pool;
 mod register;
-mod returning;
+mod saved_digest;
 mod take_back;
 mod weaving;
-mod while_reading;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use inputs::{DiscoveredInput, SpoolRoom};
 use pipeline::{Batch, Feeder, Flow, FlowError, Out, Pipeline, StageSettings};
 
-use self::chunk::{Chunk, Digested, Queued, Registered, Woven};
-pub(crate) use self::chunk::{Extract, capture_bytes};
+use self::chunk::{Chunk, DigestedInput, QueuedInput, RegisteredInput, Woven};
+pub(crate) use self::chunk::{ExtractedChunk, capture_bytes};
 use self::context::Context;
-use self::earlier::Earlier;
+use self::earlier_inputs::EarlierInputs;
 use self::rate::Rate;
-use self::recycle::Recycled;
+use self::record_pool::RecordPool;
 pub(crate) use self::take_back::{forget_input, take_down_captures};
+use crate::facts_writer::WeaveError;
 use crate::jobs::Job;
-use crate::kept_facts::WeaveError;
 use crate::open_archive::OpenArchive;
 use crate::question::OptionalStage;
-use inputs::{Found, SpoolRoom};
 
 /// An epoch closes at this age, so that new captures become visible soon.
 pub(crate) const EPOCH_AGE: Duration = Duration::from_secs(2);
@@ -115,15 +115,15 @@ pub(crate) fn run(open: &Arc<OpenArchive>, job: &Arc<Job>) -> Result<(), LoadErr
     Ok(flushed?)
 }
 
-fn feed(context: &Context, feeder: Feeder<Queued>, found: Vec<Found>) {
+fn feed(context: &Context, feeder: Feeder<QueuedInput>, found: Vec<DiscoveredInput>) {
     for found in found {
-        if context.job.is_stopped() || feeder.send(Queued(found)).is_err() {
+        if context.job.is_stopped() || feeder.send(QueuedInput(found)).is_err() {
             return;
         }
     }
 }
 
-fn context(open: &Arc<OpenArchive>, job: &Arc<Job>, found: &[Found]) -> Context {
+fn context(open: &Arc<OpenArchive>, job: &Arc<Job>, found: &[DiscoveredInput]) -> Context {
     let request = &job.request;
     let epoch_bytes_max = open.memory.epoch_bytes();
     let epoch_bytes = request
@@ -139,33 +139,35 @@ fn context(open: &Arc<OpenArchive>, job: &Arc<Job>, found: &[Found]) -> Context 
         rate: request.rate_pages_per_s.map(Rate::new),
         chunk_entries_max: read::chunk_entries_max(request.rate_pages_per_s),
         epoch_bytes,
-        earlier: Earlier::of(&open.weave, found),
+        earlier: EarlierInputs::of(&open.weave, found),
         digest_first_bytes: epoch_bytes.clamp(DIGEST_FIRST_BYTES_MIN, DIGEST_FIRST_BYTES),
         // With small epochs, each epoch records a digest up to its own end only, even for an input
         // that is read in one go.
         digests_ahead: epoch_bytes >= DIGEST_FIRST_BYTES,
         spool_room: SpoolRoom::of(open.files.dir()),
-        recycled: Recycled::default(),
+        record_pool: RecordPool::default(),
     }
 }
 
-fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Queued>, Pipeline), FlowError> {
+fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<QueuedInput>, Pipeline), FlowError> {
     let memory = context.open.memory;
     let threads = threads(context.job.request.threads);
     let readers = threads.min(inputs).clamp(1, READERS_MAX);
     let few = |name| StageSettings::new(name).queue(4, u64::MAX);
-    let flow = Flow::<Queued, Queued>::new()
+    let flow = Flow::<QueuedInput, QueuedInput>::new()
         .ordered(
             few("digest").threads(readers),
             with(context, |context| {
-                move |Queued(found), out: &mut Out<'_, Digested>| digest::digest(&context, found, out)
+                move |QueuedInput(found), out: &mut Out<'_, DigestedInput>| {
+                    digest::digest(&context, found, out)
+                }
             }),
         )
         .stage(
             few("register"),
             with(context, |context| {
                 let mut claimed = HashSet::new();
-                move |digested: Digested, out: &mut Out<'_, Registered>| {
+                move |digested: DigestedInput, out: &mut Out<'_, RegisteredInput>| {
                     register::register(&context, &mut claimed, digested, out)
                 }
             }),
@@ -173,7 +175,9 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Queued>, Pi
         .stage(
             few("read").threads(readers),
             with(context, |context| {
-                move |registered: Registered, out: &mut Out<'_, Chunk>| read::read(&context, registered, out)
+                move |registered: RegisteredInput, out: &mut Out<'_, Chunk>| {
+                    read::read(&context, registered, out)
+                }
             }),
         )
         .ordered(
@@ -181,7 +185,7 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Queued>, Pi
                 .threads(threads)
                 .queue(256, memory.records_bytes()),
             with(context, |context| {
-                move |chunk: Chunk, out: &mut Out<'_, Extract>| {
+                move |chunk: Chunk, out: &mut Out<'_, ExtractedChunk>| {
                     extraction::extract_chunk(&context, chunk, out)
                 }
             }),
@@ -194,7 +198,7 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Queued>, Pi
                 age_max: EPOCH_AGE,
             },
             with(context, |context| {
-                move |extracts: Vec<Extract>, out: &mut Out<'_, Woven>| {
+                move |extracts: Vec<ExtractedChunk>, out: &mut Out<'_, Woven>| {
                     weaving::weave_chunks(&context, extracts, out)
                 }
             }),

@@ -13,17 +13,17 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use index::{InputId, InputState, LedgerEntry, NO_CONTENT};
+use inputs::{DiscoveredInput, Spool};
 use pipeline::{Out, StageResult};
 use sha2_with_state::{Digest, Sha256};
 
-use super::chunk::{Digested, Registered};
+use super::chunk::{DigestedInput, RegisteredInput};
 use super::context::Context;
 use super::digest;
-use super::interrupted::Interrupted;
-use super::returning;
-use super::take_back::{self, Failure};
+use super::readmit;
+use super::saved_digest::SavedDigest;
+use super::take_back::{self, TakeBackFailure};
 use crate::crash;
-use inputs::{Found, Spool};
 
 /// Why an input cannot be continued after its file was replaced or rewritten.
 const OTHER_CONTENT: &str =
@@ -34,10 +34,10 @@ const OTHER_CONTENT: &str =
 pub(super) fn register(
     context: &Context,
     claimed: &mut HashSet<InputId>,
-    digested: Digested,
-    out: &mut Out<'_, Registered>,
+    digested: DigestedInput,
+    out: &mut Out<'_, RegisteredInput>,
 ) -> StageResult {
-    let Digested {
+    let DigestedInput {
         found,
         content,
         copy,
@@ -67,12 +67,12 @@ pub(super) fn register(
     let mut continues = earlier.map(|(id, _)| *id);
     if let Some((id, entry)) = earlier {
         let is_known = is_known_elsewhere(context, *id, &digest);
-        match undo_end(context, (*id, entry), (&digest, size), &found, copy.as_ref()) {
+        match prepare_continuation(context, (*id, entry), (&digest, size), &found, copy.as_ref()) {
             Ok(stays) => {
                 crash::point("continue.before_register");
                 continues = continues.filter(|_| stays);
             }
-            Err(Failure::Weave(error)) => return Err(error.into()),
+            Err(TakeBackFailure::Weave(error)) => return Err(error.into()),
             Err(failure) => {
                 context.open.weave.note_missing(*id, &failure.to_string())?;
                 context.job.touch(*id, entry.bytes_done);
@@ -92,7 +92,7 @@ pub(super) fn register(
     }
     let mut asked = LedgerEntry::pending(&found.name, &location, &digest, size, &context.collection);
     if let Some(rest) = &rest {
-        asked.digesting = Interrupted::of(rest, version, growing);
+        asked.digesting = SavedDigest::of(rest, version, growing);
     }
     let weave = &context.open.weave;
     let (id, entry) = match &context.open.facts {
@@ -116,7 +116,7 @@ pub(super) fn register(
     let begun = entry.bytes_done.min(found.size);
     context.job.counters.bytes_done.add(begun);
     context.job.counters.bytes_read.add(begun);
-    out.send(Registered {
+    out.send(RegisteredInput {
         id,
         found,
         entry,
@@ -132,7 +132,7 @@ pub(super) fn register(
 fn take_in(
     context: &Context,
     (id, entry): (InputId, &LedgerEntry),
-    found: &Found,
+    found: &DiscoveredInput,
     copy: Option<&Arc<Spool>>,
 ) -> StageResult {
     let input = || -> std::io::Result<Arc<dyn warc::Input>> {
@@ -141,9 +141,9 @@ fn take_in(
             None => found.place.open(&context.open.sources),
         }
     };
-    match returning::take_in(context, (id, entry), input) {
+    match readmit::readmit(context, (id, entry), input) {
         Ok(()) => Ok(()),
-        Err(returning::Failure::Weave(error)) => Err(error.into()),
+        Err(readmit::Failure::Weave(error)) => Err(error.into()),
         Err(failure) => {
             context.open.weave.note_missing(id, &failure.to_string())?;
             context.job.counters.inputs_failed.add(1);
@@ -170,19 +170,19 @@ fn is_still_there(context: &Context, entry: &LedgerEntry) -> bool {
 /// no input continues it, because another input already has exactly that content. In that case the
 /// earlier input is removed, unless it is still at its place: then the content is a longer copy,
 /// and every load that finds both would read the removed beginning again.
-fn undo_end(
+fn prepare_continuation(
     context: &Context,
     (id, entry): (InputId, &LedgerEntry),
     (digest, size): (&str, u64),
-    found: &Found,
+    found: &DiscoveredInput,
     copy: Option<&Arc<Spool>>,
-) -> Result<bool, Failure> {
-    let input = || -> Result<Arc<dyn warc::Input>, Failure> {
+) -> Result<bool, TakeBackFailure> {
+    let input = || -> Result<Arc<dyn warc::Input>, TakeBackFailure> {
         match copy {
             Some(copy) => Ok(copy.clone()),
             None => {
                 let opened = found.place.open(&context.open.sources);
-                opened.map_err(|error| Failure::Input(error.to_string()))
+                opened.map_err(|error| TakeBackFailure::Input(error.to_string()))
             }
         }
     };

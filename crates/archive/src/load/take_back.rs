@@ -14,20 +14,20 @@ use std::sync::Arc;
 
 use extract::{Capture, Extracted};
 use index::{CaptureRow, InputId, InputState, LedgerEntry, TakeBack, TakeBackError, TakeDown, TookDown};
+use inputs::Exchanges;
 use warc::{Entry, Input, Reader, ReaderSettings};
 
 use super::context::Context;
-use crate::kept_facts::WeaveError;
+use crate::facts_writer::WeaveError;
 use crate::open_archive::OpenArchive;
 use crate::record_outcome::extract_guarded;
-use inputs::Exchanges;
 
 /// Bytes of a block that suffice to recognise the request, also in WAT.
 const REQUEST_BYTES: u64 = 1 << 16;
 
 /// Why an input cannot be taken back.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Failure {
+pub(crate) enum TakeBackFailure {
     /// The index or the facts failed.
     #[error(transparent)]
     Weave(#[from] WeaveError),
@@ -36,11 +36,11 @@ pub(super) enum Failure {
     Input(String),
 }
 
-impl From<TakeBackError> for Failure {
-    fn from(error: TakeBackError) -> Failure {
+impl From<TakeBackError> for TakeBackFailure {
+    fn from(error: TakeBackError) -> TakeBackFailure {
         match error {
-            TakeBackError::Apply(error) => Failure::Weave(error.into()),
-            error => Failure::Input(error.to_string()),
+            TakeBackError::Apply(error) => TakeBackFailure::Weave(error.into()),
+            error => TakeBackFailure::Input(error.to_string()),
         }
     }
 }
@@ -51,8 +51,9 @@ pub(super) fn to_last_whole_record(
     context: &Context,
     (id, entry): (InputId, &LedgerEntry),
     input: &Arc<dyn Input>,
-) -> Result<(), Failure> {
-    let whole = whole_part(context, input, entry.size).map_err(|error| Failure::Input(error.to_string()))?;
+) -> Result<(), TakeBackFailure> {
+    let whole =
+        whole_part(context, input, entry.size).map_err(|error| TakeBackFailure::Input(error.to_string()))?;
     let (bytes_done, records) = (whole.bytes_done, whole.records);
     let to = TakeBack {
         // A failed input was possibly not read to its end.
@@ -69,13 +70,13 @@ pub(super) fn to_early_answers(
     context: &Context,
     (id, entry): (InputId, &LedgerEntry),
     input: &Arc<dyn Input>,
-) -> Result<(), Failure> {
+) -> Result<(), TakeBackFailure> {
     let mut settings = position_settings();
     settings.start_offset = entry.exchange_from;
     let reader = Reader::from_input(Box::new(input.clone()), &entry.location, settings);
     let early = reader
         .and_then(|mut reader| inputs::early_answers(&mut reader, (entry.exchange_from, entry.bytes_done)));
-    let Some(early) = early.map_err(|error| Failure::Input(error.to_string()))? else {
+    let Some(early) = early.map_err(|error| TakeBackFailure::Input(error.to_string()))? else {
         return Ok(());
     };
     let to = TakeBack {
@@ -88,24 +89,22 @@ pub(super) fn to_early_answers(
 }
 
 /// Removes an input from the ledger, and everything that it contributed from all views.
-pub(crate) fn forget_input(open: &OpenArchive, id: InputId) -> Result<(), String> {
-    let settings = open.extract_settings();
-    into_nothing(open, &settings, id, None).map_err(|failure| failure.to_string())
+pub(crate) fn forget_input(open: &OpenArchive, id: InputId) -> Result<(), TakeBackFailure> {
+    into_nothing(open, &open.extract_settings(), id, None)
 }
 
 /// Takes captures down, including their facts. Captures that become current as a result are read
 /// again from the present place of their inputs.
-pub(crate) fn take_down_captures(open: &OpenArchive, asked: &TakeDown) -> Result<TookDown, String> {
+pub(crate) fn take_down_captures(open: &OpenArchive, asked: &TakeDown) -> Result<TookDown, TakeBackFailure> {
     let settings = open.extract_settings();
-    let mut reread = |row: &CaptureRow| reread(&settings, row, open.sources.open(&row.location));
-    let took_down = match &open.facts {
+    let mut reread = |row: &CaptureRow| reread(open, &settings, row, open.sources.open(&row.location));
+    match &open.facts {
         None => open
             .weave
             .take_down(asked, &mut reread, None)
-            .map_err(Failure::from),
+            .map_err(TakeBackFailure::from),
         Some(facts) => facts.take_down(&open.weave, asked, &mut reread),
-    };
-    took_down.map_err(|failure| failure.to_string())
+    }
 }
 
 /// Takes all of an input back and removes it from the ledger. `input` is the content now at its
@@ -115,7 +114,7 @@ pub(super) fn into_nothing(
     settings: &extract::Settings,
     id: InputId,
     input: Option<&Arc<dyn Input>>,
-) -> Result<(), Failure> {
+) -> Result<(), TakeBackFailure> {
     to_the_beginning(open, settings, id, InputState::Forgotten, input)
 }
 
@@ -126,7 +125,7 @@ pub(super) fn to_the_beginning(
     id: InputId,
     state: InputState,
     input: Option<&Arc<dyn Input>>,
-) -> Result<(), Failure> {
+) -> Result<(), TakeBackFailure> {
     let to = TakeBack {
         bytes_done: 0,
         exchange_from: 0,
@@ -142,13 +141,13 @@ fn take_back(
     id: InputId,
     to: &TakeBack,
     input: Option<&Arc<dyn Input>>,
-) -> Result<(), Failure> {
+) -> Result<(), TakeBackFailure> {
     let mut reread = |row: &CaptureRow| {
         let input = match input {
             Some(input) if row.input == id => Ok(input.clone()),
             _ => open.sources.open(&row.location),
         };
-        reread(settings, row, input)
+        reread(open, settings, row, input)
     };
     let Some(facts) = &open.facts else {
         open.weave.take_back(id, to, &mut reread, None)?;
@@ -157,13 +156,22 @@ fn take_back(
     facts.take_back(&open.weave, (id, to), &mut reread)
 }
 
-/// Makes the capture of a row again from its record, as a load does.
+/// Makes the capture of a row again from its record, as a load did: from the bytes that the input
+/// had then. Its file may have grown since, which would complete a record that was cut off.
 fn reread(
+    open: &OpenArchive,
     settings: &extract::Settings,
     row: &CaptureRow,
     input: io::Result<Arc<dyn Input>>,
 ) -> Result<Capture, String> {
-    reread_at(settings, &row.location, (row.offset, row.length), input)
+    // From a snapshot: the caller holds the lock under which `Weave` lists its inputs.
+    let entry = open.weave.snapshot().input(row.input);
+    let beginning = InputPrefix {
+        input: input.map_err(|error| error.to_string())?,
+        size: entry.map_err(|error| error.to_string())?.size,
+    };
+    let record = (row.offset, row.length);
+    reread_at(settings, &row.location, record, Ok(Arc::new(beginning)))
 }
 
 /// Makes a capture again from the record at this offset and of this length.
@@ -192,7 +200,7 @@ struct WholePart {
 /// Returns the complete records among the first `size` bytes, up to the first whose request may
 /// still come.
 fn whole_part(context: &Context, input: &Arc<dyn Input>, size: u64) -> Result<WholePart, warc::ReadError> {
-    let part = Beginning {
+    let part = InputPrefix {
         input: input.clone(),
         size,
     };
@@ -234,12 +242,12 @@ fn position_settings() -> ReaderSettings {
 }
 
 /// The first `size` bytes of an input, as if it ended there.
-struct Beginning {
+struct InputPrefix {
     input: Arc<dyn Input>,
     size: u64,
 }
 
-impl Input for Beginning {
+impl Input for InputPrefix {
     fn size(&self) -> io::Result<u64> {
         Ok(self.size)
     }

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use index::{Batch, EpochReport, InputId, InputProgress, InputState};
 use pipeline::{Out, StageResult};
 
-use super::chunk::{Extract, Woven};
+use super::chunk::{ExtractedChunk, Woven};
 use super::context::Context;
-use super::take_back::{self, Failure};
+use super::take_back::{self, TakeBackFailure};
 use crate::recounting;
 
 pub(super) fn weave_chunks(
     context: &Context,
-    extracts: Vec<Extract>,
+    extracts: Vec<ExtractedChunk>,
     out: &mut Out<'_, Woven>,
 ) -> StageResult {
     let mut extracts = extracts;
@@ -63,8 +63,8 @@ pub(super) fn weave_chunks(
 fn take_back_changed(context: &Context, input: InputId, state: InputState) -> StageResult {
     match take_back::to_the_beginning(&context.open, &context.extract, input, state, None) {
         Ok(()) => Ok(()),
-        Err(Failure::Weave(error)) => Err(error.into()),
-        Err(error @ Failure::Input(_)) => {
+        Err(TakeBackFailure::Weave(error)) => Err(error.into()),
+        Err(error @ TakeBackFailure::Input(_)) => {
             tracing::warn!(%error, "cannot take back what was read of a changed input");
             Ok(())
         }

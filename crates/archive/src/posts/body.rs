@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 
+use cdx::{Line, LineReader, line_text};
 use extract::IndexLine;
 
 use crate::AskError;
-use cdx::{Line, LineReader, line_text};
 
 /// Limit of the part of a line quoted in an error, in characters.
 const SHOWN_CHARS: usize = 200;
@@ -78,7 +78,7 @@ fn is_kept_as_it_is(line: &IndexLine) -> bool {
 }
 
 /// Returns whether two lines have the same content, wherever they are stored.
-pub(super) fn says_the_same(one: &IndexLine, other: &IndexLine) -> bool {
+pub(super) fn has_same_content(one: &IndexLine, other: &IndexLine) -> bool {
     let alike = IndexLine {
         offset: other.offset,
         length: other.length,

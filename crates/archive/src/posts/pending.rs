@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::PostError;
+use super::error::PostError;
 use super::segment::put;
 
 const NAME: &str = "pending.json";

@@ -14,11 +14,12 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::PostError;
+use inputs::Digesting;
+
+use super::error::PostError;
 use crate::AskError;
 use crate::crash;
 use crate::own_inputs::POSTED;
-use inputs::Digesting;
 
 /// A segment is not extended beyond this size, because each post reads and rewrites it. A longer
 /// post has its own segment.

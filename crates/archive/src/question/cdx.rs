@@ -1,10 +1,10 @@
 //! Captures by URL, prefix, host or domain, with the fields of CDXJ.
 
+use cdx::{CdxRow, Collapse, CollapseTime, Filter, MatchType, Order, Skipped};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::as_text;
-use cdx::{CdxRow, Collapse, CollapseTime, Filter, MatchType, Order, Skipped};
 
 /// Asks for captures.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

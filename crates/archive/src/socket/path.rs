@@ -42,25 +42,25 @@ pub(super) fn bind(path: &Path) -> io::Result<UnixListener> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let short = Short::of(path)?;
+    let short = ShortPath::of(path)?;
     let listener = UnixListener::bind(&short.path)?;
     std::fs::set_permissions(&short.path, Permissions::from_mode(SOCKET_MODE))?;
     Ok(listener)
 }
 
 pub(super) fn connect(path: &Path) -> io::Result<UnixStream> {
-    let short = Short::of(path)?;
+    let short = ShortPath::of(path)?;
     UnixStream::connect(&short.path)
 }
 
 /// A path short enough for an address, and the open folder through which it leads, if any.
-struct Short {
+struct ShortPath {
     path: PathBuf,
     _folder: Option<File>,
 }
 
-impl Short {
-    fn of(path: &Path) -> io::Result<Short> {
+impl ShortPath {
+    fn of(path: &Path) -> io::Result<ShortPath> {
         let parts = (path.parent(), path.file_name());
         let (Some(folder), Some(name)) = parts else {
             return Err(io::Error::new(
@@ -69,14 +69,14 @@ impl Short {
             ));
         };
         if path.as_os_str().as_bytes().len() <= DIRECT_MAX {
-            return Ok(Short {
+            return Ok(ShortPath {
                 path: path.to_owned(),
                 _folder: None,
             });
         }
         let folder = File::open(folder)?;
         let through = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(name);
-        Ok(Short {
+        Ok(ShortPath {
             path: through,
             _folder: Some(folder),
         })

@@ -158,7 +158,7 @@ fn converse(stream: &UnixStream, answerer: &dyn Answerer) -> io::Result<()> {
     if hello.weft != crate::version::VERSION {
         return Ok(());
     }
-    let mut holding = Holding {
+    let mut holding = HeldCuts {
         answerer,
         cuts: Vec::new(),
     };
@@ -183,12 +183,12 @@ fn converse(stream: &UnixStream, answerer: &dyn Answerer) -> io::Result<()> {
 }
 
 /// The cuts that a connection holds. They are released when it ends.
-struct Holding<'a> {
+struct HeldCuts<'a> {
     answerer: &'a dyn Answerer,
     cuts: Vec<u64>,
 }
 
-impl Drop for Holding<'_> {
+impl Drop for HeldCuts<'_> {
     fn drop(&mut self) {
         for cut in &self.cuts {
             self.answerer.release(*cut);

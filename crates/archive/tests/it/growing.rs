@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use archive::Archive;
 use archive::question::{
-    InputState, JobBody, JobState, Ledger, LedgerBody, LedgerRow, LoadRequest, Question,
+    InputState, JobBody, JobState, Ledger, LedgerBody, LedgerRow, LoadRequest, Question, TakeDown, Takes,
 };
 
 use crate::data::{self, FACTS, VIEWS, assert_same, dumps, load, own};
@@ -418,4 +418,42 @@ fn an_open_file_beside_a_longer_copy_keeps_what_was_read_of_it() {
     load_one(&archive, root.path(), "x.warc.gz");
     assert_eq!(ledger(&archive).len(), 1);
     assert_same(&archive, &at_once(root.path(), &content), "renamed");
+}
+
+/// Regression: the present file was read, so a page whose record was cut off was completed by bytes
+/// of the file that were never loaded.
+#[test]
+fn a_cut_record_that_is_read_again_is_as_it_was_loaded_although_its_file_has_grown() {
+    let page = |date: &str, title: &str| {
+        let html = format!("<title>{title}</title><a href=http://{title}.org/>x</a>");
+        let end = "<p>and the end</p><a href=http://end.org/>y</a>";
+        let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{html}{end}");
+        data::response("http://a.com/", date, "", &http)
+    };
+    let older = page("2020-01-01T00:00:00Z", "old");
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("a"));
+    let put = |name: &str, content: &str| {
+        fs::write(root.path().join(name), content).unwrap();
+        make_old(&root.path().join(name));
+    };
+    put("cut.warc", &older[..older.find("<p>and the end").unwrap()]);
+    let job = load_one(&archive, root.path(), "cut.warc");
+    assert_eq!((job.inputs_cut, job.captures), (1, 1), "{job:#?}");
+    let views = ["pages", "links"];
+    let before = views.map(|view| data::dump(&archive, view));
+    put("new.warc", &page("2021-01-01T00:00:00Z", "new"));
+    load_one(&archive, root.path(), "new.warc");
+    assert_ne!(views.map(|view| data::dump(&archive, view)), before);
+    // It is not loaded again, so the archive does not know the rest of it.
+    put("cut.warc", &older);
+    let take_down = TakeDown {
+        takes: Takes::Inputs(vec!["new.warc".to_owned()]),
+        reason: String::new(),
+        who: String::new(),
+        dry_run: false,
+        limit: 0,
+    };
+    data::ask(&archive, Question::TakeDown(take_down));
+    assert_eq!(views.map(|view| data::dump(&archive, view)), before);
 }

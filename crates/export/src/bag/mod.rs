@@ -8,21 +8,21 @@
 //! - a bag is complete or absent: the caller makes it in a folder with another name, and renames
 //!   that at the end.
 
-mod names;
+mod paths;
 mod tags;
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use archive::question::{InputState, Ledger, LedgerRow};
+use archive::{Archive, AskError};
 use data_encoding::HEXLOWER;
+use inputs::InputReader;
 use serde::Serialize;
 use sha2_with_state::{Digest, Sha256, Sha512};
 
-use self::names::Names;
-use archive::question::{InputState, Ledger, LedgerRow};
-use archive::{Archive, AskError};
-use inputs::FromStart;
+use self::paths::BagPaths;
 
 /// Number of ledger rows requested at a time.
 const ROWS_AT_ONCE: usize = 1000;
@@ -42,7 +42,7 @@ pub enum BagError {
         /// The requested collection.
         of: String,
         /// The files left out, and why.
-        left_out: Vec<FileLeftOut>,
+        left_out: Vec<OmittedFile>,
     },
     /// A file of the bag cannot be written.
     #[error("write {}: {source}", .path.display())]
@@ -61,7 +61,7 @@ pub enum BagError {
 }
 
 /// Returns why the first file was left out, for messages.
-fn why(left_out: &[FileLeftOut]) -> String {
+fn why(left_out: &[OmittedFile]) -> String {
     left_out
         .first()
         .map(|first| format!(": {}: {}", first.name, first.why))
@@ -76,12 +76,12 @@ pub struct Bagged {
     /// Total size of these files in bytes.
     pub bytes: u64,
     /// Files left out, and why.
-    pub left_out: Vec<FileLeftOut>,
+    pub left_out: Vec<OmittedFile>,
 }
 
 /// A file left out of a bag.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct FileLeftOut {
+pub struct OmittedFile {
     /// Name of the file in the ledger.
     pub name: String,
     /// The reason.
@@ -115,15 +115,15 @@ pub fn write_bag(
     for row in files_of(archive, collection)? {
         match left_out(&row) {
             None => rows.push(row),
-            Some(why) => bagged.left_out.push(FileLeftOut { name: row.input, why }),
+            Some(why) => bagged.left_out.push(OmittedFile { name: row.input, why }),
         }
     }
     let data = folder.join("data");
     fs::create_dir_all(&data).map_err(failed(&data))?;
     let all_bytes = rows.iter().map(|row| row.size).sum();
-    let (mut names, mut payload) = (Names::default(), Vec::new());
+    let (mut paths, mut payload) = (BagPaths::default(), Vec::new());
     for row in rows {
-        let path = names.path_of(&row);
+        let path = paths.path_of(&row);
         let file = folder.join(&path);
         let before = bagged.bytes;
         let copied = copy_into_bag(archive, &row, &file, &mut |bytes| {
@@ -142,8 +142,8 @@ pub fn write_bag(
                 });
             }
             Err(why) => {
-                names::remove(folder, &file).map_err(failed(&file))?;
-                bagged.left_out.push(FileLeftOut { name: row.input, why });
+                paths::remove(folder, &file).map_err(failed(&file))?;
+                bagged.left_out.push(OmittedFile { name: row.input, why });
             }
         }
     }
@@ -182,7 +182,7 @@ fn copy_into_bag(
     archive: &Archive,
     row: &LedgerRow,
     path: &Path,
-    goes_on: &mut dyn FnMut(u64) -> bool,
+    should_continue: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Result<(String, String), String>, BagError> {
     let input = match archive.sources().open(&row.location) {
         Ok(input) => input,
@@ -192,7 +192,7 @@ fn copy_into_bag(
         fs::create_dir_all(parent).map_err(failed(parent))?;
     }
     let mut file = File::create_new(path).map_err(failed(path))?;
-    let mut content = FromStart::of(input);
+    let mut content = InputReader::of(input);
     let (mut sha256, mut sha512) = (Sha256::new(), Sha512::new());
     let mut piece = vec![0; PIECE_BYTES];
     loop {
@@ -205,7 +205,7 @@ fn copy_into_bag(
         sha256.update(&piece[..count]);
         sha512.update(&piece[..count]);
         file.write_all(&piece[..count]).map_err(failed(path))?;
-        if !goes_on(content.position) {
+        if !should_continue(content.position) {
             return Err(BagError::Stopped);
         }
     }

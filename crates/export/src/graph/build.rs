@@ -4,14 +4,14 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 use std::path::{Path, PathBuf};
 
+use archive::AskError;
+use archive::question::GraphPart;
 use index::Sorter;
 
 use super::row::{self, Edge, Node};
 use super::spool::{Spool, SpoolWriter, scratch};
 use super::{Graph, GraphError, GraphSelection, GraphTotals};
-use crate::results::AskBy;
-use archive::AskError;
-use archive::question::GraphPart;
+use crate::results::AskFn;
 
 /// A graph being built.
 pub struct GraphBuilder {
@@ -49,7 +49,7 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// [`GraphError`].
-    pub fn next(&mut self, ask: &AskBy<'_>) -> Result<bool, GraphError> {
+    pub fn next(&mut self, ask: &AskFn<'_>) -> Result<bool, GraphError> {
         if self.ended {
             return Ok(false);
         }

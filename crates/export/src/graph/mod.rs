@@ -10,6 +10,7 @@
 //! is counted once.
 
 mod build;
+mod error;
 mod format;
 mod gexf;
 mod graphml;
@@ -18,16 +19,15 @@ mod spool;
 mod table;
 
 use std::collections::HashSet;
-use std::io::{self, Write};
+use std::io::Write;
 
-use facts::RowStreamError;
 use serde::Serialize;
 
 pub use self::build::GraphBuilder;
+pub use self::error::GraphError;
 pub use self::format::GraphFormat;
 pub use self::row::{Edge, Node};
 use self::spool::Spool;
-use archive::AskError;
 use archive::question::GraphBy;
 
 /// The part of a graph to keep.
@@ -59,28 +59,6 @@ pub struct GraphTotals {
     pub epoch_first: u64,
     /// Epoch of the last part. It differs from the first if something was loaded meanwhile.
     pub epoch_last: u64,
-}
-
-/// Why a graph could not be built or written.
-#[derive(Debug, thiserror::Error)]
-pub enum GraphError {
-    /// The archive did not answer.
-    #[error(transparent)]
-    Ask(#[from] AskError),
-    /// A temporary file cannot be used.
-    #[error("sort the graph in temporary files below {dir}: {source}")]
-    Scratch {
-        /// The directory for temporary files.
-        dir: String,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// Writing to the output failed.
-    #[error("write the graph: {0}")]
-    Output(#[source] io::Error),
-    /// The Parquet file could not be written.
-    #[error(transparent)]
-    Parquet(#[from] RowStreamError),
 }
 
 /// A complete graph.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::SpooledTempFile;
 
-use super::GraphError;
+use super::error::GraphError;
 
 /// Bytes of rows in memory before they move to a file.
 const MEMORY_BYTES: usize = 4 << 20;

@@ -1,9 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use archive::question::{Answer, Body, GraphEdge, GraphPartBody, Question};
 use proptest::prelude::*;
 
 use super::*;
-use archive::question::{Answer, Body, GraphEdge, GraphPartBody, Question};
 
 /// Builds a graph from parts as an archive returns them, one after the other.
 fn build(parts: &[Vec<GraphEdge>], selection: GraphSelection) -> Graph {

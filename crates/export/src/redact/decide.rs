@@ -7,11 +7,11 @@
 
 use std::collections::HashSet;
 
+use archive::RecordOutcome;
 use extract::{Documents, LinkScope, Settings};
 use warc::{Headers, Kind, Record};
 
 use super::{Fate, LeaveOut};
-use archive::RecordOutcome;
 
 /// Fields in which a record names, by id, others to which it belongs.
 const NAMING: [&str; 3] = [CONCURRENT, "WARC-Refers-To", "WARC-Segment-Origin-ID"];
@@ -20,19 +20,19 @@ const CONCURRENT: &str = "WARC-Concurrent-To";
 
 /// The facts of a record needed until all are read.
 #[derive(Debug)]
-pub(super) struct Decided {
+pub(super) struct RedactionDecision {
     pub(super) fate: Fate,
     is_capture: bool,
-    belongs: Belongs,
+    parent: RecordParent,
     id: Option<Box<str>>,
-    names: Vec<Name>,
+    names: Vec<RecordReference>,
     /// Whether it says, by URL, that it is a copy of a removed record.
     names_url: bool,
 }
 
 /// To what a record belongs, in addition to those that it names.
 #[derive(Debug, PartialEq, Eq)]
-enum Belongs {
+enum RecordParent {
     /// It is content of this host.
     Content(Box<str>),
     /// It is a lookup of this host.
@@ -45,13 +45,13 @@ enum Belongs {
 
 /// A reference to another record.
 #[derive(Debug)]
-struct Name {
+struct RecordReference {
     id: Box<str>,
     concurrent: bool,
 }
 
 /// Decides about a record on its own.
-pub(super) fn decide(record: &Record, leave_out: LeaveOut<'_>) -> Decided {
+pub(super) fn decide(record: &Record, leave_out: LeaveOut<'_>) -> RedactionDecision {
     let settings = Settings {
         links: LinkScope::External,
         text: false,
@@ -73,9 +73,9 @@ pub(super) fn decide(record: &Record, leave_out: LeaveOut<'_>) -> Decided {
     let key = capture.as_ref().map(|(key, _)| key.clone());
     // An unusable response is content of its host, too.
     let key = key.or_else(|| extract::named_url_key(target).filter(|_| is_content));
-    let belongs = match key {
-        Some(key) => Belongs::Content((*urlkey::host_of_key(&key)).into()),
-        None => belongs(target),
+    let parent = match key {
+        Some(key) => RecordParent::Content((*urlkey::host_of_key(&key)).into()),
+        None => parent_of(target),
     };
     let referred = headers.get("WARC-Refers-To-Target-URI");
     let referred = referred.and_then(extract::named_url_key);
@@ -99,10 +99,10 @@ pub(super) fn decide(record: &Record, leave_out: LeaveOut<'_>) -> Decided {
             .is_some()
     };
     let selected = !stays && (leave_out.whole || named.iter().flatten().any(selects));
-    Decided {
+    RedactionDecision {
         fate: if selected { Fate::Selected } else { Fate::Stays },
         is_capture: is_capture || stays,
-        belongs: if stays { Belongs::Nothing } else { belongs },
+        parent: if stays { RecordParent::Nothing } else { parent },
         id: headers.get("WARC-Record-ID").map(bare),
         names: names(headers),
         names_url: referred.is_some_and(|referred| selects(&referred)),
@@ -110,7 +110,7 @@ pub(super) fn decide(record: &Record, leave_out: LeaveOut<'_>) -> Decided {
 }
 
 /// Returns to what a record with this address belongs, if it is not a capture.
-fn belongs(target: &str) -> Belongs {
+fn parent_of(target: &str) -> RecordParent {
     let target = target.trim().trim_start_matches('<').trim_end_matches('>');
     let scheme = |name: &str| {
         let beginning = target.get(..name.len())?;
@@ -120,13 +120,13 @@ fn belongs(target: &str) -> Belongs {
     };
     if let Some(host) = scheme("dns:") {
         let key = urlkey::url_key(&format!("http://{}/", host.trim_start_matches('/')));
-        return key.map_or(Belongs::Nothing, |key| {
-            Belongs::Lookup((*urlkey::host_of_key(&key)).into())
+        return key.map_or(RecordParent::Nothing, |key| {
+            RecordParent::Lookup((*urlkey::host_of_key(&key)).into())
         });
     }
     match scheme("file:") {
-        Some(_) => Belongs::File,
-        None => Belongs::Nothing,
+        Some(_) => RecordParent::File,
+        None => RecordParent::Nothing,
     }
 }
 
@@ -135,10 +135,10 @@ fn time_of(date: Option<&str>) -> i64 {
     date.and_then(warc::parse_date).map_or(i64::MAX, |date| date.ms)
 }
 
-fn names(headers: &Headers) -> Vec<Name> {
+fn names(headers: &Headers) -> Vec<RecordReference> {
     let fields = headers.iter().filter_map(|(name, value)| {
         let field = NAMING.iter().find(|naming| name.eq_ignore_ascii_case(naming))?;
-        Some(Name {
+        Some(RecordReference {
             id: bare(value),
             concurrent: *field == CONCURRENT,
         })
@@ -153,7 +153,7 @@ fn bare(id: &str) -> Box<str> {
 
 /// Removes records other than captures together with the removed ones. Returns the number of kept
 /// records that refer to a removed one.
-pub(super) fn concerned(records: &mut [Decided]) -> u64 {
+pub(super) fn concerned(records: &mut [RedactionDecision]) -> u64 {
     let mut gone: HashSet<Box<str>> = HashSet::new();
     let mut named: HashSet<Box<str>> = HashSet::new();
     let selected = records.iter().filter(|record| record.fate == Fate::Selected);
@@ -191,10 +191,10 @@ pub(super) fn concerned(records: &mut [Decided]) -> u64 {
 
 /// Removes the lookups of hosts whose captures are all removed, and records about the file when all
 /// captures are removed.
-fn lookups_and_files(records: &mut [Decided]) {
+fn lookups_and_files(records: &mut [RedactionDecision]) {
     let (mut staying, mut leaving) = (HashSet::new(), HashSet::new());
     for record in &*records {
-        if let Belongs::Content(host) = &record.belongs {
+        if let RecordParent::Content(host) = &record.parent {
             match record.fate {
                 Fate::Stays => staying.insert(host.clone()),
                 Fate::Selected | Fate::Concerned => leaving.insert(host.clone()),
@@ -202,10 +202,10 @@ fn lookups_and_files(records: &mut [Decided]) {
         }
     }
     for record in records.iter_mut().filter(|record| record.fate == Fate::Stays) {
-        let goes = match &record.belongs {
-            Belongs::Lookup(host) => leaving.contains(host) && !staying.contains(host),
-            Belongs::File => staying.is_empty() && !leaving.is_empty(),
-            Belongs::Content(_) | Belongs::Nothing => false,
+        let goes = match &record.parent {
+            RecordParent::Lookup(host) => leaving.contains(host) && !staying.contains(host),
+            RecordParent::File => staying.is_empty() && !leaving.is_empty(),
+            RecordParent::Content(_) | RecordParent::Nothing => false,
         };
         if goes {
             record.fate = Fate::Concerned;

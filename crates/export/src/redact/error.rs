@@ -20,12 +20,12 @@ pub enum WriteError {
     },
     /// The copy was written, but is wrong.
     #[error(transparent)]
-    NotTheRest(#[from] NotTheRest),
+    CopyMismatch(#[from] CopyMismatch),
 }
 
 /// Why a copy is wrong.
 #[derive(Debug, thiserror::Error)]
-pub enum NotTheRest {
+pub enum CopyMismatch {
     /// It could not be read.
     #[error(transparent)]
     Read(#[from] ReadError),

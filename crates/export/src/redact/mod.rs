@@ -23,7 +23,7 @@ use serde::Serialize;
 use warc::{Defect, Entry, Input, Kind, ReadError, Reader, ReaderSettings, Span};
 
 use decide::decide;
-pub use error::{NotTheRest, WriteError};
+pub use error::{CopyMismatch, WriteError};
 
 use crate::crash;
 
@@ -221,7 +221,7 @@ impl Redaction {
         name: &str,
         leave_out: LeaveOut<'_>,
         each: impl FnMut(u64),
-    ) -> Result<(), NotTheRest> {
+    ) -> Result<(), CopyMismatch> {
         let copy = Redaction::of(copy, name, leave_out, each)?;
         let expected: Vec<&Row> = self
             .records
@@ -233,7 +233,7 @@ impl Redaction {
                 found.span.length == row.span.length && found.kind == row.kind && found.fate == Fate::Stays
             };
             if !copy.records.get(index).is_some_and(is_same) {
-                return Err(NotTheRest::Record {
+                return Err(CopyMismatch::Record {
                     number: index + 1,
                     offset: row.span.offset,
                     length: row.span.length,
@@ -243,7 +243,7 @@ impl Redaction {
         if copy.records.len() == expected.len() {
             Ok(())
         } else {
-            Err(NotTheRest::More {
+            Err(CopyMismatch::More {
                 found: copy.records.len(),
                 expected: expected.len(),
             })

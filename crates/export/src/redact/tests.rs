@@ -196,7 +196,7 @@ fn records_that_share_a_member_are_not_cut_out() {
     assert_eq!(redaction.counts().records_selected, 1);
     let folder = tempfile::tempdir().unwrap();
     let failed = redaction.write(&*input, &folder.path().join("out"), false, leave_out, |_| {});
-    assert!(matches!(failed, Err(WriteError::NotTheRest(_))), "{failed:?}");
+    assert!(matches!(failed, Err(WriteError::CopyMismatch(_))), "{failed:?}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

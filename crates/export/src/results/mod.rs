@@ -157,7 +157,7 @@ pub struct LeftOut {
 }
 
 /// A function that answers questions.
-pub type AskBy<'a> = dyn Fn(Question) -> Result<Answer, AskError> + 'a;
+pub type AskFn<'a> = dyn Fn(Question) -> Result<Answer, AskError> + 'a;
 
 /// An export in progress.
 #[derive(Debug)]
@@ -216,7 +216,7 @@ impl Export {
     /// [`ExportError`].
     pub fn next(
         &mut self,
-        ask: &AskBy<'_>,
+        ask: &AskFn<'_>,
         sources: &Sources,
         out: &mut dyn Write,
     ) -> Result<bool, ExportError> {
@@ -272,6 +272,24 @@ impl Export {
 /// Writes all results of a search ([`Export::new`]). `progress` gets the number of results
 /// written and the total, and returns whether to continue.
 ///
+/// ```
+/// use archive::question::SearchQuestion;
+/// use archive::{Archive, OpenSettings};
+/// use export::{ExportFormat, write_results};
+///
+/// let dir = tempfile::tempdir()?;
+/// let mut settings = OpenSettings::default();
+/// settings.create = true;
+/// let archive = Archive::open(dir.path(), settings)?;
+/// let question = SearchQuestion { query: "otter".into(), ..SearchQuestion::default() };
+/// let mut csv = Vec::new();
+/// let progress = &mut |_, _| true;
+/// let exported = write_results(&archive, &question, ExportFormat::Csv, &mut csv, progress)?;
+/// assert_eq!(exported.results, 0);
+/// assert!(csv.starts_with(b"url_key,"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// [`ExportError`].
 pub fn write_results(
@@ -292,7 +310,7 @@ pub fn write_results(
 }
 
 struct Exporter<'a> {
-    ask: &'a AskBy<'a>,
+    ask: &'a AskFn<'a>,
     sources: &'a Sources,
     format: ExportFormat,
     out: &'a mut dyn Write,

@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
+use archive::AskError;
+use archive::question::SearchHit;
 use facts::{Field, Kind, RowStream};
 
 use super::ExportError;
 use crate::csv_text::csv_text;
-use archive::AskError;
-use archive::question::SearchHit;
 
 const COLUMN_COUNT: usize = 13;
 

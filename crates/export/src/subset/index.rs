@@ -2,11 +2,12 @@
 
 use std::io::Write;
 
+use archive::Archive;
+use cdx::{Column, Dialect, Form, Writer};
+
 use super::Subset;
 use super::zipnum::{Block, ZipNum};
 use crate::results::{ExportError, Exported};
-use archive::Archive;
-use cdx::{Column, Dialect, Form, Writer};
 
 /// The nine columns of a CDX index.
 const CDX9: &str = "urlkey,timestamp,url,mime,status,digest,redirect,offset,filename";

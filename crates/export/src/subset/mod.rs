@@ -4,24 +4,25 @@
 //! Captures are read in batches, in the order of URL keys and then times, as visible to the client.
 //! Memory is bounded by the captures of one URL, or by those that were selected one by one.
 
-mod chosen;
-mod hashed;
+mod hashing_writer;
 mod index;
 mod pages;
 mod related;
 mod requests;
+mod selection;
 mod sorted_lines;
 mod sorted_rows;
 mod wacz;
 mod warc_file;
 mod zipnum;
 
-use crate::results::{AskBy, ExportError};
 use archive::question::{CdxBody, CdxQuestion, RecordBody};
 use cdx::{CdxRow, MatchType};
 
-pub use chosen::Chosen;
+use crate::results::{AskFn, ExportError};
+
 pub use index::{IndexForm, write_index, write_zipnum};
+pub use selection::Chosen;
 pub use wacz::write_wacz;
 pub use warc_file::write_warc;
 
@@ -83,7 +84,7 @@ impl Subset {
     /// `progress` gets the number of captures so far, and returns whether to continue.
     fn for_each(
         &self,
-        ask: &AskBy<'_>,
+        ask: &AskFn<'_>,
         base_names: bool,
         progress: &mut dyn FnMut(u64) -> bool,
         each: &mut dyn FnMut(CdxRow) -> Result<(), ExportError>,

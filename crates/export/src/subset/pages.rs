@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-use serde_json::{Map, Value, json};
-
-use super::sorted_rows::SortedRows;
-use crate::results::{AskBy, ExportError};
 use archive::question::{ListedPages, ListedPagesProblem};
 use cdx::CdxRow;
 use inputs::{MAIN_LIST, package_of};
+use serde_json::{Map, Value, json};
+
+use super::sorted_rows::SortedRows;
+use crate::results::{AskFn, ExportError};
 
 /// Number of pages requested at a time.
 const PAGES_AT_ONCE: usize = 1000;
@@ -91,8 +91,8 @@ impl Pages {
     /// Reads the lists of the source packages. Returns their problems.
     pub(super) fn read_lists(
         &mut self,
-        ask: &AskBy<'_>,
-        goes_on: &mut dyn FnMut() -> bool,
+        ask: &AskFn<'_>,
+        should_continue: &mut dyn FnMut() -> bool,
     ) -> Result<Vec<String>, ExportError> {
         let mut problems = Vec::new();
         for at in 0..self.packages.len() {
@@ -103,11 +103,11 @@ impl Pages {
                 ..ListedPages::default()
             };
             loop {
-                if !goes_on() {
+                if !should_continue() {
                     return Err(ExportError::Stopped(0));
                 }
                 let body = ask(question.clone().into())?.to::<ListedPages>()?.body;
-                problems.extend(body.problems.iter().map(told));
+                problems.extend(body.problems.iter().map(problem_text));
                 for row in body.rows {
                     let (Some(capture), Some(listed)) = (row.capture, row.listed) else {
                         continue;
@@ -148,13 +148,13 @@ impl Pages {
         };
         writeln!(files.main, "{head}")?;
         let mut rows = self.rows.finish()?;
-        let mut of_capture = OfCapture::default();
+        let mut of_capture = PageRows::default();
         while let Some(row) = rows.pop()? {
             let Some((place, kind, rest)) = divided(&row) else {
                 continue;
             };
             if of_capture.place != place {
-                let before = std::mem::replace(&mut of_capture, OfCapture::at(place));
+                let before = std::mem::replace(&mut of_capture, PageRows::at(place));
                 before.write(&mut files)?;
             }
             match (kind, rest.split_first_chunk::<4>()) {
@@ -176,7 +176,7 @@ impl Pages {
 
 /// The rows of one capture.
 #[derive(Default)]
-struct OfCapture {
+struct PageRows {
     place: Vec<u8>,
     /// Whether the capture was written. A listed page may belong to one that was not.
     is_written: bool,
@@ -184,11 +184,11 @@ struct OfCapture {
     listed: Option<(u8, Vec<u8>)>,
 }
 
-impl OfCapture {
-    fn at(place: &[u8]) -> OfCapture {
-        OfCapture {
+impl PageRows {
+    fn at(place: &[u8]) -> PageRows {
+        PageRows {
             place: place.to_owned(),
-            ..OfCapture::default()
+            ..PageRows::default()
         }
     }
 
@@ -239,7 +239,7 @@ fn divided(row: &[u8]) -> Option<(&[u8], u8, &[u8])> {
     Some((place, *kind, rest))
 }
 
-fn told(problem: &ListedPagesProblem) -> String {
+fn problem_text(problem: &ListedPagesProblem) -> String {
     let ListedPagesProblem {
         package, list, line, ..
     } = problem;

@@ -15,35 +15,35 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Write};
 
+use inputs::Sources;
 use warc::{Entry, Kind, Reader, ReaderSettings, Record};
 
 use super::sorted_rows::{Rows, SortedRows};
 use crate::results::{ExportError, copy_raw};
-use inputs::Sources;
 
 /// Limit of records between a record and a later capture to which it belongs.
 const WINDOW: usize = 64;
 
 /// Captures that were copied.
 #[derive(Default)]
-pub(super) struct Copied {
+pub(super) struct CopiedCaptures {
     /// Their inputs.
     locations: Vec<String>,
     numbers: HashMap<String, u32>,
     places: SortedRows,
     /// Requests already copied with their captures, by input and offset.
-    there: HashSet<(String, u64)>,
+    requests: HashSet<(String, u64)>,
 }
 
 /// The result of copying related records.
 #[derive(Debug, Default)]
-pub(super) struct Related {
+pub(super) struct RelatedReport {
     pub(super) records: u64,
     /// Inputs that could not be read, and why.
     pub(super) problems: Vec<String>,
 }
 
-impl Copied {
+impl CopiedCaptures {
     /// Adds the position of a capture.
     pub(super) fn push(&mut self, location: &str, offset: u64) -> io::Result<()> {
         let number = match self.numbers.get(location) {
@@ -60,33 +60,33 @@ impl Copied {
 
     /// Notes that a request is already copied.
     pub(super) fn has(&mut self, location: &str, offset: u64) {
-        self.there.insert((location.to_owned(), offset));
+        self.requests.insert((location.to_owned(), offset));
     }
 
-    /// Copies the records that belong to the captures. Calls `goes_on` between records, and stops
+    /// Copies the records that belong to the captures. Calls `should_continue` between records, and stops
     /// if it returns `false`.
     pub(super) fn write(
         self,
         sources: &Sources,
         out: &mut dyn Write,
-        goes_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Related, ExportError> {
-        let mut related = Related::default();
+        should_continue: &mut dyn FnMut() -> bool,
+    ) -> Result<RelatedReport, ExportError> {
+        let mut related = RelatedReport::default();
         let mut places = self.places.finish().map_err(ExportError::Output)?;
         for (number, location) in (0..).zip(&self.locations) {
-            let mut of_input = OfInput {
+            let mut reader_of_input = RelatedReader {
                 sources,
                 location,
                 number,
                 places: &mut places,
-                there: &self.there,
+                requests: &self.requests,
                 window: Window::default(),
                 related: &mut related,
             };
-            let read = of_input.copy(out, goes_on)?;
+            let read = reader_of_input.copy(out, should_continue)?;
             // Skip the captures after the position where reading ended.
-            while of_input.next_offset().is_some() {
-                of_input.places.pop().map_err(ExportError::Output)?;
+            while reader_of_input.next_offset().is_some() {
+                reader_of_input.places.pop().map_err(ExportError::Output)?;
             }
             if let Err(why) = read {
                 let what = "cannot find the requests and metadata in it";
@@ -103,22 +103,22 @@ fn row(number: u32, offset: u64) -> Vec<u8> {
 }
 
 /// Reads one input.
-struct OfInput<'a> {
+struct RelatedReader<'a> {
     sources: &'a Sources,
     location: &'a str,
     number: u32,
     places: &'a mut Rows,
-    there: &'a HashSet<(String, u64)>,
+    requests: &'a HashSet<(String, u64)>,
     window: Window,
-    related: &'a mut Related,
+    related: &'a mut RelatedReport,
 }
 
-impl OfInput<'_> {
+impl RelatedReader<'_> {
     /// Copies records. The inner error says why the input cannot be read.
     fn copy(
         &mut self,
         out: &mut dyn Write,
-        goes_on: &mut dyn FnMut() -> bool,
+        should_continue: &mut dyn FnMut() -> bool,
     ) -> Result<Result<(), String>, ExportError> {
         let opened = self.sources.open(self.location);
         let input = match opened {
@@ -132,7 +132,7 @@ impl OfInput<'_> {
             Err(error) => return Ok(Err(error.to_string())),
         };
         loop {
-            if !goes_on() {
+            if !should_continue() {
                 return Err(ExportError::Stopped(self.related.records));
             }
             let record = match reader.next_entry() {
@@ -143,7 +143,7 @@ impl OfInput<'_> {
             };
             let is_capture = self.take_place(record.span.offset)?;
             for offset in self.window.take(&record, is_capture) {
-                if self.there.contains(&(self.location.to_owned(), offset)) {
+                if self.requests.contains(&(self.location.to_owned(), offset)) {
                     continue;
                 }
                 let copied = match warc::raw_from(input.clone(), self.location, offset) {

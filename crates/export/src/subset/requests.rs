@@ -68,10 +68,10 @@ fn read(sources: &Sources, location: &str) -> Result<HashMap<u64, u64>, String> 
         if is_end && next.is_none() {
             return Ok(requests);
         }
-        while let Some((entry, sent_by)) = next {
+        while let Some((entry, request)) = next {
             if let Entry::Record(record) = entry {
-                if !matches!(sent_by.method.as_str(), "" | "GET") {
-                    requests.insert(record.span.offset, sent_by.offset);
+                if !matches!(request.method.as_str(), "" | "GET") {
+                    requests.insert(record.span.offset, request.offset);
                 }
                 reader.recycle(record);
             }

@@ -6,22 +6,22 @@
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Seek, Write};
 
+use archive::Archive;
+use archive::question::{Page, PageBody};
+use cdx::{CdxRow, cdxj_line};
+use inputs::{MAIN_LIST, digest_text};
 use serde_json::json;
 use sha2_with_state::{Digest, Sha256};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use super::Subset;
-use super::hashed::Hashed;
+use super::hashing_writer::HashingWriter;
 use super::pages::{PageFiles, Pages};
 use super::sorted_lines::SortedLines;
-use super::warc_file::{WarcFile, Written};
+use super::warc_file::{WarcFile, WrittenCapture};
 use super::zipnum::{Block, ZipNum};
-use crate::results::{AskBy, ExportError, Exported};
-use archive::Archive;
-use archive::question::{Page, PageBody};
-use cdx::{CdxRow, cdxj_line};
-use inputs::{MAIN_LIST, digest_text};
+use crate::results::{AskFn, ExportError, Exported};
 
 /// Name of the file of records, which the lines of the index repeat.
 const WARC: &str = "data.warc.gz";
@@ -49,24 +49,24 @@ pub fn write_wacz(
     package
         .start("archive/data.warc.gz")
         .map_err(ExportError::Output)?;
-    let mut beside = Beside::begin(subset).map_err(ExportError::Output)?;
+    let mut index = PackageIndex::begin(subset).map_err(ExportError::Output)?;
     let mut warc = WarcFile::begin(&ask, archive.sources(), subset, with_requests, &mut package.zip)?;
     let index_only = subset.for_each(&ask, false, progress, &mut |row| {
         for written in warc.put(&row)? {
-            beside.put(&ask, written)?;
+            index.put(&ask, written)?;
         }
         Ok(())
     })?;
     let captures = warc.exported.results;
-    let mut goes_on = || progress(captures);
-    warc.put_related(&mut goes_on)?;
+    let mut should_continue = || progress(captures);
+    warc.put_related(&mut should_continue)?;
     let (mut exported, bytes) = (std::mem::take(&mut warc.exported), warc.out.bytes);
     exported.index_only = index_only;
     let (_, digest) = warc.out.finish();
     package.listed("archive/data.warc.gz", bytes, digest);
-    let problems = beside.pages.read_lists(&ask, &mut goes_on)?;
+    let problems = index.pages.read_lists(&ask, &mut should_continue)?;
     exported.problems.extend(problems);
-    beside
+    index
         .finish(&mut package)
         .and_then(|()| package.finish(&subset.described()))
         .map_err(ExportError::Output)?;
@@ -74,7 +74,7 @@ pub fn write_wacz(
 }
 
 /// The parts that follow the records.
-struct Beside {
+struct PackageIndex {
     index: SortedLines,
     pages: Pages,
     /// The current URL key. The index has its captures in the order of time.
@@ -84,11 +84,11 @@ struct Beside {
     page: Option<PageBody>,
 }
 
-impl Beside {
-    fn begin(subset: &Subset) -> io::Result<Beside> {
+impl PackageIndex {
+    fn begin(subset: &Subset) -> io::Result<PackageIndex> {
         // A search result counts as a page even if its package does not list it.
         let pages = Pages::new(matches!(subset, Subset::Chosen(_)));
-        Ok(Beside {
+        Ok(PackageIndex {
             index: SortedLines::new(BufWriter::new(tempfile::tempfile()?)),
             pages,
             key: String::new(),
@@ -97,8 +97,8 @@ impl Beside {
         })
     }
 
-    fn put(&mut self, ask: &AskBy<'_>, written: Written) -> Result<(), ExportError> {
-        let Written {
+    fn put(&mut self, ask: &AskFn<'_>, written: WrittenCapture) -> Result<(), ExportError> {
+        let WrittenCapture {
             mut row,
             name,
             location,
@@ -225,7 +225,7 @@ impl Package {
         let mut file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.rewind()?;
         self.start(name)?;
-        let mut out = Hashed::new(&mut self.zip);
+        let mut out = HashingWriter::new(&mut self.zip);
         io::copy(&mut BufReader::new(file), &mut out)?;
         let (bytes, (_, digest)) = (out.bytes, out.finish());
         self.listed(name, bytes, digest);

@@ -5,34 +5,35 @@
 use std::collections::HashSet;
 use std::io::Write;
 
-use super::Subset;
-use super::hashed::Hashed;
-use super::related::Copied;
-use super::requests::Requests;
-use crate::results::{AskBy, ExportError, Exported, LeftOut, begin_warc, copy_raw, copy_record};
 use archive::Archive;
 use archive::question::{Record, RecordBody};
 use cdx::CdxRow;
 use inputs::Sources;
 
+use super::Subset;
+use super::hashing_writer::HashingWriter;
+use super::related::CopiedCaptures;
+use super::requests::Requests;
+use crate::results::{AskFn, ExportError, Exported, LeftOut, begin_warc, copy_raw, copy_record};
+
 /// The records of a subset being written.
 pub(super) struct WarcFile<'a, W> {
-    ask: &'a AskBy<'a>,
+    ask: &'a AskFn<'a>,
     sources: &'a Sources,
     subset: &'a Subset,
-    pub(super) out: Hashed<W>,
+    pub(super) out: HashingWriter<W>,
     /// The current URL key, and those of its captures that a revisit added ahead of their turn.
     key: String,
     brought: HashSet<String>,
     /// Positions of the captures, if their related records are requested.
-    copied: Option<Copied>,
+    copied: Option<CopiedCaptures>,
     /// Positions of the requests with a method other than GET.
     requests: Requests,
     pub(super) exported: Exported,
 }
 
 /// A capture that was written.
-pub(super) struct Written {
+pub(super) struct WrittenCapture {
     /// The capture with the new position of its record.
     pub(super) row: CdxRow,
     /// Its name, and the location of its input, in the archive.
@@ -43,13 +44,13 @@ pub(super) struct Written {
 impl<'a, W: Write> WarcFile<'a, W> {
     /// Begins the file.
     pub(super) fn begin(
-        ask: &'a AskBy<'a>,
+        ask: &'a AskFn<'a>,
         sources: &'a Sources,
         subset: &'a Subset,
         with_requests: bool,
         out: W,
     ) -> Result<WarcFile<'a, W>, ExportError> {
-        let mut out = Hashed::new(out);
+        let mut out = HashingWriter::new(out);
         begin_warc(&subset.described(), &mut out).map_err(ExportError::Output)?;
         Ok(WarcFile {
             ask,
@@ -58,7 +59,7 @@ impl<'a, W: Write> WarcFile<'a, W> {
             out,
             key: String::new(),
             brought: HashSet::new(),
-            copied: with_requests.then(Copied::default),
+            copied: with_requests.then(CopiedCaptures::default),
             requests: Requests::default(),
             exported: Exported::default(),
         })
@@ -66,7 +67,7 @@ impl<'a, W: Write> WarcFile<'a, W> {
 
     /// Writes the record of a capture, and before a revisit that of its original if it is not in
     /// the subset. Returns the captures written, with the new positions of their records.
-    pub(super) fn put(&mut self, row: &CdxRow) -> Result<Vec<Written>, ExportError> {
+    pub(super) fn put(&mut self, row: &CdxRow) -> Result<Vec<WrittenCapture>, ExportError> {
         let mut written = Vec::new();
         if self.key != row.url_key {
             self.key.clone_from(&row.url_key);
@@ -95,7 +96,7 @@ impl<'a, W: Write> WarcFile<'a, W> {
         Ok(written)
     }
 
-    fn copy(&mut self, record: &RecordBody, written: &mut Vec<Written>) -> Result<(), ExportError> {
+    fn copy(&mut self, record: &RecordBody, written: &mut Vec<WrittenCapture>) -> Result<(), ExportError> {
         let offset = self.out.bytes;
         match copy_record(self.sources, record, &mut self.out)? {
             Err(why) => self.leave_out(&record.capture, why),
@@ -105,7 +106,7 @@ impl<'a, W: Write> WarcFile<'a, W> {
                     let place = copied.push(&record.location, record.capture.offset);
                     place.map_err(ExportError::Output)?;
                 }
-                written.push(Written {
+                written.push(WrittenCapture {
                     name: record.capture.name(),
                     location: record.location.clone(),
                     row: CdxRow {
@@ -150,11 +151,14 @@ impl<'a, W: Write> WarcFile<'a, W> {
         Ok(())
     }
 
-    /// Writes the records related to the captures written. Calls `goes_on` meanwhile, and stops if
+    /// Writes the records related to the captures written. Calls `should_continue` meanwhile, and stops if
     /// it returns `false`.
-    pub(super) fn put_related(&mut self, goes_on: &mut dyn FnMut() -> bool) -> Result<(), ExportError> {
+    pub(super) fn put_related(
+        &mut self,
+        should_continue: &mut dyn FnMut() -> bool,
+    ) -> Result<(), ExportError> {
         if let Some(copied) = self.copied.take() {
-            let related = copied.write(self.sources, &mut self.out, goes_on)?;
+            let related = copied.write(self.sources, &mut self.out, should_continue)?;
             self.exported.related += related.records;
             self.exported.problems.extend(related.problems);
         }

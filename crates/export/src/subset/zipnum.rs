@@ -3,13 +3,13 @@
 
 use std::io::{self, Write};
 
+use cdx::{CdxRow, cdxj_line};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use inputs::digest_text;
 use sha2_with_state::{Digest, Sha256};
 
-use super::hashed::Hashed;
-use cdx::{CdxRow, cdxj_line};
-use inputs::digest_text;
+use super::hashing_writer::HashingWriter;
 
 /// Lines per member, as in the indexes of Common Crawl and of other tools.
 const LINES: usize = 3000;
@@ -28,7 +28,7 @@ pub(super) struct Block {
 
 /// Writes members to `out`, and the result of `line` for each to `second`.
 pub(super) struct ZipNum<W, S> {
-    out: Hashed<W>,
+    out: HashingWriter<W>,
     second: S,
     line: fn(&Block) -> String,
     blocks: u64,
@@ -40,7 +40,7 @@ pub(super) struct ZipNum<W, S> {
 impl<W: Write, S: Write> ZipNum<W, S> {
     pub(super) fn new(out: W, second: S, line: fn(&Block) -> String) -> ZipNum<W, S> {
         ZipNum {
-            out: Hashed::new(out),
+            out: HashingWriter::new(out),
             second,
             line,
             blocks: 0,

@@ -88,7 +88,7 @@ impl Crawl {
 ///
 /// `crawl-data/CC-MAIN-2026-43/segments/1.1/warc/x.warc.gz` corresponds to `.../wat/x.warc.wat.gz`
 /// and `.../wet/x.warc.wet.gz`.
-pub(crate) fn beside(path: &str, kind: Kind) -> Option<String> {
+pub(crate) fn sibling_path(path: &str, kind: Kind) -> Option<String> {
     if kind == Kind::Warc {
         return Some(path.to_owned());
     }
@@ -112,14 +112,14 @@ mod tests {
         let path = "crawl-data/CC-MAIN-2024-22/segments/1715971057216.39/warc/a-00001.warc.gz";
         assert_eq!(crawl.file(path), format!("https://data.commoncrawl.org/{path}"));
         assert_eq!(
-            beside(path, Kind::Wat).as_deref(),
+            sibling_path(path, Kind::Wat).as_deref(),
             Some("crawl-data/CC-MAIN-2024-22/segments/1715971057216.39/wat/a-00001.warc.wat.gz")
         );
         assert_eq!(
-            beside(path, Kind::Wet).as_deref(),
+            sibling_path(path, Kind::Wet).as_deref(),
             Some("crawl-data/CC-MAIN-2024-22/segments/1715971057216.39/wet/a-00001.warc.wet.gz")
         );
-        assert_eq!(beside("segments/1/robotstxt/a.warc.gz", Kind::Wat), None);
+        assert_eq!(sibling_path("segments/1/robotstxt/a.warc.gz", Kind::Wat), None);
     }
 
     #[test]

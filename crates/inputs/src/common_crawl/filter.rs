@@ -9,7 +9,7 @@ use urlkey::KeyRange;
 use warc::{Entry, Input, Reader, ReaderSettings};
 
 use super::block::Line;
-use super::crawl::{Kind, beside};
+use super::crawl::{Kind, sibling_path};
 use super::{CrawlError, read_exact};
 
 /// The result of filtering a file.
@@ -23,7 +23,7 @@ pub struct Filtered {
     pub bytes: u64,
 }
 
-/// Writes the records of a file whose URLs have keys in `ranges`. Calls `goes_on` after each record
+/// Writes the records of a file whose URLs have keys in `ranges`. Calls `should_continue` after each record
 /// of the file, and stops if it returns `false`.
 ///
 /// # Errors
@@ -33,7 +33,7 @@ pub fn filter(
     address: &str,
     ranges: &[KeyRange],
     out: &mut dyn Write,
-    goes_on: &mut dyn FnMut(Filtered) -> bool,
+    should_continue: &mut dyn FnMut(Filtered) -> bool,
 ) -> Result<Filtered, CrawlError> {
     let mut settings = ReaderSettings::default();
     settings.body_bytes_max = 0;
@@ -51,7 +51,7 @@ pub fn filter(
             filtered.bytes += record.span.length;
         }
         reader.recycle(record);
-        if !goes_on(filtered) {
+        if !should_continue(filtered) {
             return Err(CrawlError::Stopped);
         }
     }
@@ -62,6 +62,9 @@ impl Kind {
     /// Returns the paths of the files with records of this kind for captures. Captures without such
     /// a file (robots.txt, failures) are left out.
     pub fn paths(self, lines: &[Line]) -> BTreeSet<String> {
-        lines.iter().filter_map(|line| beside(&line.path, self)).collect()
+        lines
+            .iter()
+            .filter_map(|line| sibling_path(&line.path, self))
+            .collect()
     }
 }

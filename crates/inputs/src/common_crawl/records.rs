@@ -40,7 +40,7 @@ struct Run {
 }
 
 /// Writes the records of `lines` to `out`, in the order of files and offsets. At most `connections`
-/// ranges are read at a time. Before each round of them, `goes_on` gets the counts so far and
+/// ranges are read at a time. Before each round of them, `should_continue` gets the counts so far and
 /// returns whether to continue.
 ///
 /// # Errors
@@ -51,11 +51,11 @@ pub fn fetch(
     open: &Open<'_>,
     connections: usize,
     out: &mut dyn Write,
-    goes_on: &mut dyn FnMut(Fetched) -> bool,
+    should_continue: &mut dyn FnMut(Fetched) -> bool,
 ) -> Result<Fetched, CrawlError> {
     let mut fetched = Fetched::default();
     for round in runs(crawl, lines)?.chunks(connections.max(1)) {
-        if !goes_on(fetched) {
+        if !should_continue(fetched) {
             return Err(CrawlError::Stopped);
         }
         let read: Vec<Result<Vec<u8>, CrawlError>> = std::thread::scope(|scope| {

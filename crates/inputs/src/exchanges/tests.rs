@@ -67,13 +67,13 @@ fn read(
             return at;
         }
         given += 1;
-        let (entry, sent_by) = next;
+        let (entry, request) = next;
         let end = entry.span().end();
         at = (end, exchanges.context_from(end));
         if let Entry::Record(record) = entry
             && record.kind == warc::Kind::Response
         {
-            methods.push((record.span.offset, sent_by.method));
+            methods.push((record.span.offset, request.method));
         }
     }
 }

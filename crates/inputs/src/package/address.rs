@@ -2,6 +2,8 @@
 //! before its address, then `#` and the name of the member, repeated for a package in a package. In
 //! all parts `%` and `#` are written as `%25` and `%23`, so that every `#` is a separator.
 
+use super::super::path::is_address;
+
 /// Prefix of addresses of members of packages that are local files.
 const FILE_SCHEME: &str = "wacz://";
 
@@ -24,12 +26,20 @@ pub(crate) fn is_package_name(name: &[u8]) -> bool {
     extension.is_some_and(|extension| extension.eq_ignore_ascii_case(b".wacz"))
 }
 
+/// Returns whether a file is a list of packages by its name, or by its address without the query
+/// string.
+pub(crate) fn is_package_list_name(name: &[u8]) -> bool {
+    let name = name.split(|byte| *byte == b'?').next().unwrap_or_default();
+    let extension = name.len().checked_sub(5).map(|at| &name[at..]);
+    extension.is_some_and(|extension| extension.eq_ignore_ascii_case(b".json"))
+}
+
 /// Returns the address of a member of a package. The package is the text of an absolute path, an
 /// address, or itself a member.
 pub(in super::super) fn of_member(package: &str, member: &str) -> String {
     let package = match package {
         package if is_member(package) => package.to_owned(),
-        package if super::super::is_address(package) => format!("{ADDRESS_MARK}{}", escaped(package)),
+        package if is_address(package) => format!("{ADDRESS_MARK}{}", escaped(package)),
         path => format!("{FILE_SCHEME}{}", escaped(path)),
     };
     format!("{package}#{}", escaped(member))

@@ -6,9 +6,10 @@
 
 use std::collections::HashSet;
 
-use super::super::discovery::{Discovery, Warning};
-use super::super::found::{Declared, Found, Place};
-use super::super::skipped::NOT_AN_ARCHIVE;
+use super::super::declared::DeclaredContent;
+use super::super::discovered::{DiscoveredInput, InputLocation};
+use super::super::discovery::{Discovery, DiscoveryWarning};
+use super::super::skipped_file::NOT_AN_ARCHIVE;
 use super::super::source::Stat;
 use super::address::{is_package_name, name_of_member, of_member};
 use super::manifest::{MANIFEST, Manifest};
@@ -23,9 +24,9 @@ impl Discovery<'_> {
             Ok(opened) => opened,
             Err(error) => {
                 let place = if super::super::is_address(package) {
-                    Place::Address(package.to_owned(), Stat::default())
+                    InputLocation::Address(package.to_owned(), Stat::default())
                 } else {
-                    Place::File(super::super::path_of(package))
+                    InputLocation::File(super::super::path_of(package))
                 };
                 return self.wrong(name, place, format!("cannot be read as a package: {error}"));
             }
@@ -55,7 +56,7 @@ impl Discovery<'_> {
                 self.skip(name_of_member(name, member), NOT_AN_ARCHIVE);
             }
         }
-        self.packages_elsewhere((name, package), std::mem::take(&mut manifest.elsewhere));
+        self.remote_packages((name, package), std::mem::take(&mut manifest.remote_packages));
     }
 
     /// Takes a package in a package.
@@ -67,7 +68,7 @@ impl Discovery<'_> {
         manifest: &Manifest,
     ) {
         let (name, address) = (name_of_member(name, member), of_member(package, member));
-        let place = || Place::Address(address.clone(), Stat::default());
+        let place = || InputLocation::Address(address.clone(), Stat::default());
         let details: Vec<String> = manifest
             .defects(member, zip)
             .into_iter()
@@ -100,10 +101,10 @@ impl Discovery<'_> {
         let address = of_member(package, member);
         if self.seen.insert((&address).into()) {
             let stat = found.stat(validator.as_deref());
-            self.found.push(Found {
+            self.found.push(DiscoveredInput {
                 name: name_of_member(name, member),
                 size: stat.size,
-                place: Place::Address(address, stat),
+                place: InputLocation::Address(address, stat),
                 problem: None,
                 declared: manifest.declared(member, zip),
             });
@@ -112,18 +113,18 @@ impl Discovery<'_> {
 
     /// Reports a wrong declaration about content that can be used nevertheless.
     pub(super) fn warn(&mut self, name: String, detail: String) {
-        self.warnings.push(Warning { name, detail });
+        self.warnings.push(DiscoveryWarning { name, detail });
     }
 
     pub(super) fn not_in_package(&mut self, name: &str, package: &str, member: &str, problem: String) {
         let address = of_member(package, member);
         if self.seen.insert((&address).into()) {
-            self.found.push(Found {
+            self.found.push(DiscoveredInput {
                 name: name_of_member(name, member),
                 size: 0,
-                place: Place::Address(address, Stat::default()),
+                place: InputLocation::Address(address, Stat::default()),
                 problem: Some(problem),
-                declared: Declared::default(),
+                declared: DeclaredContent::default(),
             });
         }
     }

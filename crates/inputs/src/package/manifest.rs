@@ -8,10 +8,10 @@ use serde::Deserialize;
 use sha2_with_state::{Digest, Sha256};
 use warc::Defect;
 
-use super::super::found::Declared;
-use super::super::source::is_address;
+use super::super::declared::DeclaredContent;
+use super::super::path::is_address;
 use super::super::{digest_text, without_bom};
-use super::described::{Described, Resource};
+use super::package_description::{PackageDescription, Resource};
 use super::zip_file::ZipFile;
 
 /// Name of the description in a package.
@@ -36,7 +36,7 @@ pub(super) struct Manifest {
     /// Listed resources by the names of members; `None` if the description cannot be used.
     listed: Option<BTreeMap<String, Resource>>,
     /// Listed packages at addresses.
-    pub(super) elsewhere: Vec<Resource>,
+    pub(super) remote_packages: Vec<Resource>,
     /// Descriptions that cannot be used, by name, and why.
     pub(super) problems: BTreeMap<&'static str, Vec<String>>,
     /// A contradiction between the descriptions.
@@ -72,14 +72,14 @@ impl Manifest {
             }
         };
         manifest.compare(zip, &digest_text(&Sha256::digest(&bytes)));
-        match Described::read(&bytes) {
+        match PackageDescription::read(&bytes) {
             Ok(described) => manifest.take(zip, described),
             Err(error) => manifest.wrong(MANIFEST, format!("cannot be read: {error}")),
         }
         manifest
     }
 
-    fn take(&mut self, zip: &ZipFile, described: Described) {
+    fn take(&mut self, zip: &ZipFile, described: PackageDescription) {
         let is_of_packages = described.is_of_packages();
         for (number, why) in &described.wrong {
             self.wrong(MANIFEST, format!("resource {number} cannot be used: {why}"));
@@ -91,7 +91,7 @@ impl Manifest {
             let named = resource.name().filter(|name| is_of_packages && zip.has(name));
             let place = named.unwrap_or(resource.place());
             if is_of_packages && is_address(place) {
-                self.elsewhere.push(resource);
+                self.remote_packages.push(resource);
             } else {
                 listed.insert(place.to_owned(), resource);
             }
@@ -114,8 +114,8 @@ impl Manifest {
     }
 
     /// Returns the declarations about a member that contains records.
-    pub(super) fn declared(&self, member: &str, zip: &ZipFile) -> Declared {
-        Declared {
+    pub(super) fn declared(&self, member: &str, zip: &ZipFile) -> DeclaredContent {
+        DeclaredContent {
             digest: self.resource(member).and_then(Resource::hash),
             defects: self.defects(member, zip),
         }

@@ -11,10 +11,10 @@
 //!   sizes a package declares.
 
 mod address;
-mod described;
+mod allowed_origins;
 mod discovery;
-mod elsewhere;
 mod manifest;
+mod package_description;
 mod package_list;
 mod page_check;
 mod page_lines;
@@ -28,10 +28,9 @@ use std::sync::Arc;
 
 pub use address::{is_local_member, without_secrets};
 pub(super) use address::{
-    is_member, is_package_name, member_parts, of_member, outermost as outermost_package,
+    is_member, is_package_list_name, is_package_name, member_parts, of_member, outermost as outermost_package,
 };
-pub(crate) use elsewhere::Elsewhere;
-pub(super) use package_list::is_package_list_name;
+pub(crate) use allowed_origins::AllowedOrigins;
 pub use page_lines::{ListedPage, MAIN_LIST, PageLine, PageLines};
 pub use parts::{PackagePart, is_package, package_parts};
 pub use source::Packages;

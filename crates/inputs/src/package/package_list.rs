@@ -5,29 +5,22 @@ use std::fs;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use super::super::address::resolve;
+use super::super::declared::DeclaredContent;
+use super::super::discovered::{DiscoveredInput, InputLocation};
 use super::super::discovery::Discovery;
-use super::super::found::{Declared, Found, Place};
-use super::super::path::{address_text, path_of, path_text};
-use super::super::source::{FromStart, Stat, is_address};
+use super::super::list::resolve;
+use super::super::path::{address_text, is_address, path_of, path_text};
+use super::super::source::{InputReader, Stat};
 use super::super::{digest_text, open_file, without_bom};
-use super::address::without_secrets;
-use super::described::{Described, Resource};
+use super::address::{is_package_list_name, without_secrets};
 use super::manifest::MANIFEST_BYTES_MAX;
+use super::package_description::{PackageDescription, Resource};
 
 /// Limit of the nesting of lists.
 const DEPTH_MAX: usize = 4;
 
-/// Returns whether a file is a list of packages by its name, or by its address without the query
-/// string.
-pub(crate) fn is_package_list_name(name: &[u8]) -> bool {
-    let name = name.split(|byte| *byte == b'?').next().unwrap_or_default();
-    let extension = name.len().checked_sub(5).map(|at| &name[at..]);
-    extension.is_some_and(|extension| extension.eq_ignore_ascii_case(b".json"))
-}
-
 /// A listed package and its place.
-enum Listed {
+enum ListedPackage {
     File { name: String, path: PathBuf },
     Address(String),
 }
@@ -35,7 +28,7 @@ enum Listed {
 impl Discovery<'_> {
     /// Takes the packages that a JSON file lists. Returns `false` if the file contains records
     /// despite its name.
-    pub(crate) fn package_list(&mut self, name: &str, place: &Place) -> bool {
+    pub(crate) fn package_list(&mut self, name: &str, place: &InputLocation) -> bool {
         let described = match self.read_package_list(place) {
             Ok(Some(described)) => described,
             Ok(None) => return false,
@@ -44,32 +37,32 @@ impl Discovery<'_> {
                 return true;
             }
         };
-        let beside = |path: &Path, entry: &str| path.parent().unwrap_or(Path::new("")).join(entry);
+        let sibling = |path: &Path, entry: &str| path.parent().unwrap_or(Path::new("")).join(entry);
         self.wrong_resources(name, &described.wrong);
         self.listed_packages(
             (name, &place.location()),
             described.resources,
             |entry| match place {
-                _ if is_address(entry) => Some(Listed::Address(entry.to_owned())),
-                Place::File(path) => Some(Listed::File {
-                    name: path_text(&beside(&path_of(name), entry)),
-                    path: beside(path, entry),
+                _ if is_address(entry) => Some(ListedPackage::Address(entry.to_owned())),
+                InputLocation::File(path) => Some(ListedPackage::File {
+                    name: path_text(&sibling(&path_of(name), entry)),
+                    path: sibling(path, entry),
                 }),
-                Place::Address(list, _) => joined(list, entry).map(Listed::Address),
+                InputLocation::Address(list, _) => joined(list, entry).map(ListedPackage::Address),
             },
         );
         true
     }
 
-    fn read_package_list(&self, place: &Place) -> Result<Option<Described>, String> {
+    fn read_package_list(&self, place: &InputLocation) -> Result<Option<PackageDescription>, String> {
         let no_list =
             |error: &dyn std::fmt::Display| format!("cannot be read as a list of packages: {error}");
         let opened = match place {
-            Place::File(path) => open_file(path).map(|file| Box::new(file) as Box<dyn Read>),
-            Place::Address(address, stat) => {
+            InputLocation::File(path) => open_file(path).map(|file| Box::new(file) as Box<dyn Read>),
+            InputLocation::Address(address, stat) => {
                 let source = self.sources.of(address);
                 let input = source.and_then(|source| source.open(address, Some(stat)));
-                input.map(|input| Box::new(FromStart::of(input)) as Box<dyn Read>)
+                input.map(|input| Box::new(InputReader::of(input)) as Box<dyn Read>)
             }
         };
         let mut bytes = Vec::new();
@@ -85,7 +78,7 @@ impl Discovery<'_> {
         if bytes.len() as u64 > MANIFEST_BYTES_MAX {
             return Err(no_list(&format!("it is longer than {MANIFEST_BYTES_MAX} bytes")));
         }
-        let described = Described::read(&bytes).map_err(|error| no_list(&error))?;
+        let described = PackageDescription::read(&bytes).map_err(|error| no_list(&error))?;
         match &described.profile {
             Some(profile) if !described.is_of_packages() => Err(format!(
                 "its profile is {profile:?}, expected \"multi-wacz-package\": it lists no packages (of a package itself, load the file x.wacz)"
@@ -105,10 +98,10 @@ impl Discovery<'_> {
     }
 
     /// Takes packages at addresses listed in the description of a package.
-    pub(super) fn packages_elsewhere(&mut self, (name, package): (&str, &str), resources: Vec<Resource>) {
+    pub(super) fn remote_packages(&mut self, (name, package): (&str, &str), resources: Vec<Resource>) {
         if !resources.is_empty() {
             self.listed_packages((name, package), resources, |entry| {
-                Some(Listed::Address(entry.to_owned()))
+                Some(ListedPackage::Address(entry.to_owned()))
             });
         }
     }
@@ -119,9 +112,9 @@ impl Discovery<'_> {
         &mut self,
         (list, location): (&str, &str),
         resources: Vec<Resource>,
-        place: impl Fn(&str) -> Option<Listed>,
+        place: impl Fn(&str) -> Option<ListedPackage>,
     ) {
-        let mut listed: Vec<(Listed, Resource)> = Vec::with_capacity(resources.len());
+        let mut listed: Vec<(ListedPackage, Resource)> = Vec::with_capacity(resources.len());
         for resource in resources {
             let (entry, number) = (resource.place(), resource.number);
             if entry.is_empty() {
@@ -146,17 +139,17 @@ impl Discovery<'_> {
             }
         }
         let addresses = listed.iter().filter_map(|(place, _)| match place {
-            Listed::Address(address) => Some(address.as_str()),
-            Listed::File { .. } => None,
+            ListedPackage::Address(address) => Some(address.as_str()),
+            ListedPackage::File { .. } => None,
         });
-        let mut looked = self.look_at_all(addresses);
+        let mut stats = self.stat_all(addresses);
         self.lists_deep += 1;
         for (place, resource) in &listed {
             match place {
-                Listed::File { name, path } => self.listed_file(list, name, path, resource),
+                ListedPackage::File { name, path } => self.listed_file(list, name, path, resource),
                 // A second line with the same address is skipped, because the first one has removed
                 // the status.
-                Listed::Address(address) => match looked.remove(address.as_str()) {
+                ListedPackage::Address(address) => match stats.remove(address.as_str()) {
                     Some(Ok(Some(stat))) => self.listed_object(list, address, &stat, resource),
                     Some(Ok(None)) => self.no_object(address, format!("no such package; {list} lists it")),
                     Some(Err(error)) => self.no_object(address, error.to_string()),
@@ -169,18 +162,23 @@ impl Discovery<'_> {
 
     /// Returns the place of a listed package without secrets. If the list must not lead there,
     /// reports it and returns `None`.
-    fn allowed(&mut self, (list, location): (&str, &str), number: usize, place: Listed) -> Option<Listed> {
+    fn allowed(
+        &mut self,
+        (list, location): (&str, &str),
+        number: usize,
+        place: ListedPackage,
+    ) -> Option<ListedPackage> {
         let to = match &place {
-            Listed::File { path, .. } => path_text(path),
-            Listed::Address(address) => without_secrets(address),
+            ListedPackage::File { path, .. } => path_text(path),
+            ListedPackage::Address(address) => without_secrets(address),
         };
-        if let Some(refusal) = self.elsewhere.refusal(location, &to) {
+        if let Some(refusal) = self.allowed_origins.refusal(location, &to) {
             let why = format!("it leads to {}, {refusal}", address_text(&to));
             self.not_followed(list, number, why);
             return None;
         }
         match place {
-            Listed::Address(address) => self.plain(&address).map(Listed::Address),
+            ListedPackage::Address(address) => self.plain(&address).map(ListedPackage::Address),
             file => Some(file),
         }
     }
@@ -205,13 +203,13 @@ impl Discovery<'_> {
                 };
                 return self.wrong(
                     name,
-                    Place::File(path.to_owned()),
+                    InputLocation::File(path.to_owned()),
                     format!("{what}; {list} lists it"),
                 );
             }
         };
         let found = (Some(size), None);
-        let place = Place::File(path.to_owned());
+        let place = InputLocation::File(path.to_owned());
         self.compare_package(list, name, place.clone(), resource, found);
         let is_list = is_package_list_name(name.as_bytes()) && self.package_list(name, &place);
         if !is_list {
@@ -228,9 +226,9 @@ impl Discovery<'_> {
             Some(stat.size).filter(|size| *size > 0),
             stat.sha256.map(|sha256| digest_text(&sha256)),
         );
-        let place = Place::Address(address.to_owned(), Stat::default());
+        let place = InputLocation::Address(address.to_owned(), Stat::default());
         self.compare_package(list, &name, place, resource, found);
-        let place = Place::Address(address.to_owned(), stat.clone());
+        let place = InputLocation::Address(address.to_owned(), stat.clone());
         let is_list = is_package_list_name(address.as_bytes()) && self.package_list(&name, &place);
         if !is_list {
             self.package(&name, address);
@@ -242,7 +240,7 @@ impl Discovery<'_> {
         &mut self,
         list: &str,
         name: &str,
-        place: Place,
+        place: InputLocation,
         declared: &Resource,
         (size_bytes, digest): (Option<u64>, Option<String>),
     ) {
@@ -264,13 +262,13 @@ impl Discovery<'_> {
     }
 
     /// Reports a problem with a file or an address.
-    pub(super) fn wrong(&mut self, name: &str, place: Place, problem: String) {
-        self.found.push(Found {
+    pub(super) fn wrong(&mut self, name: &str, place: InputLocation, problem: String) {
+        self.found.push(DiscoveredInput {
             name: name.to_owned(),
             place,
             size: 0,
             problem: Some(problem),
-            declared: Declared::default(),
+            declared: DeclaredContent::default(),
         });
     }
 }

@@ -12,7 +12,7 @@ use super::zip_file::{Member, ZipFile};
 
 /// The result of reading a list of pages.
 #[derive(Debug, Default)]
-struct Checked {
+struct PageListCheck {
     digest: String,
     /// Number of lines that cannot be used.
     damaged: u64,
@@ -50,7 +50,7 @@ impl Discovery<'_> {
     }
 }
 
-impl Checked {
+impl PageListCheck {
     fn other_than(&self, declared: Option<&str>) -> Option<String> {
         let declared = declared.filter(|declared| declared.starts_with("sha256:"))?;
         let is_other = !declared.eq_ignore_ascii_case(&self.digest);
@@ -71,13 +71,13 @@ impl Checked {
     }
 }
 
-fn checked(zip: &mut ZipFile, member: Member) -> io::Result<Checked> {
-    let read = Digested {
+fn checked(zip: &mut ZipFile, member: Member) -> io::Result<PageListCheck> {
+    let read = DigestingReader {
         file: zip.read(member)?,
         digesting: Digesting::default(),
     };
     let mut lines = PageLines::at(BufReader::new(read), 0, 0);
-    let mut checked = Checked::default();
+    let mut checked = PageListCheck::default();
     while let Some(line) = lines.next_line()? {
         if let Err(why) = line.page {
             checked.damaged += 1;
@@ -90,12 +90,12 @@ fn checked(zip: &mut ZipFile, member: Member) -> io::Result<Checked> {
 }
 
 /// A member that is digested while it is read.
-struct Digested<R> {
+struct DigestingReader<R> {
     file: R,
     digesting: Digesting,
 }
 
-impl<R: Read> Read for Digested<R> {
+impl<R: Read> Read for DigestingReader<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let bytes = self.file.read(into)?;
         self.digesting.take(&into[..bytes]);

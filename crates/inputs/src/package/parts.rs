@@ -3,7 +3,8 @@
 use std::io;
 
 use super::super::discovery::discover;
-use super::super::source::{FromStart, Sources};
+use super::super::source::InputReader;
+use super::super::sources::Sources;
 use super::super::{digest, is_address, path_of};
 use super::address::is_package_name;
 
@@ -35,7 +36,7 @@ impl PackagePart {
         else {
             return Ok(None);
         };
-        let found = digest(FromStart::of(sources.open(&self.location)?), &[], |_| {})?.digest;
+        let found = digest(InputReader::of(sources.open(&self.location)?), &[], |_| {})?.digest;
         Ok((!found.eq_ignore_ascii_case(declared)).then_some(found))
     }
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use warc::Input;
 
+use super::super::declared::DeclaredContent;
 use super::super::file::{FileVersion, open_file};
-use super::super::found::Declared;
-use super::super::path::path_of;
-use super::super::source::{FromStart, InputSource, Stat, is_address};
+use super::super::path::{is_address, path_of};
+use super::super::source::{InputReader, InputSource, Stat};
 use super::address::{is_member, of_member, outermost, parts};
 use super::manifest::Manifest;
 use super::page_lines::{PageLines, is_page_list};
@@ -27,20 +27,20 @@ pub struct Packages {
     beyond: Option<Arc<dyn InputSource>>,
     /// The package opened last. Members are requested one after the other, so its directory is read
     /// once.
-    opened: Arc<Mutex<Option<Opened>>>,
+    opened: Arc<Mutex<Option<OpenPackage>>>,
     /// The member unpacked last, by address and validator. Single records are requested one after
     /// the other.
-    unpacked: Arc<Mutex<Option<Unpacked>>>,
+    unpacked: Arc<Mutex<Option<UnpackedMember>>>,
 }
 
-struct Opened {
+struct OpenPackage {
     package: String,
     size: u64,
     validator: String,
     zip: ZipFile,
 }
 
-struct Unpacked {
+struct UnpackedMember {
     address: String,
     stat: Stat,
     input: Arc<dyn Input>,
@@ -78,7 +78,7 @@ impl Packages {
             return Ok((last.zip.over(input), validator));
         }
         let zip = ZipFile::open(input)?;
-        *self.opened.lock() = Some(Opened {
+        *self.opened.lock() = Some(OpenPackage {
             package: package.to_owned(),
             size,
             validator: version,
@@ -134,7 +134,7 @@ impl Packages {
             return Ok(last.input.clone());
         }
         let input = zip.input(member)?;
-        *unpacked = Some(Unpacked {
+        *unpacked = Some(UnpackedMember {
             address: address.to_owned(),
             stat: stat.clone(),
             input: input.clone(),
@@ -163,9 +163,9 @@ impl Packages {
         list: &str,
         offset: u64,
         lines: u64,
-    ) -> io::Result<PageLines<BufReader<FromStart>>> {
+    ) -> io::Result<PageLines<BufReader<InputReader>>> {
         let input = self.open(&of_member(package, list), None)?;
-        let from = FromStart {
+        let from = InputReader {
             input,
             position: offset,
         };
@@ -177,10 +177,10 @@ impl Packages {
     }
 
     /// Returns the declarations of a package about a member.
-    pub(crate) fn declared(&self, address: &str) -> Declared {
+    pub(crate) fn declared(&self, address: &str) -> DeclaredContent {
         let opened = parts(address).and_then(|(package, name)| Some((self.package(&package).ok()?.0, name)));
         let Some((mut zip, name)) = opened else {
-            return Declared::default();
+            return DeclaredContent::default();
         };
         Manifest::of(&mut zip).declared(&name, &zip)
     }

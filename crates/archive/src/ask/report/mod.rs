@@ -31,7 +31,7 @@ const MIMES_MAX: usize = 10_000;
 const OTHER_MIMES: &str = "(others)";
 
 pub(super) fn report(basis: &Basis<'_>, question: &Report) -> Result<ReportBody, AskError> {
-    let seen = basis.seen();
+    let visible = basis.visible();
     let window = Window::of(question.from.as_deref(), question.to.as_deref())?;
     let dir = if basis.open.files.is_read_only() {
         std::env::temp_dir()
@@ -41,9 +41,9 @@ pub(super) fn report(basis: &Basis<'_>, question: &Report) -> Result<ReportBody,
     let mut tally = Tally::new(Digests::new(&dir));
     let mut looked_at = 0;
     let mut complete = true;
-    for capture in seen.snapshot().captures(KeyRange::All, None) {
+    for capture in visible.snapshot().captures(KeyRange::All, None) {
         let capture = capture?;
-        if !seen.sees(&capture) {
+        if !visible.sees(&capture) {
             continue;
         }
         if question.captures_max.is_some_and(|most| looked_at >= most) {

@@ -3,13 +3,13 @@
 //! A load that was interrupted skips the lines that are already woven. The position is the number
 //! of lines, because a byte offset has no meaning within a compressed member.
 
+use cdx::Line;
 use index::QuarantineEntry;
+use inputs::{IndexLines, NumberedLine};
 use pipeline::Out;
 use warc::Defect;
 
 use super::{End, Reading};
-use cdx::Line;
-use inputs::{IndexLines, NumberedLine};
 
 /// Limit of lines in a chunk.
 const LINES_MAX: u64 = 1024;

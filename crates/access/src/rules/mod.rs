@@ -1,0 +1,110 @@
+//! All access rules of an archive.
+
+use serde::Serialize;
+
+use crate::access_filter::Sight;
+use crate::groups::Groups;
+use crate::matcher::Subject;
+use crate::rule::{Access, PUBLIC, Rule, RuleError};
+
+/// The rules of an archive. Their order has no meaning.
+///
+/// ```
+/// use access::{Access, Condition, Groups, Rule, Rules, Subject};
+///
+/// let rules = Rules {
+///     rules: vec![Rule {
+///         access: Access::Deny,
+///         except: vec!["staff".into()],
+///         condition: Condition {
+///             prefix: Some("com,example)/secret".into()),
+///             ..Condition::default()
+///         },
+///         ..Rule::default()
+///     }],
+///     ..Rules::default()
+/// };
+/// let capture = Subject {
+///     url_key: "com,example)/secret/plan",
+///     collection: "",
+///     mime: "text/html",
+///     digest: "",
+///     fetch_time_ms: 0,
+/// };
+/// let now_ms = 1_400_000_000_000;
+/// let sight_of = |groups: &str| rules.sight(&Groups::listed(groups), now_ms);
+/// assert!(!sight_of("").unwrap().sees(&capture));
+/// assert!(sight_of("staff").unwrap().sees(&capture));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Rules {
+    /// Access to captures that no rule matches.
+    pub default: Access,
+    /// Whether scores must not depend on hidden captures either, for example through term
+    /// statistics.
+    pub strict: bool,
+    /// The rules.
+    #[serde(rename = "rule")]
+    pub rules: Vec<Rule>,
+}
+
+impl Rules {
+    /// Returns what a client in `groups` may see at a time.
+    ///
+    /// # Errors
+    /// The number of the first invalid rule, counted from 1, and the reason.
+    pub fn sight(&self, groups: &Groups, now_ms: i64) -> Result<Sight, (usize, RuleError)> {
+        let is_public = !self.names_any(groups);
+        let (mut deny, mut allow) = (Vec::new(), Vec::new());
+        for (number, rule) in (1..).zip(&self.rules) {
+            let clause = rule.clause(now_ms).map_err(|error| (number, error))?;
+            // Rules for other clients are checked too, so that an invalid rule is an error for
+            // every client.
+            if !rule.is_for(groups, is_public) {
+                continue;
+            }
+            match rule.access {
+                Access::Deny => deny.extend(clause),
+                Access::Allow => allow.extend(clause),
+            }
+        }
+        Ok(Sight::new(self.default, self.strict, deny, allow))
+    }
+
+    /// Returns the numbers, counted from 1, of the rules that match a capture and apply to a client
+    /// in `groups`.
+    pub fn matching(&self, groups: &Groups, subject: &Subject<'_>, now_ms: i64) -> Vec<usize> {
+        let is_public = !self.names_any(groups);
+        let matches = |rule: &Rule| {
+            let clause = rule.condition.clause(now_ms).ok().flatten();
+            rule.is_for(groups, is_public) && clause.is_some_and(|clause| clause.matches(subject))
+        };
+        let numbered = (1..).zip(&self.rules);
+        numbered
+            .filter(|(_, rule)| matches(rule))
+            .map(|(number, _)| number)
+            .collect()
+    }
+
+    /// Returns until when a sight made at `now_ms` is valid if the rules do not change: the end of
+    /// an embargo, or midnight if a rule counts days. Returns `i64::MAX` if no rule depends on the
+    /// time.
+    pub fn holds_until_ms(&self, now_ms: i64) -> i64 {
+        let of_rule = |rule: &Rule| rule.condition.changes_at_ms(now_ms);
+        self.rules.iter().filter_map(of_rule).min().unwrap_or(i64::MAX)
+    }
+
+    /// Returns whether a rule names one of `groups`.
+    fn names_any(&self, groups: &Groups) -> bool {
+        let names = |rule: &Rule| {
+            let named = rule.groups.iter().chain(&rule.except);
+            named
+                .filter(|name| *name != PUBLIC)
+                .any(|name| groups.has_any(std::slice::from_ref(name)))
+        };
+        self.rules.iter().any(names)
+    }
+}
+
+#[cfg(test)]
+mod tests;

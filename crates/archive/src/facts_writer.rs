@@ -1,0 +1,411 @@
+//! The facts of an archive: every capture and link as a row of open tables (see [`facts`]) that
+//! follow its epochs.
+//!
+//! Invariant: at most one epoch is committed in the index and not yet in the tables. Its note is in
+//! the index. It is published when the archive is opened, or before the next epoch is woven. If the
+//! tables are in a store, opening does not wait for it: a process that opens the archive to write
+//! publishes on another thread, and one that only asks does not publish.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+use extract::Capture;
+use facts::{Fact, Facts, FactsError, FileDamage, Note, Settings, Source, TableSum, TakenBack};
+use index::{
+    Arriving, Batch, CaptureRow, Epoch, EpochReport, InputId, LedgerEntry, TakeBack, TakeBackError, TakeDown,
+    TookDown, Weave,
+};
+use inputs::is_address;
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use system::FileStore;
+
+use crate::question::FactsPlace;
+
+/// How long a question waits for tables in a store. Reading continues afterwards, for the next
+/// question.
+const SUMS_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// The settings in `weft.json` about the facts of an archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FactsSettings {
+    /// Identifier of the archive. The tables carry it, so that no other archive writes them.
+    pub(crate) id: String,
+    /// Directory or address if they are not in the archive's own directory, in the form of
+    /// [`crate::path_text`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) place: Option<String>,
+    /// Whether texts are kept too.
+    #[serde(default)]
+    pub(crate) texts: bool,
+}
+
+impl FactsSettings {
+    /// Makes the settings of a new archive; `None` if it keeps no facts.
+    pub(crate) fn new(place: &FactsPlace, texts: bool) -> Option<FactsSettings> {
+        let place = match place {
+            FactsPlace::None => return None,
+            FactsPlace::Archive => None,
+            FactsPlace::At(place) => Some(place.clone()),
+        };
+        Some(FactsSettings {
+            id: facts::new_id(),
+            place,
+            texts,
+        })
+    }
+
+    /// Returns the choice from which the settings were made.
+    pub(crate) fn choice(settings: Option<&FactsSettings>) -> FactsPlace {
+        match settings {
+            None => FactsPlace::None,
+            Some(FactsSettings { place: None, .. }) => FactsPlace::Archive,
+            Some(FactsSettings {
+                place: Some(place), ..
+            }) => FactsPlace::At(place.clone()),
+        }
+    }
+}
+
+/// Why an epoch, or its facts, could not be written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WeaveError {
+    #[error(transparent)]
+    Index(#[from] index::ApplyError),
+    #[error("facts: {0}")]
+    Facts(#[from] FactsError),
+    #[error(
+        "facts: the note about the last facts in the index has an unknown form; load with the newest weft that loaded \
+         into this archive"
+    )]
+    Note,
+}
+
+fn in_facts(error: FactsError) -> String {
+    format!("facts: {error}")
+}
+
+/// The tables of an open archive.
+pub(crate) struct FactsWriter {
+    tables: Arc<Tables>,
+    /// The pending answer of tables in a store for which a question waited too long.
+    late_sums: Mutex<Option<LateSums>>,
+}
+
+/// Sums read by another thread.
+type LateSums = Receiver<Result<Vec<TableSum>, FactsError>>;
+
+/// The state shared with a separate thread, which may continue after the archive is closed:
+/// publishing is idempotent.
+struct Tables {
+    facts: Facts,
+    /// The address of the tables, if they are in a store.
+    address: Option<String>,
+    last: Mutex<Last>,
+}
+
+/// What is known about the last epoch that had facts.
+enum Last {
+    /// It is in the tables.
+    Published,
+    /// It is committed, but possibly not in all tables.
+    Noted(Note),
+    /// Only the index knows whether it is committed: a commit failed, or the archive was just
+    /// opened.
+    Unknown,
+}
+
+/// The purpose for which an archive is opened, as far as facts are concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OpenMode {
+    /// Only reading; writes are forbidden.
+    Reading,
+    /// Questions. The last note is published only if the tables are local.
+    Asking,
+    /// Loads. The last note is published.
+    Writing,
+}
+
+impl FactsWriter {
+    /// Opens the tables at their place. Publishes the last note, as far as `opened_for` allows. If
+    /// that fails, it is retried before the next epoch is woven.
+    pub(crate) fn open(
+        settings: &FactsSettings,
+        place: Arc<dyn FileStore>,
+        weave: &Weave,
+        opened_for: OpenMode,
+    ) -> FactsWriter {
+        let mut of_tables = Settings::default();
+        of_tables.texts = settings.texts;
+        let tables = Arc::new(Tables {
+            facts: Facts::new(place, settings.id.clone(), &of_tables),
+            address: settings.place.clone().filter(|place| is_address(place)),
+            last: Mutex::new(Last::Unknown),
+        });
+        let in_store = tables.address.is_some();
+        match opened_for {
+            OpenMode::Reading => {}
+            OpenMode::Asking if in_store => {}
+            OpenMode::Writing if in_store => tables.clone().publish_in_thread(weave),
+            OpenMode::Asking | OpenMode::Writing => {
+                unpublished(tables.publish(weave, &mut tables.last.lock()).err())
+            }
+        }
+        FactsWriter {
+            tables,
+            late_sums: Mutex::default(),
+        }
+    }
+
+    /// Removes the facts of epochs that the index has lost, so that they can be loaded again. If
+    /// that is impossible, the next epoch fails with the reason.
+    pub(crate) fn roll_back(&self, to: Epoch) {
+        if let Err(error) = self.tables.facts.roll_back(to.0) {
+            tracing::warn!(%error, "cannot remove the facts of epochs that the index lost from their tables");
+        }
+    }
+
+    /// Returns the files that contradict the logs of the tables. With `has_rows`, there must be
+    /// tables.
+    pub(crate) fn damages(&self, has_rows: bool) -> Result<Vec<FileDamage>, FactsError> {
+        self.tables.facts.damages(has_rows)
+    }
+
+    /// Publishes the last note, if that was not done.
+    pub(crate) fn publish_noted(&self, weave: &Weave) -> Result<(), WeaveError> {
+        self.tables.publish(weave, &mut self.tables.last.lock())
+    }
+
+    /// Runs `commit`, which commits a note in the index, and publishes the note. Only one such
+    /// operation runs at a time: the index keeps only the last note, and loads weave on one thread
+    /// and register inputs on another.
+    fn in_turn<T, E: From<WeaveError>>(
+        &self,
+        weave: &Weave,
+        commit: impl FnOnce(&mut Option<Note>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut last = self.tables.last.lock();
+        self.tables.publish(weave, &mut last)?;
+        let mut note = None;
+        let done = commit(&mut note);
+        *last = match (&done, note) {
+            (Err(_), _) => Last::Unknown,
+            (Ok(_), Some(note)) => Last::Noted(note),
+            (Ok(_), None) => Last::Published,
+        };
+        let done = done?;
+        self.tables.publish(weave, &mut last)?;
+        Ok(done)
+    }
+
+    /// Weaves a batch together with its facts.
+    pub(crate) fn apply(&self, weave: &Weave, batch: Batch) -> Result<EpochReport, WeaveError> {
+        self.in_turn(weave, |noted| {
+            let mut stage = |arriving: Arriving<'_>| {
+                let note = self.stage(arriving).map_err(in_facts)?;
+                Ok(noted.insert(note).to_bytes())
+            };
+            Ok(weave.apply_with(batch, Some(&mut stage))?)
+        })
+    }
+
+    /// Takes an input back ([`Weave::take_back`]), including its facts.
+    pub(crate) fn take_back<E: From<WeaveError> + From<TakeBackError>>(
+        &self,
+        weave: &Weave,
+        (id, to): (InputId, &TakeBack),
+        reread: &mut dyn FnMut(&CaptureRow) -> Result<Capture, String>,
+    ) -> Result<(), E> {
+        let taken_back = TakenBack {
+            input_id: id.0,
+            from_offset: to.bytes_done,
+        };
+        let note = |epoch: Epoch| Note::of_taken_back(epoch.0, taken_back);
+        self.in_turn(weave, |noted| {
+            let report = weave.take_back(id, to, reread, Some(&|epoch| note(epoch).to_bytes()))?;
+            *noted = Some(note(report.epoch));
+            Ok(())
+        })
+    }
+
+    /// Takes captures down ([`Weave::take_down`]), including their facts.
+    pub(crate) fn take_down<E: From<WeaveError> + From<TakeBackError>>(
+        &self,
+        weave: &Weave,
+        asked: &TakeDown,
+        reread: &mut dyn FnMut(&CaptureRow) -> Result<Capture, String>,
+    ) -> Result<TookDown, E> {
+        self.in_turn(weave, |noted| {
+            let written = Mutex::new(None);
+            let note = |epoch: Epoch, captures: &[(InputId, u64)]| {
+                let captures = captures.iter().map(|(input, offset)| (input.0, *offset));
+                let note = Note::of_taken_down(epoch.0, captures);
+                written.lock().insert(note).to_bytes()
+            };
+            let took_down = weave.take_down(asked, reread, Some(&note))?;
+            *noted = written.into_inner();
+            Ok(took_down)
+        })
+    }
+
+    /// Removes files and commits that the tables no longer need. Returns descriptions of those that
+    /// remain.
+    pub(crate) fn purge(&self, weave: &Weave) -> Result<Vec<String>, WeaveError> {
+        let mut last = self.tables.last.lock();
+        self.tables.publish(weave, &mut last)?;
+        if let Some(address) = &self.tables.address {
+            return Ok(vec![format!(
+                "the tables in {address} keep old files until they are vacuumed (weft sql maintain)"
+            )]);
+        }
+        let purged = self.tables.facts.purge()?;
+        let stays = |log: String| {
+            format!("{log} has a checkpoint of another program, which may hold column bounds of removed rows")
+        };
+        Ok(purged.checkpoints.into_iter().map(stays).collect())
+    }
+
+    /// Registers an input ([`Weave::register_input`]). If it gets another name, so do its facts.
+    pub(crate) fn register(
+        &self,
+        weave: &Weave,
+        entry: LedgerEntry,
+        continues: Option<InputId>,
+    ) -> Result<(InputId, LedgerEntry), WeaveError> {
+        self.in_turn(weave, |noted| {
+            let mut rename = |id: InputId, name: &str| {
+                let epoch = weave.snapshot().epoch().0;
+                let note = self
+                    .tables
+                    .facts
+                    .note_of_renamed(epoch, id.0, name)
+                    .map_err(in_facts)?;
+                Ok(noted.insert(note).to_bytes())
+            };
+            Ok(weave.register_input_with(entry, continues, Some(&mut rename))?)
+        })
+    }
+
+    fn stage<'a>(&self, arriving: Arriving<'a>) -> Result<Note, FactsError> {
+        let fact = |(id, entry, capture): (InputId, &'a LedgerEntry, &'a Capture)| Fact {
+            source: Source {
+                id: id.0.into(),
+                name: &entry.input,
+                digest: &entry.digest,
+                collection: &entry.collection,
+            },
+            capture,
+        };
+        let facts: Vec<Fact<'_>> = arriving.captures().map(fact).collect();
+        self.tables.facts.stage(arriving.epoch.0, &facts)
+    }
+
+    /// Returns the sizes of the tables. The error is a text for people.
+    pub(crate) fn sums(&self) -> Result<Vec<TableSum>, String> {
+        let Some(address) = &self.tables.address else {
+            return self.tables.facts.sums().map_err(|error| error.to_string());
+        };
+        let late = || {
+            let seconds = SUMS_TIME_MAX.as_secs();
+            format!("the tables in {address} could not be read within {seconds} s; try again")
+        };
+        // Another question would wait just as long, and then start a second read.
+        let mut waiting = self.late_sums.try_lock_for(SUMS_TIME_MAX).ok_or_else(late)?;
+        let answer = match waiting.take() {
+            Some(answer) => answer,
+            None => self
+                .tables
+                .clone()
+                .sums_in_thread()
+                .map_err(|error| error.to_string())?,
+        };
+        match answer.recv_timeout(SUMS_TIME_MAX) {
+            Ok(sums) => sums.map_err(|error| error.to_string()),
+            Err(RecvTimeoutError::Timeout) => {
+                *waiting = Some(answer);
+                Err(late())
+            }
+            Err(RecvTimeoutError::Disconnected) => Err(format!("reading the tables in {address} failed")),
+        }
+    }
+}
+
+impl Tables {
+    /// Publishes the committed note, if that was not done.
+    fn publish(&self, weave: &Weave, last: &mut Last) -> Result<(), WeaveError> {
+        if let Last::Unknown = *last {
+            *last = noted(weave)?;
+        }
+        Ok(self.publish_known(last)?)
+    }
+
+    fn publish_known(&self, last: &mut Last) -> Result<(), FactsError> {
+        if let Last::Noted(note) = last
+            && !self.facts.has(note)?
+        {
+            self.facts.publish(note)?;
+        }
+        *last = Last::Published;
+        Ok(())
+    }
+
+    /// Publishes on a separate thread, so that opening does not wait for a store.
+    fn publish_in_thread(self: Arc<Tables>, weave: &Weave) {
+        // Read the index here, because the thread must not keep it open.
+        let found = match noted(weave) {
+            Ok(found) => found,
+            Err(error) => return unpublished(Some(error)),
+        };
+        let is_published = matches!(found, Last::Published);
+        *self.last.lock() = found;
+        if is_published {
+            return;
+        }
+        let begun = in_thread(move || {
+            let mut last = self.last.lock();
+            if !matches!(*last, Last::Unknown) {
+                unpublished(self.publish_known(&mut last).err().map(WeaveError::Facts));
+            }
+        });
+        if let Err(error) = begun {
+            tracing::warn!(%error, "cannot publish the facts of the last epoch; the next load does it");
+        }
+    }
+
+    /// Reads the sizes of the tables on a separate thread.
+    fn sums_in_thread(self: Arc<Tables>) -> std::io::Result<LateSums> {
+        let (sender, receiver) = sync_channel(1);
+        in_thread(move || {
+            // The receiver is gone if the archive was closed.
+            let _ = sender.send(self.facts.sums());
+        })?;
+        Ok(receiver)
+    }
+}
+
+fn in_thread(work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    std::thread::Builder::new()
+        .name("facts".into())
+        .spawn(work)
+        .map(drop)
+}
+
+/// Returns what the index notes about the last epoch that had facts.
+fn noted(weave: &Weave) -> Result<Last, WeaveError> {
+    let note = weave
+        .snapshot()
+        .note_beside()
+        .map_err(index::ApplyError::Snapshot)?;
+    match note.as_deref().map(Note::of_bytes) {
+        None => Ok(Last::Published),
+        Some(Some(note)) => Ok(Last::Noted(note)),
+        Some(None) => Err(WeaveError::Note),
+    }
+}
+
+fn unpublished(error: Option<WeaveError>) {
+    if let Some(error) = error {
+        tracing::warn!(%error, "cannot publish the facts of the last epoch; the next load tries again");
+    }
+}
