@@ -2,15 +2,25 @@
 
 use pyo3::pyfunction;
 
+/// Joins the beginning that statements share, `views/current.sql`, to the rest of one.
+macro_rules! statement {
+    ($rest:literal) => {
+        concat!(
+            include_str!("../../views/current.sql"),
+            include_str!(concat!("../../views/", $rest))
+        )
+    };
+}
+
 /// Name and statement of every view in `views/`.
 const VIEWS: [(&str, &str); 7] = [
     ("captures", include_str!("../../views/captures.sql")),
-    ("domains", include_str!("../../views/domains.sql")),
-    ("inlinks", include_str!("../../views/inlinks.sql")),
-    ("links", include_str!("../../views/links.sql")),
-    ("pages", include_str!("../../views/pages.sql")),
-    ("top", include_str!("../../views/top.sql")),
-    ("uris", include_str!("../../views/uris.sql")),
+    ("domains", statement!("domains.sql")),
+    ("inlinks", statement!("inlinks.sql")),
+    ("links", statement!("links.sql")),
+    ("pages", statement!("pages.sql")),
+    ("top", statement!("top.sql")),
+    ("uris", statement!("uris.sql")),
 ];
 
 /// Returns the name and statement of every view.

@@ -25,14 +25,17 @@ pub enum OpenError {
         /// A file in it.
         found: String,
     },
-    /// The archive was written by a program with another format.
-    #[error("{dir} has format {found}, this program reads format {expected}")]
+    /// The archive has another format.
+    #[error(
+        "archive in {dir} has format {found}, this program reads format {expected}: load its inputs again into \
+         a new archive"
+    )]
     Format {
         /// The directory.
         dir: String,
         /// Format number in its settings.
         found: u32,
-        /// The newest format that this program reads.
+        /// The format that this program reads.
         expected: u32,
     },
     /// The settings file is invalid.

@@ -20,18 +20,13 @@ use crate::OpenError;
 use crate::crash;
 use crate::facts_writer::FactsSettings;
 
-/// Newest format of archive directories that this program reads and writes: one with facts. Earlier
-/// programs would weave epochs without facts, so they must refuse it.
-pub(crate) const FORMAT: u32 = 2;
-
-/// Format of an archive without facts, which earlier programs can read.
-pub(crate) const FORMAT_WITHOUT_FACTS: u32 = 1;
+/// Format of archive directories that is written and read. The index has its own.
+pub(crate) const FORMAT: u32 = 1;
 
 /// Posted lines of indexes.
 const POSTED: &str = "posted";
 /// Files that exist while the archive is open: the owner's socket.
 const RUNNING: &str = "run";
-const OLDER_SOCKET: &str = "socket";
 const INDEX: &str = "index";
 const SEARCH: &str = "search";
 const FACTS: &str = "facts";
@@ -62,12 +57,10 @@ pub(crate) struct ArchiveSettings {
     pub(crate) created_by: String,
     /// Which links the archive keeps. Fixed at creation.
     pub(crate) links: LinkScope,
-    /// Which captures other than pages are searchable. None in archives of programs without
-    /// documents. Fixed at creation.
+    /// Which captures other than pages are searchable. Fixed at creation.
     #[serde(default)]
     pub(crate) documents: DocumentScope,
-    /// Where facts are kept; absent if they are not, as in archives of programs without facts.
-    /// Fixed at creation.
+    /// Where facts are kept; absent if they are not. Fixed at creation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) facts: Option<FactsSettings>,
 }
@@ -151,11 +144,6 @@ impl Files {
         self.dir.join(RUNNING).join("socket")
     }
 
-    /// Removes the socket that an earlier program left in the archive's directory.
-    pub(crate) fn remove_older_socket(&self) {
-        let _ = fs::remove_file(self.dir.join(OLDER_SOCKET));
-    }
-
     pub(crate) fn known_digests(&self) -> PathBuf {
         self.dir.join("known-digests.jsonl")
     }
@@ -187,7 +175,7 @@ impl Files {
                 path: path.display().to_string(),
                 message: error.to_string(),
             })?;
-        if !(FORMAT_WITHOUT_FACTS..=FORMAT).contains(&settings.format) {
+        if settings.format != FORMAT {
             return Err(OpenError::Format {
                 dir: self.dir.display().to_string(),
                 found: settings.format,
@@ -236,7 +224,6 @@ impl Files {
     fn other_file(&self) -> Result<Option<String>, OpenError> {
         let ours = [
             "lock",
-            OLDER_SOCKET,
             RUNNING,
             "weft.json",
             "weft.json.new",

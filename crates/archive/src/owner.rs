@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 
 use crate::cut_epochs::CutEpochs;
 use crate::facts_writer::{FactsSettings, OpenMode};
-use crate::files::{ArchiveSettings, FORMAT, FORMAT_WITHOUT_FACTS, Files};
+use crate::files::{ArchiveSettings, FORMAT, Files};
 use crate::from_facts::{self, FactLine, FromFacts};
 use crate::lock::Lock;
 use crate::memory::Memory;
@@ -114,7 +114,6 @@ impl Owner {
             open,
             cuts: Mutex::default(),
         };
-        files.remove_older_socket();
         let server = Server::start(&files.socket(), Arc::new(answerer))
             .map_err(|source| OpenError::io("listen on", &files.socket(), source))?;
         owner.server = Some(server);
@@ -217,10 +216,7 @@ fn create_archive(files: &Files, new: NewArchive, sources: &Sources) -> Result<A
         facts_place::check_new(facts, sources)?;
     }
     let settings = ArchiveSettings {
-        format: match new.facts {
-            Some(_) => FORMAT,
-            None => FORMAT_WITHOUT_FACTS,
-        },
+        format: FORMAT,
         created_by: crate::version::VERSION.to_owned(),
         links: new.links,
         documents: new.documents,

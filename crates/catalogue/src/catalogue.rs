@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use engine::Overlay;
 use fjall::PersistMode;
-use overlay::Overlay;
 use parking_lot::Mutex;
 
 use crate::attributes::{Entry, FileId};

@@ -203,7 +203,7 @@ impl Drop for Journals {
             // Harmless: the journals are only longer than needed.
             tracing::debug!(%error, "cannot empty the journal of the catalogue of files");
         }
-        if let Err(error) = overlay::make_readable(&self.dir) {
+        if let Err(error) = engine::make_readable(&self.dir) {
             tracing::debug!(%error, "cannot make all files of the catalogue readable by other users");
         }
         // Closing the file is not enough: a forked child of another thread holds a copy of the

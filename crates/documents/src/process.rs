@@ -14,10 +14,10 @@ use crate::protocol::{self, Answer};
 use crate::workers::Limits;
 
 /// Minimum timeout of a read or write: the system rejects a timeout of zero.
-const PATIENCE_MIN: Duration = Duration::from_millis(1);
+const TIMEOUT_MIN: Duration = Duration::from_millis(1);
 
 /// How much of a worker's final messages is read, in bytes.
-const LAST_WORDS_BYTES: u64 = 4096;
+const FINAL_STDERR_BYTES: u64 = 4096;
 
 /// Rust's message before it aborts for lack of memory.
 const NO_MEMORY: &str = "memory allocation of";
@@ -31,7 +31,7 @@ pub(crate) struct Process {
     child: Child,
     socket: UnixStream,
     /// Its standard error.
-    words: OwnedFd,
+    stderr: OwnedFd,
     /// Whether it has already read a document.
     pub(crate) is_used: bool,
 }
@@ -39,10 +39,10 @@ pub(crate) struct Process {
 impl Process {
     /// Starts a worker: this program with the worker's arguments.
     pub(crate) fn start(program: &Path, limits: Limits) -> io::Result<Process> {
-        let (socket, its) = UnixStream::pair()?;
-        let (words, its_words) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        let (socket, socket_of_child) = UnixStream::pair()?;
+        let (stderr, stderr_of_child) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         // Neither side blocks on a parser's messages; those that do not fit are lost.
-        for end in [&words, &its_words] {
+        for end in [&stderr, &stderr_of_child] {
             let flags = rustix::fs::fcntl_getfl(end)?;
             rustix::fs::fcntl_setfl(end, flags | rustix::fs::OFlags::NONBLOCK)?;
         }
@@ -52,14 +52,14 @@ impl Process {
             // The worker gets only a socket: no environment, no directory, no other file.
             .env_clear()
             .current_dir("/")
-            .stdin(Stdio::from(OwnedFd::from(its)))
+            .stdin(Stdio::from(OwnedFd::from(socket_of_child)))
             .stdout(Stdio::null())
-            .stderr(Stdio::from(its_words))
+            .stderr(Stdio::from(stderr_of_child))
             .spawn()?;
         Ok(Process {
             child,
             socket,
-            words,
+            stderr,
             is_used: false,
         })
     }
@@ -76,45 +76,45 @@ impl Process {
             socket: &self.socket,
             until: system::now() + Duration::from_secs(limits.seconds),
         };
-        let asked = protocol::ask(&mut timed, format, document);
-        match asked.and_then(|()| protocol::answered(&mut timed)) {
+        let sent = protocol::ask(&mut timed, format, document);
+        match sent.and_then(|()| protocol::answered(&mut timed)) {
             Ok(Some(Answer(answer))) => answer.map_err(DocumentFailure::Unreadable),
             Err(error) if is_timeout(&error) => Err(DocumentFailure::Time {
                 seconds: limits.seconds,
             }),
-            Ok(None) => Err(self.end_of(None, limits)),
-            Err(error) => Err(self.end_of(Some(error), limits)),
+            Ok(None) => Err(self.failure_of_end(None, limits)),
+            Err(error) => Err(self.failure_of_end(Some(error), limits)),
         }
     }
 
     /// Returns why the process ended, or that it violated the protocol.
-    fn end_of(&mut self, error: Option<io::Error>, limits: Limits) -> DocumentFailure {
+    fn failure_of_end(&mut self, error: Option<io::Error>, limits: Limits) -> DocumentFailure {
         // The connection broke either because the process ended, or because of an invalid answer.
-        let is_its_end = error.as_ref().is_none_or(|error| {
+        let is_process_end = error.as_ref().is_none_or(|error| {
             matches!(
                 error.kind(),
                 io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
             )
         });
-        if let (Some(error), false) = (&error, is_its_end) {
+        if let (Some(error), false) = (&error, is_process_end) {
             return DocumentFailure::Crashed(error.to_string());
         }
         match self.child.wait() {
-            Ok(status) => failure(status, &self.last_words(), limits),
+            Ok(status) => failure(status, &self.final_stderr(), limits),
             Err(error) => DocumentFailure::Crashed(error.to_string()),
         }
     }
 
-    fn last_words(&self) -> String {
-        let mut words = Vec::new();
-        if let Ok(pipe) = self.words.try_clone() {
+    fn final_stderr(&self) -> String {
+        let mut stderr = Vec::new();
+        if let Ok(pipe) = self.stderr.try_clone() {
             // The pipe does not block: the read ends with an error if the pipe is empty but still
             // open.
             let _ = std::fs::File::from(pipe)
-                .take(LAST_WORDS_BYTES)
-                .read_to_end(&mut words);
+                .take(FINAL_STDERR_BYTES)
+                .read_to_end(&mut stderr);
         }
-        String::from_utf8_lossy(&words).trim().to_owned()
+        String::from_utf8_lossy(&stderr).trim().to_owned()
     }
 }
 
@@ -126,14 +126,14 @@ impl Drop for Process {
     }
 }
 
-fn failure(status: ExitStatus, words: &str, limits: Limits) -> DocumentFailure {
-    let is_memory = words.contains(NO_MEMORY) || status.signal() == Some(SIGKILL);
+fn failure(status: ExitStatus, stderr: &str, limits: Limits) -> DocumentFailure {
+    let is_memory = stderr.contains(NO_MEMORY) || status.signal() == Some(SIGKILL);
     if is_memory {
         return DocumentFailure::Memory {
             mebibytes: limits.memory_mebibytes,
         };
     }
-    let last = words.lines().next().unwrap_or_default();
+    let last = stderr.lines().next().unwrap_or_default();
     DocumentFailure::Crashed(match last {
         "" => status.to_string(),
         _ => format!("{status}: {last}"),
@@ -156,7 +156,7 @@ impl Timed<'_> {
         if left.is_zero() {
             Err(io::ErrorKind::TimedOut.into())
         } else {
-            Ok(Some(left.max(PATIENCE_MIN)))
+            Ok(Some(left.max(TIMEOUT_MIN)))
         }
     }
 }

@@ -54,6 +54,29 @@ pub use payload::PayloadReader;
 pub use text_reader::TextReader;
 
 /// Returns the outcome for one record. It never panics, whatever the bytes.
+///
+/// ```
+/// use extract::{Documents, Extracted, LinkScope, Settings};
+///
+/// let http = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>Home</title><a href=/news>News</a>";
+/// let file = format!(
+///     "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://www.example.com/\r\n\
+///      WARC-Date: 2014-01-26T20:06:24Z\r\nContent-Type: application/http\r\n\
+///      Content-Length: {}\r\n\r\n{http}\r\n\r\n",
+///     http.len()
+/// );
+/// let settings = Settings { links: LinkScope::All, text: true, documents: Documents::NONE };
+/// let input = Box::new(file.into_bytes());
+/// let mut reader = warc::Reader::from_input(input, "a.warc", warc::ReaderSettings::default())?;
+/// while let Some(entry) = reader.next_entry()? {
+///     let warc::Entry::Record(record) = entry else { continue };
+///     let Extracted::Capture(capture) = extract::extract(&record, &settings) else { continue };
+///     assert_eq!((capture.url_key.as_str(), capture.status), ("com,example)/", 200));
+///     let page = capture.page.expect("HTML is a page");
+///     assert_eq!((page.title.as_str(), page.links[0].url_key.as_str()), ("Home", "com,example)/news"));
+/// }
+/// # Ok::<(), warc::ReadError>(())
+/// ```
 pub fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
     match record.kind {
         warc::Kind::Response => capture::extract_response(record, settings),

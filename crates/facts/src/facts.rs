@@ -196,7 +196,7 @@ impl Facts {
                     continue;
                 }
                 self.check_whole(*table, log, note)?;
-                let operation = match (note.takes_out(), &note.renamed) {
+                let operation = match (note.removes_rows(), &note.renamed) {
                     (true, _) => "DELETE",
                     (_, Some(_)) => "UPDATE",
                     _ => "WRITE",
@@ -248,7 +248,7 @@ impl Facts {
                 epoch: note.epoch,
             })
         };
-        if log.has(step(note)) {
+        if log.has_step(step(note)) {
             return Ok(());
         }
         if log.epoch() < note.before[table as usize] {
@@ -275,7 +275,7 @@ impl Facts {
     /// [`FactsError`].
     pub fn has(&self, note: &Note) -> Result<bool, FactsError> {
         for table in &self.tables {
-            if note.concerns(*table) && !Log::newest_has(&*self.place, table.name(), step(note))? {
+            if note.concerns(*table) && !Log::newest_has_step(&*self.place, table.name(), step(note))? {
                 return Ok(false);
             }
         }

@@ -11,6 +11,29 @@
 //! Not here: epochs, views, SQL. Only commits of the log are written ("Delta Transaction Log
 //! Protocol", reader version 1 and writer version 2). Checkpoints, compaction and vacuum are left
 //! to engines made for them.
+//!
+//! An epoch is appended in two steps, so that it has its rows if and only if it is committed:
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use facts::{Fact, Facts, LocalFileStore, Settings, Source};
+//!
+//! # let dir = tempfile::tempdir()?;
+//! let store = Arc::new(LocalFileStore::new(dir.path()));
+//! let facts = Facts::new(store, "1f0c-archive".to_owned(), &Settings::default());
+//! let capture = extract::Capture {
+//!     url: "http://example.com/".to_owned(),
+//!     url_key: "com,example)/".to_owned(),
+//!     ..extract::Capture::default()
+//! };
+//! let source = Source { id: 1, name: "a.warc.gz", digest: "sha256:00", collection: "" };
+//! // Writes data files that no reader sees; the note is committed with the epoch.
+//! let note = facts.stage(1, &[Fact { source, capture: &capture }])?;
+//! facts.publish(&note)?;
+//! assert!(facts.has(&note)?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -13,14 +13,14 @@ use crate::crash;
 use system::FileStore;
 
 /// Prefix of the names of files that are being written.
-const ASIDE: &str = ".new-";
+const TEMPORARY_PREFIX: &str = ".new-";
 
 /// A directory with the tables.
 #[derive(Debug)]
 pub struct LocalFileStore {
     dir: PathBuf,
     /// Directories that are known to exist durably.
-    made: Mutex<HashSet<PathBuf>>,
+    created_folders: Mutex<HashSet<PathBuf>>,
 }
 
 impl LocalFileStore {
@@ -28,7 +28,7 @@ impl LocalFileStore {
     pub fn new(dir: &Path) -> LocalFileStore {
         LocalFileStore {
             dir: dir.to_owned(),
-            made: Mutex::default(),
+            created_folders: Mutex::default(),
         }
     }
 
@@ -37,8 +37,8 @@ impl LocalFileStore {
         let folder = path.parent().unwrap_or(&self.dir).to_owned();
         // Locked until the end, so that another thread's new temporary file is not taken for a
         // remnant of a killed process.
-        let mut made = self.made.lock();
-        if made.contains(&folder) {
+        let mut created_folders = self.created_folders.lock();
+        if created_folders.contains(&folder) {
             return Ok(folder);
         }
         fs::create_dir_all(&folder)?;
@@ -52,20 +52,26 @@ impl LocalFileStore {
         // Left by a killed process: only the owner of the archive writes files with such names.
         for entry in fs::read_dir(&folder)? {
             let entry = entry?;
-            if entry.file_name().as_encoded_bytes().starts_with(ASIDE.as_bytes()) {
+            if entry
+                .file_name()
+                .as_encoded_bytes()
+                .starts_with(TEMPORARY_PREFIX.as_bytes())
+            {
                 fs::remove_file(entry.path())?;
             }
         }
-        made.insert(folder.clone());
+        created_folders.insert(folder.clone());
         Ok(folder)
     }
 
     /// Writes and syncs a file under a temporary name, which readers of a table ignore.
-    fn aside(&self, folder: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
-        let written = tempfile::Builder::new().prefix(ASIDE).tempfile_in(folder);
+    fn write_temporary(&self, folder: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+        let written = tempfile::Builder::new()
+            .prefix(TEMPORARY_PREFIX)
+            .tempfile_in(folder);
         if written.is_err() {
             // The directory may have been removed since.
-            self.made.lock().remove(folder);
+            self.created_folders.lock().remove(folder);
         }
         let mut file = written?;
         file.write_all(bytes)?;
@@ -86,14 +92,14 @@ impl FileStore for LocalFileStore {
     fn put(&self, path: &str, bytes: Bytes) -> io::Result<()> {
         let path = self.dir.join(path);
         let folder = self.folder_of(&path)?;
-        self.aside(&folder, &bytes)?.persist(&path)?;
+        self.write_temporary(&folder, &bytes)?.persist(&path)?;
         File::open(folder)?.sync_all()
     }
 
     fn put_if_absent(&self, path: &str, bytes: Bytes) -> io::Result<bool> {
         let path = self.dir.join(path);
         let folder = self.folder_of(&path)?;
-        let file = self.aside(&folder, &bytes)?;
+        let file = self.write_temporary(&folder, &bytes)?;
         crash::point("publish.before_rename");
         match file.persist_noclobber(&path) {
             Ok(_) => {}

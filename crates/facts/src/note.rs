@@ -72,14 +72,14 @@ impl Note {
     }
 
     /// Returns whether rows are removed.
-    pub(crate) fn takes_out(&self) -> bool {
+    pub(crate) fn removes_rows(&self) -> bool {
         self.taken_back.is_some() || !self.taken_down.is_empty()
     }
 
     /// Returns whether it changes a table.
     pub(crate) fn concerns(&self, table: Table) -> bool {
         let is_renamed = self.renamed.is_some() && table != Table::Texts;
-        is_renamed || self.takes_out() || !self.added[table as usize].is_empty()
+        is_renamed || self.removes_rows() || !self.added[table as usize].is_empty()
     }
 
     /// Returns the last epoch of each table after this note is published, in the order of

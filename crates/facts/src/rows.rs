@@ -122,62 +122,73 @@ pub struct Row<'a> {
     next: usize,
 }
 
+/// A value, of the type that its column stores.
+enum Value<'v> {
+    Text(&'v str),
+    Int(i32),
+    Long(i64),
+    Bool(bool),
+    Null,
+}
+
 impl Row<'_> {
-    fn next(&mut self, is_there: bool) -> &mut Values {
+    fn put(&mut self, value: Value<'_>) -> &mut Self {
         let column = &mut self.rows.columns[self.next];
         self.next += 1;
-        assert!(
-            is_there || column.field.is_nullable,
-            "{} must have a value in every row",
-            column.field.name
-        );
-        if column.field.is_nullable {
-            column.levels.push(i16::from(is_there));
+        let field = column.field;
+        if field.is_nullable {
+            column.levels.push(i16::from(!matches!(value, Value::Null)));
         }
-        &mut column.values
+        let fits = match (value, &mut column.values) {
+            (Value::Text(value), Values::Text { bytes, ends }) => {
+                bytes.extend_from_slice(value.as_bytes());
+                ends.push(bytes.len());
+                true
+            }
+            (Value::Int(value), Values::Int(values)) => {
+                values.push(value);
+                true
+            }
+            (Value::Long(value), Values::Long(values)) => {
+                values.push(value);
+                true
+            }
+            (Value::Bool(value), Values::Bool(values)) => {
+                values.push(value);
+                true
+            }
+            (Value::Null, _) => field.is_nullable,
+            _ => false,
+        };
+        assert!(
+            fits,
+            "column {} of {:?} got another value",
+            field.name, field.kind
+        );
+        self
     }
 
     /// Adds the value of a column of [`Kind::Text`].
     pub fn text(&mut self, value: &str) -> &mut Self {
-        match self.next(true) {
-            Values::Text { bytes, ends } => {
-                bytes.extend_from_slice(value.as_bytes());
-                ends.push(bytes.len());
-            }
-            other => unreachable!("a text in a column of {other:?}"),
-        }
-        self
+        self.put(Value::Text(value))
     }
 
     pub(crate) fn int(&mut self, value: i32) -> &mut Self {
-        match self.next(true) {
-            Values::Int(values) => values.push(value),
-            other => unreachable!("a 32-bit number in a column of {other:?}"),
-        }
-        self
+        self.put(Value::Int(value))
     }
 
     /// Adds the value of a column of [`Kind::Long`], [`Kind::Time`] or [`Kind::TimeMs`].
     pub fn long(&mut self, value: i64) -> &mut Self {
-        match self.next(true) {
-            Values::Long(values) => values.push(value),
-            other => unreachable!("a 64-bit number in a column of {other:?}"),
-        }
-        self
+        self.put(Value::Long(value))
     }
 
     pub(crate) fn bool(&mut self, value: bool) -> &mut Self {
-        match self.next(true) {
-            Values::Bool(values) => values.push(value),
-            other => unreachable!("a boolean in a column of {other:?}"),
-        }
-        self
+        self.put(Value::Bool(value))
     }
 
     /// Adds null to a nullable column.
     pub fn none(&mut self) -> &mut Self {
-        self.next(false);
-        self
+        self.put(Value::Null)
     }
 
     /// Adds a value of [`Row::long`], or null.

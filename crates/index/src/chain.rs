@@ -9,24 +9,24 @@ use extract::Capture;
 use rustc_hash::FxHashMap;
 use system::{Broken, holds};
 
-use crate::beside::{self, Arriving, WriteBeside};
 use crate::cut::Cut;
 use crate::domain_of::DomainOf;
 use crate::epoch::{Batch, EpochReport};
 use crate::error::ApplyError;
+use crate::external::{self, Arriving, WriteExternal};
 use crate::ids::InputId;
 use crate::ledger::LedgerEntry;
 use crate::ledger::{self, Names};
 use crate::page_changes::page_changes;
-use crate::progress::LedgerMoves;
+use crate::progress::LedgerChanges;
 use crate::tables::{Table, Tables};
 use crate::takedown::{Register, Takedown};
-use crate::views::captures::Place;
+use crate::views::captures::CapturePosition;
 use crate::views::index_lines;
 use crate::views::rankings::Scope;
 use crate::views::totals::TotalsRow;
 use crate::views::uris::UriChange;
-use crate::views::version_change::{Anew, VersionChange};
+use crate::views::version_change::{Redecide, VersionChange};
 use crate::views::{captures, changes, domains, links, originals, rankings, totals, uris, versions};
 use crate::write::Write;
 use extract::IndexLine;
@@ -47,15 +47,15 @@ pub(crate) struct Chain<'t, 'w> {
 /// Rows that taking back an input or a takedown removes, and the keys that must be decided again
 /// because of it.
 #[derive(Default)]
-pub(crate) struct Leaving {
+pub(crate) struct Removal {
     pub(crate) rows: Vec<Vec<u8>>,
     /// Keys of index lines.
     pub(crate) lines: Vec<Vec<u8>>,
-    pub(crate) anew: Vec<(Anew, Vec<Place>)>,
+    pub(crate) redecide: Vec<(Redecide, Vec<CapturePosition>)>,
     /// Rows of revisits that stay and get another original, or lose theirs.
-    pub(crate) turned: Vec<(Vec<u8>, Vec<u8>)>,
+    pub(crate) changed_revisits: Vec<(Vec<u8>, Vec<u8>)>,
     /// Rows of `references` and `payloads` to remove.
-    pub(crate) unreferred: Vec<(Table, Vec<u8>)>,
+    pub(crate) reference_rows: Vec<(Table, Vec<u8>)>,
     pub(crate) quarantined: Vec<Vec<u8>>,
     /// Least and greatest fetch time of the captures that stay.
     pub(crate) fetch_time_ms: Option<(i64, i64)>,
@@ -80,7 +80,7 @@ pub(crate) struct EnteredTakedown {
 }
 
 /// An epoch that is ready to commit.
-pub(crate) struct Woven<'t> {
+pub(crate) struct PreparedEpoch<'t> {
     /// `None` if nothing changed.
     pub(crate) write: Option<Write<'t>>,
     pub(crate) totals: TotalsRow,
@@ -92,25 +92,25 @@ pub(crate) struct Woven<'t> {
 
 impl<'t> Chain<'t, '_> {
     /// Weaves a batch, or decides versions again between existing captures (`retied`, see
-    /// [`crate::views::ties`]). New captures are also passed to `write_beside`.
+    /// [`crate::views::ties`]). New captures are also passed to `write_external`.
     pub(crate) fn weave(
         self,
         batch: Batch,
         retied: Vec<(InputId, Capture)>,
-        write_beside: Option<&mut WriteBeside<'_>>,
+        write_external: Option<&mut WriteExternal<'_>>,
         clock: &mut StepClock,
-    ) -> Result<Woven<'t>, ApplyError> {
+    ) -> Result<PreparedEpoch<'t>, ApplyError> {
         let (cut, inputs, mut step) = (self.cut, self.ledger, self.begin());
-        let mut ledger = LedgerMoves::new(inputs, self.by_digest);
+        let mut ledger = LedgerChanges::new(inputs, self.by_digest);
 
         // This comes first: a key that the tables cannot hold must not reach any of them.
         let arrived = ledger.keep_usable(batch.captures)?;
         // Takedowns are applied before anything is written, so that they cover every source of
         // captures.
-        let sifted = self.takedowns.sift(cut, &mut step.write, inputs, arrived)?;
-        ledger.count_taken_down(&sifted.moved)?;
-        step.report.captures_taken_down = sifted.kept_out;
-        let arrived = sifted.admitted;
+        let admission = self.takedowns.admit(cut, &mut step.write, inputs, arrived)?;
+        ledger.count_taken_down(&admission.count_changes)?;
+        step.report.captures_taken_down = admission.kept_out;
+        let arrived = admission.admitted;
         let arrived_count = arrived.len() as u64;
         let mut captures = captures::apply(cut, &mut step.write, arrived)?;
         step.report.captures_new = captures.len() as u64;
@@ -125,10 +125,10 @@ impl<'t> Chain<'t, '_> {
         ledger.count_captures(&captures)?;
         self.weave_lines(&mut step, &mut ledger, batch.lines)?;
         clock.end("captures");
-        if let Some(write_beside) = write_beside.filter(|_| !captures.is_empty()) {
+        if let Some(write_external) = write_external.filter(|_| !captures.is_empty()) {
             let arriving = Arriving::new(step.totals.epoch.next(), &captures, inputs);
-            let note = write_beside(arriving).map_err(ApplyError::Beside)?;
-            step.write.put(Table::Meta, beside::ROW, note);
+            let note = write_external(arriving).map_err(ApplyError::Beside)?;
+            step.write.put(Table::Meta, external::ROW, note);
             clock.end("beside");
         }
         // Retied captures come only with an empty batch: renaming an input and weaving captures are
@@ -141,11 +141,11 @@ impl<'t> Chain<'t, '_> {
         let arrived = if is_retied {
             Vec::new()
         } else {
-            originals::arrive(cut, &mut step.write, &names, &mut captures)?.anew
+            originals::add(cut, &mut step.write, &names, &mut captures)?
         };
         let mut versions = versions::apply(cut, &mut step.write, names, captures)?;
         if !arrived.is_empty() {
-            versions.extend(versions::apply_anew(cut, &mut step.write, names, arrived)?);
+            versions.extend(versions::redecide_keys(cut, &mut step.write, names, arrived)?);
             versions.sort_unstable_by(|a, b| a.url_key.as_bytes().cmp(b.url_key.as_bytes()));
         }
         clock.end("versions");
@@ -158,7 +158,7 @@ impl<'t> Chain<'t, '_> {
     fn weave_lines(
         &self,
         step: &mut Step<'t>,
-        ledger: &mut LedgerMoves<'_>,
+        ledger: &mut LedgerChanges<'_>,
         lines: Vec<(InputId, IndexLine)>,
     ) -> Result<(), ApplyError> {
         if lines.is_empty() {
@@ -166,65 +166,69 @@ impl<'t> Chain<'t, '_> {
         }
         let (cut, write) = (self.cut, &mut step.write);
         let arrived = ledger.keep_usable(lines)?;
-        let sifted = self.takedowns.sift(cut, write, self.ledger, arrived)?;
-        ledger.count_taken_down(&sifted.moved)?;
-        step.report.captures_taken_down += sifted.kept_out;
-        let arrived = sifted.admitted.len() as u64;
-        let lines = index_lines::apply(cut, write, sifted.admitted)?;
+        let admission = self.takedowns.admit(cut, write, self.ledger, arrived)?;
+        ledger.count_taken_down(&admission.count_changes)?;
+        step.report.captures_taken_down += admission.kept_out;
+        let arrived = admission.admitted.len() as u64;
+        let lines = index_lines::apply(cut, write, admission.admitted)?;
         ledger.count_lines(&lines)?;
         step.report.lines_new = lines.len() as u64;
         step.report.lines_known = arrived - lines.len() as u64;
         Ok(())
     }
 
-    /// Removes the rows of `leaving`.
-    pub(crate) fn leave(self, leaving: Leaving, clock: &mut StepClock) -> Result<Woven<'t>, ApplyError> {
+    /// Removes the rows of `removal`.
+    pub(crate) fn remove(
+        self,
+        removal: Removal,
+        clock: &mut StepClock,
+    ) -> Result<PreparedEpoch<'t>, ApplyError> {
         let (inputs, mut step) = (self.ledger, self.begin());
         let (write, totals) = (&mut step.write, &mut step.totals);
-        totals.captures = moved("captures", totals.captures, 0, leaving.rows.len() as u64)?;
-        totals.quarantined = moved(
+        totals.captures = adjusted("captures", totals.captures, 0, removal.rows.len() as u64)?;
+        totals.quarantined = adjusted(
             "quarantined",
             totals.quarantined,
             0,
-            leaving.quarantined.len() as u64,
+            removal.quarantined.len() as u64,
         )?;
-        for (id, entry) in &leaving.entries {
+        for (id, entry) in &removal.entries {
             let before = &inputs[id.0 as usize - 1];
-            totals.records = moved("records", totals.records, entry.records, before.records)?;
+            totals.records = adjusted("records", totals.records, entry.records, before.records)?;
             write.put(Table::Inputs, ledger::entry_key(*id), ledger::encode_entry(entry));
         }
-        (totals.fetch_time_ms_first, totals.fetch_time_ms_last) = leaving.fetch_time_ms.unwrap_or_default();
-        for row in leaving.rows {
+        (totals.fetch_time_ms_first, totals.fetch_time_ms_last) = removal.fetch_time_ms.unwrap_or_default();
+        for row in removal.rows {
             write.remove(Table::Captures, row);
         }
-        for (key, row) in leaving.turned {
+        for (key, row) in removal.changed_revisits {
             write.put(Table::Captures, key, row);
         }
-        for (table, key) in leaving.unreferred {
+        for (table, key) in removal.reference_rows {
             write.remove(table, key);
         }
-        for line in leaving.lines {
+        for line in removal.lines {
             write.remove(Table::IndexLines, line);
         }
-        for row in leaving.quarantined {
+        for row in removal.quarantined {
             write.remove(Table::Quarantine, row);
         }
-        if let Some(note) = leaving.note {
-            write.put(Table::Meta, beside::ROW, note);
+        if let Some(note) = removal.note {
+            write.put(Table::Meta, external::ROW, note);
         }
-        for key in leaving.admitted {
+        for key in removal.admitted {
             write.remove(Table::TakenDown, key);
         }
-        for (key, row) in leaving.kept_out {
+        for (key, row) in removal.kept_out {
             write.put(Table::TakenDown, key, row);
         }
         clock.end("captures");
 
         let names = Names::new(inputs);
-        let mut versions = versions::apply_anew(self.cut, &mut step.write, names, leaving.anew)?;
+        let mut versions = versions::redecide_keys(self.cut, &mut step.write, names, removal.redecide)?;
         clock.end("versions");
         let uris = self.follow(&mut step, &mut versions, clock)?;
-        let takedowns = leaving.takedown.map(|entered| {
+        let takedowns = removal.takedown.map(|entered| {
             let EnteredTakedown {
                 mut takedown,
                 register,
@@ -233,9 +237,9 @@ impl<'t> Chain<'t, '_> {
             register.put(&mut step.write, &takedown);
             register.with(takedown)
         });
-        let mut woven = step.end(versions, uris, inputs, leaving.entries);
-        woven.takedowns = takedowns;
-        Ok(woven)
+        let mut prepared = step.end(versions, uris, inputs, removal.entries);
+        prepared.takedowns = takedowns;
+        Ok(prepared)
     }
 
     fn begin(&self) -> Step<'t> {
@@ -268,7 +272,7 @@ impl<'t> Chain<'t, '_> {
         let links = links::apply(cut, write, totals.epoch.next(), versions)?;
         report.links_added = links.changes.iter().filter(|l| l.is_added()).count() as u64;
         report.links_removed = links.changes.iter().filter(|l| l.is_removed()).count() as u64;
-        totals.links = moved("links", totals.links, report.links_added, report.links_removed)?;
+        totals.links = adjusted("links", totals.links, report.links_added, report.links_removed)?;
         clock.end("links");
 
         let number = &mut totals.next_number;
@@ -277,7 +281,7 @@ impl<'t> Chain<'t, '_> {
         clock.end("uris");
 
         let domains = domains::apply(cut, write, &uris, rows_max)?;
-        totals.domains = moved("domains", totals.domains, domains.new, domains.gone)?;
+        totals.domains = adjusted("domains", totals.domains, domains.new, domains.gone)?;
         holds!(
             "weave.sums",
             totals.pages <= totals.uris && totals.domains <= totals.uris,
@@ -319,7 +323,7 @@ impl<'t> Step<'t> {
         uris: Vec<UriChange>,
         inputs: &[LedgerEntry],
         ledger: Vec<(InputId, LedgerEntry)>,
-    ) -> Woven<'t> {
+    ) -> PreparedEpoch<'t> {
         let mut write = None;
         // This depends on the rows, not on the batch: captures that were all known write no rows.
         if self.write.len() > 0 {
@@ -332,7 +336,7 @@ impl<'t> Step<'t> {
             self.write.put(Table::Meta, totals::ROW, self.totals.encode());
             write = Some(self.write);
         }
-        Woven {
+        PreparedEpoch {
             write,
             totals: self.totals,
             ledger,
@@ -364,7 +368,7 @@ impl StepClock {
 }
 
 /// Returns a sum after additions and removals. Everything removed must have been counted before.
-fn moved(what: &str, sum: u64, added: u64, removed: u64) -> Result<u64, Broken> {
+fn adjusted(what: &str, sum: u64, added: u64, removed: u64) -> Result<u64, Broken> {
     // Adds first, so that the sum does not fall below zero in between.
     let now = (sum + added).checked_sub(removed);
     holds!(
@@ -396,8 +400,8 @@ fn count_captures(totals: &mut TotalsRow, captures: &[(InputId, Capture)]) {
 fn count_uris(totals: &mut TotalsRow, report: &mut EpochReport, uris: &[UriChange]) -> Result<(), Broken> {
     for uri in uris {
         let (before, after) = (uri.before.is_some(), uri.after.is_some());
-        totals.uris = moved("uris", totals.uris, after.into(), before.into())?;
-        totals.pages = moved("pages", totals.pages, uri.is_page.into(), uri.was_page.into())?;
+        totals.uris = adjusted("uris", totals.uris, after.into(), before.into())?;
+        totals.pages = adjusted("pages", totals.pages, uri.is_page.into(), uri.was_page.into())?;
         report.uris_new += u64::from(!before && after);
     }
     Ok(())

@@ -23,13 +23,6 @@
 //! - `take_back.before_publish`: the step, durable. Opening shows it, and the caller continues from
 //!   the ledger.
 //!
-//! Opening an index of an older format ([`RENUMBERING_CRASH_POINTS`]):
-//! - `renumber.after_batch`: some rows have the new format. Opening starts again. Each row says
-//!   which format it has.
-//! - `renumber.after_links`: all sources have numbers. As before.
-//! - `renumber.before_end`: all rows have the new format. Opening finds no work and removes row
-//!   `renumbering`.
-//!
 //! Closing an index with many rows in its journal ([`CLOSING_CRASH_POINTS`]):
 //! - `close.before_journal`: all rows in the tables and in the journal. Opening skips rows of the
 //!   journal that the tables hold.
@@ -71,13 +64,6 @@ pub const CRASH_POINTS: [&str; 11] = [
 /// Names of the crash points of ending a takedown.
 pub const UNDOING_CRASH_POINTS: [&str; 2] = ["undo_takedown.before_commit", "undo_takedown.before_sync"];
 
-/// Names of the crash points of opening an index of an older format.
-pub(crate) const RENUMBERING_CRASH_POINTS: [&str; 3] = [
-    "renumber.after_batch",
-    "renumber.after_links",
-    "renumber.before_end",
-];
-
 /// Names of the crash points of closing an index.
 pub(crate) const CLOSING_CRASH_POINTS: [&str; 2] = ["close.before_journal", "close.after_journal"];
 
@@ -104,11 +90,6 @@ pub(crate) fn undoing_point(name: &'static str) {
 /// As [`point`], while an index is purged.
 pub(crate) fn purging_point(name: &'static str) {
     system::failpoint::pass(&PURGING_CRASH_POINTS, name);
-}
-
-/// As [`point`], while an index of an older format is opened.
-pub(crate) fn renumbering_point(name: &'static str) {
-    system::failpoint::pass(&RENUMBERING_CRASH_POINTS, name);
 }
 
 /// As [`point`], while views are rebuilt.

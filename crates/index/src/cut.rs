@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use diagnosis::Words;
+use engine::diagnosis::Words;
 use fjall::{Keyspace, Readable, Slice};
 
 use crate::codec::Corrupt;

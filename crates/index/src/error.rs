@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use diagnosis::Words;
+use engine::diagnosis::Words;
 use system::Broken;
 
 use crate::ids::InputId;
@@ -22,14 +22,17 @@ pub enum OpenError {
         /// What was found instead.
         detail: String,
     },
-    /// The index was written by a newer program.
-    #[error("index in {dir} has format {found}, this program reads formats up to {supported}")]
-    Newer {
+    /// The index has another format.
+    #[error(
+        "index in {dir} has format {found}, this program reads format {supported}: load its inputs again into \
+         a new archive"
+    )]
+    Format {
         /// The directory.
         dir: String,
         /// Format found.
         found: u64,
-        /// Newest supported format.
+        /// Supported format.
         supported: u64,
     },
     /// The link scope differs. It is fixed when an archive is created.
@@ -236,7 +239,7 @@ fn is_full(error: &std::io::Error) -> bool {
 
 /// Returns whether an operation failed for lack of space. After a failure of one of its threads,
 /// the engine reports only "poisoned"; the usual cause is a full disk.
-pub(crate) fn is_for_want_of_room(error: &fjall::Error, dir: &Path) -> bool {
+pub(crate) fn is_caused_by_full_disk(error: &fjall::Error, dir: &Path) -> bool {
     is_disk_full(error) || (matches!(error, fjall::Error::Poisoned) && probe_disk_full(dir))
 }
 
@@ -274,7 +277,7 @@ impl OpenError {
                 dir,
                 detail: Words(error).to_string(),
             },
-            e if is_for_want_of_room(e, path) => OpenError::DiskFull { dir },
+            e if is_caused_by_full_disk(e, path) => OpenError::DiskFull { dir },
             fjall::Error::JournalRecovery(_) => OpenError::Damaged {
                 what: "the journal of the index (the .jnl files)",
                 dir,

@@ -89,8 +89,7 @@ impl RowHasher {
         self
     }
 
-    /// Treats GET like an unknown method: both have the same effect, and older indexes do not store
-    /// it.
+    /// Treats GET like an unknown method: both have the same effect.
     fn method(&mut self, method: &str) -> &mut RowHasher {
         self.text(if method == "GET" { "" } else { method })
     }

@@ -25,7 +25,7 @@ pub(crate) struct LastEpoch {
 }
 
 impl LastEpoch {
-    pub(crate) fn beside(dir: &Path) -> LastEpoch {
+    pub(crate) fn next_to(dir: &Path) -> LastEpoch {
         let mut name = dir.file_name().unwrap_or_default().to_owned();
         name.push(".epoch");
         LastEpoch {

@@ -250,10 +250,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Version 1 ends before `cut`, version 2 before `digesting`, version 3 before `taken_down`,
-/// version 4 before `index_lines`, version 5 before `exchange_from`. The oldest version that can
-/// hold an entry is written.
-const ENTRY_VERSION: u8 = 6;
+const ENTRY_VERSION: u8 = 1;
 
 /// Key of an input's row.
 pub(crate) fn entry_key(id: InputId) -> [u8; 4] {
@@ -261,14 +258,7 @@ pub(crate) fn entry_key(id: InputId) -> [u8; 4] {
 }
 
 pub(crate) fn encode_entry(entry: &LedgerEntry) -> Vec<u8> {
-    let version = match (entry.digesting.is_empty(), entry.taken_down, entry.index_lines) {
-        _ if entry.exchange_from > 0 => ENTRY_VERSION,
-        (true, 0, 0) => 2,
-        (false, 0, 0) => 3,
-        (_, _, 0) => 4,
-        _ => 5,
-    };
-    let mut out = vec![version];
+    let mut out = vec![ENTRY_VERSION];
     for name in [&entry.input, &entry.location] {
         codec::put_bytes(&mut out, &name_bytes(name));
     }
@@ -294,31 +284,18 @@ pub(crate) fn encode_entry(entry: &LedgerEntry) -> Vec<u8> {
     ] {
         codec::put_varint(&mut out, number);
     }
-    for text in [&entry.cut, &entry.missing] {
+    for text in [&entry.cut, &entry.missing, &entry.digesting] {
         codec::put_bytes(&mut out, text.as_bytes());
     }
-    if version > 2 {
-        codec::put_bytes(&mut out, entry.digesting.as_bytes());
-    }
-    if version > 3 {
-        codec::put_varint(&mut out, entry.taken_down);
-    }
-    if version > 4 {
-        codec::put_varint(&mut out, entry.index_lines);
-    }
-    if version > 5 {
-        codec::put_varint(&mut out, entry.exchange_from);
+    for number in [entry.taken_down, entry.index_lines, entry.exchange_from] {
+        codec::put_varint(&mut out, number);
     }
     out
 }
 
 pub(crate) fn decode_entry(bytes: &[u8]) -> Result<LedgerEntry, Corrupt> {
-    let mut r = Reader::new(bytes);
-    let version = r.u8()?;
-    if !(1..=ENTRY_VERSION).contains(&version) {
-        return Err(Corrupt("unknown row version"));
-    }
-    let mut entry = LedgerEntry {
+    let mut r = Reader::versioned(bytes, ENTRY_VERSION)?;
+    Ok(LedgerEntry {
         input: name_text(r.bytes()?),
         location: name_text(r.bytes()?),
         digest: r.str()?.to_owned(),
@@ -341,30 +318,13 @@ pub(crate) fn decode_entry(bytes: &[u8]) -> Result<LedgerEntry, Corrupt> {
         captures: r.varint()?,
         quarantined: r.varint()?,
         bytes_done: r.varint()?,
-        exchange_from: 0,
-        taken_down: 0,
-        index_lines: 0,
-        cut: String::new(),
-        missing: String::new(),
-        digesting: String::new(),
-    };
-    if version > 1 {
-        entry.cut = r.str()?.to_owned();
-        entry.missing = r.str()?.to_owned();
-    }
-    if version > 2 {
-        entry.digesting = r.str()?.to_owned();
-    }
-    if version > 3 {
-        entry.taken_down = r.varint()?;
-    }
-    if version > 4 {
-        entry.index_lines = r.varint()?;
-    }
-    if version > 5 {
-        entry.exchange_from = r.varint()?;
-    }
-    Ok(entry)
+        cut: r.str()?.to_owned(),
+        missing: r.str()?.to_owned(),
+        digesting: r.str()?.to_owned(),
+        taken_down: r.varint()?,
+        index_lines: r.varint()?,
+        exchange_from: r.varint()?,
+    })
 }
 
 /// Returns every entry by id, including those of forgotten inputs.
@@ -450,9 +410,10 @@ mod tests {
         }
     }
 
+    /// A row of format 1, byte by byte.
     #[test]
     fn rows_of_version_1_are_read() {
-        let row = b"\x01\x01a\x02/a\x09sha256:00\x00\x02\x00\x05\x03\x02\x01\x05";
+        let row = b"\x01\x01a\x02/a\x09sha256:00\x00\x02\x00\x05\x03\x02\x01\x05\x00\x00\x00\x00\x00\x00";
         let mut expected = LedgerEntry::pending("a", "/a", "sha256:00", 5, "");
         (expected.state, expected.bytes_done) = (InputState::Done, 5);
         (expected.records, expected.captures, expected.quarantined) = (3, 2, 1);
@@ -466,10 +427,11 @@ mod tests {
         let row = encode_entry(&entry);
         assert!(row.windows(9).any(|bytes| bytes == b"caf\xe9.warc"), "{row:?}");
         assert_eq!(decode_entry(&row), Ok(entry.clone()));
-        // In an old row, an apparent escape is part of the name.
-        let old = b"\x01\x07a\\xe9.w\x02/a\x09sha256:00\x00\x00\x00\x05\x00\x00\x00\x00";
+        // In a row, an apparent escape is part of the name.
+        let row =
+            b"\x01\x07a\\xe9.w\x02/a\x09sha256:00\x00\x00\x00\x05\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00";
         entry = LedgerEntry::pending("a\\x5cxe9.w", "/a", "sha256:00", 5, "");
-        assert_eq!(decode_entry(old), Ok(entry));
+        assert_eq!(decode_entry(row), Ok(entry));
     }
 
     #[test]
@@ -507,17 +469,16 @@ mod tests {
             missing: "no such file".into(),
             digesting: String::new(),
         };
-        for (version, digesting, taken_down, index_lines, exchange_from) in [
-            (2, "", 0, 0, 0),
-            (3, "words", 0, 0, 0),
-            (4, "", 7, 0, 0),
-            (5, "", 0, 9, 0),
-            (6, "", 0, 0, 11),
+        for (digesting, taken_down, index_lines, exchange_from) in [
+            ("", 0, 0, 0),
+            ("words", 0, 0, 0),
+            ("", 7, 0, 0),
+            ("", 0, 9, 0),
+            ("", 0, 0, 11),
         ] {
             (entry.digesting, entry.taken_down) = (digesting.into(), taken_down);
             (entry.index_lines, entry.exchange_from) = (index_lines, exchange_from);
-            let row = encode_entry(&entry);
-            assert_eq!((row[0], decode_entry(&row)), (version, Ok(entry.clone())));
+            assert_eq!(decode_entry(&encode_entry(&entry)), Ok(entry.clone()));
         }
         let row = QuarantineEntry {
             offset: 5,

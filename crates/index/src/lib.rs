@@ -9,12 +9,28 @@
 //! duplicates, epoch borders and crashes do not change a [`Snapshot::dump`]. Each view's module has
 //! its definition, and a brute-force model (feature `model`) recomputes the views for tests.
 //!
+//! ```
+//! use index::{Batch, LedgerEntry, Settings, Weave};
+//!
+//! # let dir = tempfile::tempdir()?;
+//! let index = Weave::open(&dir.path().join("index"), None, Settings::default())?;
+//! let entry = LedgerEntry::pending("a.warc.gz", "/data/a.warc.gz", "sha256:00", 1000, "");
+//! let (input, _) = index.register_input(entry, None)?;
+//! let mut capture = extract::Capture::default();
+//! capture.url = "http://example.com/".to_owned();
+//! capture.url_key = "com,example)/".to_owned();
+//! (capture.status, capture.page) = (200, Some(extract::Page::default()));
+//! let report = index.apply(Batch { captures: vec![(input, capture)], ..Batch::default() })?;
+//! let snapshot = index.snapshot();
+//! assert_eq!((snapshot.epoch(), snapshot.totals()?.pages), (report.epoch, 1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Not here: reading inputs, extracting captures, search. Only this crate knows the engine (fjall).
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-mod beside;
 mod bucket;
 mod chain;
 mod check;
@@ -22,10 +38,12 @@ mod codec;
 mod compactor;
 mod crash;
 mod cut;
+mod directory;
 mod domain_of;
 mod dump;
 mod epoch;
 mod error;
+mod external;
 mod fingerprint;
 mod ids;
 mod last_epoch;
@@ -34,11 +52,9 @@ mod ledger;
 pub mod model;
 mod packed;
 mod page_changes;
-mod place;
 mod progress;
 mod rebuild;
 mod recount;
-mod renumber;
 mod revisits;
 mod rows;
 mod settings;
@@ -49,16 +65,16 @@ mod tables;
 mod takedown;
 mod url_code;
 mod views;
-mod weave;
 mod write;
+mod writer;
 
-pub use beside::{Arriving, NoteRenamed, WriteBeside};
 pub use bucket::{anchor_weight, inlinks_bucket};
 pub use check::{Checked, Damage};
 pub use crash::{CRASH_POINTS, PURGING_CRASH_POINTS, REBUILDING_CRASH_POINTS, UNDOING_CRASH_POINTS};
 pub use dump::{Details, DumpFormat, DumpRange, View};
 pub use epoch::{Batch, ChangedPage, ChangedPast, EpochReport, PageChange};
 pub use error::{ApplyError, DumpError, OpenError, SnapshotError};
+pub use external::{Arriving, NoteRenamed, WriteExternal};
 pub use fingerprint::{Fingerprint, Fingerprints};
 pub use ids::{Epoch, InputId};
 pub use ledger::{
@@ -79,8 +95,8 @@ pub use sort::{Sorted, Sorter};
 pub use takedown::{KeptOut, KeptSelector, Selector, Takedown, TakedownRules, Undone};
 pub use views::captures::{refusal, refusal_of_key};
 pub use views::index_lines::{describes, is_same_place};
-pub use weave::lost_text;
-pub use weave::{
+pub use writer::lost_text;
+pub use writer::{
     LinesGone, NoteTakenDown, Reread, TakeBack, TakeBackError, TakeDown, TookDown, Weave, WouldLeave,
 };
 

@@ -7,7 +7,7 @@ use crate::ledger::{LedgerEntry, Names};
 use crate::rows::{AnchorRow, OriginalCapture, TextCapture};
 use crate::views::past::PastChange;
 use crate::views::uris::{Counts, UriChange};
-use crate::views::version_change::{ContentNow, VersionChange};
+use crate::views::version_change::{NewContent, VersionChange};
 
 /// Returns pages and documents that changed, or whose bucket of in-links changed, sorted by key.
 /// Includes the new state of those that changed themselves. `versions` and `uris` must be sorted by
@@ -27,7 +27,7 @@ pub(crate) fn page_changes(
     let is_told = |version: &VersionChange| version.content_changed || version.past.is_change();
     for mut version in versions.into_iter().filter(is_told) {
         while let Some(uri) = uris.next_if(|uri| uri.url_key < version.url_key) {
-            changes.extend(moved(uri));
+            changes.extend(page_change_of(uri));
         }
         let uri = uris.next_if(|uri| uri.url_key == version.url_key);
         if version.past.is_change() {
@@ -45,7 +45,7 @@ pub(crate) fn page_changes(
             });
         }
     }
-    changes.extend(uris.filter_map(moved));
+    changes.extend(uris.filter_map(page_change_of));
     PageChanges { changes, pages, past }
 }
 
@@ -71,7 +71,7 @@ fn bucket(counts: Option<Counts>) -> u8 {
 
 /// Returns the change of an otherwise unchanged page or document, if its bucket or its anchor texts
 /// changed.
-fn moved(uri: UriChange) -> Option<PageChange> {
+fn page_change_of(uri: UriChange) -> Option<PageChange> {
     let now = bucket(uri.after);
     match uri.anchors {
         Some(_) => Some(PageChange::Anchors(uri.url_key)),
@@ -83,12 +83,12 @@ fn moved(uri: UriChange) -> Option<PageChange> {
 
 fn changed_page(
     version: VersionChange,
-    content: ContentNow,
+    content: NewContent,
     inlinks: Option<(u8, Option<Vec<AnchorRow>>)>,
     names: Names<'_>,
 ) -> ChangedPage {
     let (inlinks_bucket, anchors) = inlinks.map_or((None, None), |(bucket, anchors)| (Some(bucket), anchors));
-    let ContentNow {
+    let NewContent {
         row,
         text,
         text_mime,

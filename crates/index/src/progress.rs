@@ -16,22 +16,22 @@ use crate::views::totals::TotalsRow;
 use crate::write::Write;
 
 /// New ledger entries of an epoch.
-pub(crate) struct LedgerMoves<'l> {
+pub(crate) struct LedgerChanges<'l> {
     ledger: &'l [LedgerEntry],
     by_digest: &'l FxHashMap<String, InputId>,
-    moved: BTreeMap<InputId, LedgerEntry>,
+    changed: BTreeMap<InputId, LedgerEntry>,
     quarantined: BTreeMap<Vec<u8>, (InputId, QuarantineEntry)>,
 }
 
-impl<'l> LedgerMoves<'l> {
+impl<'l> LedgerChanges<'l> {
     pub(crate) fn new(
         ledger: &'l [LedgerEntry],
         by_digest: &'l FxHashMap<String, InputId>,
-    ) -> LedgerMoves<'l> {
-        LedgerMoves {
+    ) -> LedgerChanges<'l> {
+        LedgerChanges {
             ledger,
             by_digest,
-            moved: BTreeMap::new(),
+            changed: BTreeMap::new(),
             quarantined: BTreeMap::new(),
         }
     }
@@ -39,7 +39,7 @@ impl<'l> LedgerMoves<'l> {
     fn entry(&mut self, id: InputId) -> Result<&mut LedgerEntry, ApplyError> {
         let index = (id.0 as usize).wrapping_sub(1);
         let before = self.ledger.get(index).ok_or(ApplyError::UnknownInput(id))?;
-        Ok(self.moved.entry(id).or_insert_with(|| before.clone()))
+        Ok(self.changed.entry(id).or_insert_with(|| before.clone()))
     }
 
     /// Quarantines arrivals with unusable URL keys and returns the others.
@@ -90,8 +90,8 @@ impl<'l> LedgerMoves<'l> {
     }
 
     /// Changes the numbers of captures that takedowns keep out, per input.
-    pub(crate) fn count_taken_down(&mut self, moved: &FxHashMap<InputId, i64>) -> Result<(), ApplyError> {
-        for (input, by) in moved {
+    pub(crate) fn count_taken_down(&mut self, changed: &FxHashMap<InputId, i64>) -> Result<(), ApplyError> {
+        for (input, by) in changed {
             let entry = self.entry(*input)?;
             let now = entry.taken_down.checked_add_signed(*by);
             holds!(
@@ -189,11 +189,12 @@ impl<'l> LedgerMoves<'l> {
         }
         let ledger = self.ledger;
         // Unchanged entries are dropped: without other changes there is no epoch.
-        self.moved.retain(|id, entry| *entry != ledger[id.0 as usize - 1]);
-        for (id, entry) in &self.moved {
+        self.changed
+            .retain(|id, entry| *entry != ledger[id.0 as usize - 1]);
+        for (id, entry) in &self.changed {
             write.put(Table::Inputs, ledger::entry_key(*id), ledger::encode_entry(entry));
         }
-        Ok(self.moved.into_iter().collect())
+        Ok(self.changed.into_iter().collect())
     }
 }
 

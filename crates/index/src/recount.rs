@@ -103,7 +103,7 @@ impl Recount {
         // The hash contains names of inputs, not their numbers.
         let version = VersionRow::of(InputId(0), capture, links.len() as u32, dropped);
         Candidate {
-            place: Place {
+            order_key: OrderKey {
                 fetch_time_ms: capture.fetch_time_ms,
                 kind: capture.kind,
                 digest: version.digest.clone(),
@@ -172,7 +172,7 @@ impl Group {
     fn add(&mut self, candidate: Candidate) {
         let is_greater = |than: &Option<Candidate>| {
             than.as_ref()
-                .is_none_or(|than| candidate.place.order() > than.place.order())
+                .is_none_or(|than| candidate.order_key.order() > than.order_key.order())
         };
         if candidate.text.is_some() && is_greater(&self.best_text) {
             self.best_text = Some(candidate.clone());
@@ -189,7 +189,7 @@ impl Group {
         // version, no capture of the version's time has text.
         let text = self
             .best_text
-            .filter(|text| text.place.fetch_time_ms == version.place.fetch_time_ms);
+            .filter(|text| text.order_key.fetch_time_ms == version.order_key.fetch_time_ms);
         let language = match &text {
             Some(text) if version.has_content && version.language.is_empty() => &text.language,
             _ => &version.language,
@@ -207,7 +207,7 @@ impl Group {
 /// A capture that may be current.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Candidate {
-    place: Place,
+    order_key: OrderKey,
     /// Hash of the version without language and text.
     version: u128,
     is_page: bool,
@@ -220,7 +220,7 @@ struct Candidate {
 
 /// The owned form of an [`Order`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct OrderKey {
     fetch_time_ms: i64,
     kind: CaptureKind,
     digest: String,
@@ -228,7 +228,7 @@ struct Place {
     offset: u64,
 }
 
-impl Place {
+impl OrderKey {
     fn order(&self) -> Order<'_> {
         Order {
             fetch_time_ms: self.fetch_time_ms,
@@ -242,10 +242,10 @@ impl Place {
 
 impl Candidate {
     fn encode(&self, out: &mut Vec<u8>) {
-        codec::put_signed(out, self.place.fetch_time_ms);
-        out.push(kind_code(self.place.kind));
-        codec::put_varint(out, self.place.offset);
-        for text in [&self.place.digest, &self.place.input, &self.language] {
+        codec::put_signed(out, self.order_key.fetch_time_ms);
+        out.push(kind_code(self.order_key.kind));
+        codec::put_varint(out, self.order_key.offset);
+        for text in [&self.order_key.digest, &self.order_key.input, &self.language] {
             codec::put_bytes(out, text.as_bytes());
         }
         out.push(u8::from(self.is_page));
@@ -263,7 +263,7 @@ impl Candidate {
         let fetch_time_ms = r.signed()?;
         let kind = kind_of_code(r.u8()?)?;
         let offset = r.varint()?;
-        let place = Place {
+        let order_key = OrderKey {
             fetch_time_ms,
             kind,
             offset,
@@ -271,7 +271,7 @@ impl Candidate {
             input: r.str()?.to_owned(),
         };
         Ok(Candidate {
-            place,
+            order_key,
             language: r.str()?.to_owned(),
             is_page: r.u8()? == 1,
             has_content: r.u8()? == 1,

@@ -41,7 +41,7 @@ pub(crate) fn short(hash: &[u8; HASH_BYTES]) -> u64 {
 
 /// A capture with the data that its order needs.
 #[derive(Serialize, Deserialize)]
-struct Said {
+struct Candidate {
     input: String,
     collection: String,
     capture: Capture,
@@ -54,7 +54,7 @@ pub(crate) struct Revisits {
 }
 
 /// Receives the name of the input and a revisit with its content.
-type Take<'a> = dyn FnMut(&str, Capture) -> io::Result<()> + 'a;
+type TakeCompleted<'a> = dyn FnMut(&str, Capture) -> io::Result<()> + 'a;
 
 impl Revisits {
     pub(crate) fn new(dir: &Path) -> Revisits {
@@ -66,13 +66,13 @@ impl Revisits {
     }
 
     pub(crate) fn see(&mut self, input: &str, collection: &str, capture: &Capture) -> io::Result<()> {
-        let said = || {
-            let said = Said {
+        let candidate = || {
+            let candidate = Candidate {
                 input: input.to_owned(),
                 collection: collection.to_owned(),
                 capture: capture.clone(),
             };
-            serde_json::to_vec(&said).map_err(io::Error::other)
+            serde_json::to_vec(&candidate).map_err(io::Error::other)
         };
         if capture.kind == CaptureKind::Revisit {
             let revisit = Revisit::from(capture);
@@ -80,10 +80,10 @@ impl Revisits {
                 return Ok(());
             }
             if let Some((target, second)) = revisit.target() {
-                let row = [&target_hash(target, second)[..], &[REQUEST], &said()?].concat();
+                let row = [&target_hash(target, second)[..], &[REQUEST], &candidate()?].concat();
                 return self.by_target.push(&row);
             }
-            return self.ask_by_digest(capture, &said()?);
+            return self.ask_by_digest(capture, &candidate()?);
         }
         let is_wanted = |hash: &[u8; HASH_BYTES]| self.wanted.as_ref().is_none_or(|wanted| wanted.has(hash));
         let by_target = target_hash(&capture.url_key, capture.fetch_time_ms.div_euclid(1000));
@@ -91,63 +91,63 @@ impl Revisits {
         let eligible = is_eligible(capture);
         if eligible && is_wanted(&by_target) {
             self.by_target
-                .push(&[&by_target[..], &[OFFER], &said()?].concat())?;
+                .push(&[&by_target[..], &[OFFER], &candidate()?].concat())?;
         }
         let is_wanted = |hash: &[u8; HASH_BYTES]| self.wanted.as_ref().is_none_or(|wanted| wanted.has(hash));
         if is_known(&capture.digest) && is_wanted(&by_digest) {
             let time = codec::sortable(capture.fetch_time_ms);
             // Captures without content are added too, because the URLs with the digest count.
-            let said = if eligible && content_of(capture).is_some() {
-                said()?
+            let candidate = if eligible && content_of(capture).is_some() {
+                candidate()?
             } else {
                 Vec::new()
             };
             let head = [&by_digest[..], &[OFFER], &time, capture.url_key.as_bytes(), &[0]].concat();
-            self.by_digest.push(&[head, said].concat())?;
+            self.by_digest.push(&[head, candidate].concat())?;
         }
         Ok(())
     }
 
-    fn ask_by_digest(&mut self, capture: &Capture, said: &[u8]) -> io::Result<()> {
+    fn ask_by_digest(&mut self, capture: &Capture, candidate: &[u8]) -> io::Result<()> {
         if !Revisit::from(capture).may_go_by_digest() {
             return Ok(());
         }
-        let row = [&digest_hash(&capture.digest)[..], &[REQUEST], said].concat();
+        let row = [&digest_hash(&capture.digest)[..], &[REQUEST], candidate].concat();
         self.by_digest.push(&row)
     }
 
     /// Passes all revisits that have an original to `take`.
-    pub(crate) fn finish(mut self, take: &mut Take<'_>) -> io::Result<()> {
+    pub(crate) fn finish(mut self, take: &mut TakeCompleted<'_>) -> io::Result<()> {
         let by_target = std::mem::replace(&mut self.by_target, Sorter::new(Path::new("")));
         let mut at: Option<[u8; HASH_BYTES]> = None;
-        let mut offers: Vec<Said> = Vec::new();
+        let mut offers: Vec<Candidate> = Vec::new();
         for row in by_target.finish()? {
             let row = row?;
-            let (hash, tag, said) = split(&row)?;
+            let (hash, tag, candidate) = split(&row)?;
             if at.replace(hash) != Some(hash) {
                 offers.clear();
             }
-            let said: Said = serde_json::from_slice(said).map_err(io::Error::other)?;
+            let candidate: Candidate = serde_json::from_slice(candidate).map_err(io::Error::other)?;
             if tag == OFFER {
-                offers.push(said);
+                offers.push(candidate);
                 continue;
             }
-            match best_of_second(&said.capture, &offers) {
-                Some(original) => give(&said, original, take)?,
+            match best_of_second(&candidate.capture, &offers) {
+                Some(original) => complete(&candidate, original, take)?,
                 None => {
-                    let row = serde_json::to_vec(&said).map_err(io::Error::other)?;
-                    self.ask_by_digest(&said.capture, &row)?;
+                    let row = serde_json::to_vec(&candidate).map_err(io::Error::other)?;
+                    self.ask_by_digest(&candidate.capture, &row)?;
                 }
             }
         }
         self.finish_by_digest(take)
     }
 
-    fn finish_by_digest(self, take: &mut Take<'_>) -> io::Result<()> {
+    fn finish_by_digest(self, take: &mut TakeCompleted<'_>) -> io::Result<()> {
         let mut at: Option<[u8; HASH_BYTES]> = None;
         let mut keys: FxHashSet<u128> = FxHashSet::default();
-        let mut first: Vec<Said> = Vec::new();
-        let mut second: Vec<Said> = Vec::new();
+        let mut first: Vec<Candidate> = Vec::new();
+        let mut second: Vec<Candidate> = Vec::new();
         for row in self.by_digest.finish()? {
             let row = row?;
             let (hash, tag, rest) = split(&row)?;
@@ -159,53 +159,54 @@ impl Revisits {
             if tag == OFFER {
                 let rest = rest.get(8..).unwrap_or_default();
                 let end = rest.iter().position(|&byte| byte == 0).unwrap_or(rest.len());
-                let (url_key, said) = rest.split_at(end);
+                let (url_key, candidate) = rest.split_at(end);
                 keys.insert(crate::fingerprint::key_hash(url_key));
-                let said = said.get(1..).filter(|said| !said.is_empty());
-                let Some(said) = said else { continue };
-                let said: Said = serde_json::from_slice(said).map_err(io::Error::other)?;
+                let candidate = candidate.get(1..).filter(|candidate| !candidate.is_empty());
+                let Some(candidate) = candidate else { continue };
+                let candidate: Candidate = serde_json::from_slice(candidate).map_err(io::Error::other)?;
                 // Keeps the first capture of all and the first of another URL, each with the
                 // captures of the same URL and time.
-                if first.is_empty() || is_beside(&first[0], &said) {
-                    first.push(said);
-                } else if first[0].capture.url_key != said.capture.url_key
-                    && (second.is_empty() || is_beside(&second[0], &said))
+                if first.is_empty() || is_same_moment(&first[0], &candidate) {
+                    first.push(candidate);
+                } else if first[0].capture.url_key != candidate.capture.url_key
+                    && (second.is_empty() || is_same_moment(&second[0], &candidate))
                 {
-                    second.push(said);
+                    second.push(candidate);
                 }
                 continue;
             }
-            let said: Said = serde_json::from_slice(rest).map_err(io::Error::other)?;
-            let own_key = &said.capture.url_key;
-            if said.capture.refers_to.is_none() && keys.contains(&crate::fingerprint::key_hash(own_key)) {
+            let candidate: Candidate = serde_json::from_slice(rest).map_err(io::Error::other)?;
+            let own_key = &candidate.capture.url_key;
+            if candidate.capture.refers_to.is_none() && keys.contains(&crate::fingerprint::key_hash(own_key))
+            {
                 continue;
             }
             let of_other =
-                |offers: &&Vec<Said>| offers.first().is_some_and(|o| o.capture.url_key != *own_key);
+                |offers: &&Vec<Candidate>| offers.first().is_some_and(|o| o.capture.url_key != *own_key);
             let offers = [&first, &second].into_iter().find(of_other);
             if let Some(original) = offers.and_then(|offers| best(offers.iter())) {
-                give(&said, original, take)?;
+                complete(&candidate, original, take)?;
             }
         }
         Ok(())
     }
 }
 
-fn is_beside(a: &Said, b: &Said) -> bool {
+fn is_same_moment(a: &Candidate, b: &Candidate) -> bool {
     (a.capture.fetch_time_ms, &a.capture.url_key) == (b.capture.fetch_time_ms, &b.capture.url_key)
 }
 
-fn give(revisit: &Said, original: &Said, take: &mut Take<'_>) -> io::Result<()> {
-    match originals::given(&revisit.capture, InputId(0), original.capture.clone()) {
+fn complete(revisit: &Candidate, original: &Candidate, take: &mut TakeCompleted<'_>) -> io::Result<()> {
+    match originals::with_original(&revisit.capture, InputId(0), original.capture.clone()) {
         Some(capture) => take(&revisit.input, capture),
         None => Ok(()),
     }
 }
 
-fn best_of_second<'o>(revisit: &Capture, offers: &'o [Said]) -> Option<&'o Said> {
+fn best_of_second<'o>(revisit: &Capture, offers: &'o [Candidate]) -> Option<&'o Candidate> {
     let time_ms = revisit.refers_to.as_ref().and_then(|refers| refers.time_ms);
-    let suits = |offer: &&Said| Revisit::from(revisit).is_like(offer.capture.kind, offer.capture.status);
-    let is_it = |offer: &Said| {
+    let suits = |offer: &&Candidate| Revisit::from(revisit).is_like(offer.capture.kind, offer.capture.status);
+    let is_it = |offer: &Candidate| {
         let capture = &offer.capture;
         (
             capture.digest == revisit.digest,
@@ -217,8 +218,8 @@ fn best_of_second<'o>(revisit: &Capture, offers: &'o [Said]) -> Option<&'o Said>
 }
 
 /// Returns the greatest in the order of content, then of time.
-fn best<'o>(offers: impl Iterator<Item = &'o Said>) -> Option<&'o Said> {
-    let offers: Vec<&Said> = offers.collect();
+fn best<'o>(offers: impl Iterator<Item = &'o Candidate>) -> Option<&'o Candidate> {
+    let offers: Vec<&Candidate> = offers.collect();
     let labels = Labels(offers.iter().map(|offer| offer.collection.as_str()).collect());
     let rows: Vec<Stored> = (0u32..)
         .zip(&offers)

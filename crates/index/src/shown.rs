@@ -36,21 +36,21 @@ pub struct ShownPage {
 
 /// Recently shown pages.
 pub(crate) struct ShownPages {
-    pages: Cache<Box<str>, Kept, ByBytes>,
+    pages: Cache<Box<str>, CachedPage, PageBytes>,
 }
 
 #[derive(Clone)]
-struct Kept {
+struct CachedPage {
     epoch: Epoch,
     page: ShownPage,
 }
 
 #[derive(Clone)]
-struct ByBytes;
+struct PageBytes;
 
-impl Weighter<Box<str>, Kept> for ByBytes {
-    fn weight(&self, url_key: &Box<str>, kept: &Kept) -> u64 {
-        let text = kept.page.text.as_ref().map_or(0, |text| text.len());
+impl Weighter<Box<str>, CachedPage> for PageBytes {
+    fn weight(&self, url_key: &Box<str>, cached: &CachedPage) -> u64 {
+        let text = cached.page.text.as_ref().map_or(0, |text| text.len());
         ENTRY_BYTES + (url_key.len() + text) as u64
     }
 }
@@ -60,18 +60,18 @@ impl ShownPages {
     pub(crate) fn new(bytes: u64) -> ShownPages {
         let pages = usize::try_from(bytes / PAGE_BYTES).unwrap_or(usize::MAX);
         ShownPages {
-            pages: Cache::with_weighter(pages, bytes, ByBytes),
+            pages: Cache::with_weighter(pages, bytes, PageBytes),
         }
     }
 }
 
 /// Reads a page as of `epoch`, which must be the cut's.
 pub(crate) fn read(cut: &Cut, epoch: Epoch, url_key: &str) -> Result<ShownPage, SnapshotError> {
-    let kept = cut.tables().map(|tables| &tables.shown.pages);
-    if let Some(kept) = kept.and_then(|pages| pages.get(url_key))
-        && kept.epoch == epoch
+    let cached = cut.tables().map(|tables| &tables.shown.pages);
+    if let Some(cached) = cached.and_then(|pages| pages.get(url_key))
+        && cached.epoch == epoch
     {
-        return Ok(kept.page);
+        return Ok(cached.page);
     }
     let Some(uri) = uris::read(cut, url_key)? else {
         return Ok(ShownPage::default());
@@ -88,9 +88,9 @@ pub(crate) fn read(cut: &Cut, epoch: Epoch, url_key: &str) -> Result<ShownPage, 
         inlinks_external: uri.counts.inlinks_external,
         text: text.ok().flatten().map(Arc::from),
     };
-    if let Some(pages) = kept.filter(|_| is_read) {
+    if let Some(pages) = cached.filter(|_| is_read) {
         let page = page.clone();
-        pages.insert(url_key.into(), Kept { epoch, page });
+        pages.insert(url_key.into(), CachedPage { epoch, page });
     }
     Ok(page)
 }

@@ -29,7 +29,7 @@ pub struct Sorter {
     dir: PathBuf,
     run_bytes: usize,
     fan_in: usize,
-    held: Held,
+    held: RowBuffer,
     /// Runs on disk by tier: a run of tier `n` is merged from `fan_in` runs of tier `n - 1`.
     tiers: Vec<Vec<File>>,
 }
@@ -41,7 +41,7 @@ impl Sorter {
             dir: dir.to_owned(),
             run_bytes: RUN_BYTES,
             fan_in: FAN_IN,
-            held: Held::default(),
+            held: RowBuffer::default(),
             tiers: Vec::new(),
         }
     }
@@ -94,26 +94,26 @@ impl Sorter {
 
 /// Rows in memory, in one buffer.
 #[derive(Default)]
-struct Held {
+struct RowBuffer {
     bytes: Vec<u8>,
-    places: Vec<Place>,
+    slices: Vec<RowSlice>,
 }
 
-/// Position of a row in [`Held::bytes`].
+/// Position of a row in [`RowBuffer::bytes`].
 #[derive(Clone, Copy)]
-struct Place {
+struct RowSlice {
     /// The row's first 8 bytes as a number, padded with zeros. It decides most comparisons.
     beginning: u64,
     from: usize,
     bytes: usize,
 }
 
-impl Held {
+impl RowBuffer {
     fn push(&mut self, row: &[u8]) {
         let mut beginning = [0; 8];
         let known = row.len().min(8);
         beginning[..known].copy_from_slice(&row[..known]);
-        self.places.push(Place {
+        self.slices.push(RowSlice {
             beginning: u64::from_be_bytes(beginning),
             from: self.bytes.len(),
             bytes: row.len(),
@@ -122,12 +122,12 @@ impl Held {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.bytes.len() + self.places.len() * size_of::<Place>()
+        self.bytes.len() + self.slices.len() * size_of::<RowSlice>()
     }
 
     fn sort(&mut self) {
         let bytes = &self.bytes;
-        self.places.sort_unstable_by(|a, b| {
+        self.slices.sort_unstable_by(|a, b| {
             // With the same beginning, one row may be a prefix of the other, so the whole rows are
             // compared.
             let rows = || a.row(bytes).cmp(b.row(bytes));
@@ -136,21 +136,21 @@ impl Held {
     }
 
     fn row(&self, number: usize) -> Option<&[u8]> {
-        self.places.get(number).map(|place| place.row(&self.bytes))
+        self.slices.get(number).map(|place| place.row(&self.bytes))
     }
 
     fn rows(&self) -> impl Iterator<Item = &[u8]> {
-        self.places.iter().map(|place| place.row(&self.bytes))
+        self.slices.iter().map(|place| place.row(&self.bytes))
     }
 
     /// Keeps the memory for the next run.
     fn clear(&mut self) {
         self.bytes.clear();
-        self.places.clear();
+        self.slices.clear();
     }
 }
 
-impl Place {
+impl RowSlice {
     fn row(self, bytes: &[u8]) -> &[u8] {
         &bytes[self.from..self.from + self.bytes]
     }
@@ -238,7 +238,7 @@ impl Iterator for Merge {
 pub struct Sorted {
     merge: Merge,
     /// The last run, which stayed in memory.
-    held: Held,
+    held: RowBuffer,
     next_held: usize,
 }
 

@@ -264,10 +264,13 @@ fn what_is_no_archive_is_left_alone() {
     let settings = std::fs::read_to_string(dir.join("weft.json")).unwrap();
     std::fs::write(
         dir.join("weft.json"),
-        settings.replace("\"format\": 2", "\"format\": 99"),
+        settings.replace("\"format\": 1", "\"format\": 99"),
     )
     .unwrap();
-    assert!(open_error(&dir, true).contains("has format 99, this program reads format 2"));
+    assert!(
+        open_error(&dir, true)
+            .contains("has format 99, this program reads format 1: load its inputs again into a new archive")
+    );
 }
 
 #[test]

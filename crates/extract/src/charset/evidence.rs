@@ -82,7 +82,7 @@ pub(super) fn against(
         } else {
             return None;
         }
-    } else if utf8.is_plain_beside(declared, bytes) {
+    } else if utf8.is_plainly_despite(declared, bytes) {
         return Some(UTF_8);
     } else if !declared.is_single_byte() {
         if is_plainly_malformed(declared, bytes) {
@@ -169,7 +169,7 @@ impl Utf8 {
     }
 
     /// Returns whether the text is plainly UTF-8, although another charset is `declared`.
-    fn is_plain_beside(&self, declared: &'static Encoding, bytes: &[u8]) -> bool {
+    fn is_plainly_despite(&self, declared: &'static Encoding, bytes: &[u8]) -> bool {
         let distinct = self.distinct.len();
         if self.malformed > 0 {
             // A page assembled from several sources. Its malformed part is small.

@@ -61,7 +61,7 @@ pub(super) enum Format {
     Plain,
     XmlFeed,
     JsonFeed,
-    Apart(DocumentFormat),
+    WithReader(DocumentFormat),
 }
 
 /// Returns whether a byte occurs in no text, but in files of other formats that are served as text
@@ -89,11 +89,11 @@ impl Format {
         let is_pdf = || scope == DocumentScope::All && bytes.starts_with(b"%PDF-");
         match mime {
             "text/plain" => is_text(bytes).then_some(Format::Plain),
-            UNKNOWN if is_pdf() => Some(Format::Apart(DocumentFormat::Pdf)),
+            UNKNOWN if is_pdf() => Some(Format::WithReader(DocumentFormat::Pdf)),
             UNKNOWN => feed::begins(bytes).then_some(Format::XmlFeed),
             _ if is_xml(mime) => feed::begins(bytes).then_some(Format::XmlFeed),
             _ if is_json(mime) => json_feed::begins(bytes).then_some(Format::JsonFeed),
-            _ if scope == DocumentScope::All => DocumentFormat::of_type(mime).map(Format::Apart),
+            _ if scope == DocumentScope::All => DocumentFormat::of_type(mime).map(Format::WithReader),
             _ => None,
         }
     }

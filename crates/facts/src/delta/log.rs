@@ -32,7 +32,7 @@ const COMMITS_AT_ONCE: usize = 256;
 
 /// This program's steps in a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Done {
+pub(crate) struct CommittedSteps {
     /// The last epoch.
     pub(crate) epoch: u64,
     /// Number of renames of inputs.
@@ -48,8 +48,8 @@ pub(crate) enum Step {
     Names(u64),
 }
 
-impl Done {
-    fn has(self, step: Step) -> bool {
+impl CommittedSteps {
+    fn has_step(self, step: Step) -> bool {
         match step {
             Step::Epoch(epoch) => self.epoch >= epoch,
             Step::Names(names) => self.names >= names,
@@ -83,7 +83,7 @@ pub(crate) struct Log {
     version: i64,
     /// Live files, by path.
     files: BTreeMap<String, Add>,
-    done: Done,
+    steps: CommittedSteps,
     metadata: Option<MetaData>,
 }
 
@@ -111,7 +111,7 @@ impl Log {
             table,
             version: -1,
             files: BTreeMap::new(),
-            done: Done::default(),
+            steps: CommittedSteps::default(),
             metadata: None,
         };
         let names = list(&*log.place, &log_folder(table))?;
@@ -127,7 +127,11 @@ impl Log {
     }
 
     /// Returns whether the newest commit has this step or a later one. Reads no other commit.
-    pub(crate) fn newest_has(place: &dyn FileStore, table: &str, step: Step) -> Result<bool, FactsError> {
+    pub(crate) fn newest_has_step(
+        place: &dyn FileStore,
+        table: &str,
+        step: Step,
+    ) -> Result<bool, FactsError> {
         let folder = log_folder(table);
         let names = list(place, &folder)?;
         let Some(newest) = names.iter().filter(|name| is_commit(name)).max() else {
@@ -135,29 +139,29 @@ impl Log {
         };
         let bytes = get(place, &format!("{folder}/{newest}"))?;
         let actions = serde_json::Deserializer::from_slice(bytes.as_deref().unwrap_or_default());
-        let mut done = Done::default();
+        let mut steps = CommittedSteps::default();
         // A damaged commit counts as another writer's. Reading the whole log reports it.
         for action in actions.into_iter::<Action>().map_while(Result::ok) {
             if let Action::Txn(txn) = action {
-                done.take(&txn);
+                steps.take(&txn);
             }
         }
-        Ok(done.has(step))
+        Ok(steps.has_step(step))
     }
 
     /// The last epoch that the table has.
     pub(crate) fn epoch(&self) -> u64 {
-        self.done.epoch
+        self.steps.epoch
     }
 
     /// Number of renames of inputs.
     pub(crate) fn names(&self) -> u64 {
-        self.done.names
+        self.steps.names
     }
 
     /// Returns whether the table has a step.
-    pub(crate) fn has(&self, step: Step) -> bool {
-        self.done.has(step)
+    pub(crate) fn has_step(&self, step: Step) -> bool {
+        self.steps.has_step(step)
     }
 
     /// Live files.
@@ -257,7 +261,7 @@ impl Log {
         for _ in 0..ATTEMPTS_MAX {
             // Files that another engine has replaced may have been deleted.
             self.read_on()?;
-            if self.done.has(step) {
+            if self.steps.has_step(step) {
                 return Ok(());
             }
             let change = change(self)?;
@@ -294,7 +298,7 @@ impl Log {
     pub(crate) fn roll_back(&mut self, epoch: u64) -> Result<(), FactsError> {
         for _ in 0..ATTEMPTS_MAX {
             self.read_on()?;
-            if self.done.epoch <= epoch {
+            if self.steps.epoch <= epoch {
                 return Ok(());
             }
             let now_ms = super::now_ms();
@@ -331,7 +335,7 @@ impl Log {
             let path = self.commit_path(version);
             // Without the later commits, it is unknown what they removed.
             let bytes = get(&*self.place, &path)?.ok_or_else(|| self.ahead(epoch))?;
-            let (mut is_later, mut takes_out) = (true, false);
+            let (mut is_later, mut removes_rows) = (true, false);
             let mut of_commit = Vec::new();
             for action in serde_json::Deserializer::from_slice(&bytes).into_iter::<Action>() {
                 match action.map_err(|error| self.damaged(&path, error))? {
@@ -339,14 +343,14 @@ impl Log {
                         is_later = false
                     }
                     Action::Add(add) => of_commit.push(add),
-                    Action::Remove(_) => takes_out = true,
+                    Action::Remove(_) => removes_rows = true,
                     _ => {}
                 }
             }
             if !is_later {
                 break;
             }
-            if takes_out {
+            if removes_rows {
                 return Err(self.ahead(epoch));
             }
             added.extend(of_commit);
@@ -358,7 +362,7 @@ impl Log {
     fn ahead(&self, epoch: u64) -> FactsError {
         FactsError::Ahead {
             table: self.place.locate(&self.path("")),
-            found: self.done.epoch,
+            found: self.steps.epoch,
             expected: epoch,
         }
     }
@@ -556,7 +560,7 @@ impl Log {
             Action::Remove(remove) => {
                 self.files.remove(&remove.path);
             }
-            Action::Txn(txn) => self.done.take(&txn),
+            Action::Txn(txn) => self.steps.take(&txn),
             Action::MetaData(metadata) => self.metadata = Some(metadata),
             Action::Protocol(_) | Action::CommitInfo(_) | Action::Other(_) => {}
         }

@@ -70,20 +70,20 @@ pub(super) fn inlinks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> 
 /// Compares the anchor texts of every URI with the links.
 pub(super) fn anchors(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
     let cut = snapshot.cut();
-    let mut expected = Expected::of(snapshot, sayings(snapshot)?)?;
+    let mut expected = Expected::of(snapshot, anchor_keys(snapshot)?)?;
     for row in uris::scan(cut) {
         let (key, value) = row?;
         let url_key = cut.decode(Table::Uris, &key, codec::to_text(&key))?;
         let uri = cut.decode(Table::Uris, &key, uris::decode(&value))?;
-        let (said, _) = anchors::read(cut, uri.anchors, uri.sources.number())?;
-        let sayings = said.into_iter().flat_map(|((text, host), pages)| {
-            let saying = saying(&url_key, host, &text);
-            std::iter::repeat_n(saying, usize::try_from(pages).unwrap_or(usize::MAX))
+        let (anchor_counts, _) = anchors::read(cut, uri.anchors, uri.sources.number())?;
+        let anchor_keys = anchor_counts.into_iter().flat_map(|((text, host), pages)| {
+            let anchor_key = anchor_key(&url_key, host, &text);
+            std::iter::repeat_n(anchor_key, usize::try_from(pages).unwrap_or(usize::MAX))
         });
-        let mut sayings: Vec<Vec<u8>> = sayings.collect();
-        sayings.sort_unstable();
-        for saying in sayings {
-            if !expected.take(&saying)? {
+        let mut anchor_keys: Vec<Vec<u8>> = anchor_keys.collect();
+        anchor_keys.sort_unstable();
+        for anchor_key in anchor_keys {
+            if !expected.take(&anchor_key)? {
                 return Ok(said_otherwise(&url_key));
             }
         }
@@ -100,15 +100,15 @@ fn said_otherwise(url_key: &str) -> Option<Damage> {
 }
 
 /// Returns every link with an anchor text as target, host of the source and text, sorted.
-fn sayings(snapshot: &Snapshot) -> Result<Sorter, DumpError> {
+fn anchor_keys(snapshot: &Snapshot) -> Result<Sorter, DumpError> {
     sorted_links(snapshot, |source_key, link| {
         let text = anchors::cut(&link.anchor);
-        (!text.is_empty()).then(|| saying(&link.url_key, anchors::host_of(source_key), text))
+        (!text.is_empty()).then(|| anchor_key(&link.url_key, anchors::host_of(source_key), text))
     })
 }
 
 /// NUL separates the parts, because no URL key contains it.
-fn saying(target_key: &str, host: Host, text: &str) -> Vec<u8> {
+fn anchor_key(target_key: &str, host: Host, text: &str) -> Vec<u8> {
     [target_key.as_bytes(), &[0], &host.to_be_bytes(), text.as_bytes()].concat()
 }
 

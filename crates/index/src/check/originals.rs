@@ -8,17 +8,11 @@ use crate::sort::Sorter;
 use crate::tables::Table;
 use crate::views::{captures, originals};
 
-/// First row version of `captures` for which these tables have rows.
-const ROW_VERSION: u8 = 6;
-
 pub(super) fn references(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
     let cut = snapshot.cut();
     let (mut references, mut payloads) = (Sorter::new(snapshot.dir()), Sorter::new(snapshot.dir()));
     for row in cut.iter(Table::Captures) {
         let (key, value) = row?;
-        if value.first().is_none_or(|version| *version < ROW_VERSION) {
-            continue;
-        }
         let stored = cut.decode(Table::Captures, &key, captures::decode(&key, &value))?;
         let failed = |source| scratch(snapshot, source);
         if stored.kind == extract::CaptureKind::Revisit {

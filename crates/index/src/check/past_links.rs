@@ -75,7 +75,7 @@ fn sets_of(
             let other = format!("links of {url_key} are others than their name says");
             return Ok(difference(Table::PastLinks, other));
         }
-        let led = links::decode_said(&row);
+        let led = links::decode_anchors(&row);
         targets.extend(
             cut.decode(Table::PastLinks, &key, led)?
                 .into_iter()

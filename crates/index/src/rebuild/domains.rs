@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::ahead::Ahead;
-use super::{Failure, Mender, Place, scratch};
+use super::peeked::Peeked;
+use super::{Failure, Rebuilder, Target, scratch};
 use crate::codec;
 use crate::cut::{Cut, Row};
 use crate::domain_of::DomainOf;
@@ -17,20 +17,20 @@ use crate::views::rankings::{RankingState, Scope};
 use crate::views::totals::TotalsRow;
 use crate::views::uris::{self, UriState};
 
-pub(super) fn mend(
-    place: Place<'_>,
+pub(super) fn rebuild(
+    place: Target<'_>,
     cut: &Cut,
-    mender: &mut Mender<'_, '_>,
+    rebuilder: &mut Rebuilder<'_, '_>,
     totals: &mut TotalsRow,
 ) -> Result<(), Failure> {
-    mender.begin(&[Table::Domains, Table::Rankings]);
+    rebuilder.begin(&[Table::Domains, Table::Rankings]);
     let (runs, all) = counted(place, cut)?;
-    let (domains, large) = mend_domains(place, cut, mender, runs)?;
+    let (domains, large) = rebuild_domains(place, cut, rebuilder, runs)?;
     totals.ranking = all
         .ranking
         .settled(&totals.ranking, all.uris, place.ranking_rows_max);
     (totals.uris, totals.pages, totals.domains) = (all.uris, all.pages, domains);
-    mend_rankings(place, cut, mender, &totals.ranking, &large)
+    rebuild_rankings(place, cut, rebuilder, &totals.ranking, &large)
 }
 
 fn uri_of_row(cut: &Cut, (key, value): Row) -> Result<(String, UriState), SnapshotError> {
@@ -41,7 +41,7 @@ fn uri_of_row(cut: &Cut, (key, value): Row) -> Result<(String, UriState), Snapsh
 
 /// Counts the URIs of each domain in parts, with a row for each run of URIs of one domain, and all
 /// of them together.
-fn counted(place: Place<'_>, cut: &Cut) -> Result<(Sorter, DomainState), Failure> {
+fn counted(place: Target<'_>, cut: &Cut) -> Result<(Sorter, DomainState), Failure> {
     let failed = scratch(place.dir);
     let none = || DomainState {
         ranking: RankingState::counting(),
@@ -80,10 +80,10 @@ fn counted(place: Place<'_>, cut: &Cut) -> Result<(Sorter, DomainState), Failure
 type Large = FxHashMap<String, RankingState>;
 
 /// Compares the rows of all domains. Returns their number, and the domains with a stored ranking.
-fn mend_domains(
-    place: Place<'_>,
+fn rebuild_domains(
+    place: Target<'_>,
     cut: &Cut,
-    mender: &mut Mender<'_, '_>,
+    rebuilder: &mut Rebuilder<'_, '_>,
     runs: Sorter,
 ) -> Result<(u64, Large), Failure> {
     let failed = scratch(place.dir);
@@ -97,16 +97,16 @@ fn mend_domains(
         let state = cut.decode(Table::Domains, key, domains::decode(state))?;
         Ok((key.to_vec(), state))
     });
-    let mut runs = Ahead::of(runs)?;
-    let mut stored = Ahead::of(cut.iter(Table::Domains).map(|row| {
+    let mut runs = Peeked::of(runs)?;
+    let mut stored = Peeked::of(cut.iter(Table::Domains).map(|row| {
         let (key, value) = row?;
         Ok((key.to_vec(), value))
     }))?;
     let (mut count, mut large) = (0, Large::default());
     while let Some(key) = runs.key().map(<[u8]>::to_vec) {
         while let Some(stray) = stored.take_before(Some(&key))? {
-            mender.remove(Table::Domains, stray);
-            mender.breathe()?;
+            rebuilder.remove(Table::Domains, stray);
+            rebuilder.flush_if_full()?;
         }
         let mut state = DomainState {
             ranking: RankingState::counting(),
@@ -128,28 +128,28 @@ fn mend_domains(
             .ranking
             .settled(&before.ranking, state.uris, place.ranking_rows_max);
         count += 1;
-        mender.compared(Table::Domains);
+        rebuilder.compared(Table::Domains);
         let expected = domains::encode(&state);
         if row.as_deref() != Some(&expected[..]) {
-            mender.put(Table::Domains, key.as_slice(), expected);
+            rebuilder.put(Table::Domains, key.as_slice(), expected);
         }
         if state.ranking.is_kept() {
             let domain = cut.decode(Table::Domains, &key, domains::domain_of_row(&key))?;
             large.insert(domain, state.ranking);
         }
-        mender.breathe()?;
+        rebuilder.flush_if_full()?;
     }
     while let Some(stray) = stored.take_before(None)? {
-        mender.remove(Table::Domains, stray);
-        mender.breathe()?;
+        rebuilder.remove(Table::Domains, stray);
+        rebuilder.flush_if_full()?;
     }
     Ok((count, large))
 }
 
-fn mend_rankings(
-    place: Place<'_>,
+fn rebuild_rankings(
+    place: Target<'_>,
     cut: &Cut,
-    mender: &mut Mender<'_, '_>,
+    rebuilder: &mut Rebuilder<'_, '_>,
     all: &RankingState,
     large: &Large,
 ) -> Result<(), Failure> {
@@ -166,22 +166,22 @@ fn mend_rankings(
             expected.push(&row).map_err(&failed)?;
         }
     }
-    let mut stored = Ahead::of(cut.iter(Table::Rankings).map(|row| Ok((row?.0.to_vec(), ()))))?;
+    let mut stored = Peeked::of(cut.iter(Table::Rankings).map(|row| Ok((row?.0.to_vec(), ()))))?;
     for key in expected.finish().map_err(&failed)? {
         let key = key.map_err(&failed)?;
         while let Some(stray) = stored.take_before(Some(&key))? {
-            mender.remove(Table::Rankings, stray);
-            mender.breathe()?;
+            rebuilder.remove(Table::Rankings, stray);
+            rebuilder.flush_if_full()?;
         }
-        mender.compared(Table::Rankings);
+        rebuilder.compared(Table::Rankings);
         if stored.take(&key)?.is_none() {
-            mender.put(Table::Rankings, key, []);
+            rebuilder.put(Table::Rankings, key, []);
         }
-        mender.breathe()?;
+        rebuilder.flush_if_full()?;
     }
     while let Some(stray) = stored.take_before(None)? {
-        mender.remove(Table::Rankings, stray);
-        mender.breathe()?;
+        rebuilder.remove(Table::Rankings, stray);
+        rebuilder.flush_if_full()?;
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::ahead::Ahead;
-use super::{CHANGES_MAX, Failure, Mender, Place, RebuildError, scratch};
+use super::peeked::Peeked;
+use super::{CHANGES_MAX, Failure, RebuildError, Rebuilder, Target, scratch};
 use crate::bucket::inlinks_bucket;
 use crate::codec::{self, Corrupt};
 use crate::cut::Cut;
@@ -13,7 +13,7 @@ use crate::epoch::PageChange;
 use crate::ids::Epoch;
 use crate::sort::{Sorted, Sorter};
 use crate::tables::Table;
-use crate::views::anchors::{self, Anchors, Host, Said};
+use crate::views::anchors::{self, AnchorCounts, Anchors, Host};
 use crate::views::inlinks::{self, Sources};
 use crate::views::sources::{self, SourceId};
 use crate::views::totals::TotalsRow;
@@ -23,13 +23,13 @@ use crate::views::{captures, links, version_row};
 /// Size of a source's number in sortable form.
 const ID_BYTES: usize = 12;
 
-pub(super) fn mend(
-    place: Place<'_>,
+pub(super) fn rebuild(
+    place: Target<'_>,
     cut: &Cut,
-    mender: &mut Mender<'_, '_>,
+    rebuilder: &mut Rebuilder<'_, '_>,
     totals: &mut TotalsRow,
 ) -> Result<(), Failure> {
-    mender.begin(&[Table::Uris, Table::Inlinks, Table::Anchors, Table::Sources]);
+    rebuilder.begin(&[Table::Uris, Table::Inlinks, Table::Anchors, Table::Sources]);
     let read = read_links(place.dir, cut)?;
     totals.links = read.links;
     // `next_number` must be above every number in use. An interrupted run may have assigned numbers
@@ -40,15 +40,20 @@ pub(super) fn mend(
     let failed = scratch(place.dir);
     let used = Uris {
         cut,
-        mender,
+        rebuilder,
         next_number: &mut totals.next_number,
         used: Sorter::new(place.dir),
         dir: place.dir,
     }
-    .mend(read.by_target.finish().map_err(&failed)?)?;
+    .rebuild(read.by_target.finish().map_err(&failed)?)?;
     let used = used.finish().map_err(&failed)?;
-    remove_unused(cut, mender, used, place.dir)?;
-    mend_sources(cut, mender, read.by_source.finish().map_err(&failed)?, place.dir)
+    remove_unused(cut, rebuilder, used, place.dir)?;
+    rebuild_sources(
+        cut,
+        rebuilder,
+        read.by_source.finish().map_err(&failed)?,
+        place.dir,
+    )
 }
 
 /// The links in other orders.
@@ -77,7 +82,7 @@ fn read_links(dir: &Path, cut: &Cut) -> Result<Links, Failure> {
         links: 0,
     };
     let (mut domain_of_source, mut domain_of_target) = (DomainOf::default(), DomainOf::default());
-    let mut stored = Ahead::of(cut.iter(Table::Links).map(|row| {
+    let mut stored = Peeked::of(cut.iter(Table::Links).map(|row| {
         let (key, value) = row?;
         Ok((key.to_vec(), value))
     }))?;
@@ -104,8 +109,7 @@ fn read_links(dir: &Path, cut: &Cut) -> Result<Links, Failure> {
                 }
             }
         };
-        let id = links::split_head(&row).and_then(|split| split.ok_or(Corrupt("row has no source number")));
-        let (id, _) = cut.decode(Table::Links, &key, id)?;
+        let (id, _) = cut.decode(Table::Links, &key, links::split_head(&row))?;
         let links = links::read_row(cut, &key, &row, |_| true)?;
         if links.len() as u64 != u64::from(count) {
             return Err(untrusted(
@@ -173,7 +177,7 @@ fn number_of(key: &[u8]) -> Option<u64> {
 /// The URIs being compared.
 struct Uris<'a, 'r, 't> {
     cut: &'a Cut,
-    mender: &'a mut Mender<'r, 't>,
+    rebuilder: &'a mut Rebuilder<'r, 't>,
     next_number: &'a mut u64,
     /// Numbers of URIs with rows in `inlinks`.
     used: Sorter,
@@ -182,20 +186,20 @@ struct Uris<'a, 'r, 't> {
 
 impl Uris<'_, '_, '_> {
     /// Compares all URIs and returns the numbers in use.
-    fn mend(mut self, targets: Sorted) -> Result<Sorter, Failure> {
+    fn rebuild(mut self, targets: Sorted) -> Result<Sorter, Failure> {
         let (cut, failed) = (self.cut, scratch(self.dir));
-        let mut captured = Ahead::of(cut.iter(Table::Captures).map(|row| {
+        let mut captured = Peeked::of(cut.iter(Table::Captures).map(|row| {
             let (key, _) = row?;
             let url_key = cut.decode(Table::Captures, &key, captures::url_key_of_row(&key))?;
             Ok((url_key.to_vec(), ()))
         }))?;
-        let mut versions = Ahead::of(cut.iter(Table::Versions).map(|row| {
+        let mut versions = Peeked::of(cut.iter(Table::Versions).map(|row| {
             let (key, value) = row?;
             let decoded = codec::to_text(&key).and_then(|url_key| version_row::decode(&url_key, &value));
             let version = cut.decode(Table::Versions, &key, decoded)?;
             Ok((key.to_vec(), (version.is_page, version.is_document)))
         }))?;
-        let mut targets = Ahead::of(targets.map(|row| {
+        let mut targets = Peeked::of(targets.map(|row| {
             let mut row = row.map_err(&failed)?;
             // NUL separates the parts: no key contains it.
             let end = row.iter().position(|&byte| byte == 0).unwrap_or(row.len());
@@ -203,7 +207,7 @@ impl Uris<'_, '_, '_> {
             rest.drain(..rest.len().min(1));
             Ok((row, rest))
         }))?;
-        let mut stored = Ahead::of(cut.iter(Table::Uris).map(|row| {
+        let mut stored = Peeked::of(cut.iter(Table::Uris).map(|row| {
             let (key, value) = row?;
             Ok((key.to_vec(), value))
         }))?;
@@ -211,8 +215,8 @@ impl Uris<'_, '_, '_> {
             let keys = [captured.key(), versions.key(), targets.key()];
             let least = keys.into_iter().flatten().min().map(<[u8]>::to_vec);
             while let Some(stray) = stored.take_before(least.as_deref())? {
-                self.mender.remove(Table::Uris, stray);
-                self.mender.breathe()?;
+                self.rebuilder.remove(Table::Uris, stray);
+                self.rebuilder.flush_if_full()?;
             }
             let Some(key) = least else { break };
             let mut uri = UriState::default();
@@ -225,7 +229,7 @@ impl Uris<'_, '_, '_> {
                 }
                 (uri.is_page, uri.is_document) = (is_page, is_document);
             }
-            let (mut ids, mut said) = (Vec::new(), Said::new());
+            let (mut ids, mut anchor_counts) = (Vec::new(), AnchorCounts::new());
             while let Some(source) = targets.take(&key)? {
                 let Some((id, external, host, anchor)) = link_of(&source) else {
                     continue;
@@ -234,25 +238,25 @@ impl Uris<'_, '_, '_> {
                 uri.counts.inlinks += 1;
                 uri.counts.inlinks_external += u64::from(external);
                 if !anchor.is_empty() {
-                    *said.entry((anchor.to_owned(), host)).or_default() += 1;
+                    *anchor_counts.entry((anchor.to_owned(), host)).or_default() += 1;
                 }
             }
             let row = stored.take(&key)?;
-            self.mend_one(&key, uri, (ids, said), row.as_deref())?;
-            self.mender.breathe()?;
+            self.rebuild_one(&key, uri, (ids, anchor_counts), row.as_deref())?;
+            self.rebuilder.flush_if_full()?;
         }
         Ok(self.used)
     }
 
     /// Compares one URI with its expected state, given its sources, sorted, and their anchor texts.
-    fn mend_one(
+    fn rebuild_one(
         &mut self,
         key: &[u8],
         mut uri: UriState,
-        (ids, said): (Vec<SourceId>, Said),
+        (ids, anchor_counts): (Vec<SourceId>, AnchorCounts),
         row: Option<&[u8]>,
     ) -> Result<(), Failure> {
-        self.mender.compared(Table::Uris);
+        self.rebuilder.compared(Table::Uris);
         // An undecodable row counts as missing and is rewritten.
         let before = row.and_then(|row| uris::decode(row).ok());
         let number = match before.as_ref().and_then(|before| before.sources.number()) {
@@ -265,43 +269,43 @@ impl Uris<'_, '_, '_> {
         let was_spilled = before
             .as_ref()
             .is_some_and(|before| before.anchors == Anchors::Spilled);
-        let (inline, apart) = if was_spilled || said.len() > anchors::INLINE_MAX {
-            (Anchors::Spilled, said)
+        let (inline, spilled) = if was_spilled || anchor_counts.len() > anchors::INLINE_MAX {
+            (Anchors::Spilled, anchor_counts)
         } else {
-            (Anchors::Inline(said), Said::new())
+            (Anchors::Inline(anchor_counts), AnchorCounts::new())
         };
         uri.anchors = inline;
         let mut is_said_otherwise = before.as_ref().is_none_or(|before| before.anchors != uri.anchors);
         uri.sources = match number {
             Some(number) => {
                 self.mend_inlinks(number, &ids)?;
-                is_said_otherwise |= self.mend_anchors(number, &apart)?;
+                is_said_otherwise |= self.rebuild_anchors(number, &spilled)?;
                 Sources::Spilled(number)
             }
             None => Sources::Inline(ids),
         };
         let expected = uris::encode(&uri);
         if row != Some(&expected[..]) {
-            self.mender.put(Table::Uris, key, expected);
+            self.rebuilder.put(Table::Uris, key, expected);
         }
         let counts = before.map_or(Counts::default(), |before| before.counts);
-        self.tell(key, &uri, counts, is_said_otherwise)
+        self.report(key, &uri, counts, is_said_otherwise)
     }
 
     /// Compares the rows of anchors of a URI with a number. Returns whether any was wrong.
-    fn mend_anchors(&mut self, number: u64, said: &Said) -> Result<bool, Failure> {
+    fn rebuild_anchors(&mut self, number: u64, anchor_counts: &AnchorCounts) -> Result<bool, Failure> {
         let mut stored = anchors::rows::stored(self.cut, number)?;
         let mut is_other = false;
-        for (key, expected) in anchors::rows::of(number, said) {
-            self.mender.compared(Table::Anchors);
+        for (key, expected) in anchors::rows::of(number, anchor_counts) {
+            self.rebuilder.compared(Table::Anchors);
             if stored.remove(&key).as_ref() != Some(&expected) {
-                self.mender.put(Table::Anchors, key, expected);
+                self.rebuilder.put(Table::Anchors, key, expected);
                 is_other = true;
             }
         }
         is_other |= !stored.is_empty();
         for key in stored.into_keys() {
-            self.mender.remove(Table::Anchors, key);
+            self.rebuilder.remove(Table::Anchors, key);
         }
         Ok(is_other)
     }
@@ -318,20 +322,20 @@ impl Uris<'_, '_, '_> {
         for of_epoch in ids.chunk_by(|a, b| a.epoch == b.epoch) {
             let key = inlinks::row_key(number, of_epoch[0].epoch);
             let expected = inlinks::encode_places(of_epoch.iter().map(|id| id.place));
-            self.mender.compared(Table::Inlinks);
+            self.rebuilder.compared(Table::Inlinks);
             let before = stored.remove(&key[..]);
             if before.as_deref() != Some(&expected[..]) {
-                self.mender.put(Table::Inlinks, key, expected);
+                self.rebuilder.put(Table::Inlinks, key, expected);
             }
         }
         for key in stored.into_keys() {
-            self.mender.remove(Table::Inlinks, key);
+            self.rebuilder.remove(Table::Inlinks, key);
         }
         Ok(())
     }
 
     /// Reports to search that the in-links or anchor texts of a page or document changed.
-    fn tell(
+    fn report(
         &mut self,
         key: &[u8],
         uri: &UriState,
@@ -340,9 +344,9 @@ impl Uris<'_, '_, '_> {
     ) -> Result<(), Failure> {
         let bucket = inlinks_bucket(uri.counts.inlinks_external);
         let is_other = is_said_otherwise || bucket != inlinks_bucket(before.inlinks_external);
-        if (uri.is_page || uri.is_document) && is_other && self.mender.changes.len() <= CHANGES_MAX {
+        if (uri.is_page || uri.is_document) && is_other && self.rebuilder.changes.len() <= CHANGES_MAX {
             let url_key = self.cut.decode(Table::Uris, key, codec::to_text(key))?;
-            self.mender.changed(if is_said_otherwise {
+            self.rebuilder.changed(if is_said_otherwise {
                 PageChange::Anchors(url_key)
             } else {
                 PageChange::Bucket(url_key, bucket)
@@ -353,10 +357,15 @@ impl Uris<'_, '_, '_> {
 }
 
 /// Removes rows of in-links and anchors whose numbers no URI has.
-fn remove_unused(cut: &Cut, mender: &mut Mender<'_, '_>, used: Sorted, dir: &Path) -> Result<(), Failure> {
+fn remove_unused(
+    cut: &Cut,
+    rebuilder: &mut Rebuilder<'_, '_>,
+    used: Sorted,
+    dir: &Path,
+) -> Result<(), Failure> {
     let failed = scratch(dir);
     // Sorted by number, like the rows of both tables.
-    let mut used = Ahead::of(used.map(|number| Ok((number.map_err(&failed)?, ()))))?;
+    let mut used = Peeked::of(used.map(|number| Ok((number.map_err(&failed)?, ()))))?;
     let (mut inlinks, mut anchors) = (
         rows_by_number(cut, Table::Inlinks)?,
         rows_by_number(cut, Table::Anchors)?,
@@ -365,8 +374,8 @@ fn remove_unused(cut: &Cut, mender: &mut Mender<'_, '_>, used: Sorted, dir: &Pat
         let next = used.key().map(<[u8]>::to_vec);
         for (table, rows) in [(Table::Inlinks, &mut inlinks), (Table::Anchors, &mut anchors)] {
             while let Some(key) = rows.take_before(next.as_deref())? {
-                mender.remove(table, key);
-                mender.breathe()?;
+                rebuilder.remove(table, key);
+                rebuilder.flush_if_full()?;
             }
         }
         let Some(number) = next else { return Ok(()) };
@@ -384,19 +393,19 @@ fn remove_unused(cut: &Cut, mender: &mut Mender<'_, '_>, used: Sorted, dir: &Pat
 type Key = Result<(Vec<u8>, ()), Failure>;
 
 /// Returns the keys of a table whose rows begin with numbers of URIs.
-fn rows_by_number(cut: &Cut, table: Table) -> Result<Ahead<impl Iterator<Item = Key>, ()>, Failure> {
-    Ahead::of(cut.iter(table).map(|row| Ok((row?.0.to_vec(), ()))))
+fn rows_by_number(cut: &Cut, table: Table) -> Result<Peeked<impl Iterator<Item = Key>, ()>, Failure> {
+    Peeked::of(cut.iter(table).map(|row| Ok((row?.0.to_vec(), ()))))
 }
 
 /// Compares the rows that map numbers of sources to their keys.
-fn mend_sources(
+fn rebuild_sources(
     cut: &Cut,
-    mender: &mut Mender<'_, '_>,
+    rebuilder: &mut Rebuilder<'_, '_>,
     by_source: Sorted,
     dir: &Path,
 ) -> Result<(), Failure> {
     let failed = scratch(dir);
-    let mut expected = Ahead::of(by_source.map(|row| {
+    let mut expected = Peeked::of(by_source.map(|row| {
         let mut row = row.map_err(&failed)?;
         let key = row.split_off(row.len().min(ID_BYTES));
         let id = of_sortable(&row).map(|id| (id.row_key().to_vec(), (id, key)));
@@ -406,26 +415,26 @@ fn mend_sources(
             id.ok_or(Corrupt("number has the wrong length")),
         )?)
     }))?;
-    let mut stored = Ahead::of(cut.iter(Table::Sources).map(|row| {
+    let mut stored = Peeked::of(cut.iter(Table::Sources).map(|row| {
         let (key, value) = row?;
         Ok((key.to_vec(), value))
     }))?;
     loop {
         let row_key = expected.key().map(<[u8]>::to_vec);
         while let Some(stray) = stored.take_before(row_key.as_deref())? {
-            mender.remove(Table::Sources, stray);
-            mender.breathe()?;
+            rebuilder.remove(Table::Sources, stray);
+            rebuilder.flush_if_full()?;
         }
         let Some(row_key) = row_key else { return Ok(()) };
         let mut keys = Vec::new();
         while let Some((id, key)) = expected.take(&row_key)? {
             sources::place_key(&mut keys, id, key);
         }
-        mender.compared(Table::Sources);
+        rebuilder.compared(Table::Sources);
         let row = stored.take(&row_key)?;
         if row.as_deref().is_none_or(|row| !sources::has_keys(row, &keys)) {
-            mender.put(Table::Sources, row_key, sources::encode(&keys));
+            rebuilder.put(Table::Sources, row_key, sources::encode(&keys));
         }
-        mender.breathe()?;
+        rebuilder.flush_if_full()?;
     }
 }

@@ -59,11 +59,11 @@ pub struct Captures {
     pub(super) exact: Option<String>,
     pub(super) cursor: Vec<u8>,
     /// Index lines, which are merged with the captures.
-    pub(super) beside: Option<Box<Beside>>,
+    pub(super) line_merge: Option<Box<LineMerge>>,
 }
 
 /// Index lines merged with captures. Holds the next row of each, once it is read.
-pub(super) struct Beside {
+pub(super) struct LineMerge {
     lines: Rows,
     line: Option<(Vec<u8>, InputId, IndexLine)>,
     capture: Option<Row>,
@@ -71,23 +71,23 @@ pub(super) struct Beside {
 }
 
 /// A row of either table.
-enum Found {
+enum MergedRow {
     Capture(Row),
     Line(Vec<u8>, InputId, Box<IndexLine>),
 }
 
-impl Found {
+impl MergedRow {
     fn key(&self) -> &[u8] {
         match self {
-            Found::Capture((key, _)) => key,
-            Found::Line(key, ..) => key,
+            MergedRow::Capture((key, _)) => key,
+            MergedRow::Line(key, ..) => key,
         }
     }
 }
 
 impl Captures {
     pub(super) fn with_lines(mut self, lines: Rows) -> Captures {
-        self.beside = Some(Box::new(Beside {
+        self.line_merge = Some(Box::new(LineMerge {
             lines,
             line: None,
             capture: None,
@@ -135,41 +135,44 @@ impl Captures {
     }
 
     /// Returns the next row of either table.
-    fn next_found(&mut self) -> Option<Result<Found, SnapshotError>> {
-        let Some(mut beside) = self.beside.take() else {
-            return self.next_row().map(|row| row.map(Found::Capture));
+    fn next_found(&mut self) -> Option<Result<MergedRow, SnapshotError>> {
+        let Some(mut line_merge) = self.line_merge.take() else {
+            return self.next_row().map(|row| row.map(MergedRow::Capture));
         };
-        let found = self.next_of_both(&mut beside);
-        self.beside = Some(beside);
+        let found = self.next_of_both(&mut line_merge);
+        self.line_merge = Some(line_merge);
         found.transpose()
     }
 
-    fn next_of_both(&mut self, beside: &mut Beside) -> Result<Option<Found>, SnapshotError> {
-        if beside.capture.is_none() {
-            beside.capture = self.next_row().transpose()?;
+    fn next_of_both(&mut self, line_merge: &mut LineMerge) -> Result<Option<MergedRow>, SnapshotError> {
+        if line_merge.capture.is_none() {
+            line_merge.capture = self.next_row().transpose()?;
         }
-        if beside.line.is_none() {
-            beside.line = self.next_line(beside)?;
+        if line_merge.line.is_none() {
+            line_merge.line = self.next_line(line_merge)?;
         }
-        let is_line_first = match (&beside.line, &beside.capture) {
+        let is_line_first = match (&line_merge.line, &line_merge.capture) {
             (Some((line, ..)), Some((capture, _))) => (line.as_slice() < &capture[..]) != self.reversed,
             (line, _) => line.is_some(),
         };
         Ok(if is_line_first {
-            let line = beside.line.take();
-            line.map(|(key, input, line)| Found::Line(key, input, Box::new(line)))
+            let line = line_merge.line.take();
+            line.map(|(key, input, line)| MergedRow::Line(key, input, Box::new(line)))
         } else {
-            beside.capture.take().map(Found::Capture)
+            line_merge.capture.take().map(MergedRow::Capture)
         })
     }
 
     /// Returns the next line that no capture covers.
-    fn next_line(&self, beside: &mut Beside) -> Result<Option<(Vec<u8>, InputId, IndexLine)>, SnapshotError> {
+    fn next_line(
+        &self,
+        line_merge: &mut LineMerge,
+    ) -> Result<Option<(Vec<u8>, InputId, IndexLine)>, SnapshotError> {
         loop {
             let row = if self.reversed {
-                beside.lines.next_back()
+                line_merge.lines.next_back()
             } else {
-                beside.lines.next()
+                line_merge.lines.next()
             };
             let Some((key, value)) = row.transpose()? else {
                 return Ok(None);
@@ -183,7 +186,7 @@ impl Captures {
             }
             let decoded = index_lines::decode(&key, &value);
             let (input, line) = self.snapshot.cut().decode(Table::IndexLines, &key, decoded)?;
-            if line.alias_of.is_none() && !beside.covering.covers(&self.snapshot, input, &line)? {
+            if line.alias_of.is_none() && !line_merge.covering.covers(&self.snapshot, input, &line)? {
                 return Ok(Some((key.to_vec(), input, line)));
             }
         }
@@ -207,8 +210,8 @@ impl Iterator for Captures {
         self.cursor.clear();
         self.cursor.extend_from_slice(found.key());
         Some(match found {
-            Found::Capture((key, value)) => self.row(&key, &value),
-            Found::Line(_, input, line) => self.snapshot.line_row(input, *line),
+            MergedRow::Capture((key, value)) => self.row(&key, &value),
+            MergedRow::Line(_, input, line) => self.snapshot.line_row(input, *line),
         })
     }
 }

@@ -151,9 +151,8 @@ impl Reader<'_> {
             Some(name) if !is_current && self.current != Some(name) => {
                 past_links::read(cut, self.source_key, name, self.target_key)?
             }
-            // Rows of older formats do not name the links of the current version either.
-            None if !is_current => None,
-            _ => links::read(cut, self.source_key, |target| {
+            None => None,
+            Some(_) => links::read(cut, self.source_key, |target| {
                 target == self.target_key.as_bytes()
             })?
             .pop(),

@@ -113,35 +113,35 @@ impl Register {
 
     /// Separates the arriving captures or lines that are admitted from those that are kept out.
     /// Records the newly kept-out ones, and removes the records of those that no longer are.
-    pub(crate) fn sift<T: Arrival>(
+    pub(crate) fn admit<T: Arrival>(
         &self,
         cut: &Cut,
         write: &mut Write<'_>,
         ledger: &[LedgerEntry],
         arriving: Vec<(InputId, T)>,
-    ) -> Result<Sifted<T>, SnapshotError> {
-        let mut sifted = Sifted::default();
+    ) -> Result<Admission<T>, SnapshotError> {
+        let mut admission = Admission::default();
         if self.takedowns.is_empty() {
-            sifted.admitted = arriving;
-            return Ok(sifted);
+            admission.admitted = arriving;
+            return Ok(admission);
         }
         let mut seen = FxHashSet::default();
         for (input, arrival) in arriving {
-            // Batches are checked before they are sifted.
+            // Batches are checked before they are admission.
             let Some(entry) = ledger.get((input.0 as usize).wrapping_sub(1)) else {
-                sifted.admitted.push((input, arrival));
+                admission.admitted.push((input, arrival));
                 continue;
             };
             // The whole input is kept out.
             if entry.state == InputState::TakenDown {
-                sifted.kept_out += 1;
+                admission.kept_out += 1;
                 continue;
             }
             let rules = &self.rules;
             let (url_key, collection) = (arrival.url_key().as_bytes(), entry.collection.as_str());
             let takedown = rules.takes_down(url_key, arrival.fetch_time_ms(), collection);
             if takedown.is_none() && entry.taken_down == 0 {
-                sifted.admitted.push((input, arrival));
+                admission.admitted.push((input, arrival));
                 continue;
             }
             let key = kept_out_key(input, arrival.offset());
@@ -150,45 +150,45 @@ impl Register {
             let known = kept_out_by(cut, &key)?;
             match takedown {
                 Some(id) => {
-                    sifted.kept_out += u64::from(is_first);
+                    admission.kept_out += u64::from(is_first);
                     if is_first && known != Some(id) {
                         write.put(
                             Table::TakenDown,
                             key,
                             encode_kept_out(id, arrival.length(), arrival.method()),
                         );
-                        *sifted.moved.entry(input).or_default() += i64::from(known.is_none());
+                        *admission.count_changes.entry(input).or_default() += i64::from(known.is_none());
                     }
                 }
                 None => {
                     if is_first && known.is_some() {
                         write.remove(Table::TakenDown, key);
-                        *sifted.moved.entry(input).or_default() -= 1;
+                        *admission.count_changes.entry(input).or_default() -= 1;
                     }
-                    sifted.admitted.push((input, arrival));
+                    admission.admitted.push((input, arrival));
                 }
             }
         }
-        Ok(sifted)
+        Ok(admission)
     }
 }
 
 /// The admitted arrivals, and the numbers of those kept out.
 #[derive(Debug)]
-pub(crate) struct Sifted<T> {
+pub(crate) struct Admission<T> {
     pub(crate) admitted: Vec<(InputId, T)>,
     /// Number of arrivals that are kept out.
     pub(crate) kept_out: u64,
     /// Changes of the numbers of kept-out captures, per input.
-    pub(crate) moved: FxHashMap<InputId, i64>,
+    pub(crate) count_changes: FxHashMap<InputId, i64>,
 }
 
-impl<T> Default for Sifted<T> {
-    fn default() -> Sifted<T> {
-        Sifted {
+impl<T> Default for Admission<T> {
+    fn default() -> Admission<T> {
+        Admission {
             admitted: Vec::new(),
             kept_out: 0,
-            moved: FxHashMap::default(),
+            count_changes: FxHashMap::default(),
         }
     }
 }

@@ -8,9 +8,9 @@ use crate::revisits::Referred;
 
 /// The rules of takedowns, without their selectors as plain text.
 #[derive(Clone, Default, Serialize, Deserialize)]
-#[serde(from = "Written", into = "Written")]
+#[serde(from = "WireRules", into = "WireRules")]
 pub struct TakedownRules {
-    written: Written,
+    written: WireRules,
     urls: FxHashMap<String, u32>,
     /// By length in bytes.
     prefixes: FxHashMap<u32, FxHashMap<String, u32>>,
@@ -22,7 +22,7 @@ pub struct TakedownRules {
 
 /// The rules as sent to another process.
 #[derive(Clone, Default, Serialize, Deserialize)]
-struct Written {
+struct WireRules {
     /// Key of the hashes.
     key: [u8; 32],
     rules: Vec<(u32, KeptSelector)>,
@@ -41,14 +41,14 @@ impl std::fmt::Debug for TakedownRules {
     }
 }
 
-impl From<TakedownRules> for Written {
-    fn from(rules: TakedownRules) -> Written {
+impl From<TakedownRules> for WireRules {
+    fn from(rules: TakedownRules) -> WireRules {
         rules.written
     }
 }
 
-impl From<Written> for TakedownRules {
-    fn from(written: Written) -> TakedownRules {
+impl From<WireRules> for TakedownRules {
+    fn from(written: WireRules) -> TakedownRules {
         let mut rules = TakedownRules {
             returning: written.returning.iter().cloned().collect(),
             ..TakedownRules::default()
@@ -85,7 +85,7 @@ impl TakedownRules {
     /// Builds the rules of the takedowns that are in force.
     pub(super) fn new<'a>(key: [u8; 32], takedowns: impl Iterator<Item = &'a Takedown>) -> TakedownRules {
         let in_force = takedowns.filter(|takedown| takedown.undone.is_none());
-        TakedownRules::from(Written {
+        TakedownRules::from(WireRules {
             key,
             rules: in_force
                 .map(|takedown| (takedown.id, takedown.rule.clone()))

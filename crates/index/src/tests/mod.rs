@@ -1,15 +1,15 @@
 //! Tests of the whole index against the brute-force model.
 
-mod beside;
 mod broken;
 mod crash;
 mod damage;
+mod external;
+mod format;
 mod full_disk;
 mod histories;
 mod index_lines;
 mod known_errors;
 mod ledger;
-mod older_format;
 mod packed;
 mod rebuild;
 mod snapshots;

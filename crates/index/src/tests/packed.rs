@@ -29,7 +29,7 @@ fn page_of(source: usize, time: i64, keep: usize) -> extract::Capture {
 fn stored(cut: &Cut) -> (usize, usize) {
     let rows = cut.iter(Table::Links).map(|row| row.unwrap().1);
     let (packed, plain): (Vec<_>, Vec<_>) =
-        rows.partition(|row| links::split_head(row).unwrap().unwrap().1[0] == packed::PACKED);
+        rows.partition(|row| links::split_head(row).unwrap().1[0] == packed::PACKED);
     (packed.len(), plain.len())
 }
 

@@ -21,13 +21,13 @@ pub(crate) struct Pair {
     weave: Option<Weave>,
     pub(crate) model: Model,
     /// The state of a follower of the epochs' reports.
-    told: Told,
+    follower: Follower,
 }
 
 /// Past versions from the reports of epochs. For current versions, when they began and how many are
 /// past.
 #[derive(Default)]
-struct Told {
+struct Follower {
     past: BTreeMap<(String, i64), PastVersion>,
     pages: BTreeMap<String, (i64, u32)>,
     /// Anchor texts of pages with their weights.
@@ -43,7 +43,7 @@ fn weights(anchors: Vec<AnchorRow>) -> Vec<(String, u8)> {
         .collect()
 }
 
-impl Told {
+impl Follower {
     fn follow(&mut self, report: &EpochReport, snapshot: &Snapshot) {
         let mut pages = report.pages.iter();
         for change in &report.page_changes {
@@ -138,15 +138,15 @@ impl Told {
             }
         }
         assert_eq!(self.past, past, "past versions as reported");
-        let mut told = BTreeMap::new();
+        let mut follower = BTreeMap::new();
         for url_key in model.uri_keys() {
             let (_, anchors) = snapshot.anchors(&url_key).unwrap();
             assert_eq!(anchors, model.anchors(&url_key), "anchors of {url_key}");
             if has_content(snapshot, &url_key) {
-                told.insert(url_key, weights(anchors));
+                follower.insert(url_key, weights(anchors));
             }
         }
-        assert_eq!(self.anchors, told, "anchors as reported");
+        assert_eq!(self.anchors, follower, "anchors as reported");
         let rows = snapshot.cut().iter(Table::PastTexts).count();
         assert_eq!(rows, texts, "stored texts");
     }
@@ -170,7 +170,7 @@ impl Pair {
             home,
             weave: Some(weave),
             model: Model::default(),
-            told: Told::default(),
+            follower: Follower::default(),
         }
     }
 
@@ -225,7 +225,7 @@ impl Pair {
         let epoch = self.snapshot().epoch();
         let (id, _) = self.weave().register_input(entry(name), Some(input)).unwrap();
         let snapshot = self.snapshot();
-        self.told.read(&snapshot, epoch);
+        self.follower.read(&snapshot, epoch);
         assert_eq!(self.model.register_input(entry(name), Some(input)), id);
     }
 
@@ -236,7 +236,7 @@ impl Pair {
         let found = LedgerEntry::pending(name, "", &known.digest, known.size, "");
         let (id, _) = self.weave().register_input(found.clone(), None).unwrap();
         let snapshot = self.snapshot();
-        self.told.read(&snapshot, epoch);
+        self.follower.read(&snapshot, epoch);
         assert_eq!((id, self.model.register_input(found, None)), (input, input));
     }
 
@@ -256,7 +256,7 @@ impl Pair {
         };
         self.model.apply(batch());
         let report = self.weave().apply(batch()).unwrap();
-        self.told.follow(&report, &self.snapshot());
+        self.follower.follow(&report, &self.snapshot());
         report
     }
 
@@ -275,7 +275,7 @@ impl Pair {
         };
         let report = self.weave().take_back(input, &to, &mut reread, None).unwrap();
         self.model.take_back(input, &to);
-        self.told.follow(&report, &self.snapshot());
+        self.follower.follow(&report, &self.snapshot());
         report
     }
 
@@ -288,7 +288,7 @@ impl Pair {
         };
         let asked = take_down(selector);
         let took_down = self.weave().take_down(&asked, &mut reread, None).unwrap();
-        self.told.follow(&took_down.report, &self.snapshot());
+        self.follower.follow(&took_down.report, &self.snapshot());
         let expected = self.model.take_down(selector);
         if took_down.is_new {
             assert_eq!(took_down.takedown.captures, expected);
@@ -319,7 +319,7 @@ impl Pair {
         }
         self.check_reads(&snapshot);
         self.check_links_ever(&snapshot);
-        self.told.check(&snapshot, &self.model);
+        self.follower.check(&snapshot, &self.model);
         self.check_totals(&snapshot);
         let checked = snapshot.check().unwrap();
         assert_eq!(checked.damages, [], "tables derived from others");

@@ -22,9 +22,7 @@ use crate::write::Write;
 /// have further parts.
 pub(crate) const KEY_BYTES_MAX: usize = 60_000;
 
-/// The written version. Version 1 has no flags, version 2 no content of pages, version 3 no
-/// documents, version 4 no names of links, version 5 no second flags.
-const ROW_VERSION: u8 = 6;
+const ROW_VERSION: u8 = 1;
 
 const REDIRECTS_TO_ITSELF: u8 = 1;
 const IS_PAGE: u8 = 2;
@@ -76,24 +74,21 @@ pub(crate) struct Stored {
     pub(crate) url: String,
     pub(crate) mime: String,
     pub(crate) status: u16,
-    /// Request method; empty if unknown, as in all rows before version 6.
+    /// Request method; empty if unknown.
     pub(crate) method: String,
-    /// `Shortfall::None` in all rows before version 6.
     pub(crate) shortfall: Shortfall,
     pub(crate) digest: String,
     pub(crate) length: u64,
     pub(crate) kind: CaptureKind,
-    /// See [`Capture::redirects_to_itself`]; unknown in rows of version 1, so false.
+    /// See [`Capture::redirects_to_itself`].
     pub(crate) redirects_to_itself: bool,
-    /// Content of the page or document. `None` for other captures, and in all rows before version
-    /// 3.
+    /// Content of the page or document. `None` for other captures.
     pub(crate) content: Option<StoredContent>,
-    /// Name of the links that it has if it becomes current. `None` without links, and in all rows
-    /// before version 5.
+    /// Name of the links that it has if it becomes current. `None` without links.
     pub(crate) links: Option<LinksName>,
     /// Other data for a version.
     pub(crate) details: Details,
-    /// See [`Capture::refers_to`]; unknown in rows before version 6.
+    /// See [`Capture::refers_to`].
     pub(crate) refers_to: Option<Box<RefersTo>>,
     /// Target URL of a revisit with its own `Location`.
     pub(crate) location: Option<String>,
@@ -101,7 +96,7 @@ pub(crate) struct Stored {
     pub(crate) original: Option<Box<Original>>,
 }
 
-/// Data of a capture that a version has and no order depends on; empty in rows before version 6.
+/// Data of a capture that a version has and no order depends on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Details {
     pub(crate) canonical: Option<String>,
@@ -191,8 +186,8 @@ impl Stored {
             .map_or(&self.mime, |original| &original.mime)
     }
 
-    pub(crate) fn place(&self) -> Place {
-        Place {
+    pub(crate) fn place(&self) -> CapturePosition {
+        CapturePosition {
             fetch_time_ms: self.fetch_time_ms,
             input: self.input,
             offset: self.offset,
@@ -261,12 +256,16 @@ pub(crate) fn row_key(url_key: &str, fetch_time_ms: i64, input: InputId, offset:
 }
 
 /// Returns the media type of a capture as versions show it; `None` if there is no such capture.
-pub(crate) fn mime_at(cut: &Cut, url_key: &str, place: &Place) -> Result<Option<String>, SnapshotError> {
+pub(crate) fn mime_at(
+    cut: &Cut,
+    url_key: &str,
+    place: &CapturePosition,
+) -> Result<Option<String>, SnapshotError> {
     Ok(at(cut, url_key, place)?.map(|stored| stored.shown_mime().to_owned()))
 }
 
 /// Returns the capture of a URL key at a place; `None` if there is no such capture.
-pub(crate) fn at(cut: &Cut, url_key: &str, place: &Place) -> Result<Option<Stored>, SnapshotError> {
+pub(crate) fn at(cut: &Cut, url_key: &str, place: &CapturePosition) -> Result<Option<Stored>, SnapshotError> {
     let key = row_key(url_key, place.fetch_time_ms, place.input, place.offset);
     let Some(value) = cut.get(Table::Captures, &key)? else {
         return Ok(None);
@@ -438,14 +437,14 @@ fn get_references(r: &mut Reader<'_>, stored: &mut Stored) -> Result<(), Corrupt
 
 /// The parts of a row key other than the URL key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct CapturePosition {
     pub(crate) fetch_time_ms: i64,
     pub(crate) input: InputId,
     pub(crate) offset: u64,
 }
 
 /// Splits a row key into URL key and place.
-pub(crate) fn split_key(key: &[u8]) -> Result<(&[u8], Place), Corrupt> {
+pub(crate) fn split_key(key: &[u8]) -> Result<(&[u8], CapturePosition), Corrupt> {
     let short = Corrupt("key is too short");
     let split = key.len().checked_sub(SUFFIX_BYTES).ok_or(short)?;
     let (url_key, suffix) = key.split_at(split);
@@ -454,7 +453,7 @@ pub(crate) fn split_key(key: &[u8]) -> Result<(&[u8], Place), Corrupt> {
     let fetch_time = suffix.take(8)?.first_chunk().ok_or(short)?;
     let input = suffix.take(4)?.first_chunk().ok_or(short)?;
     let offset = suffix.take(8)?.first_chunk().ok_or(short)?;
-    let place = Place {
+    let place = CapturePosition {
         fetch_time_ms: codec::from_sortable(*fetch_time),
         input: InputId(u32::from_be_bytes(*input)),
         offset: u64::from_be_bytes(*offset),
@@ -465,14 +464,9 @@ pub(crate) fn split_key(key: &[u8]) -> Result<(&[u8], Place), Corrupt> {
 pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
     let (url_key, place) = split_key(key)?;
     let url_key = codec::to_text(url_key)?;
-    let mut r = Reader::new(value);
-    let version = r.u8()?;
-    if !(1..=ROW_VERSION).contains(&version) {
-        return Err(Corrupt("unknown row version"));
-    }
+    let mut r = Reader::versioned(value, ROW_VERSION)?;
     let kind = kind_of_code(r.u8()?)?;
-    let flags = if version > 1 { r.u8()? } else { 0 };
-    let more = if version > 5 { r.u8()? } else { 0 };
+    let (flags, more) = (r.u8()?, r.u8()?);
     let status = u16::try_from(r.varint()?).map_err(|_| Corrupt("status is too large"))?;
     let length = r.varint()?;
     let (url, _) = url_code::get(&mut r, &url_key)?;
@@ -526,7 +520,7 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
         location: None,
         original: None,
     };
-    if version > 5 && kind == CaptureKind::Revisit {
+    if kind == CaptureKind::Revisit {
         get_references(&mut r, &mut stored)?;
     }
     Ok(stored)
@@ -654,11 +648,11 @@ mod tests {
         );
     }
 
-    /// A row as written by version 1.
+    /// A row of format 1, byte by byte.
     #[test]
     fn rows_of_version_1_are_read() {
         let key = row_key("com,example)/a", 5, InputId(3), 7);
-        let mut value = vec![1, 5, 0xc8, 0x01, 77];
+        let mut value = vec![1, 5, 0, 0, 0xc8, 0x01, 77];
         url_code::put(&mut value, "com,example)/a", "http://example.com/a", 0);
         value.extend_from_slice(b"\x00\x03sha\x09text/html");
         let row = decode(&key, &value).unwrap();

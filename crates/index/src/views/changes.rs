@@ -5,8 +5,8 @@
 //!
 //! | bytes | content |
 //! |---|---|
-//! | 1 | version: 2; 1, of older programs, is not packed |
-//! | n | a zstd frame of the rest: |
+//! | 1 | 1: the rest is packed; 2: it is not |
+//! | n | a zstd frame of the rest, if packed: |
 //! | for each change: 1 | 0 delete, 1 upsert, 2 bucket, 3 past versions alone, 4 anchors |
 //! | varint, varint, n | URL key, front-coded |
 //! | 1, if a bucket | the bucket |
@@ -20,8 +20,8 @@ use crate::tables::Table;
 use crate::views::version_row;
 use crate::write::Write;
 
-const PLAIN: u8 = 1;
-const PACKED: u8 = 2;
+const PACKED: u8 = 1;
+const PLAIN: u8 = 2;
 
 /// Compression level: sorted keys share so much that a higher level gains little.
 const LEVEL: i32 = 1;
@@ -182,8 +182,7 @@ mod tests {
         for end in 0..row.len() {
             assert!(decode(&row[..end]).is_err());
         }
-        // The row as older programs wrote it, uncompressed.
-        let older = [&[PLAIN], zstd::decode_all(&row[1..]).unwrap().as_slice()].concat();
-        assert_eq!(decode(&older), Ok(changes));
+        let plain = [&[PLAIN], zstd::decode_all(&row[1..]).unwrap().as_slice()].concat();
+        assert_eq!(decode(&plain), Ok(changes));
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct DomainState {
 
 /// Numbers of added and removed domains.
 #[derive(Debug, Default)]
-pub(crate) struct DomainsMoved {
+pub(crate) struct DomainChanges {
     pub(crate) new: u64,
     pub(crate) gone: u64,
 }
@@ -38,11 +38,11 @@ pub(crate) fn apply(
     write: &mut Write<'_>,
     uris: &[UriChange],
     ranking_rows_max: u64,
-) -> Result<DomainsMoved, SnapshotError> {
+) -> Result<DomainChanges, SnapshotError> {
     // Sorted by key, the URIs of a domain are mostly adjacent, so sorting the runs is cheap.
     let mut runs: Vec<&[UriChange]> = uris.chunk_by(|a, b| a.domain == b.domain).collect();
     runs.sort_by(|a, b| a[0].domain.cmp(&b[0].domain));
-    let mut moved = DomainsMoved::default();
+    let mut moved = DomainChanges::default();
     let mut changes: Vec<&UriChange> = Vec::new();
     for group in runs.chunk_by(|a, b| a[0].domain == b[0].domain) {
         let domain = &group[0][0].domain;

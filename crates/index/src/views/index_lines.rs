@@ -26,11 +26,11 @@ use crate::views::captures::{self, Stored};
 use crate::write::Write;
 use format::file_name::base_name;
 
-/// Row version of a capture.
-const ROW_VERSION: u8 = 1;
+/// First byte of the row of a capture.
+const CAPTURE: u8 = 1;
 
-/// Row version of an alias: like a capture, followed by the target.
-const ALIAS_ROW_VERSION: u8 = 2;
+/// First byte of the row of an alias: like that of a capture, followed by the target.
+const ALIAS: u8 = 2;
 
 /// Returns whether both lines have the same place: an offset in files with the same base name.
 pub fn is_same_place(line: &IndexLine, other: &IndexLine) -> bool {
@@ -91,8 +91,8 @@ pub(crate) fn row_key(input: InputId, line: &IndexLine) -> Vec<u8> {
 
 fn encode(line: &IndexLine) -> Vec<u8> {
     let mut out = vec![match line.alias_of {
-        None => ROW_VERSION,
-        Some(_) => ALIAS_ROW_VERSION,
+        None => CAPTURE,
+        Some(_) => ALIAS,
     }];
     codec::put_varint(&mut out, u64::from(line.status));
     for number in [line.record_offset, line.record_length, line.length] {
@@ -111,9 +111,8 @@ fn encode(line: &IndexLine) -> Vec<u8> {
 pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<(InputId, IndexLine), Corrupt> {
     let (url_key, place) = captures::split_key(key)?;
     let url_key = codec::to_text(url_key)?;
-    let is_alias = value.first() == Some(&ALIAS_ROW_VERSION);
-    let version = if is_alias { ALIAS_ROW_VERSION } else { ROW_VERSION };
-    let mut r = Reader::versioned(value, version)?;
+    let is_alias = value.first() == Some(&ALIAS);
+    let mut r = Reader::versioned(value, if is_alias { ALIAS } else { CAPTURE })?;
     let status = u16::try_from(r.varint()?).map_err(|_| Corrupt("status is too large"))?;
     let (record_offset, record_length, length) = (r.varint()?, r.varint()?, r.varint()?);
     let (url, _) = url_code::get(&mut r, &url_key)?;
@@ -305,7 +304,7 @@ mod tests {
         for line in [line, alias] {
             let key = row_key(InputId(3), &line);
             assert_eq!(decode(&key, &encode(&line)), Ok((InputId(3), line)));
-            assert!(decode(&key, &[ALIAS_ROW_VERSION + 1]).is_err());
+            assert!(decode(&key, &[ALIAS + 1]).is_err());
         }
     }
 }

@@ -96,7 +96,7 @@ pub(crate) fn sorted<'s, 'c>(
 
 /// Returns the numbers of the sources of a URI, in arbitrary order.
 pub(crate) fn ids(cut: &Cut, sources: &Sources) -> Result<impl Iterator<Item = SourceId>, SnapshotError> {
-    let numbers = |of: OfEpoch| {
+    let numbers = |of: EpochSources| {
         of.places.into_iter().map(move |place| SourceId {
             epoch: of.epoch,
             place,
@@ -106,15 +106,15 @@ pub(crate) fn ids(cut: &Cut, sources: &Sources) -> Result<impl Iterator<Item = S
 }
 
 /// Sources that were numbered in one epoch: sorted by place, and so by key.
-struct OfEpoch {
+struct EpochSources {
     epoch: Epoch,
     places: Vec<u32>,
     /// Number of places already consumed.
     passed: usize,
 }
 
-fn of_epochs(cut: &Cut, sources: &Sources) -> Result<Vec<OfEpoch>, SnapshotError> {
-    let of = |epoch, places| OfEpoch {
+fn of_epochs(cut: &Cut, sources: &Sources) -> Result<Vec<EpochSources>, SnapshotError> {
+    let of = |epoch, places| EpochSources {
         epoch,
         places,
         passed: 0,
@@ -145,7 +145,7 @@ fn of_epochs(cut: &Cut, sources: &Sources) -> Result<Vec<OfEpoch>, SnapshotError
 /// the returned keys, and one more of every epoch.
 pub(crate) struct SortedSources<'s, 'c> {
     keys: &'s mut SourceKeys<'c>,
-    epochs: Vec<OfEpoch>,
+    epochs: Vec<EpochSources>,
     /// The next key of each epoch that has one.
     heads: BinaryHeap<Reverse<(String, usize)>>,
 }

@@ -8,7 +8,7 @@
 //!
 //! | bytes | content |
 //! |---|---|
-//! | 1 | 3 |
+//! | 1 | version: 1 |
 //! | varint, varint | the source's number: epoch, place |
 //!
 //! The rest may be packed, see [`crate::packed`]; unpacked it is:
@@ -40,9 +40,10 @@ use crate::views::sources::{self, Numbering, SourceId};
 use crate::views::version_change::VersionChange;
 use crate::write::Write;
 
-/// First byte of a row, followed by the number of its source. Rows of format 3 and older have no
-/// number.
-const NUMBERED: u8 = 3;
+/// First byte of a stored row, followed by the number of its source.
+const HEAD_VERSION: u8 = 1;
+
+/// First byte of the rest, unless it is packed.
 const ROW_VERSION: u8 = 1;
 const NOFOLLOW: u8 = 0x10;
 const HAS_ANCHOR: u8 = 0x20;
@@ -70,7 +71,7 @@ impl LinkChange {
 }
 
 /// Changes of the links of replaced versions.
-pub(crate) struct Relinked {
+pub(crate) struct LinkChanges {
     /// The epoch that assigned numbers to sources that had no links before.
     pub(crate) epoch: Epoch,
     /// Changed links, sorted by target and source.
@@ -85,7 +86,7 @@ pub(crate) fn apply(
     write: &mut Write<'_>,
     epoch: Epoch,
     versions: &mut [VersionChange],
-) -> Result<Relinked, SnapshotError> {
+) -> Result<LinkChanges, SnapshotError> {
     let (mut changes, mut rows) = (Vec::new(), Vec::new());
     let mut sources = vec![SourceId::default(); versions.len()];
     let (mut numbering, mut gone) = (Numbering::of(epoch), Vec::new());
@@ -105,7 +106,7 @@ pub(crate) fn apply(
             // Crawled again with the same links: nothing changes.
             Some((_, before)) if **before == *after => continue,
             Some((id, _)) => *id,
-            None => numbering.give(write, &version.url_key),
+            None => numbering.assign(write, &version.url_key),
         };
         sources[source as usize] = id;
         if links.is_empty() {
@@ -115,19 +116,19 @@ pub(crate) fn apply(
             rows.push((source, after));
         }
         let old = match &before {
-            Some((_, row)) => cut.decode(Table::Links, key, decode_said(row))?,
+            Some((_, row)) => cut.decode(Table::Links, key, decode_anchors(row))?,
             None => Vec::new(),
         };
         diff(source, old, links, &mut changes);
     }
     numbering.finish(write);
-    sources::forget(cut, write, gone)?;
+    sources::remove_numbers(cut, write, gone)?;
     put(cut, write, versions, &sources, rows);
     // By target, so that `uris` reads and writes each row once, in key order.
     changes.sort_unstable_by(|a, b| {
         (a.target_key.as_bytes(), a.source).cmp(&(b.target_key.as_bytes(), b.source))
     });
-    Ok(Relinked {
+    Ok(LinkChanges {
         epoch,
         changes,
         sources,
@@ -199,7 +200,7 @@ fn encode(links: &[impl Borrow<Link>]) -> Vec<u8> {
 }
 
 /// Decodes only target keys and anchor texts.
-pub(crate) fn decode_said(row: &[u8]) -> Result<Vec<(String, String)>, Corrupt> {
+pub(crate) fn decode_anchors(row: &[u8]) -> Result<Vec<(String, String)>, Corrupt> {
     let mut r = Reader::versioned(row, ROW_VERSION)?;
     let count = r.varint()?;
     let mut targets = Vec::new();
@@ -242,29 +243,23 @@ fn put(
 
 /// Encodes the beginning of a stored row.
 pub(crate) fn head(source: SourceId) -> Vec<u8> {
-    let mut out = vec![NUMBERED];
+    let mut out = vec![HEAD_VERSION];
     source.put(&mut out);
     out
 }
 
-/// Splits a stored row into the number of its source and the rest; `None` for a row of format 3 or
-/// older.
-pub(crate) fn split_head(stored: &[u8]) -> Result<Option<(SourceId, &[u8])>, Corrupt> {
-    let Some((&NUMBERED, rest)) = stored.split_first() else {
-        return Ok(None);
-    };
-    let mut r = Reader::new(rest);
+/// Splits a stored row into the number of its source and the rest.
+pub(crate) fn split_head(stored: &[u8]) -> Result<(SourceId, &[u8]), Corrupt> {
+    let mut r = Reader::versioned(stored, HEAD_VERSION)?;
     let source = SourceId::get(&mut r)?;
-    Ok(Some((source, r.rest())))
+    Ok((source, r.rest()))
 }
 
 /// Returns the number of the source, and the row as encoded by [`encode`].
 fn unpack<'r>(cut: &Cut, key: &[u8], stored: &'r [u8]) -> Result<(SourceId, Cow<'r, [u8]>), SnapshotError> {
     let dictionary = cut.link_dictionary().map(Arc::as_ref);
-    let unpacked = split_head(stored).and_then(|split| {
-        let (source, row) = split.ok_or(Corrupt("row has no source number"))?;
-        Ok((source, packed::unpack(dictionary, row)?))
-    });
+    let unpacked =
+        split_head(stored).and_then(|(source, row)| Ok((source, packed::unpack(dictionary, row)?)));
     cut.decode(Table::Links, key, unpacked)
 }
 
@@ -350,7 +345,7 @@ mod tests {
             let row = encode(&links);
             prop_assert_eq!(decode(&row, |_| true).unwrap(), links.clone());
             let said = rows.iter().map(|(k, (a, _))| (k.clone(), a.clone())).collect::<Vec<_>>();
-            prop_assert_eq!(decode_said(&row).unwrap(), said);
+            prop_assert_eq!(decode_anchors(&row).unwrap(), said);
             let only = links.iter().filter(|l| l.url_key == "a").cloned().collect::<Vec<_>>();
             prop_assert_eq!(decode(&row, |k| k == b"a").unwrap(), only);
         }

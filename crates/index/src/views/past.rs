@@ -25,7 +25,7 @@ use crate::ids::InputId;
 use crate::ledger::Names;
 use crate::rows::{OriginalCapture, PastVersion, TextCapture};
 use crate::tables::Table;
-use crate::views::captures::{self, Place, Stored, TextHash};
+use crate::views::captures::{self, CapturePosition, Stored, TextHash};
 use crate::views::order::{is_eligible_row, source_rank};
 use crate::views::past_links::{self, LazyPacker};
 use crate::views::texts;
@@ -332,7 +332,7 @@ impl Collections for Names<'_> {
 }
 
 /// A key whose captures changed.
-pub(crate) struct Moved<'a> {
+pub(crate) struct PastUpdate<'a> {
     pub(crate) url_key: &'a str,
     /// Its version before and now.
     pub(crate) before: Option<&'a VersionRow>,
@@ -341,14 +341,14 @@ pub(crate) struct Moved<'a> {
     /// because it has been moved out.
     pub(crate) group: &'a [(InputId, Capture)],
     /// The same captures in stored form.
-    pub(crate) came: Vec<Stored>,
+    pub(crate) added: Vec<Stored>,
     /// The links of the new version, if they may have changed.
     pub(crate) links: Option<&'a [Link]>,
     /// Captures being removed.
-    pub(crate) leaving: &'a [Place],
+    pub(crate) removed: &'a [CapturePosition],
 }
 
-impl Moved<'_> {
+impl PastUpdate<'_> {
     /// Stores the texts and links of versions that became past, and returns the changes.
     pub(crate) fn apply(
         &self,
@@ -373,14 +373,14 @@ impl Moved<'_> {
         for hash in had.difference(&has) {
             write.remove(Table::PastTexts, text_key(self.url_key, *hash));
         }
-        let turned = past_links::Turned {
+        let links = past_links::PastLinksUpdate {
             url_key: self.url_key,
             before: (&before, self.before),
             now: (&after, self.now),
             links: self.links,
             group: self.group,
         };
-        turned.apply(cut, write, packer)?;
+        links.apply(cut, write, packer)?;
         let time = |row: Option<&VersionRow>| row.map(|row| row.fetch_time_ms);
         let was = history(&before, time(self.before), &names);
         let is = history(&after, time(self.now), &names);
@@ -403,15 +403,15 @@ impl Moved<'_> {
         // A revisit may have arrived with the content of another capture, which its stored row did
         // not have.
         let turned = |row: &&Stored| {
-            let is_it = |came: &Stored| came.kind == CaptureKind::Revisit && came.place() == row.place();
-            self.came.iter().any(is_it)
+            let is_it = |added: &Stored| added.kind == CaptureKind::Revisit && added.place() == row.place();
+            self.added.iter().any(is_it)
         };
         rows.retain(|row| row.kind != CaptureKind::Revisit || !turned(row));
-        rows.extend(&self.came);
+        rows.extend(&self.added);
         rows.sort_by_key(|row| (row.fetch_time_ms, row.input, row.offset));
         // Captures that were read again are present already, with all their data.
         rows.dedup_by_key(|row| (row.fetch_time_ms, row.input, row.offset));
-        rows.retain(|row| !self.leaving.contains(&row.place()));
+        rows.retain(|row| !self.removed.contains(&row.place()));
         rows
     }
 

@@ -21,7 +21,7 @@ use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::packed::{self, Packer};
 use crate::tables::Table;
-use crate::views::captures::{Place, Stored};
+use crate::views::captures::{CapturePosition, Stored};
 use crate::views::links;
 use crate::views::links_name::{self, LinksName};
 use crate::views::order::is_eligible_row;
@@ -49,7 +49,7 @@ impl LazyPacker {
 pub(crate) type Of<'a> = (&'a [&'a Stored], Option<&'a VersionRow>);
 
 /// A key whose captures changed.
-pub(crate) struct Turned<'a> {
+pub(crate) struct PastLinksUpdate<'a> {
     pub(crate) url_key: &'a str,
     pub(crate) before: Of<'a>,
     pub(crate) now: Of<'a>,
@@ -63,7 +63,7 @@ pub(crate) struct Turned<'a> {
 /// Target keys.
 type Targets = BTreeSet<String>;
 
-impl Turned<'_> {
+impl PastLinksUpdate<'_> {
     /// Stores the links of versions that became past, and removes sets that no capture has any
     /// longer.
     pub(crate) fn apply(
@@ -84,11 +84,11 @@ impl Turned<'_> {
             Some(version) if version.links > 0 => links::read_encoded(cut, self.url_key)?,
             _ => None,
         };
-        let mut came = Targets::new();
+        let mut added = Targets::new();
         for &name in has.difference(&had) {
             let row = match &row_before {
                 Some(row) if was == Some(name) => Some(row.clone()),
-                _ => self.came(name),
+                _ => self.added(name),
             };
             let Some(row) = row else {
                 tracing::debug!(
@@ -98,7 +98,7 @@ impl Turned<'_> {
                 continue;
             };
             let key = set_key(self.url_key, name);
-            came.extend(cut.decode(Table::PastLinks, &key, targets_of(&row))?);
+            added.extend(cut.decode(Table::PastLinks, &key, targets_of(&row))?);
             write.put(Table::PastLinks, key, packer.pack(cut, &row));
         }
         for &name in had.difference(&has) {
@@ -122,13 +122,13 @@ impl Turned<'_> {
             self.add_rows(
                 cut,
                 write,
-                &came,
+                &added,
                 (&targets_before, &targets_now),
                 !had.is_empty(),
             )
         } else {
             let kept = self.kept(cut, has.intersection(&had))?;
-            let now = &(&kept | &came) - &targets_now;
+            let now = &(&kept | &added) - &targets_now;
             let before = &self.kept(cut, had.iter())? - &targets_before;
             for target in &now - &before {
                 write.put(Table::PastInlinks, row_key(&target, self.url_key), []);
@@ -146,11 +146,11 @@ impl Turned<'_> {
         &self,
         cut: &Cut,
         write: &mut Write<'_>,
-        came: &Targets,
+        added: &Targets,
         (before, now): (&Targets, &Targets),
         has_rows: bool,
     ) -> Result<(), SnapshotError> {
-        for target in came.difference(now) {
+        for target in added.difference(now) {
             let key = row_key(target, self.url_key);
             if !(has_rows && cut.contains(Table::PastInlinks, &key)?) {
                 write.put(Table::PastInlinks, key, []);
@@ -166,7 +166,7 @@ impl Turned<'_> {
     }
 
     /// Returns the new link set with this name.
-    fn came(&self, name: LinksName) -> Option<Vec<u8>> {
+    fn added(&self, name: LinksName) -> Option<Vec<u8>> {
         let rows = self
             .group
             .iter()
@@ -192,7 +192,7 @@ impl Turned<'_> {
 }
 
 fn targets_of(row: &[u8]) -> Result<Targets, crate::codec::Corrupt> {
-    let said = links::decode_said(row)?;
+    let said = links::decode_anchors(row)?;
     Ok(said.into_iter().map(|(target, _)| target).collect())
 }
 
@@ -220,8 +220,8 @@ pub(crate) fn current_name((rows, version): Of<'_>) -> Option<LinksName> {
 }
 
 /// The place of the capture that a version is.
-pub(crate) fn place_of(version: &VersionRow) -> Place {
-    Place {
+pub(crate) fn place_of(version: &VersionRow) -> CapturePosition {
+    CapturePosition {
         fetch_time_ms: version.fetch_time_ms,
         input: version.input,
         offset: version.offset,

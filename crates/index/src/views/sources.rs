@@ -74,20 +74,14 @@ pub(crate) struct Numbering {
 impl Numbering {
     /// Assigns the numbers of `epoch`.
     pub(crate) fn of(epoch: Epoch) -> Numbering {
-        Numbering::from(SourceId { epoch, place: 0 })
-    }
-
-    /// Continues after assigned numbers; `next` must be the first of a row.
-    pub(crate) fn from(next: SourceId) -> Numbering {
-        debug_assert!(next.place.is_multiple_of(GROUP), "only complete rows are written");
         Numbering {
-            next,
+            next: SourceId { epoch, place: 0 },
             keys: Vec::new(),
         }
     }
 
     /// Assigns a number to a source; its key must be greater than all before it.
-    pub(crate) fn give(&mut self, write: &mut Write<'_>, key: &str) -> SourceId {
+    pub(crate) fn assign(&mut self, write: &mut Write<'_>, key: &str) -> SourceId {
         debug_assert!(
             self.keys
                 .last()
@@ -119,7 +113,11 @@ impl Numbering {
 
 /// Removes the numbers of sources that have lost their links. Numbers assigned in this epoch are
 /// not among them.
-pub(crate) fn forget(cut: &Cut, write: &mut Write<'_>, mut gone: Vec<SourceId>) -> Result<(), SnapshotError> {
+pub(crate) fn remove_numbers(
+    cut: &Cut,
+    write: &mut Write<'_>,
+    mut gone: Vec<SourceId>,
+) -> Result<(), SnapshotError> {
     gone.sort_unstable();
     for group in gone.chunk_by(|a, b| a.row_key() == b.row_key()) {
         let row_key = group[0].row_key();

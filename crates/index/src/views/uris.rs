@@ -31,15 +31,14 @@ use crate::error::SnapshotError;
 use crate::ids::Epoch;
 use crate::rows::AnchorRow;
 use crate::tables::Table;
-use crate::views::anchors::{self, Anchors, Host, Moved, Said};
+use crate::views::anchors::{self, AnchorCounts, AnchorDeltas, Anchors, Host};
 use crate::views::inlinks::{self, Sources};
-use crate::views::links::{LinkChange, Relinked};
+use crate::views::links::{LinkChange, LinkChanges};
 use crate::views::sources::{SourceId, SourceKeys};
 use crate::views::version_change::VersionChange;
 use crate::write::Write;
 
-/// Version 1, of format 3 and older, has keys of sources instead of their numbers.
-const ROW_VERSION: u8 = 2;
+const ROW_VERSION: u8 = 1;
 const CAPTURED: u8 = 1;
 const IS_PAGE: u8 = 2;
 const SPILLED: u8 = 4;
@@ -94,14 +93,14 @@ pub(crate) fn apply(
     write: &mut Write<'_>,
     domain_of: &mut DomainOf,
     versions: &[VersionChange],
-    links: Relinked,
+    links: LinkChanges,
     next_number: &mut u64,
 ) -> Result<Vec<UriChange>, SnapshotError> {
     debug_assert!(
         versions.is_sorted_by(|a, b| a.url_key < b.url_key),
         "versions are decided once per key, in order"
     );
-    let Relinked {
+    let LinkChanges {
         epoch,
         changes: mut links,
         sources,
@@ -191,23 +190,23 @@ struct Incoming<'a> {
 }
 
 /// Returns the changes of the URI's anchors.
-fn moved(incoming: &[Incoming<'_>]) -> Moved {
-    let mut moved = Moved::new();
+fn deltas(incoming: &[Incoming<'_>]) -> AnchorDeltas {
+    let mut deltas = AnchorDeltas::new();
     for link in incoming {
         for (text, by) in [(&link.before, -1), (&link.after, 1)] {
             let text = text.as_deref().map_or("", anchors::cut);
             if !text.is_empty() {
-                *moved.entry((text.to_owned(), link.origin.host)).or_default() += by;
+                *deltas.entry((text.to_owned(), link.origin.host)).or_default() += by;
             }
         }
     }
-    moved.retain(|_, by| *by != 0);
-    moved
+    deltas.retain(|_, by| *by != 0);
+    deltas
 }
 
 /// Which anchors of a URI are reported to search.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Tell {
+enum AnchorReport {
     /// It is neither page nor document.
     Nothing,
     Changes,
@@ -247,12 +246,13 @@ impl Step<'_, '_> {
         let counts = count(&url_key, old.counts, &domain, incoming)?;
         let sources = self.move_sources(old.sources, incoming)?;
         let has_content = is_page || is_document;
-        let tell = match (has_content, old.is_page || old.is_document) {
-            (false, _) => Tell::Nothing,
-            (true, true) => Tell::Changes,
-            (true, false) => Tell::All,
+        let report = match (has_content, old.is_page || old.is_document) {
+            (false, _) => AnchorReport::Nothing,
+            (true, true) => AnchorReport::Changes,
+            (true, false) => AnchorReport::All,
         };
-        let (anchors, told) = self.move_anchors(old.anchors, sources.number(), moved(incoming), tell)?;
+        let (anchors, reported) =
+            self.move_anchors(old.anchors, sources.number(), deltas(incoming), report)?;
         let now = UriState {
             captured,
             is_page,
@@ -280,7 +280,7 @@ impl Step<'_, '_> {
             was_page: old.is_page,
             is_page,
             has_content,
-            anchors: told,
+            anchors: reported,
         }))
     }
 
@@ -290,37 +290,37 @@ impl Step<'_, '_> {
         &mut self,
         before: Anchors,
         number: Option<u64>,
-        moved: Moved,
-        tell: Tell,
+        deltas: AnchorDeltas,
+        report: AnchorReport,
     ) -> Result<(Anchors, Option<Vec<AnchorRow>>), SnapshotError> {
-        let (mut said, number) = match (before, number) {
-            (Anchors::Inline(said), number) => (said, number),
+        let (mut anchor_counts, number) = match (before, number) {
+            (Anchors::Inline(anchor_counts), number) => (anchor_counts, number),
             // Without a number there are no rows to read.
-            (Anchors::Spilled, None) => (Said::new(), None),
+            (Anchors::Spilled, None) => (AnchorCounts::new(), None),
             (Anchors::Spilled, Some(number)) => {
-                let recounted = anchors::rows::apply(self.cut, self.write, number, moved)?;
-                let told = match tell {
-                    Tell::Nothing => None,
-                    _ => anchors::rows::shown(self.cut, number, recounted, tell == Tell::All)?,
+                let recounted = anchors::rows::apply(self.cut, self.write, number, deltas)?;
+                let reported = match report {
+                    AnchorReport::Nothing => None,
+                    _ => anchors::rows::shown(self.cut, number, recounted, report == AnchorReport::All)?,
                 };
-                return Ok((Anchors::Spilled, told));
+                return Ok((Anchors::Spilled, reported));
             }
         };
         // Most links lead to URIs that are not pages, which skip this.
-        let before = (tell == Tell::Changes && !moved.is_empty()).then(|| anchors::shown(&said));
-        anchors::apply(&mut said, moved);
-        let told = match (tell, before) {
-            (Tell::All, _) => Some(anchors::shown(&said)),
+        let before = (report == AnchorReport::Changes && !deltas.is_empty())
+            .then(|| anchors::anchor_rows(&anchor_counts));
+        anchors::apply(&mut anchor_counts, deltas);
+        let reported = match (report, before) {
+            (AnchorReport::All, _) => Some(anchors::anchor_rows(&anchor_counts)),
             (_, None) => None,
-            (_, Some(before)) => {
-                Some(anchors::shown(&said)).filter(|now| !anchors::weigh_the_same(now, &before))
-            }
+            (_, Some(before)) => Some(anchors::anchor_rows(&anchor_counts))
+                .filter(|now| !anchors::weigh_the_same(now, &before)),
         };
-        match number.filter(|_| said.len() > anchors::INLINE_MAX) {
-            None => Ok((Anchors::Inline(said), told)),
+        match number.filter(|_| anchor_counts.len() > anchors::INLINE_MAX) {
+            None => Ok((Anchors::Inline(anchor_counts), reported)),
             Some(number) => {
-                anchors::rows::put_all(self.write, number, &said);
-                Ok((Anchors::Spilled, told))
+                anchors::rows::put_all(self.write, number, &anchor_counts);
+                Ok((Anchors::Spilled, reported))
             }
         }
     }
@@ -432,7 +432,7 @@ pub(crate) fn encode(uri: &UriState) -> Vec<u8> {
     out.push(ROW_VERSION);
     let spilled = matches!(uri.sources, Sources::Spilled(_));
     let anchors = match &uri.anchors {
-        Anchors::Inline(said) if said.is_empty() => 0,
+        Anchors::Inline(anchor_counts) if anchor_counts.is_empty() => 0,
         Anchors::Inline(_) => HAS_ANCHORS,
         Anchors::Spilled => ANCHORS_SPILLED,
     };
@@ -445,10 +445,10 @@ pub(crate) fn encode(uri: &UriState) -> Vec<u8> {
     );
     codec::put_varint(&mut out, uri.counts.inlinks);
     codec::put_varint(&mut out, uri.counts.inlinks_external);
-    if let Anchors::Inline(said) = &uri.anchors
-        && !said.is_empty()
+    if let Anchors::Inline(anchor_counts) = &uri.anchors
+        && !anchor_counts.is_empty()
     {
-        anchors::put_inline(&mut out, said);
+        anchors::put_inline(&mut out, anchor_counts);
     }
     match &uri.sources {
         Sources::Spilled(number) => codec::put_varint(&mut out, *number),
@@ -526,7 +526,7 @@ pub(crate) fn read_anchors(cut: &Cut, url_key: &str) -> Result<(u64, Vec<AnchorR
     };
     let uri = cut.decode(Table::Uris, url_key.as_bytes(), decode(&row))?;
     let shown = match (&uri.anchors, uri.sources.number()) {
-        (Anchors::Inline(said), _) => anchors::shown(said),
+        (Anchors::Inline(anchor_counts), _) => anchors::anchor_rows(anchor_counts),
         (Anchors::Spilled, Some(number)) => {
             anchors::rows::shown(cut, number, BTreeMap::new(), true)?.unwrap_or_default()
         }
@@ -575,7 +575,7 @@ mod tests {
             epoch: Epoch(epoch),
             place,
         };
-        let said = Said::from([(("home".to_owned(), 7), 2)]);
+        let anchor_counts = AnchorCounts::from([(("home".to_owned(), 7), 2)]);
         for sources in [
             Sources::Inline(vec![]),
             Sources::Inline(vec![source(1, 7), source(1, 300), source(u64::MAX, 0)]),
@@ -590,7 +590,7 @@ mod tests {
                     inlinks_external: 2,
                 },
                 anchors: match sources {
-                    Sources::Inline(_) => Anchors::Inline(said.clone()),
+                    Sources::Inline(_) => Anchors::Inline(anchor_counts.clone()),
                     Sources::Spilled(_) => Anchors::Spilled,
                 },
                 sources,

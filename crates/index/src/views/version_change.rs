@@ -27,7 +27,7 @@ pub(crate) struct VersionChange {
     /// No capture of the key is left.
     pub(crate) is_uncaptured: bool,
     /// The new version, if it is a page or document and `content_changed`.
-    pub(crate) content: Option<Box<ContentNow>>,
+    pub(crate) content: Option<Box<NewContent>>,
     /// The changes of the past versions.
     pub(crate) past: PastChange,
 }
@@ -68,7 +68,7 @@ impl VersionChange {
         if row.has_content() {
             let none = row.text.is_none().then(String::new);
             let text = text.or(none);
-            self.content = Some(Box::new(ContentNow {
+            self.content = Some(Box::new(NewContent {
                 row,
                 text,
                 text_mime: String::new(),
@@ -80,7 +80,7 @@ impl VersionChange {
 
 /// A page or document after an epoch.
 #[derive(Debug)]
-pub(crate) struct ContentNow {
+pub(crate) struct NewContent {
     pub(crate) row: VersionRow,
     /// Its text; `None` if the old one stays.
     pub(crate) text: Option<String>,
@@ -93,7 +93,7 @@ pub(crate) struct ContentNow {
 /// A key whose version, or at least past, must be decided without its old version, because captures
 /// were removed or a revisit's original changed.
 #[derive(Debug)]
-pub(crate) struct Anew {
+pub(crate) struct Redecide {
     pub(crate) url_key: String,
     /// All captures that may be current or provide the text (the eligible ones of the latest time),
     /// and captures that were added or whose content changed. `None` if the version stays.
@@ -101,5 +101,5 @@ pub(crate) struct Anew {
     /// Whether any capture of the key is left, current or not.
     pub(crate) captured: bool,
     /// Captures are only added, and none are removed.
-    pub(crate) arrives: bool,
+    pub(crate) is_addition: bool,
 }

@@ -16,11 +16,11 @@ use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::ledger::Names;
 use crate::tables::Table;
-use crate::views::captures::{Place, Stored};
+use crate::views::captures::{CapturePosition, Stored};
 use crate::views::order::{Order, content_of, is_eligible, page_of};
-use crate::views::past::{Moved, PastChange};
+use crate::views::past::{PastChange, PastUpdate};
 use crate::views::past_links::LazyPacker;
-use crate::views::version_change::{Anew, VersionChange};
+use crate::views::version_change::{Redecide, VersionChange};
 use crate::views::version_row::{self, TextOrigin, VersionRow};
 use crate::views::{captures, past_links, texts, ties};
 use crate::write::Write;
@@ -69,12 +69,12 @@ pub(crate) fn apply(
 }
 
 /// Decides the versions of keys (sorted) with removed captures; from the given captures alone, if
-/// `Anew` has any.
-pub(crate) fn apply_anew(
+/// `Redecide` has any.
+pub(crate) fn redecide_keys(
     cut: &Cut,
     write: &mut Write<'_>,
     names: Names<'_>,
-    keys: Vec<(Anew, Vec<Place>)>,
+    keys: Vec<(Redecide, Vec<CapturePosition>)>,
 ) -> Result<Vec<VersionChange>, SnapshotError> {
     let mut step = Step {
         cut,
@@ -84,7 +84,7 @@ pub(crate) fn apply_anew(
         packer: LazyPacker::default(),
     };
     keys.into_iter()
-        .map(|(key, leaving)| step.decide_anew(key, &leaving))
+        .map(|(key, removed)| step.redecide(key, &removed))
         .collect()
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn text_mime(
     row: &VersionRow,
     text: &TextOrigin,
 ) -> Result<String, SnapshotError> {
-    let place = Place {
+    let place = CapturePosition {
         fetch_time_ms: row.fetch_time_ms,
         input: text.input,
         offset: text.offset,
@@ -122,7 +122,7 @@ pub(crate) fn text_mime(
 
 /// Returns the new captures of a key in stored form. `None` if all captures of the key are of one
 /// moment, as for most keys: then nothing is past, and no text has to be kept.
-fn came(before: Option<&VersionRow>, group: &[(InputId, Capture)]) -> Option<Vec<Stored>> {
+fn added(before: Option<&VersionRow>, group: &[(InputId, Capture)]) -> Option<Vec<Stored>> {
     let is_one_moment = |group: &[(InputId, Capture)]| {
         group
             .windows(2)
@@ -197,7 +197,7 @@ impl Step<'_, '_> {
             Some(row) if !replaces => row.fetch_time_ms,
             _ => capture.fetch_time_ms,
         };
-        let came = came(before.as_ref(), group);
+        let added = added(before.as_ref(), group);
         let has_ties = ties::keep(self.cut, self.write, before.as_ref(), group, fetch_time_ms)?;
         let mut row = match &before {
             Some(row) if !replaces => row.clone(),
@@ -221,31 +221,35 @@ impl Step<'_, '_> {
             self.write.put(Table::Versions, change.url_key.as_str(), bytes);
         }
         let (key, links) = (&change.url_key, change.links.as_deref());
-        let past = self.past(key, (before.as_ref(), Some(&row)), (group, came), links, &[])?;
+        let past = self.past(key, (before.as_ref(), Some(&row)), (group, added), links, &[])?;
         if is_changed {
             change.turns_to(row.clone(), text);
         }
         change.follows(past, Some(&row));
-        self.told(change, group)
+        self.with_original(change, group)
     }
 
     /// Decides one key without its old version, whose row, links and text are replaced or removed.
-    fn decide_anew(&mut self, anew: Anew, leaving: &[Place]) -> Result<VersionChange, SnapshotError> {
-        let Anew {
+    fn redecide(
+        &mut self,
+        key: Redecide,
+        removed: &[CapturePosition],
+    ) -> Result<VersionChange, SnapshotError> {
+        let Redecide {
             url_key,
             captures: group,
             captured,
-            arrives,
-        } = anew;
+            is_addition,
+        } = key;
         let before = read(self.cut, &url_key)?;
         let Some(mut group) = group else {
-            return self.stay(url_key, before, leaving);
+            return self.stay(url_key, before, removed);
         };
         let was_page = before.as_ref().is_some_and(|row| row.is_page);
         let had_content = before.as_ref().is_some_and(VersionRow::has_content);
         // A key without a version may still have removed captures: those that were unreadable when
         // it lost its version.
-        let came = Some(stored(&group));
+        let added = Some(stored(&group));
         let best = self.best(&group, is_eligible);
         let time_ms = best.map(|best| group[best].1.fetch_time_ms);
         let of_version = |(_, c): &&(InputId, Capture)| Some(c.fetch_time_ms) == time_ms && is_eligible(c);
@@ -259,7 +263,7 @@ impl Step<'_, '_> {
             had_content,
             has_content: false,
             content_changed: had_content,
-            maybe_first_capture: arrives && before.is_none(),
+            maybe_first_capture: is_addition && before.is_none(),
             is_uncaptured: !captured,
             content: None,
             past: PastChange::default(),
@@ -267,7 +271,7 @@ impl Step<'_, '_> {
         };
         let Some(best) = best else {
             let (key, links) = (&change.url_key, change.links.as_deref());
-            let past = self.past(key, (before.as_ref(), None), (&group, came), links, leaving)?;
+            let past = self.past(key, (before.as_ref(), None), (&group, added), links, removed)?;
             change.follows(past, None);
             if before.as_ref().is_some_and(|row| row.text.is_some()) {
                 texts::remove(self.write, &change.url_key);
@@ -288,13 +292,13 @@ impl Step<'_, '_> {
         let past = self.past(
             &change.url_key,
             (before.as_ref(), Some(&row)),
-            (&group, came),
+            (&group, added),
             change.links.as_deref(),
-            leaving,
+            removed,
         )?;
         change.turns_to(row.clone(), text);
         change.follows(past, Some(&row));
-        self.told(change, &group)
+        self.with_original(change, &group)
     }
 
     /// Updates one key whose version stays, while other captures are removed.
@@ -302,7 +306,7 @@ impl Step<'_, '_> {
         &mut self,
         url_key: String,
         row: Option<VersionRow>,
-        leaving: &[Place],
+        removed: &[CapturePosition],
     ) -> Result<VersionChange, SnapshotError> {
         let is_page = row.as_ref().is_some_and(|row| row.is_page);
         let has_content = row.as_ref().is_some_and(VersionRow::has_content);
@@ -325,15 +329,15 @@ impl Step<'_, '_> {
             (row.as_ref(), row.as_ref()),
             (&[], Some(Vec::new())),
             None,
-            leaving,
+            removed,
         )?;
         change.follows(past, row.as_ref());
-        self.told(change, &[])
+        self.with_original(change, &[])
     }
 
     /// Completes the change with the media type of the capture that the text comes from, if that is
     /// another capture, new or stored.
-    fn told(
+    fn with_original(
         &self,
         mut change: VersionChange,
         group: &[(InputId, Capture)],
@@ -369,25 +373,25 @@ impl Step<'_, '_> {
         &mut self,
         url_key: &str,
         (before, now): (Option<&VersionRow>, Option<&VersionRow>),
-        (group, came): (&[(InputId, Capture)], Option<Vec<Stored>>),
+        (group, added): (&[(InputId, Capture)], Option<Vec<Stored>>),
         links: Option<&[Link]>,
-        leaving: &[Place],
+        removed: &[CapturePosition],
     ) -> Result<PastChange, SnapshotError> {
-        let Some(came) = came else {
+        let Some(added) = added else {
             let since_ms = group.first().map_or(0, |(_, capture)| capture.fetch_time_ms);
             return Ok(PastChange::of_one_moment(since_ms));
         };
-        let moved = Moved {
+        let update = PastUpdate {
             url_key,
             before,
             now,
             group,
-            came,
+            added,
             links,
-            leaving,
+            removed,
         };
         let packers = (&mut self.compressor, &mut self.packer);
-        moved.apply(self.cut, self.write, self.names, packers)
+        update.apply(self.cut, self.write, self.names, packers)
     }
 
     /// Returns the greatest capture that satisfies `wanted`.

@@ -268,6 +268,9 @@ fn every_view_is_its_statement_over_the_facts() {
     for statement in std::fs::read_dir(&statements).expect("a folder") {
         let name = statement.expect("an entry").path();
         let view = name.file_stem().expect("a name").to_string_lossy().into_owned();
+        if view == "current" {
+            continue;
+        }
         let dump = place.good(&["dump", &view]);
         place.write(&format!("dumps/{view}.tsv"), dump.as_bytes());
     }

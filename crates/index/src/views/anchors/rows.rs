@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Host, Moved, Said, Saying, weightiest};
+use super::{AnchorCount, AnchorCounts, AnchorDeltas, Host, weightiest};
 use crate::bucket::anchor_weight;
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Cut;
@@ -22,16 +22,16 @@ const TEXT: u8 = 0;
 const HOST: u8 = 1;
 
 /// Writes the anchors of a URI that were in the URI's own row until now.
-pub(crate) fn put_all(write: &mut Write<'_>, number: u64, said: &Said) {
-    for (key, value) in of(number, said) {
+pub(crate) fn put_all(write: &mut Write<'_>, number: u64, anchor_counts: &AnchorCounts) {
+    for (key, value) in of(number, anchor_counts) {
         write.put(Table::Anchors, key, value);
     }
 }
 
 /// Returns the rows of a URI's anchors, sorted by key.
-pub(crate) fn of(number: u64, said: &Said) -> BTreeMap<Vec<u8>, Vec<u8>> {
+pub(crate) fn of(number: u64, anchor_counts: &AnchorCounts) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let (mut rows, mut hosts) = (BTreeMap::new(), BTreeMap::<&str, u64>::new());
-    for ((text, host), pages) in said {
+    for ((text, host), pages) in anchor_counts {
         *hosts.entry(text).or_default() += 1;
         rows.insert(host_key(number, hash(text), *host), host_row(*pages));
     }
@@ -46,10 +46,10 @@ pub(crate) fn apply(
     cut: &Cut,
     write: &mut Write<'_>,
     number: u64,
-    moved: Moved,
+    deltas: AnchorDeltas,
 ) -> Result<BTreeMap<Vec<u8>, Recount>, SnapshotError> {
     let mut recounts: BTreeMap<Vec<u8>, (String, i64)> = BTreeMap::new();
-    for ((text, host), by) in moved {
+    for ((text, host), by) in deltas {
         let hash = hash(&text);
         let key = host_key(number, hash, host);
         let before = match cut.get(Table::Anchors, &key)? {
@@ -135,17 +135,17 @@ pub(crate) fn stored(cut: &Cut, number: u64) -> Result<BTreeMap<Vec<u8>, Vec<u8>
 ///
 /// # Errors
 /// [`SnapshotError`] also if the rows contradict each other.
-pub(crate) fn read(cut: &Cut, number: u64) -> Result<(Said, u64), SnapshotError> {
+pub(crate) fn read(cut: &Cut, number: u64) -> Result<(AnchorCounts, u64), SnapshotError> {
     let stored = stored(cut, number)?;
-    let (mut said, mut texts) = (Said::new(), BTreeMap::new());
+    let (mut anchor_counts, mut texts) = (AnchorCounts::new(), BTreeMap::new());
     for (key, value) in &stored {
         let decoded = read_row(key, value, &mut texts);
-        said.extend(cut.decode(Table::Anchors, key, decoded)?);
+        anchor_counts.extend(cut.decode(Table::Anchors, key, decoded)?);
     }
-    let agree = of(number, &said) == stored;
+    let agree = of(number, &anchor_counts) == stored;
     let decoded = agree.then_some(()).ok_or(Corrupt("texts and hosts do not match"));
     cut.decode(Table::Anchors, &number.to_be_bytes(), decoded)?;
-    Ok((said, stored.len() as u64))
+    Ok((anchor_counts, stored.len() as u64))
 }
 
 /// Decodes a row. For the row of a text, adds it to `texts` by hash. For the row of a host, which
@@ -154,7 +154,7 @@ fn read_row(
     key: &[u8],
     value: &[u8],
     texts: &mut BTreeMap<Vec<u8>, String>,
-) -> Result<Option<Saying>, Corrupt> {
+) -> Result<Option<AnchorCount>, Corrupt> {
     let mut r = Reader::new(key);
     r.take(8)?;
     match r.u8()? {

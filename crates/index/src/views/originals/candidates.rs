@@ -5,19 +5,19 @@ use std::collections::BTreeSet;
 use extract::{Capture, CaptureKind};
 use rustc_hash::FxHashMap;
 
-use super::content::{bare, given, whole};
+use super::content::{bare, read_capture, with_original};
 use super::revisit::{Revisit, is_known};
 use super::rows::{digest_prefix, is_payload, payload_prefix, split_payload, target_prefix};
 use crate::cut::Cut;
 use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::tables::Table;
-use crate::views::captures::{self, Place, Stored};
+use crate::views::captures::{self, CapturePosition, Stored};
 use crate::views::order::{content_of, is_eligible, is_eligible_row};
 use crate::views::past::{Collections, content_order};
 
 /// Returns whether a capture is being removed.
-pub(crate) type Leaves<'a> = dyn Fn(&[u8], Place) -> bool + 'a;
+pub(crate) type IsRemoved<'a> = dyn Fn(&[u8], CapturePosition) -> bool + 'a;
 
 /// Rank of a capture among the possible originals. Captures that are equal in all of this are
 /// interchangeable.
@@ -29,40 +29,40 @@ pub(crate) fn original_order<'r>(row: &'r Stored, names: &'r dyn Collections) ->
 /// A possible original: a new capture, by its index in the batch, or a stored one.
 pub(super) struct Candidate {
     pub(super) row: Stored,
-    came: Option<usize>,
+    added: Option<usize>,
 }
 
 /// The captures after this step: stored ones that stay, and new ones.
 pub(super) struct Captures<'a> {
     cut: &'a Cut,
     names: &'a dyn Collections,
-    leaves: &'a Leaves<'a>,
+    is_removed: &'a IsRemoved<'a>,
     /// Sorted by key and time.
-    came: &'a [(InputId, Capture)],
+    added: &'a [(InputId, Capture)],
     /// New pages and documents, by digest.
-    came_by_digest: FxHashMap<&'a str, Vec<usize>>,
+    added_by_digest: FxHashMap<&'a str, Vec<usize>>,
 }
 
 impl<'a> Captures<'a> {
     pub(super) fn new(
         cut: &'a Cut,
         names: &'a dyn Collections,
-        leaves: &'a Leaves<'a>,
-        came: &'a [(InputId, Capture)],
+        is_removed: &'a IsRemoved<'a>,
+        added: &'a [(InputId, Capture)],
     ) -> Captures<'a> {
-        let mut came_by_digest: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
-        for (index, (_, capture)) in came.iter().enumerate() {
+        let mut added_by_digest: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
+        for (index, (_, capture)) in added.iter().enumerate() {
             let is_payload = capture.kind != CaptureKind::Revisit && content_of(capture).is_some();
             if is_payload && is_eligible(capture) && is_known(&capture.digest) {
-                came_by_digest.entry(&capture.digest).or_default().push(index);
+                added_by_digest.entry(&capture.digest).or_default().push(index);
             }
         }
         Captures {
             cut,
             names,
-            leaves,
-            came,
-            came_by_digest,
+            is_removed,
+            added,
+            added_by_digest,
         }
     }
 
@@ -127,20 +127,20 @@ impl<'a> Captures<'a> {
             let row = self
                 .cut
                 .decode(Table::Captures, &key, captures::decode(&key, &value))?;
-            if row.url_key == url_key && !(self.leaves)(url_key.as_bytes(), row.place()) {
-                found.push(Candidate { row, came: None });
+            if row.url_key == url_key && !(self.is_removed)(url_key.as_bytes(), row.place()) {
+                found.push(Candidate { row, added: None });
             }
         }
-        let first = self.came.partition_point(|(_, capture)| {
+        let first = self.added.partition_point(|(_, capture)| {
             (capture.url_key.as_bytes(), capture.fetch_time_ms) < (url_key.as_bytes(), from_ms)
         });
-        let came = self.came.iter().enumerate().skip(first);
+        let added = self.added.iter().enumerate().skip(first);
         for (index, (input, capture)) in
-            came.take_while(|(_, (_, c))| c.url_key == url_key && c.fetch_time_ms <= to_ms)
+            added.take_while(|(_, (_, c))| c.url_key == url_key && c.fetch_time_ms <= to_ms)
         {
             found.push(Candidate {
                 row: Stored::of(*input, capture),
-                came: Some(index),
+                added: Some(index),
             });
         }
         Ok(found)
@@ -156,11 +156,11 @@ impl<'a> Captures<'a> {
 
     /// Returns the first page or document of another URL with the digest of a revisit.
     fn first_with_digest(&self, revisit: Revisit<'_>) -> Result<Option<Candidate>, SnapshotError> {
-        let came = self.came_by_digest.get(revisit.digest());
-        let came = came.into_iter().flatten().map(|index| &self.came[*index].1);
-        let came = came.filter(|capture| capture.url_key != revisit.url_key());
-        let came = came.min_by(|a, b| time_and_key(a).cmp(&time_and_key(b)));
-        let mut first = came.map(|capture| (capture.fetch_time_ms, capture.url_key.clone()));
+        let added = self.added_by_digest.get(revisit.digest());
+        let added = added.into_iter().flatten().map(|index| &self.added[*index].1);
+        let added = added.filter(|capture| capture.url_key != revisit.url_key());
+        let added = added.min_by(|a, b| time_and_key(a).cmp(&time_and_key(b)));
+        let mut first = added.map(|capture| (capture.fetch_time_ms, capture.url_key.clone()));
         for row in self
             .cut
             .prefix(Table::Payloads, &payload_prefix(revisit.digest()))
@@ -202,15 +202,15 @@ impl<'a> Captures<'a> {
 
     /// Returns a capture with its page or links.
     fn whole(&self, candidate: &Candidate) -> Result<Capture, SnapshotError> {
-        match candidate.came {
-            Some(index) => Ok(self.came[index].1.clone()),
-            None => whole(self.cut, &candidate.row),
+        match candidate.added {
+            Some(index) => Ok(self.added[index].1.clone()),
+            None => read_capture(self.cut, &candidate.row),
         }
     }
 
     /// Collects the row keys of revisits whose original may change when this capture is added or
     /// removed.
-    pub(super) fn may_turn(
+    pub(super) fn find_affected(
         &self,
         capture: &Stored,
         into: &mut BTreeSet<Vec<u8>>,
@@ -281,17 +281,20 @@ impl<'a> Captures<'a> {
         revisit: &Capture,
         original: &Candidate,
     ) -> Result<Option<Capture>, SnapshotError> {
-        Ok(given(revisit, original.row.input, self.whole(original)?))
+        Ok(with_original(revisit, original.row.input, self.whole(original)?))
     }
 
     /// Returns a stored revisit and its new state, if its original changes.
-    pub(super) fn turn(&self, row_key: &[u8]) -> Result<Option<(Stored, Capture)>, SnapshotError> {
+    pub(super) fn with_new_original(
+        &self,
+        row_key: &[u8],
+    ) -> Result<Option<(Stored, Capture)>, SnapshotError> {
         let Some(value) = self.cut.get(Table::Captures, row_key)? else {
             return Ok(None);
         };
         let stored = captures::decode(row_key, &value);
         let stored = self.cut.decode(Table::Captures, row_key, stored)?;
-        if (self.leaves)(stored.url_key.as_bytes(), stored.place()) {
+        if (self.is_removed)(stored.url_key.as_bytes(), stored.place()) {
             return Ok(None);
         }
         let original = self.original((&stored).into())?;

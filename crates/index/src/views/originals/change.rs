@@ -4,36 +4,31 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use extract::{Capture, CaptureKind};
 
-use super::candidates::{Captures, Leaves};
-use super::content::whole;
+use super::candidates::{Captures, IsRemoved};
+use super::content::read_capture;
 use super::rows::{payload_key, reference_keys};
 use crate::cut::Cut;
 use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::tables::Table;
-use crate::views::captures::{self, Place, Stored};
+use crate::views::captures::{self, CapturePosition, Stored};
 use crate::views::order::{content_of, is_eligible, is_eligible_row};
 use crate::views::past::{self, Collections};
-use crate::views::version_change::Anew;
+use crate::views::version_change::Redecide;
 use crate::write::Write;
-
-/// Keys with revisits that arrived with content, or whose content changed.
-pub(crate) struct Arrived {
-    pub(crate) anew: Vec<(Anew, Vec<Place>)>,
-}
 
 /// Finds the originals of new revisits, and of stored ones that the new captures may be the
 /// originals of. Writes the rows of these revisits. Moves the captures of keys that must be decided
 /// again out of `new`.
-pub(crate) fn arrive(
+pub(crate) fn add(
     cut: &Cut,
     write: &mut Write<'_>,
     names: &dyn Collections,
     new: &mut Vec<(InputId, Capture)>,
-) -> Result<Arrived, SnapshotError> {
+) -> Result<Vec<(Redecide, Vec<CapturePosition>)>, SnapshotError> {
     let row_key =
         |input: InputId, c: &Capture| captures::row_key(&c.url_key, c.fetch_time_ms, input, c.offset);
-    let mut turned: BTreeMap<Vec<u8>, (InputId, Capture)> = BTreeMap::new();
+    let mut changed: BTreeMap<Vec<u8>, (InputId, Capture)> = BTreeMap::new();
     let mut payloads = BTreeSet::new();
     {
         let all = Captures::new(cut, names, &|_, _| false, new);
@@ -55,7 +50,7 @@ pub(crate) fn arrive(
                     captures::encode(now.as_ref().unwrap_or(capture)),
                 );
                 if let Some(now) = now {
-                    turned.insert(key, (*input, now));
+                    changed.insert(key, (*input, now));
                 }
                 continue;
             }
@@ -66,13 +61,13 @@ pub(crate) fn arrive(
             let row = Stored::of(*input, capture);
             payloads.extend(payload_key(&row));
             if has_references {
-                all.may_turn(&row, &mut affected)?;
+                all.find_affected(&row, &mut affected)?;
             }
         }
         for key in affected {
-            if let Some((stored, now)) = all.turn(&key)? {
+            if let Some((stored, now)) = all.with_new_original(&key)? {
                 write.put(Table::Captures, key.as_slice(), captures::encode(&now));
-                turned.insert(key, (stored.input, now));
+                changed.insert(key, (stored.input, now));
             }
         }
     }
@@ -81,37 +76,35 @@ pub(crate) fn arrive(
             write.put(Table::Payloads, key, []);
         }
     }
-    if turned.is_empty() {
-        return Ok(Arrived { anew: Vec::new() });
+    if changed.is_empty() {
+        return Ok(Vec::new());
     }
-    let keys: BTreeSet<String> = turned.values().map(|(_, c)| c.url_key.clone()).collect();
+    let keys: BTreeSet<String> = changed.values().map(|(_, c)| c.url_key.clone()).collect();
     let mut groups: BTreeMap<String, Vec<(InputId, Capture)>> = BTreeMap::new();
     for (input, capture) in new.extract_if(.., |(_, c)| keys.contains(&c.url_key)) {
-        let is_turned =
-            capture.kind == CaptureKind::Revisit && turned.contains_key(&row_key(input, &capture));
-        if !is_turned {
+        let is_changed =
+            capture.kind == CaptureKind::Revisit && changed.contains_key(&row_key(input, &capture));
+        if !is_changed {
             groups
                 .entry(capture.url_key.clone())
                 .or_default()
                 .push((input, capture));
         }
     }
-    for turned in turned.into_values() {
-        groups.entry(turned.1.url_key.clone()).or_default().push(turned);
+    for changed in changed.into_values() {
+        groups.entry(changed.1.url_key.clone()).or_default().push(changed);
     }
-    let anew = groups.into_iter().map(|(url_key, group)| {
+    let keys = groups.into_iter().map(|(url_key, group)| {
         let captures = Some(with_newest(cut, &url_key, group)?);
-        let anew = Anew {
+        let key = Redecide {
             url_key,
             captures,
             captured: true,
-            arrives: true,
+            is_addition: true,
         };
-        Ok((anew, Vec::new()))
+        Ok((key, Vec::new()))
     });
-    Ok(Arrived {
-        anew: anew.collect::<Result<_, SnapshotError>>()?,
-    })
+    keys.collect()
 }
 
 /// Adds stored captures to the new captures of a key: those of the key's latest time with a
@@ -127,45 +120,47 @@ fn with_newest(
         rows.iter()
             .filter(|row| is_eligible_row(row) && !known.contains(&(row.input, row.offset)))
     };
-    let came = group
+    let added = group
         .iter()
         .filter(|(_, c)| is_eligible(c))
         .map(|(_, c)| c.fetch_time_ms);
-    let newest = stay().map(|row| row.fetch_time_ms).chain(came).max();
+    let newest = stay().map(|row| row.fetch_time_ms).chain(added).max();
     for row in stay().filter(|row| Some(row.fetch_time_ms) == newest) {
-        group.push((row.input, whole(cut, row)?));
+        group.push((row.input, read_capture(cut, row)?));
     }
     Ok(group)
 }
 
 /// Changes of the revisits that stay when captures are removed.
 #[derive(Default)]
-pub(crate) struct Turned {
+pub(crate) struct ChangedRevisits {
     /// Their new state by URL key.
     pub(crate) by_key: BTreeMap<String, Vec<(InputId, Capture)>>,
     /// Rows of `references` and `payloads` to remove.
-    pub(crate) gone: Vec<(Table, Vec<u8>)>,
+    pub(crate) reference_rows: Vec<(Table, Vec<u8>)>,
     /// Rows of `captures` that change.
     pub(crate) rows: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 /// Finds the revisits that get another original, or lose theirs, when captures are removed.
-pub(crate) fn leave(
+pub(crate) fn remove(
     cut: &Cut,
     names: &dyn Collections,
-    leaves: &Leaves<'_>,
-    leaving: &[Stored],
-) -> Result<Turned, SnapshotError> {
-    let all = Captures::new(cut, names, leaves, &[]);
-    let mut turned = Turned::default();
+    is_removed: &IsRemoved<'_>,
+    removed: &[Stored],
+) -> Result<ChangedRevisits, SnapshotError> {
+    let all = Captures::new(cut, names, is_removed, &[]);
+    let mut changed = ChangedRevisits::default();
     let mut affected = BTreeSet::new();
     let mut payloads = BTreeSet::new();
     let has_references = cut.iter(Table::References).next().transpose()?.is_some();
-    for row in leaving {
+    for row in removed {
         if row.kind == CaptureKind::Revisit {
             let key = captures::row_key(&row.url_key, row.fetch_time_ms, row.input, row.offset);
             let references = reference_keys(row.into(), &key).into_iter();
-            turned.gone.extend(references.map(|key| (Table::References, key)));
+            changed
+                .reference_rows
+                .extend(references.map(|key| (Table::References, key)));
             continue;
         }
         if let Some(key) = payload_key(row)
@@ -176,18 +171,18 @@ pub(crate) fn leave(
             payloads.insert(key);
         }
         if has_references {
-            all.may_turn(row, &mut affected)?;
+            all.find_affected(row, &mut affected)?;
         }
     }
-    turned
-        .gone
+    changed
+        .reference_rows
         .extend(payloads.into_iter().map(|key| (Table::Payloads, key)));
     for key in affected {
-        if let Some((stored, now)) = all.turn(&key)? {
-            turned.rows.push((key, captures::encode(&now)));
-            let of_key = turned.by_key.entry(stored.url_key).or_default();
+        if let Some((stored, now)) = all.with_new_original(&key)? {
+            changed.rows.push((key, captures::encode(&now)));
+            let of_key = changed.by_key.entry(stored.url_key).or_default();
             of_key.push((stored.input, now));
         }
     }
-    Ok(turned)
+    Ok(changed)
 }

@@ -6,12 +6,11 @@ use crate::cut::Cut;
 use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::views::captures::{self, Stored};
-use crate::views::version_row::VersionRow;
-use crate::views::{links, past, past_links, texts, versions};
+use crate::views::{links, past, past_links, texts};
 
 /// Returns a revisit with the content of a capture of an input; `None` if that leads to the
 /// revisit's own key.
-pub(crate) fn given(revisit: &Capture, input: InputId, mut original: Capture) -> Option<Capture> {
+pub(crate) fn with_original(revisit: &Capture, input: InputId, mut original: Capture) -> Option<Capture> {
     let own_key = &revisit.url_key;
     let its_key = original.url_key.clone();
     if let Some(content) = original.content_mut() {
@@ -52,11 +51,11 @@ pub(crate) fn given(revisit: &Capture, input: InputId, mut original: Capture) ->
 pub(crate) fn bare(stored: &Stored) -> Result<Capture, SnapshotError> {
     Ok(Capture {
         original: None,
-        ..base(stored)
+        ..without_content(stored)
     })
 }
 
-fn base(stored: &Stored) -> Capture {
+fn without_content(stored: &Stored) -> Capture {
     let location = stored.location.as_ref().and_then(|url| {
         Some(Link {
             url_key: urlkey::url_key(url).ok()?,
@@ -87,11 +86,9 @@ fn base(stored: &Stored) -> Capture {
 }
 
 /// Returns a stored capture with its text and links, as far as views show them.
-pub(crate) fn whole(cut: &Cut, stored: &Stored) -> Result<Capture, SnapshotError> {
-    let mut capture = base(stored);
-    let version = versions::read(cut, &stored.url_key)?;
-    let version = version.filter(|version| past_links::place_of(version) == stored.place());
-    let mut links = links_of(cut, stored, version.as_ref())?;
+pub(crate) fn read_capture(cut: &Cut, stored: &Stored) -> Result<Capture, SnapshotError> {
+    let mut capture = without_content(stored);
+    let mut links = links_of(cut, stored)?;
     let Some(content) = &stored.content else {
         if (300..400).contains(&capture.shown_status()) && capture.redirect.is_none() {
             capture.redirect = links.pop();
@@ -106,7 +103,7 @@ pub(crate) fn whole(cut: &Cut, stored: &Stored) -> Result<Capture, SnapshotError
         None => None,
     };
     let details = &stored.details;
-    let mut page = Page {
+    let page = Page {
         title: content.title.clone(),
         language: content.language.clone(),
         text: text.unwrap_or_default(),
@@ -117,18 +114,6 @@ pub(crate) fn whole(cut: &Cut, stored: &Stored) -> Result<Capture, SnapshotError
         links,
         ..Page::default()
     };
-    // Rows of captures of older formats lack these fields, but rows of versions have them.
-    if let Some(version) = version {
-        page.canonical = version.canonical;
-        page.robots = version.robots;
-        page.links_dropped = version.links_dropped;
-        if let Some(text) = version
-            .text
-            .filter(|text| (text.input, text.offset) == (stored.input, stored.offset))
-        {
-            page.text_truncated = text.truncated;
-        }
-    }
     if content.is_document {
         capture.document = Some(Box::new(page))
     } else {
@@ -137,14 +122,11 @@ pub(crate) fn whole(cut: &Cut, stored: &Stored) -> Result<Capture, SnapshotError
     Ok(capture)
 }
 
-fn links_of(cut: &Cut, stored: &Stored, version: Option<&VersionRow>) -> Result<Vec<Link>, SnapshotError> {
-    let past = match stored.links {
-        Some(name) => past_links::read_set(cut, &stored.url_key, name)?,
-        // Rows of older formats do not name the links of the current version either.
-        None if version.is_none() => return Ok(Vec::new()),
-        None => None,
+fn links_of(cut: &Cut, stored: &Stored) -> Result<Vec<Link>, SnapshotError> {
+    let Some(name) = stored.links else {
+        return Ok(Vec::new());
     };
-    match past {
+    match past_links::read_set(cut, &stored.url_key, name)? {
         Some(links) => Ok(links),
         None => links::read(cut, &stored.url_key, |_| true),
     }

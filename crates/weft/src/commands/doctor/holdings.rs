@@ -52,10 +52,15 @@ fn unopened(error: &anyhow::Error, context: &Context) -> Finding {
             "archive",
             format!("there is none in {dir} yet: weft load INPUT creates one"),
         ),
-        Some(OpenError::Format { .. } | OpenError::Version { .. }) => Finding::problem(
+        Some(OpenError::Format { .. }) => Finding::problem(
             "archive",
             found,
-            "use the same version of weft, or a newer one: newer versions read older archives",
+            "weft load INPUT --archive DIR loads them into a new archive",
+        ),
+        Some(OpenError::Version { .. }) => Finding::problem(
+            "archive",
+            found,
+            "use the same version of weft as the process that has it open",
         ),
         Some(OpenError::Owned { .. } | OpenError::Read { .. }) => Finding::problem(
             "archive",

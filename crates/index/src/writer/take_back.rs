@@ -9,9 +9,9 @@
 
 use system::{Broken, holds};
 
-use super::leave::{Gone, Leave, Reread};
+use super::removal::{RemovalScan, RemovedRows, Reread};
 use super::{Inner, Weave, Writer};
-use crate::chain::Leaving;
+use crate::chain::Removal;
 use crate::cut::{Cut, after_prefix};
 use crate::epoch::EpochReport;
 use crate::error::{ApplyError, SnapshotError};
@@ -86,9 +86,9 @@ impl Weave {
         let tables = inner.usable(&writer)?;
         inner.poison_on_error(tables.wait_for_room())?;
         let snapshot = inner.published.read().clone();
-        let mut leaving = inner.checked(leaving(&writer, &snapshot, (id, to), reread))?;
-        leaving.note = note.map(|note| note(writer.totals.epoch.next()));
-        Ok(inner.leave(&tables, &mut writer, snapshot.cut(), leaving)?)
+        let mut removal = inner.checked(removal(&writer, &snapshot, (id, to), reread))?;
+        removal.note = note.map(|note| note(writer.totals.epoch.next()));
+        Ok(inner.remove(&tables, &mut writer, snapshot.cut(), removal)?)
     }
 }
 
@@ -103,16 +103,16 @@ impl Inner {
     }
 }
 
-fn leaving(
+fn removal(
     writer: &Writer,
     snapshot: &crate::Snapshot,
     (id, to): (InputId, &TakeBack),
     reread: &mut Reread<'_>,
-) -> Result<Leaving, TakeBackError> {
+) -> Result<Removal, TakeBackError> {
     let entry = writer.entry(id)?;
     let cut = snapshot.cut();
     let from = to.bytes_done;
-    let leave = Leave {
+    let scan = RemovalScan {
         snapshot,
         totals: &writer.totals,
         names: Names::new(&writer.ledger),
@@ -122,26 +122,26 @@ fn leaving(
             Vec::new(),
             (entry.captures == 0 && entry.index_lines == 0).then(Vec::new),
         ),
-        leaves: &|_, place| place.input == id && place.offset >= from,
-        passes_over: false,
+        is_removed: &|_, place| place.input == id && place.offset >= from,
+        skips_unreadable: false,
     };
-    let gone = leave.gather(reread)?;
+    let removed = scan.gather(reread)?;
     let quarantined = quarantined(cut, id, from)?;
     let kept_out: Vec<[u8; 12]> = kept_out_of(cut, id, from)
         .map(|kept_out| Ok(kept_out_key(id, kept_out?.offset)))
         .collect::<Result<_, SnapshotError>>()?;
-    let now = entry_after(entry, (id, to), &gone, (quarantined.len(), kept_out.len()))?;
-    Ok(Leaving {
-        rows: gone.rows,
-        lines: gone.lines,
-        anew: gone.anew,
-        turned: gone.turned,
-        unreferred: gone.unreferred,
+    let now = entry_after(entry, (id, to), &removed, (quarantined.len(), kept_out.len()))?;
+    Ok(Removal {
+        rows: removed.rows,
+        lines: removed.lines,
+        redecide: removed.redecide,
+        changed_revisits: removed.changed_revisits,
+        reference_rows: removed.reference_rows,
         quarantined,
-        fetch_time_ms: gone.fetch_time_ms,
+        fetch_time_ms: removed.fetch_time_ms,
         entries: vec![(id, now)],
         admitted: kept_out,
-        ..Leaving::default()
+        ..Removal::default()
     })
 }
 
@@ -149,7 +149,7 @@ fn leaving(
 fn entry_after(
     entry: &LedgerEntry,
     (id, to): (InputId, &TakeBack),
-    gone: &Gone,
+    removed: &RemovedRows,
     (quarantined, kept_out): (usize, usize),
 ) -> Result<LedgerEntry, Broken> {
     holds!(
@@ -164,13 +164,13 @@ fn entry_after(
     );
     holds!(
         "weave.taken_back",
-        entry.captures >= gone.rows.len() as u64
-            && entry.index_lines >= gone.lines.len() as u64
+        entry.captures >= removed.rows.len() as u64
+            && entry.index_lines >= removed.lines.len() as u64
             && entry.quarantined >= quarantined as u64
             && entry.taken_down >= kept_out as u64,
         "{} captures, {quarantined} in quarantine and {kept_out} taken down are removed from input {}, \
          which had {}, {} and {}",
-        gone.rows.len(),
+        removed.rows.len(),
         id.0,
         entry.captures,
         entry.quarantined,
@@ -180,8 +180,8 @@ fn entry_after(
     now.bytes_done = to.bytes_done;
     now.exchange_from = to.exchange_from.min(to.bytes_done);
     now.records = to.records;
-    now.captures -= gone.rows.len() as u64;
-    now.index_lines -= gone.lines.len() as u64;
+    now.captures -= removed.rows.len() as u64;
+    now.index_lines -= removed.lines.len() as u64;
     now.quarantined -= quarantined as u64;
     now.taken_down -= kept_out as u64;
     now.state = to.state.clone();

@@ -4,9 +4,6 @@
 //! Storage(ChecksumMismatch { .. })`. The caller adds which file or table is affected, and what to
 //! do about it.
 
-#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
-#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
-
 use std::fmt::{self, Display, Formatter};
 
 use fjall::{Error, LsmError};
@@ -20,13 +17,13 @@ impl Display for Words<'_> {
         match self.0 {
             Error::Storage(error) => of_table(error, f),
             Error::Io(error) => error.fmt(f),
-            Error::JournalRecovery(_) => f.write_str(
-                "the journal (the .jnl files) cannot be read back: a batch in it is not as it was written",
-            ),
+            Error::JournalRecovery(_) => {
+                f.write_str("the journal (the .jnl files) cannot be read back: a batch in it is damaged")
+            }
             Error::InvalidVersion(_) => f.write_str("the tables are of another version of the engine"),
             Error::Decompress(_) => f.write_str("a block of the journal cannot be unpacked"),
             Error::InvalidTrailer | Error::InvalidTag(_) => {
-                f.write_str("an entry of the journal (the .jnl files) is not as it was written")
+                f.write_str("an entry of the journal (the .jnl files) is damaged")
             }
             Error::Poisoned => f.write_str("an earlier write failed, and nothing is written after that"),
             Error::KeyspaceDeleted => f.write_str("a table has been removed"),
@@ -46,7 +43,7 @@ fn of_table(error: &LsmError, f: &mut Formatter<'_>) -> fmt::Result {
         LsmError::InvalidVersion(found) => write!(f, "a table has version {found}, which is not known"),
         LsmError::Unrecoverable => f.write_str("files of a table are missing or cut off"),
         LsmError::ChecksumMismatch { .. } => {
-            f.write_str("a block of a table is not as it was written: its checksum differs")
+            f.write_str("a block of a table is damaged: its checksum differs")
         }
         LsmError::InvalidTag((what, found)) => write!(f, "a block of a table has an unknown {what}: {found}"),
         LsmError::InvalidTrailer => f.write_str("a block of a table has no end"),

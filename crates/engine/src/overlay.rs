@@ -9,13 +9,6 @@
 //! Invariant: nothing in the original directory is written, created or removed. The links stay
 //! valid while the caller holds a lock that is shared with other readers and excludes owners.
 
-#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
-#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
-
-mod readable;
-
-pub use readable::make_readable;
-
 use std::ffi::OsStr;
 use std::fs;
 use std::io;

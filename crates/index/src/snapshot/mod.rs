@@ -17,12 +17,12 @@ use captures_read::Span;
 pub use linking::Linking;
 pub use past_links::When;
 
-use crate::beside;
 use crate::codec::{self, Corrupt};
 use crate::cut::{Cut, Row};
 use crate::domain_of::DomainOf;
 use crate::epoch::PageChange;
 use crate::error::SnapshotError;
+use crate::external;
 use crate::ids::{Epoch, InputId};
 use crate::ledger;
 use crate::ledger::{InputState, LedgerEntry, QuarantineEntry};
@@ -174,7 +174,7 @@ impl Snapshot {
         if capture.kind != CaptureKind::Revisit {
             return Ok(None);
         }
-        let place = captures::Place {
+        let place = captures::CapturePosition {
             fetch_time_ms: capture.fetch_time_ms,
             input: capture.input,
             offset: capture.offset,
@@ -187,7 +187,7 @@ impl Snapshot {
     }
 
     fn capture_of(&self, original: &Original) -> Result<Option<CaptureRow>, SnapshotError> {
-        let place = captures::Place {
+        let place = captures::CapturePosition {
             fetch_time_ms: original.fetch_time_ms,
             input: InputId(original.input),
             offset: original.offset,
@@ -214,7 +214,7 @@ impl Snapshot {
 
     /// Returns the note of the last epoch that had one ([`crate::Weave::apply_with`]).
     pub fn note_beside(&self) -> Result<Option<Vec<u8>>, SnapshotError> {
-        beside::read(self.cut())
+        external::read(self.cut())
     }
 
     /// Returns the current version of a URL key, page or not.
@@ -547,7 +547,7 @@ impl Snapshot {
             reversed,
             exact: span.exact,
             cursor: Vec::new(),
-            beside: None,
+            line_merge: None,
         }
     }
 

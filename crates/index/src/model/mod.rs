@@ -25,7 +25,7 @@ use crate::rows::{
 use crate::takedown::Selector;
 use crate::views::captures::{KEY_BYTES_MAX, is_usable_key, text_hash};
 use crate::views::links::name_of;
-use crate::weave::TakeBack;
+use crate::writer::TakeBack;
 
 /// Everything that was ever applied.
 #[derive(Debug, Default, Clone)]

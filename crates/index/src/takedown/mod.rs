@@ -117,8 +117,7 @@ pub struct KeptOut {
     pub takedown: u32,
 }
 
-/// Version 1 has no method. The oldest version that can hold a row is written.
-const ROW_VERSION: u8 = 2;
+const ROW_VERSION: u8 = 1;
 
 pub(crate) fn kept_out_key(input: InputId, offset: u64) -> [u8; 12] {
     let mut key = [0; 12];
@@ -128,12 +127,10 @@ pub(crate) fn kept_out_key(input: InputId, offset: u64) -> [u8; 12] {
 }
 
 pub(crate) fn encode_kept_out(takedown: u32, length: u64, method: &str) -> Vec<u8> {
-    let mut out = vec![if method.is_empty() { 1 } else { ROW_VERSION }];
+    let mut out = vec![ROW_VERSION];
     codec::put_varint(&mut out, takedown.into());
     codec::put_varint(&mut out, length);
-    if !method.is_empty() {
-        codec::put_bytes(&mut out, method.as_bytes());
-    }
+    codec::put_bytes(&mut out, method.as_bytes());
     out
 }
 
@@ -144,15 +141,11 @@ fn decode_kept_out(key: &[u8], value: &[u8]) -> Result<(InputId, KeptOut), Corru
         .get(4..)
         .and_then(|rest| rest.first_chunk::<8>())
         .ok_or(short)?;
-    let mut r = Reader::new(value);
-    let version = r.u8()?;
-    if !(1..=ROW_VERSION).contains(&version) {
-        return Err(Corrupt("unknown row version"));
-    }
+    let mut r = Reader::versioned(value, ROW_VERSION)?;
     let kept_out = KeptOut {
         takedown: r.varint_u32()?,
         length: r.varint()?,
-        method: if version > 1 { r.str()? } else { "" }.to_owned(),
+        method: r.str()?.to_owned(),
         offset: u64::from_be_bytes(*offset),
     };
     Ok((InputId(u32::from_be_bytes(*input)), kept_out))

@@ -10,7 +10,7 @@
 //! - At any moment the directory of the index is complete: the exchange is one atomic step of the
 //!   file system.
 
-use diagnosis::Words;
+use engine::diagnosis::Words;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::crash;
 use crate::cut::Cut;
 use crate::error::{ApplyError, OpenError, SnapshotError};
 use crate::ids::Epoch;
-use crate::packed;
+use crate::packed::{self, Dictionary};
 use crate::snapshot::Snapshot;
 use crate::tables::{LINK_DICTIONARY_ROW, Table, Tables};
 use crate::views::{changes, links};
@@ -148,7 +148,10 @@ fn row_now(
         // The dictionary was trained from old rows and holds pieces of them. The next large epoch
         // trains a new one.
         Table::Meta if key == LINK_DICTIONARY_ROW.as_bytes() => Ok(None),
-        Table::Links | Table::PastLinks => cut.decode(table, key, unpacked(cut, value)).map(Some),
+        Table::Links => cut.decode(table, key, unpacked(cut, value)).map(Some),
+        Table::PastLinks => cut
+            .decode(table, key, packed::unpack(dictionary(cut), value))
+            .map(|row| Some(row.into_owned())),
         // Rows of changes name keys that no longer exist.
         Table::Changes => changes::without_gone(cut, key, value, covered),
         _ => Ok(Some(value.to_vec())),
@@ -156,12 +159,11 @@ fn row_now(
 }
 
 fn unpacked(cut: &Cut, stored: &[u8]) -> Result<Vec<u8>, Corrupt> {
-    let dictionary = cut.link_dictionary().map(Arc::as_ref);
-    match links::split_head(stored)? {
-        Some((source, row)) => {
-            let row = packed::unpack(dictionary, row)?;
-            Ok([links::head(source).as_slice(), &row].concat())
-        }
-        None => Ok(packed::unpack(dictionary, stored)?.into_owned()),
-    }
+    let (source, row) = links::split_head(stored)?;
+    let row = packed::unpack(dictionary(cut), row)?;
+    Ok([links::head(source).as_slice(), &row].concat())
+}
+
+fn dictionary(cut: &Cut) -> Option<&Dictionary> {
+    cut.link_dictionary().map(Arc::as_ref)
 }

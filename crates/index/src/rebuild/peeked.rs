@@ -3,15 +3,15 @@
 use super::Failure;
 
 /// A cursor over rows that has already read the next one.
-pub(super) struct Ahead<I, T> {
+pub(super) struct Peeked<I, T> {
     rows: I,
     next: Option<(Vec<u8>, T)>,
 }
 
-impl<T, I: Iterator<Item = Result<(Vec<u8>, T), Failure>>> Ahead<I, T> {
-    pub(super) fn of(mut rows: I) -> Result<Ahead<I, T>, Failure> {
+impl<T, I: Iterator<Item = Result<(Vec<u8>, T), Failure>>> Peeked<I, T> {
+    pub(super) fn of(mut rows: I) -> Result<Peeked<I, T>, Failure> {
         let next = rows.next().transpose()?;
-        Ok(Ahead { rows, next })
+        Ok(Peeked { rows, next })
     }
 
     /// Key of the next row.

@@ -17,10 +17,10 @@ use crate::ledger::Names;
 use crate::rows::CaptureRow;
 use crate::snapshot::Snapshot;
 use crate::tables::Table;
-use crate::views::captures::{self, Place, Stored};
+use crate::views::captures::{self, CapturePosition, Stored};
 use crate::views::index_lines::{self, Covering};
 use crate::views::totals::TotalsRow;
-use crate::views::version_change::Anew;
+use crate::views::version_change::Redecide;
 use crate::views::versions;
 use crate::views::{order, originals};
 
@@ -28,7 +28,7 @@ use crate::views::{order, originals};
 pub type Reread<'a> = dyn FnMut(&CaptureRow) -> Result<Capture, String> + 'a;
 
 /// The captures to remove, and where to look for them.
-pub(super) struct Leave<'a> {
+pub(super) struct RemovalScan<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) totals: &'a TotalsRow,
     pub(super) names: Names<'a>,
@@ -36,25 +36,25 @@ pub(super) struct Leave<'a> {
     /// captures to remove.
     pub(super) span: (Vec<u8>, Option<Vec<u8>>),
     /// Returns whether the capture of a URL key at a place is removed.
-    pub(super) leaves: &'a dyn Fn(&[u8], Place) -> bool,
+    pub(super) is_removed: &'a dyn Fn(&[u8], CapturePosition) -> bool,
     /// Whether a capture that cannot be read again is skipped; otherwise it fails the step.
-    pub(super) passes_over: bool,
+    pub(super) skips_unreadable: bool,
 }
 
 /// The rows to remove, and the resulting changes.
 #[derive(Default)]
-pub(super) struct Gone {
+pub(super) struct RemovedRows {
     /// Row keys.
     pub(super) rows: Vec<Vec<u8>>,
     /// Input, offset and length of each, in the same order.
     pub(super) places: Vec<(InputId, u64, u64)>,
     /// Request methods of these, one each.
     pub(super) methods: Vec<String>,
-    pub(super) anew: Vec<(Anew, Vec<Place>)>,
+    pub(super) redecide: Vec<(Redecide, Vec<CapturePosition>)>,
     /// Rows of revisits that stay and get another original, or lose theirs.
-    pub(super) turned: Vec<(Vec<u8>, Vec<u8>)>,
+    pub(super) changed_revisits: Vec<(Vec<u8>, Vec<u8>)>,
     /// Rows of `references` and `payloads` to remove.
-    pub(super) unreferred: Vec<(Table, Vec<u8>)>,
+    pub(super) reference_rows: Vec<(Table, Vec<u8>)>,
     /// Keys of index lines; then input, offset and length of each, in the same order.
     pub(super) lines: Vec<Vec<u8>>,
     pub(super) line_places: Vec<(InputId, u64, u64)>,
@@ -66,57 +66,66 @@ pub(super) struct Gone {
     pub(super) unreadable: Vec<(CaptureRow, String)>,
 }
 
-impl Leave<'_> {
-    pub(super) fn gather(&self, reread: &mut Reread<'_>) -> Result<Gone, TakeBackError> {
+impl RemovalScan<'_> {
+    pub(super) fn gather(&self, reread: &mut Reread<'_>) -> Result<RemovedRows, TakeBackError> {
         let cut = self.snapshot.cut();
-        let mut gone = Gone::default();
-        let mut keys: BTreeMap<String, Vec<Place>> = BTreeMap::new();
+        let mut removed = RemovedRows::default();
+        let mut keys: BTreeMap<String, Vec<CapturePosition>> = BTreeMap::new();
         let mut times: Option<(i64, i64)> = None;
-        let mut leaving = Vec::new();
+        let mut stored_rows = Vec::new();
         for row in self.rows(cut, Table::Captures) {
             let (key, value) = row?;
             let (url_key, place) = cut.decode(Table::Captures, &key, captures::split_key(&key))?;
-            if !(self.leaves)(url_key, place) {
+            if !(self.is_removed)(url_key, place) {
                 continue;
             }
             let stored = captures::decode(&key, &value);
             let stored = cut.decode(Table::Captures, &key, stored)?;
             times = widened(times, stored.fetch_time_ms);
-            gone.places.push((stored.input, stored.offset, stored.length));
-            gone.methods.push(stored.method.clone());
-            gone.rows.push(key.to_vec());
+            removed.places.push((stored.input, stored.offset, stored.length));
+            removed.methods.push(stored.method.clone());
+            removed.rows.push(key.to_vec());
             keys.entry(stored.url_key.clone()).or_default().push(place);
-            leaving.push(stored);
+            stored_rows.push(stored);
         }
-        let turned = originals::leave(cut, &self.names, self.leaves, &leaving)?;
-        (gone.turned, gone.unreferred) = (turned.rows, turned.gone);
-        for url_key in turned.by_key.keys() {
+        let changed_revisits = originals::remove(cut, &self.names, self.is_removed, &stored_rows)?;
+        (removed.changed_revisits, removed.reference_rows) =
+            (changed_revisits.rows, changed_revisits.reference_rows);
+        for url_key in changed_revisits.by_key.keys() {
             keys.entry(url_key.clone()).or_default();
         }
-        gone.fetch_time_ms = self.times_left(cut, times)?;
-        self.gather_lines(&mut gone)?;
+        removed.fetch_time_ms = self.times_left(cut, times)?;
+        self.gather_lines(&mut removed)?;
         for (url_key, places) in keys {
-            let turned = turned.by_key.get(&url_key).map_or(&[][..], Vec::as_slice);
-            let anew = self.anew(url_key, (&places, turned), reread, &mut gone.unreadable)?;
-            gone.anew.push((anew, places));
+            let changed_revisits = changed_revisits
+                .by_key
+                .get(&url_key)
+                .map_or(&[][..], Vec::as_slice);
+            let redecide = self.redecide(
+                url_key,
+                (&places, changed_revisits),
+                reread,
+                &mut removed.unreadable,
+            )?;
+            removed.redecide.push((redecide, places));
         }
-        Ok(gone)
+        Ok(removed)
     }
 
-    fn gather_lines(&self, gone: &mut Gone) -> Result<(), SnapshotError> {
+    fn gather_lines(&self, removed: &mut RemovedRows) -> Result<(), SnapshotError> {
         let (cut, mut covering) = (self.snapshot.cut(), Covering::default());
         for row in self.rows(cut, Table::IndexLines) {
             let (key, value) = row?;
             let (url_key, place) = cut.decode(Table::IndexLines, &key, captures::split_key(&key))?;
-            if !(self.leaves)(url_key, place) {
+            if !(self.is_removed)(url_key, place) {
                 continue;
             }
             let decoded = index_lines::decode(&key, &value);
             let (input, line) = cut.decode(Table::IndexLines, &key, decoded)?;
             let is_shown = line.alias_of.is_none() && !covering.covers(self.snapshot, input, &line)?;
-            gone.lines_shown += u64::from(is_shown);
-            gone.line_places.push((input, line.offset, line.length));
-            gone.lines.push(key.to_vec());
+            removed.lines_shown += u64::from(is_shown);
+            removed.line_places.push((input, line.offset, line.length));
+            removed.lines.push(key.to_vec());
         }
         Ok(())
     }
@@ -129,19 +138,25 @@ impl Leave<'_> {
     }
 
     /// Returns the least and greatest fetch time of the remaining captures, if captures between
-    /// `gone` are removed.
-    fn times_left(&self, cut: &Cut, gone: Option<(i64, i64)>) -> Result<Option<(i64, i64)>, SnapshotError> {
+    /// `removed` are removed.
+    fn times_left(
+        &self,
+        cut: &Cut,
+        removed: Option<(i64, i64)>,
+    ) -> Result<Option<(i64, i64)>, SnapshotError> {
         let now = (self.totals.fetch_time_ms_first, self.totals.fetch_time_ms_last);
-        let Some(gone) = gone else { return Ok(Some(now)) };
+        let Some(removed) = removed else {
+            return Ok(Some(now));
+        };
         // Only a capture at an end can move it; then all rows are read.
-        if now.0 < gone.0 && gone.1 < now.1 {
+        if now.0 < removed.0 && removed.1 < now.1 {
             return Ok(Some(now));
         }
         let mut left = None;
         for row in cut.iter(Table::Captures) {
             let (key, _) = row?;
             let (url_key, place) = cut.decode(Table::Captures, &key, captures::split_key(&key))?;
-            if !(self.leaves)(url_key, place) {
+            if !(self.is_removed)(url_key, place) {
                 left = widened(left, place.fetch_time_ms);
             }
         }
@@ -149,33 +164,33 @@ impl Leave<'_> {
     }
 
     /// Returns how to decide a key with removed captures again.
-    fn anew(
+    fn redecide(
         &self,
         url_key: String,
-        (leaving, turned): (&[Place], &[(InputId, Capture)]),
+        (removed, changed_revisits): (&[CapturePosition], &[(InputId, Capture)]),
         reread: &mut Reread<'_>,
         unreadable: &mut Vec<(CaptureRow, String)>,
-    ) -> Result<Anew, TakeBackError> {
+    ) -> Result<Redecide, TakeBackError> {
         let left = self.left(&url_key)?;
         let version = versions::read(self.snapshot.cut(), &url_key)?;
         let is_touched = version.as_ref().is_some_and(|version| {
-            leaving
+            removed
                 .iter()
                 .any(|place| place.fetch_time_ms == version.fetch_time_ms)
         });
         let captured = !left.is_empty();
-        let is_touched = is_touched || !turned.is_empty();
+        let is_touched = is_touched || !changed_revisits.is_empty();
         if !is_touched && captured {
-            return Ok(Anew {
+            return Ok(Redecide {
                 url_key,
                 captures: None,
                 captured,
-                arrives: false,
+                is_addition: false,
             });
         }
         // Captures fetched later than the version cannot be current, or they would be already;
         // unless a revisit has found content.
-        let newest = if turned.is_empty() {
+        let newest = if changed_revisits.is_empty() {
             version.map_or(i64::MIN, |version| version.fetch_time_ms)
         } else {
             i64::MAX
@@ -193,9 +208,9 @@ impl Leave<'_> {
             {
                 break;
             }
-            let of_turned =
+            let is_it =
                 |(input, c): &&(InputId, Capture)| (*input, c.offset) == (stored.input, stored.offset);
-            if let Some((input, capture)) = turned.iter().find(of_turned) {
+            if let Some((input, capture)) = changed_revisits.iter().find(is_it) {
                 captures.extend(order::is_eligible(capture).then(|| (*input, capture.clone())));
                 continue;
             }
@@ -204,13 +219,16 @@ impl Leave<'_> {
             }
             // The record of a revisit does not have the content.
             if stored.original.is_some() {
-                captures.push((stored.input, originals::whole(self.snapshot.cut(), &stored)?));
+                captures.push((
+                    stored.input,
+                    originals::read_capture(self.snapshot.cut(), &stored)?,
+                ));
                 continue;
             }
             let row = self.snapshot.capture_row(stored)?;
             match reread_as(&row, reread) {
                 Ok(capture) => captures.extend(order::is_eligible(&capture).then_some((row.input, capture))),
-                Err(why) if self.passes_over => unreadable.push((row, why)),
+                Err(why) if self.skips_unreadable => unreadable.push((row, why)),
                 Err(why) => {
                     return Err(TakeBackError::Reread {
                         url: row.url,
@@ -221,7 +239,7 @@ impl Leave<'_> {
                 }
             }
         }
-        for (input, capture) in turned {
+        for (input, capture) in changed_revisits {
             let is_known = captures
                 .iter()
                 .any(|(i, c)| (*i, c.offset) == (*input, capture.offset));
@@ -229,11 +247,11 @@ impl Leave<'_> {
                 captures.push((*input, capture.clone()));
             }
         }
-        Ok(Anew {
+        Ok(Redecide {
             url_key,
             captures: Some(captures),
             captured,
-            arrives: false,
+            is_addition: false,
         })
     }
 
@@ -244,7 +262,7 @@ impl Leave<'_> {
         for row in cut.prefix(Table::Captures, &captures::key_prefix(url_key)) {
             let (key, value) = row?;
             let (of, place) = cut.decode(Table::Captures, &key, captures::split_key(&key))?;
-            if of == url_key.as_bytes() && !(self.leaves)(of, place) {
+            if of == url_key.as_bytes() && !(self.is_removed)(of, place) {
                 let stored = captures::decode(&key, &value);
                 left.push(cut.decode(Table::Captures, &key, stored)?);
             }

@@ -52,7 +52,7 @@ impl<'a> Arriving<'a> {
 }
 
 /// Writes the external files of an epoch. Returns the note, or the reason of the failure.
-pub type WriteBeside<'a> = dyn FnMut(Arriving<'_>) -> Result<Vec<u8>, String> + 'a;
+pub type WriteExternal<'a> = dyn FnMut(Arriving<'_>) -> Result<Vec<u8>, String> + 'a;
 
 /// Returns the note to commit when an input is renamed, or the reason of the failure.
 pub type NoteRenamed<'a> = dyn FnMut(InputId, &str) -> Result<Vec<u8>, String> + 'a;

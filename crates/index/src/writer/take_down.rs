@@ -7,10 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::leave::{Gone, Leave, Reread};
+use super::removal::{RemovalScan, RemovedRows, Reread};
 use super::take_back::quarantined;
 use super::{TakeBackError, Weave, Writer, commit_with};
-use crate::chain::{EnteredTakedown, Leaving};
+use crate::chain::{EnteredTakedown, Removal};
 use crate::crash;
 use crate::cut::after_prefix;
 use crate::epoch::EpochReport;
@@ -24,7 +24,7 @@ use crate::takedown::{
     KeptOut, KeptSelector, Selector, Takedown, TakedownRules, Undone, all_kept_out, encode_kept_out,
     kept_out_key, kept_out_of,
 };
-use crate::views::captures::{self, Place};
+use crate::views::captures::{self, CapturePosition};
 use crate::views::index_lines::{self, Covering};
 use crate::write::Write;
 
@@ -113,19 +113,19 @@ impl Weave {
             inputs: 0,
             undone: None,
         };
-        let selecting = Selecting::new(&asked.selector, &writer.ledger);
-        let gone = inner.checked(selecting.gather(&snapshot, &writer, reread))?;
-        let places: Vec<(InputId, u64)> = gone.places.iter().map(|place| (place.0, place.1)).collect();
+        let scan = TakedownScan::new(&asked.selector, &writer.ledger);
+        let removed = inner.checked(scan.gather(&snapshot, &writer, reread))?;
+        let places: Vec<(InputId, u64)> = removed.places.iter().map(|place| (place.0, place.1)).collect();
         let note = note
             .filter(|_| !places.is_empty())
             .map(|note| note(writer.totals.epoch.next(), &places));
-        let (mut leaving, unreadable) = leaving(&writer, &snapshot, &mut takedown, gone)?;
-        leaving.note = note;
-        leaving.takedown = Some(EnteredTakedown {
+        let (mut removal, unreadable) = removal(&writer, &snapshot, &mut takedown, removed)?;
+        removal.note = note;
+        removal.takedown = Some(EnteredTakedown {
             takedown: takedown.clone(),
             register,
         });
-        let report = inner.leave(&tables, &mut writer, snapshot.cut(), leaving)?;
+        let report = inner.remove(&tables, &mut writer, snapshot.cut(), removal)?;
         Ok(TookDown {
             takedown: Takedown {
                 pages: report.pages_gone,
@@ -148,17 +148,17 @@ impl Weave {
             .into_iter()
             .map(|(_, entry)| entry)
             .collect();
-        let selecting = Selecting::new(selector, &entries);
+        let scan = TakedownScan::new(selector, &entries);
         let mut found = WouldLeave::default();
         let mut last = Vec::new();
-        let rows = match &selecting.span {
+        let rows = match &scan.span {
             (from, Some(to)) => cut.range(Table::Captures, from, to),
             (from, None) => cut.from(Table::Captures, from),
         };
         for row in rows {
             let (key, value) = row?;
             let (url_key, place) = cut.decode(Table::Captures, &key, captures::split_key(&key))?;
-            if !selecting.selects(url_key, place) {
+            if !scan.selects(url_key, place) {
                 continue;
             }
             found.captures += 1;
@@ -174,14 +174,14 @@ impl Weave {
             }
         }
         let mut covering = Covering::default();
-        let lines = match &selecting.span {
+        let lines = match &scan.span {
             (from, Some(to)) => cut.range(Table::IndexLines, from, to),
             (from, None) => cut.from(Table::IndexLines, from),
         };
         for row in lines {
             let (key, value) = row?;
             let (url_key, place) = cut.decode(Table::IndexLines, &key, captures::split_key(&key))?;
-            if !selecting.selects(url_key, place) {
+            if !scan.selects(url_key, place) {
                 continue;
             }
             let decoded = index_lines::decode(&key, &value);
@@ -303,7 +303,7 @@ fn is_undone(register: &crate::takedown::Register, kept_out: &KeptOut) -> bool {
 }
 
 /// A plain-text selector, applied to rows.
-struct Selecting<'a> {
+struct TakedownScan<'a> {
     selector: &'a Selector,
     /// Inputs that it selects as a whole or by label.
     inputs: BTreeSet<InputId>,
@@ -311,8 +311,8 @@ struct Selecting<'a> {
     span: (Vec<u8>, Option<Vec<u8>>),
 }
 
-impl<'a> Selecting<'a> {
-    fn new(selector: &'a Selector, ledger: &[LedgerEntry]) -> Selecting<'a> {
+impl<'a> TakedownScan<'a> {
+    fn new(selector: &'a Selector, ledger: &[LedgerEntry]) -> TakedownScan<'a> {
         let inputs = match selector {
             Selector::Inputs(ids) => ids.iter().copied().collect(),
             Selector::Collection(label) => ledger
@@ -332,14 +332,14 @@ impl<'a> Selecting<'a> {
             Selector::Prefix(prefix) => between(prefix.as_bytes().to_vec()),
             _ => (Vec::new(), None),
         };
-        Selecting {
+        TakedownScan {
             selector,
             inputs,
             span,
         }
     }
 
-    fn selects(&self, url_key: &[u8], place: Place) -> bool {
+    fn selects(&self, url_key: &[u8], place: CapturePosition) -> bool {
         match self.selector {
             Selector::Url(of) => url_key == of.as_bytes(),
             Selector::Prefix(prefix) => url_key.starts_with(prefix.as_bytes()),
@@ -353,33 +353,33 @@ impl<'a> Selecting<'a> {
         snapshot: &Snapshot,
         writer: &Writer,
         reread: &mut Reread<'_>,
-    ) -> Result<Gone, TakeBackError> {
-        let leave = Leave {
+    ) -> Result<RemovedRows, TakeBackError> {
+        let scan = RemovalScan {
             snapshot,
             totals: &writer.totals,
             names: Names::new(&writer.ledger),
             span: self.span.clone(),
-            leaves: &|url_key, place| self.selects(url_key, place),
-            passes_over: true,
+            is_removed: &|url_key, place| self.selects(url_key, place),
+            skips_unreadable: true,
         };
-        leave.gather(reread)
+        scan.gather(reread)
     }
 }
 
 /// Returns the changes of a takedown, and the captures that could not be read again. Sets the
 /// counts of `takedown`.
-fn leaving(
+fn removal(
     writer: &Writer,
     snapshot: &Snapshot,
     takedown: &mut Takedown,
-    gone: Gone,
-) -> Result<(Leaving, Vec<(CaptureRow, String)>), TakeBackError> {
+    removed: RemovedRows,
+) -> Result<(Removal, Vec<(CaptureRow, String)>), TakeBackError> {
     let cut = snapshot.cut();
     let mut entries: BTreeMap<InputId, LedgerEntry> = BTreeMap::new();
     let mut kept_out = Vec::new();
-    let captures = gone.places.iter().zip(&gone.methods);
+    let captures = removed.places.iter().zip(&removed.methods);
     let captures = captures.map(|(place, method)| (place, Some(method.as_str())));
-    let lines = gone.line_places.iter().map(|place| (place, None));
+    let lines = removed.line_places.iter().map(|place| (place, None));
     for ((input, offset, length), method_of_capture) in captures.chain(lines) {
         if !entries.contains_key(input) {
             entries.insert(*input, writer.entry(*input)?.clone());
@@ -397,7 +397,7 @@ fn leaving(
             encode_kept_out(takedown.id, *length, method_of_capture.unwrap_or_default()),
         ));
     }
-    takedown.captures = gone.places.len() as u64 + gone.lines_shown;
+    takedown.captures = removed.places.len() as u64 + removed.lines_shown;
     takedown.inputs = entries.len() as u64;
     let (mut quarantine, mut admitted) = (Vec::new(), Vec::new());
     if let KeptSelector::Inputs { ids, .. } = &takedown.rule {
@@ -415,20 +415,20 @@ fn leaving(
             entries.insert(id, taken_down_whole(entry));
         }
     }
-    let leaving = Leaving {
-        rows: gone.rows,
-        lines: gone.lines,
-        anew: gone.anew,
-        turned: gone.turned,
-        unreferred: gone.unreferred,
+    let removal = Removal {
+        rows: removed.rows,
+        lines: removed.lines,
+        redecide: removed.redecide,
+        changed_revisits: removed.changed_revisits,
+        reference_rows: removed.reference_rows,
         quarantined: quarantine,
-        fetch_time_ms: gone.fetch_time_ms,
+        fetch_time_ms: removed.fetch_time_ms,
         entries: entries.into_iter().collect(),
         kept_out,
         admitted,
-        ..Leaving::default()
+        ..Removal::default()
     };
-    Ok((leaving, gone.unreadable))
+    Ok((removal, removed.unreadable))
 }
 
 /// Returns the entry of an input that is taken down as a whole, with its sums reset.

@@ -18,8 +18,8 @@
 //! Memory is bounded except for two things, held one at a time: all in-links of one URI, and the
 //! states of all URIs of one domain.
 
-mod ahead;
 mod domains;
+mod peeked;
 mod uris;
 
 use std::path::Path;
@@ -172,7 +172,7 @@ fn scratch(dir: &Path) -> impl Fn(std::io::Error) -> Failure + '_ {
 
 /// The index of a run.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'t> {
+pub(crate) struct Target<'t> {
     pub(crate) tables: &'t Arc<Tables>,
     pub(crate) dir: &'t Path,
     pub(crate) ranking_rows_max: u64,
@@ -180,12 +180,12 @@ pub(crate) struct Place<'t> {
 
 /// Compares and repairs; durable when it returns. The caller publishes.
 pub(crate) fn run(
-    place: Place<'_>,
+    place: Target<'_>,
     plan: Plan,
     is_begun: &mut bool,
     progress: &mut dyn FnMut(&'static str, u64),
 ) -> Result<(Rebuilt, TotalsRow), Failure> {
-    let mut mender = Mender {
+    let mut rebuilder = Rebuilder {
         tables: place.tables,
         write: Write::new(place.tables),
         plan,
@@ -198,24 +198,24 @@ pub(crate) fn run(
     let before = totals::read(&cut)?;
     let mut totals = before.clone();
     if plan.uris {
-        uris::mend(place, &cut, &mut mender, &mut totals)?;
+        uris::rebuild(place, &cut, &mut rebuilder, &mut totals)?;
         // Domains are counted from the repaired URIs.
-        mender.hand_over()?;
+        rebuilder.flush()?;
     }
     let cut = Cut::take(place.tables);
-    domains::mend(place, &cut, &mut mender, &mut totals)?;
-    let Mender {
+    domains::rebuild(place, &cut, &mut rebuilder, &mut totals)?;
+    let Rebuilder {
         mut write,
         is_begun,
         sums,
         changes,
         ..
-    } = mender;
+    } = rebuilder;
     let is_search_untold = changes.len() > CHANGES_MAX;
     if *is_begun || write.len() > 0 || totals != before {
         totals.epoch = totals.epoch.next();
-        let told = if is_search_untold { &[] } else { &changes[..] };
-        changes::apply(&mut write, totals.epoch, told);
+        let reported = if is_search_untold { &[] } else { &changes[..] };
+        changes::apply(&mut write, totals.epoch, reported);
         write.put(Table::Meta, totals::ROW, totals.encode());
         if *is_begun {
             write.remove(Table::Meta, REBUILDING_ROW);
@@ -236,18 +236,13 @@ pub(crate) fn run(
     Ok((rebuilt, totals))
 }
 
-/// Schedules a rebuild of URIs and the views derived from them for the next opening of the index.
-pub(crate) fn begin(write: &mut Write<'_>) {
-    write.put(Table::Meta, REBUILDING_ROW, Plan { uris: true }.encode());
-}
-
 /// Finishes an interrupted rebuild, if there is one.
-pub(crate) fn finish(place: Place<'_>) -> Result<(), OpenError> {
+pub(crate) fn finish(place: Target<'_>) -> Result<(), OpenError> {
     let row = Cut::take(place.tables).get(Table::Meta, REBUILDING_ROW.as_bytes())?;
     let Some(row) = row else { return Ok(()) };
     tracing::warn!(
         dir = %place.dir.display(),
-        "rebuilding views from the links, because a rebuild was interrupted or the index is of an older version"
+        "rebuilding views from the links, because a rebuild was interrupted"
     );
     match run(place, Plan::decode(&row), &mut true, &mut |_, _| {}) {
         Ok(_) => Ok(()),
@@ -261,7 +256,7 @@ pub(crate) fn finish(place: Place<'_>) -> Result<(), OpenError> {
 }
 
 /// Rows to be written to tables.
-struct Mender<'r, 't> {
+struct Rebuilder<'r, 't> {
     tables: &'t Arc<Tables>,
     write: Write<'t>,
     plan: Plan,
@@ -273,7 +268,7 @@ struct Mender<'r, 't> {
     progress: &'r mut dyn FnMut(&'static str, u64),
 }
 
-impl Mender<'_, '_> {
+impl Rebuilder<'_, '_> {
     /// Lists rebuilt tables, including those that turn out to have no rows.
     fn begin(&mut self, tables: &[Table]) {
         for table in tables {
@@ -324,15 +319,15 @@ impl Mender<'_, '_> {
 
     /// Hands the rows over if there are many. Must not be called between rows that depend on each
     /// other.
-    fn breathe(&mut self) -> Result<(), Failure> {
+    fn flush_if_full(&mut self) -> Result<(), Failure> {
         if self.write.len() >= BATCH_ROWS {
-            self.hand_over()
+            self.flush()
         } else {
             Ok(())
         }
     }
 
-    fn hand_over(&mut self) -> Result<(), Failure> {
+    fn flush(&mut self) -> Result<(), Failure> {
         if self.write.len() == 0 {
             return Ok(());
         }

@@ -24,8 +24,8 @@ mod revisit;
 mod rows;
 
 pub(crate) use candidates::original_order;
-pub(crate) use change::{arrive, leave};
-pub(crate) use content::{given, whole};
+pub(crate) use change::{add, remove};
+pub(crate) use content::{read_capture, with_original};
 pub(crate) use revisit::{Revisit, is_known};
 pub(crate) use rows::{
     digest_prefix, payload_key, reference_hash, reference_keys, referred_hash, target_prefix,

@@ -39,28 +39,28 @@ const _: () = assert!(
 pub(crate) type Host = u32;
 
 /// Anchor texts, each with a host and the number of its pages.
-pub(crate) type Said = BTreeMap<(String, Host), u64>;
+pub(crate) type AnchorCounts = BTreeMap<(String, Host), u64>;
 
-/// One entry of [`Said`].
-type Saying = ((String, Host), u64);
+/// One entry of [`AnchorCounts`].
+type AnchorCount = ((String, Host), u64);
 
 /// The anchors of a URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Anchors {
     /// All anchors.
-    Inline(Said),
+    Inline(AnchorCounts),
     /// In table `anchors`, under the number of the URI.
     Spilled,
 }
 
 impl Default for Anchors {
     fn default() -> Self {
-        Anchors::Inline(Said::new())
+        Anchors::Inline(AnchorCounts::new())
     }
 }
 
-/// Changes of [`Said`].
-pub(crate) type Moved = BTreeMap<(String, Host), i64>;
+/// Changes of [`AnchorCounts`].
+pub(crate) type AnchorDeltas = BTreeMap<(String, Host), i64>;
 
 /// Returns the host of a URL key.
 pub(crate) fn host_of(url_key: &str) -> Host {
@@ -79,19 +79,19 @@ pub(crate) fn cut(text: &str) -> &str {
 }
 
 /// Applies changes to the anchors in the row of a URI.
-pub(crate) fn apply(said: &mut Said, moved: Moved) {
-    for (at, by) in moved {
-        let pages = said.remove(&at).unwrap_or(0).saturating_add_signed(by);
+pub(crate) fn apply(anchor_counts: &mut AnchorCounts, deltas: AnchorDeltas) {
+    for (at, by) in deltas {
+        let pages = anchor_counts.remove(&at).unwrap_or(0).saturating_add_signed(by);
         if pages > 0 {
-            said.insert(at, pages);
+            anchor_counts.insert(at, pages);
         }
     }
 }
 
 /// Returns the weightiest texts, as reported to search.
-pub(crate) fn shown(said: &Said) -> Vec<AnchorRow> {
+pub(crate) fn anchor_rows(anchor_counts: &AnchorCounts) -> Vec<AnchorRow> {
     let mut texts: Vec<AnchorRow> = Vec::new();
-    for (text, _) in said.keys() {
+    for (text, _) in anchor_counts.keys() {
         match texts.last_mut() {
             Some(last) if last.text == *text => last.hosts += 1,
             _ => texts.push(AnchorRow {
@@ -124,19 +124,23 @@ pub(crate) fn weigh_the_same(a: &[AnchorRow], b: &[AnchorRow]) -> bool {
 ///
 /// # Errors
 /// [`SnapshotError`] also if these rows contradict each other.
-pub(crate) fn read(cut: &Cut, anchors: Anchors, number: Option<u64>) -> Result<(Said, u64), SnapshotError> {
+pub(crate) fn read(
+    cut: &Cut,
+    anchors: Anchors,
+    number: Option<u64>,
+) -> Result<(AnchorCounts, u64), SnapshotError> {
     match (anchors, number) {
-        (Anchors::Inline(said), _) => Ok((said, 0)),
+        (Anchors::Inline(anchor_counts), _) => Ok((anchor_counts, 0)),
         (Anchors::Spilled, Some(number)) => rows::read(cut, number),
-        (Anchors::Spilled, None) => Ok((Said::new(), 0)),
+        (Anchors::Spilled, None) => Ok((AnchorCounts::new(), 0)),
     }
 }
 
 /// Appends anchors to the row of their URI.
-pub(crate) fn put_inline(out: &mut Vec<u8>, said: &Said) {
-    codec::put_varint(out, said.len() as u64);
+pub(crate) fn put_inline(out: &mut Vec<u8>, anchor_counts: &AnchorCounts) {
+    codec::put_varint(out, anchor_counts.len() as u64);
     let mut previous = "";
-    for ((text, host), pages) in said {
+    for ((text, host), pages) in anchor_counts {
         codec::put_front_coded(out, previous.as_bytes(), text.as_bytes());
         out.extend_from_slice(&host.to_le_bytes());
         codec::put_varint(out, *pages);
@@ -145,33 +149,34 @@ pub(crate) fn put_inline(out: &mut Vec<u8>, said: &Said) {
 }
 
 /// Reads the encoding of [`put_inline`].
-pub(crate) fn get_inline(r: &mut Reader<'_>) -> Result<Said, Corrupt> {
-    let (mut said, mut text) = (Said::new(), Vec::new());
+pub(crate) fn get_inline(r: &mut Reader<'_>) -> Result<AnchorCounts, Corrupt> {
+    let (mut anchor_counts, mut text) = (AnchorCounts::new(), Vec::new());
     for _ in 0..r.varint()? {
         r.front_coded(&mut text)?;
         let host = r.take(4)?.try_into().map_err(|_| Corrupt("host is too short"))?;
         let host = u32::from_le_bytes(host);
-        said.insert((codec::to_text(&text)?, host), r.varint()?);
+        anchor_counts.insert((codec::to_text(&text)?, host), r.varint()?);
     }
-    Ok(said)
+    Ok(anchor_counts)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn said(said: &[(&str, Host, u64)]) -> Said {
-        let said = said.iter();
-        said.map(|(text, host, pages)| (((*text).to_owned(), *host), *pages))
+    fn counts_of(anchor_counts: &[(&str, Host, u64)]) -> AnchorCounts {
+        let anchor_counts = anchor_counts.iter();
+        anchor_counts
+            .map(|(text, host, pages)| (((*text).to_owned(), *host), *pages))
             .collect()
     }
 
     #[test]
     fn inline_anchors_come_back_and_cut_ones_are_errors() {
-        let said = said(&[("home", 1, 3), ("home", 9, 1), ("hotel", 1, 300)]);
+        let anchor_counts = counts_of(&[("home", 1, 3), ("home", 9, 1), ("hotel", 1, 300)]);
         let mut row = Vec::new();
-        put_inline(&mut row, &said);
-        assert_eq!(get_inline(&mut Reader::new(&row)), Ok(said));
+        put_inline(&mut row, &anchor_counts);
+        assert_eq!(get_inline(&mut Reader::new(&row)), Ok(anchor_counts));
         for end in 0..row.len() {
             assert!(get_inline(&mut Reader::new(&row[..end])).is_err());
         }
@@ -181,7 +186,7 @@ mod tests {
     fn texts_of_many_hosts_come_first() {
         let mut all: Vec<(&str, Host, u64)> = vec![("b", 1, 900), ("a", 1, 1), ("c", 1, 1), ("c", 2, 1)];
         assert_eq!(
-            shown(&said(&all))
+            anchor_rows(&counts_of(&all))
                 .iter()
                 .map(|a| (a.text.as_str(), a.hosts))
                 .collect::<Vec<_>>(),
@@ -189,7 +194,7 @@ mod tests {
         );
         let names: Vec<String> = (0..40).map(|n| format!("n{n:02}")).collect();
         all.extend(names.iter().map(|name| (name.as_str(), 5, 1)));
-        let shown = shown(&said(&all));
+        let shown = anchor_rows(&counts_of(&all));
         assert_eq!(shown.len(), SHOWN_MAX);
         assert_eq!(shown[SHOWN_MAX - 1].text, "n12");
     }

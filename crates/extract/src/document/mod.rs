@@ -7,7 +7,7 @@
 //!   links ignore it.
 //! - Whether a capture is a document depends only on its declared type and its bytes. So does its
 //!   text, unless a reader gave up for lack of time or memory
-//!   ([`DocumentFailure::is_of_the_moment`]).
+//!   ([`DocumentFailure::is_temporary`]).
 //! - A capture whose text cannot be read is a document without text, with the reason.
 
 mod feed;
@@ -129,7 +129,7 @@ pub enum DocumentFailure {
 
 impl DocumentFailure {
     /// Returns whether reading the same bytes again may succeed.
-    pub fn is_of_the_moment(&self) -> bool {
+    pub fn is_temporary(&self) -> bool {
         match self {
             DocumentFailure::Unreadable(_) | DocumentFailure::Crashed(_) => false,
             DocumentFailure::Time { .. } | DocumentFailure::Memory { .. } | DocumentFailure::NoReader(_) => {
@@ -176,7 +176,7 @@ pub(crate) struct Source<'a> {
 pub(crate) fn read(source: &Source<'_>, documents: &Documents) -> Option<(Page, Option<warc::Defect>)> {
     let format = Format::of(source.mime, source.bytes, documents.scope)?;
     let (mut page, defect) = match format {
-        Format::Apart(format) => apart(format, source.bytes, documents),
+        Format::WithReader(format) => read_with_reader(format, source.bytes, documents),
         _ => {
             let (text, encoding) = charset::decode(source.bytes, source.charset, source.top_level);
             let mut page = match format {
@@ -199,7 +199,11 @@ pub(crate) fn read(source: &Source<'_>, documents: &Documents) -> Option<(Page, 
 }
 
 /// Reads a document with the reader.
-fn apart(format: DocumentFormat, bytes: &[u8], documents: &Documents) -> (Page, Option<warc::Defect>) {
+fn read_with_reader(
+    format: DocumentFormat,
+    bytes: &[u8],
+    documents: &Documents,
+) -> (Page, Option<warc::Defect>) {
     let read = match &documents.reader {
         Some(reader) => reader.read(format, bytes),
         None => Err(DocumentFailure::NoReader("this program has none".to_owned())),

@@ -7,37 +7,37 @@
 //!   ([`Weave::recover`]), because memory and disk may differ. The same applies after a broken
 //!   invariant ([`invariant::holds`]).
 
-mod leave;
 mod purge;
 mod recover;
+mod removal;
 mod remove_lines;
+mod state;
 mod take_back;
 mod take_down;
-mod writer;
 
-pub use leave::Reread;
 pub(crate) use purge::remove_left;
+pub use removal::Reread;
 pub use remove_lines::LinesGone;
+use state::Writer;
 pub use take_back::{TakeBack, TakeBackError};
 pub use take_down::{NoteTakenDown, TakeDown, TookDown, WouldLeave};
-use writer::Writer;
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use diagnosis::Words;
+use engine::diagnosis::Words;
 use extract::{Capture, LinkScope};
 use fjall::PersistMode;
 use parking_lot::{Mutex, RwLock};
 
-use crate::beside::{self, NoteRenamed, WriteBeside};
-use crate::chain::{Chain, Leaving, StepClock, Woven};
+use crate::chain::{Chain, PreparedEpoch, Removal, StepClock};
 use crate::cut::Cut;
 use crate::dump::View;
 use crate::epoch::{Batch, EpochReport};
-use crate::error::is_for_want_of_room;
+use crate::error::is_caused_by_full_disk;
 use crate::error::{ApplyError, OpenError};
+use crate::external::{self, NoteRenamed, WriteExternal};
 use crate::ids::InputId;
 use crate::last_epoch::LastEpoch;
 use crate::ledger;
@@ -49,7 +49,7 @@ use crate::tables::{Table, Tables};
 use crate::views::ties;
 use crate::views::totals::TotalsRow;
 use crate::write::Write;
-use crate::{crash, place};
+use crate::{crash, directory};
 
 /// The index of one archive. Cheap to clone; one writer at a time, any number of snapshots.
 #[derive(Clone)]
@@ -75,9 +75,9 @@ impl Weave {
     /// # Errors
     /// [`OpenError`]: not an index of Weft, newer, open elsewhere, other link scope, full disk.
     pub fn open(dir: &Path, links: Option<LinkScope>, settings: Settings) -> Result<Weave, OpenError> {
-        let (tables, link_scope) = place::open(dir, links, &settings)?;
+        let (tables, link_scope) = directory::open(dir, links, &settings)?;
         let (writer, snapshot) = Writer::read(dir, tables)?;
-        let last_epoch = LastEpoch::beside(dir);
+        let last_epoch = LastEpoch::next_to(dir);
         if let Some(lost) = last_epoch.lost(writer.totals.epoch) {
             tracing::warn!(
                 dir = %dir.display(),
@@ -227,7 +227,7 @@ impl Weave {
     }
 
     /// As [`Weave::apply`]. Before the epoch commits, its new captures are passed to
-    /// `write_beside`, whose note is committed with them ([`Snapshot::note_beside`]). A batch
+    /// `write_external`, whose note is committed with them ([`Snapshot::note_beside`]). A batch
     /// without new captures has no note.
     ///
     /// # Errors
@@ -235,7 +235,7 @@ impl Weave {
     pub fn apply_with(
         &self,
         batch: Batch,
-        write_beside: Option<&mut WriteBeside<'_>>,
+        write_external: Option<&mut WriteExternal<'_>>,
     ) -> Result<EpochReport, ApplyError> {
         let inner = &*self.inner;
         let mut writer = inner.writer.lock();
@@ -248,31 +248,31 @@ impl Weave {
         // The previous epoch. The writer's lock keeps another from being published in the meantime.
         let cut = inner.published.read().cut().clone();
         let retied = Vec::new();
-        let mut woven = inner.weave(
+        let mut prepared = inner.weave(
             &tables,
             &mut writer,
             &cut,
-            (batch, retied, write_beside),
+            (batch, retied, write_external),
             &mut clock,
         )?;
-        let Some(write) = woven.write.take() else {
-            return Ok(woven.report);
+        let Some(write) = prepared.write.take() else {
+            return Ok(prepared.report);
         };
-        inner.poison_on_broken(writer.check_next(&woven.totals))?;
+        inner.poison_on_broken(writer.check_next(&prepared.totals))?;
         crash::point("apply.before_commit");
         inner.poison_on_error(commit(&tables, write, "apply.before_sync"))?;
         crash::point("apply.before_publish");
         // The epoch is durable from here. The writer's state changes only now, so that a failure
         // above changes nothing.
-        writer.totals = woven.totals;
-        for (id, entry) in woven.ledger {
+        writer.totals = prepared.totals;
+        for (id, entry) in prepared.ledger {
             writer.replace(id, entry);
         }
         writer.check_sums();
         inner.publish(&tables, &writer);
         clock.end("commit");
-        woven.report.step_times = clock.times;
-        Ok(woven.report)
+        prepared.report.step_times = clock.times;
+        Ok(prepared.report)
     }
 
     /// Rebuilds views from the tables that they are derived from; durable when it returns. Readers
@@ -292,7 +292,7 @@ impl Weave {
         let inner = &*self.inner;
         let mut writer = inner.writer.lock();
         let tables = inner.usable(&writer)?;
-        let place = rebuild::Place {
+        let place = rebuild::Target {
             tables: &tables,
             dir: &inner.dir,
             ranking_rows_max: inner.settings.ranking_rows_max,
@@ -371,11 +371,11 @@ impl Inner {
         tables: &'t Tables,
         writer: &mut Writer,
         cut: &Cut,
-        (batch, retied, write_beside): (Batch, Vec<(InputId, Capture)>, Option<&mut WriteBeside<'_>>),
+        (batch, retied, write_external): (Batch, Vec<(InputId, Capture)>, Option<&mut WriteExternal<'_>>),
         clock: &mut StepClock,
-    ) -> Result<Woven<'t>, ApplyError> {
+    ) -> Result<PreparedEpoch<'t>, ApplyError> {
         let chain = self.chain(tables, writer, cut);
-        self.poison_on_broken(chain.weave(batch, retied, write_beside, clock))
+        self.poison_on_broken(chain.weave(batch, retied, write_external, clock))
     }
 
     fn chain<'t, 'w>(&self, tables: &'t Tables, writer: &'w mut Writer, cut: &'w Cut) -> Chain<'t, 'w> {
@@ -392,29 +392,29 @@ impl Inner {
     }
 
     /// Removes captures; durable when it returns.
-    fn leave(
+    fn remove(
         &self,
         tables: &Arc<Tables>,
         writer: &mut Writer,
         cut: &Cut,
-        leaving: Leaving,
+        removal: Removal,
     ) -> Result<EpochReport, ApplyError> {
         let mut clock = StepClock::start();
-        let woven = self.chain(tables, writer, cut).leave(leaving, &mut clock);
-        let woven = self.poison_on_broken(woven)?;
-        let mut report = woven.report;
-        let Some(write) = woven.write else {
+        let prepared = self.chain(tables, writer, cut).remove(removal, &mut clock);
+        let prepared = self.poison_on_broken(prepared)?;
+        let mut report = prepared.report;
+        let Some(write) = prepared.write else {
             return Ok(report);
         };
-        self.poison_on_broken(writer.check_next(&woven.totals))?;
+        self.poison_on_broken(writer.check_next(&prepared.totals))?;
         crash::point("take_back.before_commit");
         self.poison_on_error(commit(tables, write, "take_back.before_sync"))?;
         crash::point("take_back.before_publish");
-        writer.totals = woven.totals;
-        if let Some(takedowns) = woven.takedowns {
+        writer.totals = prepared.totals;
+        if let Some(takedowns) = prepared.takedowns {
             writer.takedowns = takedowns;
         }
-        leave::take_over(writer, woven.ledger);
+        removal::take_over(writer, prepared.ledger);
         writer.check_sums();
         self.publish(tables, writer);
         report.step_times = clock.times;
@@ -454,16 +454,16 @@ impl Inner {
         }
         let mut clock = StepClock::start();
         let work = (Batch::default(), retied, None);
-        let woven = self.weave(tables, writer, &cut, work, &mut clock);
-        let done = woven.and_then(|woven| {
-            let mut write = woven.write.unwrap_or_else(|| Write::new(tables));
+        let prepared = self.weave(tables, writer, &cut, work, &mut clock);
+        let done = prepared.and_then(|prepared| {
+            let mut write = prepared.write.unwrap_or_else(|| Write::new(tables));
             write.put(Table::Inputs, ledger::entry_key(id), ledger::encode_entry(&now));
             if let Some(note) = note {
-                write.put(Table::Meta, beside::ROW, note);
+                write.put(Table::Meta, external::ROW, note);
             }
             crash::point("register.before_commit");
             self.poison_on_error(commit(tables, write, "register.before_sync"))?;
-            Ok(woven.totals)
+            Ok(prepared.totals)
         });
         match done {
             Ok(totals) => writer.totals = totals,
@@ -524,7 +524,7 @@ impl Inner {
     /// Refuses further writes until the index is opened again, because memory and disk may differ.
     fn failed_to_write(&self, error: &fjall::Error) -> ApplyError {
         let dir = self.dir.display().to_string();
-        let error = if is_for_want_of_room(error, &self.dir) {
+        let error = if is_caused_by_full_disk(error, &self.dir) {
             ApplyError::DiskFull { dir }
         } else {
             ApplyError::Engine {
@@ -559,7 +559,7 @@ impl Drop for Inner {
                 None => Ok(()),
             });
         let Err(error) = closed else { return };
-        if is_for_want_of_room(&error, &self.dir) {
+        if is_caused_by_full_disk(&error, &self.dir) {
             tracing::warn!(
                 dir = %self.dir.display(),
                 "the disk is full: committed data is safe in the journal, but nothing can be loaded until \

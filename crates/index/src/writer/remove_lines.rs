@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use system::holds;
 
 use super::{Weave, Writer};
-use crate::chain::Leaving;
+use crate::chain::Removal;
 use crate::cut::Cut;
 use crate::epoch::EpochReport;
 use crate::error::ApplyError;
@@ -33,27 +33,27 @@ impl Weave {
     ///
     /// # Errors
     /// [`ApplyError`], as [`Weave::apply`].
-    pub fn remove_lines(&self, gone: Vec<LinesGone>) -> Result<EpochReport, ApplyError> {
+    pub fn remove_lines(&self, removed: Vec<LinesGone>) -> Result<EpochReport, ApplyError> {
         let inner = &*self.inner;
         let mut writer = inner.writer.lock();
         let tables = inner.usable(&writer)?;
         inner.poison_on_error(tables.wait_for_room())?;
         let snapshot = inner.published.read().clone();
-        let leaving = inner.poison_on_broken(leaving(&writer, snapshot.cut(), gone))?;
-        inner.leave(&tables, &mut writer, snapshot.cut(), leaving)
+        let removal = inner.poison_on_broken(removal(&writer, snapshot.cut(), removed))?;
+        inner.remove(&tables, &mut writer, snapshot.cut(), removal)
     }
 }
 
-fn leaving(writer: &Writer, cut: &Cut, gone: Vec<LinesGone>) -> Result<Leaving, ApplyError> {
-    let mut leaving = Leaving {
+fn removal(writer: &Writer, cut: &Cut, removed: Vec<LinesGone>) -> Result<Removal, ApplyError> {
+    let mut removal = Removal {
         // The times are those of captures, which all stay.
         fetch_time_ms: Some((
             writer.totals.fetch_time_ms_first,
             writer.totals.fetch_time_ms_last,
         )),
-        ..Leaving::default()
+        ..Removal::default()
     };
-    for LinesGone { input, lines, digest } in gone {
+    for LinesGone { input, lines, digest } in removed {
         let before = writer.entry(input)?;
         let mut now = before.clone();
         now.digest = digest;
@@ -72,12 +72,12 @@ fn leaving(writer: &Writer, cut: &Cut, gone: Vec<LinesGone>) -> Result<Leaving, 
                     before.index_lines
                 );
                 now.index_lines -= 1;
-                leaving.lines.push(row);
+                removal.lines.push(row);
             }
         }
         if now != *before {
-            leaving.entries.push((input, now));
+            removal.entries.push((input, now));
         }
     }
-    Ok(leaving)
+    Ok(removal)
 }

@@ -14,8 +14,8 @@ use parking_lot::RwLockWriteGuard;
 
 use super::{Inner, Weave, Writer};
 use crate::cut::Cut;
+use crate::directory;
 use crate::error::{ApplyError, OpenError, probe_disk_full};
-use crate::place;
 use crate::snapshot::Snapshot;
 
 /// How long to wait for readers to end, and for the engine's threads.
@@ -91,7 +91,7 @@ impl Inner {
     pub(super) fn open_again(&self) -> Result<(Writer, Snapshot), OpenError> {
         let deadline = system::now() + RELEASE_TIME_MAX;
         let tables = loop {
-            match place::open(&self.dir, Some(self.link_scope), &self.settings) {
+            match directory::open(&self.dir, Some(self.link_scope), &self.settings) {
                 // An iterator that outlived its snapshot still holds the engine.
                 Err(OpenError::Locked { .. }) if system::now() < deadline => {
                     system::pause(RETRY_INTERVAL);
