@@ -14,23 +14,23 @@ use futures_util::stream::{self, BoxStream};
 use object_store::GetRange;
 
 use crate::block::{BLOCK_BYTES, Class, PIECE_BYTES, bytes_of};
-use crate::counts::add;
+use crate::counts::{User, add};
 use crate::directory::NewBlock;
 use crate::fetch;
 use crate::flight::Flight;
-use crate::known::{Asked, Known, Version};
 use crate::layout::ObjectInfo;
-use crate::origin::{Answer, Description, OriginError};
+use crate::origin::{Answer, Description, Origin, OriginError};
 use crate::read::{FIRST_MAX, Reader};
 use crate::rules::Treatment;
-use crate::tier::Reading;
+use crate::tier::{Cache, ReadContext};
+use crate::versions::{KnownVersion, PendingVersion, Version};
 
 /// How many times a read restarts because the object was replaced.
 const ATTEMPTS_MAX: u32 = 4;
 
 /// A store read through the tier. Cheap to clone.
 #[derive(Clone)]
-pub struct CachedOrigin(Reading);
+pub struct CachedOrigin(ReadContext);
 
 /// Bytes of a version.
 pub struct Got {
@@ -42,11 +42,20 @@ pub struct Got {
     pub body: BoxStream<'static, Result<Bytes, OriginError>>,
 }
 
-impl CachedOrigin {
-    pub(crate) fn new(reading: Reading) -> CachedOrigin {
-        CachedOrigin(reading)
+impl Cache {
+    /// Returns a store that a user reads through this tier.
+    pub fn over(&self, origin: Arc<dyn Origin>, user: User) -> CachedOrigin {
+        let gauge = self.0.gauge(origin.root());
+        CachedOrigin(ReadContext {
+            tier: self.0.clone(),
+            origin,
+            user,
+            gauge,
+        })
     }
+}
 
+impl CachedOrigin {
     /// Returns the current version, or one that was current within the bound of the settings.
     ///
     /// # Errors
@@ -60,7 +69,7 @@ impl CachedOrigin {
         } else {
             self.0.origin.describe(path).await
         };
-        self.counted(described.map(Arc::new))
+        self.count_error(described.map(Arc::new))
     }
 
     /// Reads bytes of the current version, or of one that was current within the bound: all, or the
@@ -72,19 +81,19 @@ impl CachedOrigin {
         add(&self.0.counts().reads, 1);
         let treatment = self.treatment(path);
         if !treatment.is_cached {
-            let got = self.passed(path, None, wanted).await;
-            return self.counted(got);
+            let got = self.read_directly(path, None, wanted).await;
+            return self.count_error(got);
         }
         let first = wanted.clone().unwrap_or(GetRange::Offset(0));
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let known = self.counted(self.known(path, &treatment, Some(&first)).await)?;
+            let known = self.count_error(self.known(path, &treatment, Some(&first)).await)?;
             match self.read(&known.version, wanted.as_ref()).await {
                 // The version is no longer available, and no byte of it was returned yet. Retry
                 // with the current version.
                 Err(OriginError::Changed) if attempts < ATTEMPTS_MAX => self.forget(path),
-                other => return self.counted(other),
+                other => return self.count_error(other),
             }
         }
     }
@@ -103,8 +112,8 @@ impl CachedOrigin {
         add(&self.0.counts().reads, 1);
         let treatment = self.treatment(path);
         if !treatment.is_cached {
-            let got = self.passed(path, Some(of), wanted).await;
-            return self.counted(got);
+            let got = self.read_directly(path, Some(of), wanted).await;
+            return self.count_error(got);
         }
         let known = self.0.tier.known.get(&self.0.address(path));
         let version = match known {
@@ -115,7 +124,7 @@ impl CachedOrigin {
         if matches!(read, Err(OriginError::Changed)) {
             self.forget(path);
         }
-        self.counted(read)
+        self.count_error(read)
     }
 
     /// Forgets the version of an object after a write, so that the next read asks the store.
@@ -152,7 +161,7 @@ impl CachedOrigin {
         }
     }
 
-    fn counted<T>(&self, result: Result<T, OriginError>) -> Result<T, OriginError> {
+    fn count_error<T>(&self, result: Result<T, OriginError>) -> Result<T, OriginError> {
         if let Err(OriginError::Passing(_) | OriginError::Lasting(_)) = &result {
             add(&self.0.counts().errors, 1);
         }
@@ -164,7 +173,7 @@ impl CachedOrigin {
     }
 
     /// Reads from the origin directly, bypassing the tier.
-    async fn passed(
+    async fn read_directly(
         &self,
         path: &str,
         of: Option<&Description>,
@@ -210,7 +219,7 @@ impl CachedOrigin {
         path: &str,
         treatment: &Treatment,
         wanted: Option<&GetRange>,
-    ) -> Result<Known, OriginError> {
+    ) -> Result<KnownVersion, OriginError> {
         let address = self.0.address(path);
         let known = &self.0.tier.known;
         loop {
@@ -219,10 +228,11 @@ impl CachedOrigin {
                 return Ok(known);
             }
             let began = system::now();
-            let (asked, is_mine) = self.ask(path, &address, treatment, wanted);
-            let answer = asked.await;
+            let (pending, is_mine) = self.request_version(path, &address, treatment, wanted);
+            let answer = pending.await;
             // The answer to another reader's request may be older than this reader's bound permits.
-            let serves = |found: &Known| self.holds(found, began) && self.understands(&found.version.info);
+            let serves =
+                |found: &KnownVersion| self.holds(found, began) && self.understands(&found.version.info);
             if is_mine || answer.as_ref().map_or(true, serves) {
                 return answer;
             }
@@ -233,25 +243,28 @@ impl CachedOrigin {
         self.0.origin.understands(&info.description.beside)
     }
 
-    fn holds(&self, found: &Known, at: std::time::Instant) -> bool {
-        found.version.treatment.is_immutable || at.saturating_duration_since(found.asked) < self.0.tier.bound
+    fn holds(&self, found: &KnownVersion, at: std::time::Instant) -> bool {
+        found.version.treatment.is_immutable
+            || at.saturating_duration_since(found.requested_at) < self.0.tier.bound
     }
 
-    fn ask(
+    fn request_version(
         &self,
         path: &str,
         address: &str,
         treatment: &Treatment,
         wanted: Option<&GetRange>,
-    ) -> (Asked, bool) {
+    ) -> (PendingVersion, bool) {
         let known = &self.0.tier.known;
-        known.ask(address, |number| {
+        known.request(address, |number| {
             let (this, path, address) = (self.clone(), path.to_owned(), address.to_owned());
             let (treatment, wanted) = (treatment.clone(), wanted.cloned());
             let work = async move {
-                let answer = this.asked(&path, &address, &treatment, wanted.as_ref()).await;
+                let answer = this
+                    .fetch_version(&path, &address, &treatment, wanted.as_ref())
+                    .await;
                 let tier = &this.0.tier;
-                if let Some(before) = tier.known.answered(&address, number, &answer) {
+                if let Some(before) = tier.known.finish_request(&address, number, &answer) {
                     // No reader can ask for the previous version any more.
                     tier.forget_object(before.version.id);
                 }
@@ -267,14 +280,14 @@ impl CachedOrigin {
     }
 
     /// Asks the store, or returns the version on disk if the object is immutable.
-    async fn asked(
+    async fn fetch_version(
         &self,
         path: &str,
         address: &str,
         treatment: &Treatment,
         wanted: Option<&GetRange>,
-    ) -> Result<Known, OriginError> {
-        let asked = system::now();
+    ) -> Result<KnownVersion, OriginError> {
+        let requested_at = system::now();
         let tier = &self.0.tier;
         let endpoint = self.0.origin.endpoint();
         let on_disk = tier
@@ -286,28 +299,37 @@ impl CachedOrigin {
             .filter(|info| treatment.is_immutable && self.understands(info))
         {
             let version = self.0.version(path, info.description.clone(), treatment);
-            return Ok(Known { version, asked });
+            return Ok(KnownVersion {
+                version,
+                requested_at,
+            });
         }
         // If something of the object is cached, a request without bytes is cheaper.
         let is_new = on_disk.is_none() && tier.known.get(address).is_none();
         if let Some(first) = wanted.filter(|_| is_new).and_then(first_of) {
-            match fetch::heard(self.0.origin.get(path, None, Some(first))).await {
-                Ok(answer) => return Ok(self.begun(path, treatment, answer, asked)),
+            match fetch::with_timeout(self.0.origin.get(path, None, Some(first))).await {
+                Ok(answer) => return Ok(self.start_flight(path, treatment, answer, requested_at)),
                 // The range is beyond the end; the size in the description decides the response.
                 Err(OriginError::Range { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
         add(&self.0.counts().checks, 1);
-        let description = fetch::heard(self.0.origin.describe(path)).await?;
-        Ok(Known {
+        let description = fetch::with_timeout(self.0.origin.describe(path)).await?;
+        Ok(KnownVersion {
             version: self.0.version(path, description, treatment),
-            asked,
+            requested_at,
         })
     }
 
     /// Handles a response that included the description: its body becomes a running fetch.
-    fn begun(&self, path: &str, treatment: &Treatment, answer: Answer, asked: std::time::Instant) -> Known {
+    fn start_flight(
+        &self,
+        path: &str,
+        treatment: &Treatment,
+        answer: Answer,
+        requested_at: std::time::Instant,
+    ) -> KnownVersion {
         let version = self.0.version(path, answer.description.clone(), treatment);
         let size_bytes = version.info.description.size_bytes;
         let end = if answer.range.end == size_bytes {
@@ -323,11 +345,14 @@ impl CachedOrigin {
                     self.0.clone(),
                     version.clone(),
                     flight,
-                    Some((answer, asked)),
+                    Some((answer, requested_at)),
                 ));
             }
         }
-        Known { version, asked }
+        KnownVersion {
+            version,
+            requested_at,
+        }
     }
 }
 

@@ -69,7 +69,7 @@ pub struct StoreRow {
 
 /// An object with cached blocks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct KeptObject {
+pub struct CachedObject {
     /// Its address.
     pub address: String,
     /// Its size.
@@ -88,7 +88,7 @@ impl Cache {
         let tier = &self.0;
         let user = |user: User| UserRow {
             user: user.name().to_owned(),
-            stats: tier.counts(user).shown(),
+            stats: tier.counts(user).snapshot(),
         };
         let store = |(root, us): (String, Option<f64>)| StoreRow {
             root,
@@ -110,15 +110,15 @@ impl Cache {
 
     /// Returns the cached objects whose address starts with `prefix`, sorted by address. Versions
     /// of one object are combined.
-    pub fn objects(&self, prefix: &str) -> Vec<KeptObject> {
+    pub fn objects(&self, prefix: &str) -> Vec<CachedObject> {
         let tier = &self.0;
-        let mut all: FxHashMap<String, KeptObject> = FxHashMap::default();
+        let mut all: FxHashMap<String, CachedObject> = FxHashMap::default();
         let mut note =
             |address: String, size_bytes: u64, memory_bytes: u64, disk_bytes: u64, is_pinned: bool| {
                 if !address.starts_with(prefix) {
                     return;
                 }
-                let kept = all.entry(address.clone()).or_insert(KeptObject {
+                let kept = all.entry(address.clone()).or_insert(CachedObject {
                     address,
                     size_bytes,
                     memory_bytes: 0,
@@ -141,7 +141,7 @@ impl Cache {
                 kept.is_pinned,
             );
         }
-        let mut all: Vec<KeptObject> = all.into_values().collect();
+        let mut all: Vec<CachedObject> = all.into_values().collect();
         all.sort_by(|a, b| a.address.cmp(&b.address));
         all
     }
@@ -154,7 +154,7 @@ impl Cache {
     pub fn drop_below(&self, prefix: &str) -> io::Result<u64> {
         let blocks = self.0.drop_below(prefix);
         for directory in &self.0.directories {
-            directory.layout().tell_drop(prefix)?;
+            directory.layout().record_drop(prefix)?;
         }
         Ok(blocks)
     }

@@ -51,7 +51,7 @@ macro_rules! counters {
         }
 
         impl $name {
-            pub(crate) fn shown(&self) -> $shown {
+            pub(crate) fn snapshot(&self) -> $shown {
                 $shown {
                     $($field: self.$field.load(Ordering::Relaxed),)*
                 }

@@ -13,9 +13,9 @@ const FAULTS_MAX: u32 = 3;
 /// Duration of a suspension. The disk is then tried again.
 const OFF: Duration = Duration::from_secs(30);
 /// Bounds of the timeout of a disk read.
-const PATIENCE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+const READ_TIMEOUT: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 /// Timeout of a disk read, as a multiple of the store's time for the same bytes.
-const PATIENCE_FACTOR: f64 = 4.0;
+const READ_TIMEOUT_FACTOR: f64 = 4.0;
 
 /// Shorter transfers are not measured: they show the latency of a request rather than its
 /// throughput. Scaled to a MiB, a read of 64 KiB that waited for a processor looks like a slow
@@ -135,12 +135,12 @@ impl Device {
     }
 
     /// Returns how long to wait for a disk read of `bytes` before asking the store.
-    pub(crate) fn patience(&self, store: &Gauge, bytes: u64) -> Duration {
+    pub(crate) fn read_timeout(&self, store: &Gauge, bytes: u64) -> Duration {
         let Some(us) = store.us_per_mib() else {
-            return PATIENCE.1;
+            return READ_TIMEOUT.1;
         };
-        let us = us * (bytes as f64 / (1 << 20) as f64) * PATIENCE_FACTOR;
-        Duration::from_secs_f64((us / 1e6).clamp(PATIENCE.0.as_secs_f64(), PATIENCE.1.as_secs_f64()))
+        let us = us * (bytes as f64 / (1 << 20) as f64) * READ_TIMEOUT_FACTOR;
+        Duration::from_secs_f64((us / 1e6).clamp(READ_TIMEOUT.0.as_secs_f64(), READ_TIMEOUT.1.as_secs_f64()))
     }
 }
 

@@ -12,9 +12,9 @@ use crate::block::{BLOCK_BYTES, BlockKey, PIECE_BYTES, Pieces, bytes_of};
 use crate::counts::add;
 use crate::directory::NewBlock;
 use crate::flight::Flight;
-use crate::known::Version;
 use crate::origin::{Answer, OriginError};
-use crate::tier::Reading;
+use crate::tier::ReadContext;
+use crate::versions::Version;
 
 /// Consecutive failures without a byte in between after which a fetch fails.
 const FAILURES_MAX: u32 = 3;
@@ -26,15 +26,17 @@ const WAIT_FIRST: Duration = Duration::from_millis(100);
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// Waits for a store, with a timeout.
-pub(crate) async fn heard<T>(answer: impl Future<Output = Result<T, OriginError>>) -> Result<T, OriginError> {
-    let heard = tokio::time::timeout(SILENCE_MAX, answer).await;
-    heard.unwrap_or_else(|_| Err(OriginError::Passing(Arc::new(Silent))))
+pub(crate) async fn with_timeout<T>(
+    answer: impl Future<Output = Result<T, OriginError>>,
+) -> Result<T, OriginError> {
+    let answer = tokio::time::timeout(SILENCE_MAX, answer).await;
+    answer.unwrap_or_else(|_| Err(OriginError::Passing(Arc::new(NoAnswer))))
 }
 
 /// Runs a fetch to its end, even if all waiters are gone. `begun` is a response that has already
 /// arrived, and the time of its request.
 pub(crate) async fn run(
-    reading: Reading,
+    reading: ReadContext,
     version: Arc<Version>,
     flight: Arc<Flight>,
     begun: Option<(Answer, Instant)>,
@@ -49,7 +51,7 @@ pub(crate) async fn run(
     let bytes = bytes_of(&flight.pieces, version.info.description.size_bytes);
     add(&reading.counts().fetches, 1);
     add(&reading.counts().fetched_bytes, bytes.end - bytes.start);
-    let ended = filled(&reading, &version, &flight, begun).await;
+    let ended = fill(&reading, &version, &flight, begun).await;
     let took = system::since(began);
     let arrived = flight.arrived();
     if ended.is_ok() {
@@ -71,7 +73,7 @@ pub(crate) async fn run(
             first.store(block, &reading.gauge).await;
         }
     }
-    tier.flights.landed(version.id, &flight);
+    tier.flights.finish(version.id, &flight);
 }
 
 /// Groups the pieces by block.
@@ -87,15 +89,15 @@ fn blocks(version: &Version, flight: &Flight, arrived: Vec<Bytes>) -> Vec<(Block
 }
 
 /// Fills a flight. After a failure it resumes at the next missing byte.
-async fn filled(
-    reading: &Reading,
+async fn fill(
+    reading: &ReadContext,
     version: &Version,
     flight: &Flight,
     mut begun: Option<Answer>,
 ) -> Result<(), OriginError> {
     let description = &version.info.description;
     let bytes = bytes_of(&flight.pieces, description.size_bytes);
-    let mut pieces = Filling::new(flight, bytes.start, bytes.end);
+    let mut pieces = FetchBuffer::new(flight, bytes.start, bytes.end);
     let mut failures = 0;
     while pieces.at < bytes.end {
         let (path, from) = (&version.info.path, pieces.at);
@@ -103,7 +105,7 @@ async fn filled(
             Some(answer) => Ok(answer),
             None => {
                 let wanted = GetRange::Bounded(from..bytes.end);
-                heard(reading.origin.get(path, Some(description), Some(wanted))).await
+                with_timeout(reading.origin.get(path, Some(description), Some(wanted))).await
             }
         };
         let failure = match answer {
@@ -128,7 +130,7 @@ async fn filled(
 }
 
 /// Splits the received bytes into pieces.
-struct Filling<'a> {
+struct FetchBuffer<'a> {
     flight: &'a Flight,
     at: u64,
     end: u64,
@@ -137,9 +139,9 @@ struct Filling<'a> {
     piece: BytesMut,
 }
 
-impl Filling<'_> {
-    fn new(flight: &Flight, at: u64, end: u64) -> Filling<'_> {
-        Filling {
+impl FetchBuffer<'_> {
+    fn new(flight: &Flight, at: u64, end: u64) -> FetchBuffer<'_> {
+        FetchBuffer {
             flight,
             at,
             end,
@@ -161,11 +163,11 @@ impl Filling<'_> {
         let mut skip = self
             .at
             .checked_sub(range.start)
-            .ok_or_else(|| elsewhere(self.at, &range))?;
+            .ok_or_else(|| wrong_range(self.at, &range))?;
         while self.at < self.end {
             let next = async { body.next().await.transpose() };
-            let Some(chunk) = heard(next).await? else {
-                return Err(OriginError::Passing(Arc::new(Short)));
+            let Some(chunk) = with_timeout(next).await? else {
+                return Err(OriginError::Passing(Arc::new(TruncatedBody)));
             };
             let skipped = skip.min(chunk.len() as u64);
             skip -= skipped;
@@ -196,8 +198,8 @@ impl Filling<'_> {
     }
 }
 
-fn elsewhere(at: u64, range: &std::ops::Range<u64>) -> OriginError {
-    OriginError::Lasting(Arc::new(Elsewhere {
+fn wrong_range(at: u64, range: &std::ops::Range<u64>) -> OriginError {
+    OriginError::Lasting(Arc::new(WrongRange {
         asked: at,
         start: range.start,
     }))
@@ -206,17 +208,17 @@ fn elsewhere(at: u64, range: &std::ops::Range<u64>) -> OriginError {
 /// No response.
 #[derive(Debug, thiserror::Error)]
 #[error("nothing came for {} s", SILENCE_MAX.as_secs())]
-struct Silent;
+struct NoAnswer;
 
 /// A truncated response.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer ended early")]
-struct Short;
+struct TruncatedBody;
 
 /// A response for another range than requested.
 #[derive(Debug, thiserror::Error)]
 #[error("asked for bytes from {asked}, got them from {start}")]
-struct Elsewhere {
+struct WrongRange {
     asked: u64,
     start: u64,
 }

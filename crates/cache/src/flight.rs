@@ -83,7 +83,7 @@ struct Abandoned;
 pub(crate) struct Flights(Mutex<FxHashMap<ObjectId, Vec<Arc<Flight>>>>);
 
 /// The fetch that provides a piece.
-pub(crate) enum Bringer {
+pub(crate) enum FetchSource {
     /// A running fetch.
     Joined(Arc<Flight>),
     /// A new fetch, which the caller must start.
@@ -94,13 +94,13 @@ impl Flights {
     /// Assigns each run of pieces to a fetch: a running one, or a new one of at most `run_max`
     /// pieces. For a piece that no fetch provides, `arrived` returns whether it has reached a tier
     /// meanwhile; such pieces are in no run.
-    pub(crate) fn bring(
+    pub(crate) fn assign(
         &self,
         object: ObjectId,
         wanted: impl Iterator<Item = u64>,
         run_max: u64,
         arrived: impl Fn(u64) -> bool,
-    ) -> Vec<(Range<u64>, Bringer)> {
+    ) -> Vec<(Range<u64>, FetchSource)> {
         let mut all = self.0.lock();
         let of = all.entry(object).or_default();
         let mut runs: Vec<(Range<u64>, Option<Arc<Flight>>)> = Vec::new();
@@ -128,19 +128,19 @@ impl Flights {
         let mut begin = |run: &Range<u64>| {
             let flight = Arc::new(Flight::new(run.clone()));
             of.push(flight.clone());
-            Bringer::New(flight)
+            FetchSource::New(flight)
         };
-        let bringers = runs
+        let assigned = runs
             .into_iter()
             .map(|(run, flight)| {
-                let bringer = flight.map_or_else(|| begin(&run), Bringer::Joined);
-                (run, bringer)
+                let source = flight.map_or_else(|| begin(&run), FetchSource::Joined);
+                (run, source)
             })
             .collect();
         if of.is_empty() {
             all.remove(&object);
         }
-        bringers
+        assigned
     }
 
     /// Registers a running fetch, unless another one overlaps it.
@@ -158,12 +158,12 @@ impl Flights {
     }
 
     /// Returns whether no fetch is in progress, including writes to disks.
-    pub(crate) fn are_all_landed(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.0.lock().is_empty()
     }
 
     /// Removes a fetch that has ended. Its pieces are in a tier, unless they are not cached.
-    pub(crate) fn landed(&self, object: ObjectId, flight: &Arc<Flight>) {
+    pub(crate) fn finish(&self, object: ObjectId, flight: &Arc<Flight>) {
         let mut all = self.0.lock();
         if let Some(of) = all.get_mut(&object) {
             of.retain(|other| !Arc::ptr_eq(other, flight));
@@ -182,17 +182,17 @@ mod tests {
     fn what_is_on_its_way_is_joined_and_the_rest_begun() {
         let flights = Flights::default();
         let object = ObjectId(1);
-        let first = flights.bring(object, 2..6, 100, |_| false);
-        assert!(matches!(&first[..], [(run, Bringer::New(_))] if *run == (2..6)));
-        let second = flights.bring(object, 0..10, 3, |piece| piece == 0);
+        let first = flights.assign(object, 2..6, 100, |_| false);
+        assert!(matches!(&first[..], [(run, FetchSource::New(_))] if *run == (2..6)));
+        let second = flights.assign(object, 0..10, 3, |piece| piece == 0);
         let shown: Vec<_> = second
             .iter()
-            .map(|(run, bringer)| (run.clone(), matches!(bringer, Bringer::New(_))))
+            .map(|(run, source)| (run.clone(), matches!(source, FetchSource::New(_))))
             .collect();
         assert_eq!(shown, [(1..2, true), (2..6, false), (6..9, true), (9..10, true)]);
-        for (_, bringer) in first.iter().chain(&second) {
-            if let Bringer::New(flight) = bringer {
-                flights.landed(object, flight);
+        for (_, source) in first.iter().chain(&second) {
+            if let FetchSource::New(flight) = source {
+                flights.finish(object, flight);
             }
         }
         assert!(flights.0.lock().is_empty());

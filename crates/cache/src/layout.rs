@@ -103,7 +103,7 @@ pub(crate) struct Layout {
 }
 
 /// A block found on disk.
-pub(crate) struct Found {
+pub(crate) struct FoundBlock {
     pub(crate) key: BlockKey,
     pub(crate) info: Arc<ObjectInfo>,
     pub(crate) space_bytes: u64,
@@ -233,7 +233,7 @@ impl Layout {
     }
 
     /// Returns all blocks, oldest first. Removes objects without a valid description.
-    pub(crate) fn scan(&self) -> io::Result<Vec<Found>> {
+    pub(crate) fn scan(&self) -> io::Result<Vec<FoundBlock>> {
         let mut found = Vec::new();
         for first in fs::read_dir(self.root.join(OBJECTS))?.flatten() {
             let name = first.file_name();
@@ -254,7 +254,7 @@ impl Layout {
         Ok(found)
     }
 
-    fn scan_object(&self, id: ObjectId, folder: &Path, found: &mut Vec<Found>) -> io::Result<()> {
+    fn scan_object(&self, id: ObjectId, folder: &Path, found: &mut Vec<FoundBlock>) -> io::Result<()> {
         let info = read_about(&folder.join(ABOUT))
             .filter(|info| info.id() == id)
             .map(Arc::new);
@@ -272,7 +272,7 @@ impl Layout {
                 continue;
             };
             let Ok(meta) = entry.metadata() else { continue };
-            found.push(Found {
+            found.push(FoundBlock {
                 key: BlockKey {
                     object: id,
                     block,
@@ -330,7 +330,7 @@ impl Layout {
     }
 
     /// Notifies all processes that a prefix is dropped.
-    pub(crate) fn tell_drop(&self, prefix: &str) -> io::Result<()> {
+    pub(crate) fn record_drop(&self, prefix: &str) -> io::Result<()> {
         self.append(DROPS, prefix)
     }
 
@@ -351,7 +351,7 @@ impl Layout {
     }
 
     /// Reports a block written by this guest to the owner.
-    pub(crate) fn tell_change(&self, key: &BlockKey) -> io::Result<()> {
+    pub(crate) fn record_change(&self, key: &BlockKey) -> io::Result<()> {
         let class = match key.class {
             Class::Data => "",
             Class::Metadata => "m",
@@ -365,7 +365,7 @@ impl Layout {
     }
 
     /// Removes and returns the list of blocks written by guests.
-    pub(crate) fn take_changes(&self) -> Vec<Found> {
+    pub(crate) fn take_changes(&self) -> Vec<FoundBlock> {
         let taken = self.root.join(CHANGES_TAKEN);
         if fs::rename(self.root.join(CHANGES), &taken).is_err() {
             return Vec::new();
@@ -437,12 +437,12 @@ fn is_ours(name: &OsStr) -> bool {
     is_stats || names.iter().any(|ours| name == *ours)
 }
 
-fn found_block(key: BlockKey, info: &Arc<ObjectInfo>, meta: &fs::Metadata) -> Found {
+fn found_block(key: BlockKey, info: &Arc<ObjectInfo>, meta: &fs::Metadata) -> FoundBlock {
     let written_ms = meta
         .mtime()
         .saturating_mul(1000)
         .saturating_add(meta.mtime_nsec() / 1_000_000);
-    Found {
+    FoundBlock {
         key,
         info: info.clone(),
         space_bytes: meta.blocks().saturating_mul(512),

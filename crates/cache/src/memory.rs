@@ -85,7 +85,7 @@ impl Memory {
             object.blocks += 1;
         }
         for gone in &dropped {
-            state.leave(gone);
+            state.evict(gone);
         }
         state.evicted += dropped.len() as u64;
     }
@@ -102,7 +102,7 @@ impl Memory {
         let gone: Vec<BlockKey> = blocks.keys().filter(is_of).copied().collect();
         for key in gone {
             state.ring.remove(&key);
-            state.leave(&key);
+            state.evict(&key);
         }
     }
 
@@ -130,7 +130,7 @@ impl Memory {
 }
 
 impl State {
-    fn leave(&mut self, key: &BlockKey) {
+    fn evict(&mut self, key: &BlockKey) {
         if self.blocks.remove(key).is_none() {
             return;
         }

@@ -13,10 +13,10 @@ use tokio::task::JoinHandle;
 use crate::block::{BlockKey, PIECE_BYTES, PIECES, Pieces, pieces_of, place};
 use crate::counts::{add, add_time};
 use crate::fetch;
-use crate::flight::{Bringer, Flight};
-use crate::known::Version;
+use crate::flight::{FetchSource, Flight};
 use crate::origin::OriginError;
-use crate::tier::Reading;
+use crate::tier::ReadContext;
+use crate::versions::Version;
 
 /// Maximum number of pieces per request to a store: 4 MiB, which a link of 100 MB/s transfers in
 /// four round trips.
@@ -28,7 +28,7 @@ const AHEAD_MAX: u64 = 3 * RUN_MAX;
 
 /// A reader of a range.
 pub(crate) struct Reader {
-    reading: Reading,
+    reading: ReadContext,
     version: Arc<Version>,
     range: Range<u64>,
     /// Planned parts, in order.
@@ -61,7 +61,7 @@ enum Disk {
 }
 
 impl Reader {
-    pub(crate) fn new(reading: Reading, version: Arc<Version>, range: Range<u64>) -> Reader {
+    pub(crate) fn new(reading: ReadContext, version: Arc<Version>, range: Range<u64>) -> Reader {
         let first = pieces_of(&range).start;
         Reader {
             reading,
@@ -274,7 +274,7 @@ impl Reader {
         let arrived: RefCell<FxHashMap<u64, Bytes>> = RefCell::default();
         let runs = tier
             .flights
-            .bring(version.id, wanted.into_iter(), RUN_MAX, |piece| {
+            .assign(version.id, wanted.into_iter(), RUN_MAX, |piece| {
                 let (key, at) = version.place(piece);
                 let there = tier.memory.get(&key).and_then(|pieces| pieces.get(at).cloned());
                 match there {
@@ -282,10 +282,10 @@ impl Reader {
                     None => false,
                 }
             });
-        for (run, bringer) in runs {
-            let (flight, is_joined) = match bringer {
-                Bringer::Joined(flight) => (flight, true),
-                Bringer::New(flight) => {
+        for (run, source) in runs {
+            let (flight, is_joined) = match source {
+                FetchSource::Joined(flight) => (flight, true),
+                FetchSource::New(flight) => {
                     let (reading, version, of_task) = (self.reading.clone(), version.clone(), flight.clone());
                     tokio::spawn(fetch::run(reading, version, of_task, None));
                     (flight, false)

@@ -34,7 +34,7 @@ pub(crate) struct Treatment {
 
 impl Treatment {
     /// Returns the treatment of a block that moves to a slower directory.
-    pub(crate) fn of_a_leaver() -> Treatment {
+    pub(crate) fn for_demoted() -> Treatment {
         Treatment {
             is_cached: true,
             is_pinned: false,

@@ -10,13 +10,13 @@ impl<'de> Deserialize<'de> for Size {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Size, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Written {
+        enum SizeValue {
             Number(u64),
             Text(String),
         }
-        match Written::deserialize(from)? {
-            Written::Number(bytes) => Ok(Size(bytes)),
-            Written::Text(text) => format::number::parse_bytes(&text)
+        match SizeValue::deserialize(from)? {
+            SizeValue::Number(bytes) => Ok(Size(bytes)),
+            SizeValue::Text(text) => format::number::parse_bytes(&text)
                 .map(Size)
                 .map_err(serde::de::Error::custom),
         }

@@ -65,7 +65,7 @@ pub struct StoreOrigin {
 /// Additional data of a description.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Beside {
+struct ObjectExtras {
     modified_ms: i64,
     /// The tag as the store writes it, including weak ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,7 +76,7 @@ struct Beside {
     attributes: Vec<(String, String)>,
 }
 
-/// Names of attributes in [`Beside`]. Those of user metadata start with `meta:`.
+/// Names of attributes in [`ObjectExtras`]. Those of user metadata start with `meta:`.
 const ATTRIBUTES: [(&str, Attribute); 6] = [
     ("cache-control", Attribute::CacheControl),
     ("content-disposition", Attribute::ContentDisposition),
@@ -96,7 +96,7 @@ fn description(meta: &ObjectMeta, attributes: &Attributes) -> Description {
             .find(|(_, known)| known == other)
             .map(|(name, _)| (*name).to_owned()),
     };
-    let beside = Beside {
+    let beside = ObjectExtras {
         modified_ms,
         tag: meta.e_tag.clone(),
         version: meta.version.clone(),
@@ -116,7 +116,7 @@ fn description(meta: &ObjectMeta, attributes: &Attributes) -> Description {
 }
 
 fn meta(path: &Path, description: &Description) -> (ObjectMeta, Attributes) {
-    let beside: Beside = serde_json::from_slice(&description.beside).unwrap_or_default();
+    let beside: ObjectExtras = serde_json::from_slice(&description.beside).unwrap_or_default();
     let attribute = |name: &str| match name.strip_prefix(META) {
         Some(name) => Some(Attribute::Metadata(name.to_owned().into())),
         None => ATTRIBUTES
@@ -151,15 +151,15 @@ fn failed(error: Error) -> OriginError {
 }
 
 /// Converts an error for users of stores.
-fn told(path: &str, error: OriginError) -> Error {
+fn to_store_error(path: &str, error: OriginError) -> Error {
     #[derive(Debug, thiserror::Error)]
     #[error(transparent)]
-    struct Of(Cause);
+    struct SharedCause(Cause);
     let path = path.to_owned();
     match error {
         OriginError::Missing(cause) => Error::NotFound {
             path,
-            source: Box::new(Of(cause)),
+            source: Box::new(SharedCause(cause)),
         },
         OriginError::Changed => Error::Precondition {
             path,
@@ -169,15 +169,15 @@ fn told(path: &str, error: OriginError) -> Error {
         OriginError::Passing(cause) | OriginError::Lasting(cause) => match cause.downcast_ref::<Error>() {
             Some(Error::PermissionDenied { .. }) => Error::PermissionDenied {
                 path,
-                source: Box::new(Of(cause)),
+                source: Box::new(SharedCause(cause)),
             },
             Some(Error::Unauthenticated { .. }) => Error::Unauthenticated {
                 path,
-                source: Box::new(Of(cause)),
+                source: Box::new(SharedCause(cause)),
             },
             _ => Error::Generic {
                 store: NAME,
-                source: Box::new(Of(cause)),
+                source: Box::new(SharedCause(cause)),
             },
         },
         range @ OriginError::Range { .. } => Error::Generic {
@@ -198,7 +198,7 @@ impl Origin for StoreOrigin {
     }
 
     fn understands(&self, beside: &[u8]) -> bool {
-        serde_json::from_slice::<Beside>(beside).is_ok()
+        serde_json::from_slice::<ObjectExtras>(beside).is_ok()
     }
 
     async fn describe(&self, path: &str) -> std::result::Result<Description, OriginError> {
@@ -277,7 +277,7 @@ impl CachedStore {
     fn result(&self, path: &Path, got: Got) -> GetResult {
         let (meta, attributes) = meta(path, &got.description);
         let location = path.to_string();
-        let body = got.body.map_err(move |error| told(&location, error));
+        let body = got.body.map_err(move |error| to_store_error(&location, error));
         GetResult {
             payload: GetResultPayload::Stream(body.boxed()),
             meta,
@@ -312,7 +312,7 @@ impl ObjectStore for CachedStore {
         if options.version.is_some() {
             return self.store.get_opts(location, options).await;
         }
-        let say = |error| told(location.as_ref(), error);
+        let to_error = |error| to_store_error(location.as_ref(), error);
         let is_conditional = options.if_match.is_some()
             || options.if_none_match.is_some()
             || options.if_modified_since.is_some()
@@ -322,10 +322,10 @@ impl ObjectStore for CachedStore {
                 .reads
                 .get(location.as_ref(), options.range)
                 .await
-                .map_err(say)?;
+                .map_err(to_error)?;
             return Ok(self.result(location, got));
         }
-        let described = self.reads.describe(location.as_ref()).await.map_err(say)?;
+        let described = self.reads.describe(location.as_ref()).await.map_err(to_error)?;
         options.check_preconditions(&meta(location, &described).0)?;
         let got = if options.head {
             Got {
@@ -338,7 +338,7 @@ impl ObjectStore for CachedStore {
                 .reads
                 .get_version(location.as_ref(), &described, options.range)
                 .await;
-            got.map_err(say)?
+            got.map_err(to_error)?
         };
         Ok(self.result(location, got))
     }
@@ -349,7 +349,7 @@ impl ObjectStore for CachedStore {
                 .reads
                 .get(location.as_ref(), Some(GetRange::Bounded(range.clone())))
                 .await;
-            let got = got.map_err(|error| told(location.as_ref(), error))?;
+            let got = got.map_err(|error| to_store_error(location.as_ref(), error))?;
             self.result(location, got).bytes().await
         };
         object_store::coalesce_ranges(ranges, fetch, NEAR_BYTES).await

@@ -9,27 +9,26 @@ use rustc_hash::FxHashMap;
 use tokio::sync::Semaphore;
 
 use crate::block::ObjectId;
-use crate::cached::CachedOrigin;
 use crate::counts::{User, UserCounts};
 use crate::device::Gauge;
 use crate::directory::{DirectoryTier, Effort};
 use crate::flight::Flights;
 use crate::ghost::Ghosts;
-use crate::known::{AllKnown, Version};
 use crate::layout::{ObjectInfo, OpenError};
 use crate::memory::Memory;
 use crate::origin::{Description, Origin};
 use crate::rules::{Rules, Treatment};
 use crate::settings::Settings;
 use crate::upkeep::Upkeep;
+use crate::versions::{KnownVersions, Version};
 
 /// Poll interval while waiting for all fetches to finish.
-const LANDING_LOOK: Duration = Duration::from_millis(5);
+const IDLE_POLL: Duration = Duration::from_millis(5);
 /// Maximum number of concurrent fetches from all stores.
 const FETCHES_MAX: usize = 64;
 /// The write queue may use this fraction of memory (1/8), up to the maximum.
-const WAITING_PART: u64 = 8;
-const WAITING_MAX: u64 = 64 << 20;
+const QUEUE_PART: u64 = 8;
+const QUEUE_BYTES_MAX: u64 = 64 << 20;
 
 /// A cache tier. Cheap to clone.
 #[derive(Clone)]
@@ -40,7 +39,7 @@ pub(crate) struct Tier {
     pub(crate) directories: Vec<Arc<DirectoryTier>>,
     pub(crate) rules: RwLock<Rules>,
     pub(crate) flights: Flights,
-    pub(crate) known: AllKnown,
+    pub(crate) known: KnownVersions,
     pub(crate) ghosts: Ghosts,
     pub(crate) fetches: Semaphore,
     users: [UserCounts; User::ALL.len()],
@@ -51,7 +50,7 @@ pub(crate) struct Tier {
 
 /// The context of a read.
 #[derive(Clone)]
-pub(crate) struct Reading {
+pub(crate) struct ReadContext {
     pub(crate) tier: Arc<Tier>,
     pub(crate) origin: Arc<dyn Origin>,
     pub(crate) user: User,
@@ -70,7 +69,7 @@ impl Cache {
         let memory_bytes = settings.memory_size_bytes.0;
         let with_disk = !settings.directories.is_empty();
         let waiting = if with_disk {
-            (memory_bytes / WAITING_PART).min(WAITING_MAX)
+            (memory_bytes / QUEUE_PART).min(QUEUE_BYTES_MAX)
         } else {
             0
         };
@@ -105,7 +104,7 @@ impl Cache {
             directories,
             rules: RwLock::new(rules),
             flights: Flights::default(),
-            known: AllKnown::new(),
+            known: KnownVersions::new(),
             ghosts: Ghosts::new(space.max(memory_bytes)),
             fetches: Semaphore::new(FETCHES_MAX),
             users: Default::default(),
@@ -133,32 +132,15 @@ impl Cache {
             .ok()
     }
 
-    /// Returns a store that a user reads through this tier.
-    pub fn over(&self, origin: Arc<dyn Origin>, user: User) -> CachedOrigin {
-        let gauge = self
-            .0
-            .gauges
-            .lock()
-            .entry(origin.root().to_owned())
-            .or_default()
-            .clone();
-        CachedOrigin::new(Reading {
-            tier: self.0.clone(),
-            origin,
-            user,
-            gauge,
-        })
-    }
-
     /// Waits until all fetched blocks are on the disks, for at most `time_max`. Returns whether
     /// they are.
     pub async fn settled(&self, time_max: Duration) -> bool {
         let began = system::now();
         // Readers receive their bytes before the blocks are queued for the disk.
-        while !self.0.flights.are_all_landed() && system::since(began) < time_max {
-            tokio::time::sleep(LANDING_LOOK).await;
+        while !self.0.flights.is_idle() && system::since(began) < time_max {
+            tokio::time::sleep(IDLE_POLL).await;
         }
-        let mut all = self.0.flights.are_all_landed();
+        let mut all = self.0.flights.is_idle();
         for directory in &self.0.directories {
             all &= directory.settled(time_max).await;
         }
@@ -170,6 +152,11 @@ impl Cache {
 impl Tier {
     pub(crate) fn counts(&self, user: User) -> &UserCounts {
         &self.users[user as usize]
+    }
+
+    /// Returns the gauge of the store with this address.
+    pub(crate) fn gauge(&self, root: &str) -> Arc<Gauge> {
+        self.gauges.lock().entry(root.to_owned()).or_default().clone()
     }
 
     /// Returns the addresses of the stores and their time per MiB.
@@ -207,7 +194,7 @@ impl Tier {
     }
 }
 
-impl Reading {
+impl ReadContext {
     pub(crate) fn counts(&self) -> &UserCounts {
         self.tier.counts(self.user)
     }

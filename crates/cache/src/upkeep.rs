@@ -104,7 +104,7 @@ impl Cache {
         if first.layout().is_guest() && is_due(&mut tier.upkeep.state.lock().look_next) {
             tier.directories
                 .iter()
-                .for_each(|directory| directory.look_again(&rules));
+                .for_each(|directory| directory.rescan(&rules));
             let took = system::since(now);
             tier.upkeep.state.lock().look_next = Some(now + LOOK_EVERY.max(took * LOOK_PART));
         }

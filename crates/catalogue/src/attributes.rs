@@ -1,8 +1,10 @@
 //! The identity of a file and its attributes from `statx`.
 
 use crate::format::Format;
-use crate::objects::BUCKETS_BEGIN;
 use crate::varint::{Corrupt, Reader, put, put_signed};
+
+/// First number of buckets; file systems have smaller numbers.
+pub(crate) const BUCKETS_BEGIN: u32 = 1 << 31;
 
 /// The identity of a file, independent of its names: its file system (as numbered by the
 /// catalogue), its inode, and the birth time of the inode, because file systems reuse inode
@@ -146,7 +148,7 @@ pub struct Attributes {
     pub format: Format,
     /// Whether the first bytes were read. The format found there is valid until the length or the
     /// modification time changes.
-    pub is_looked_into: bool,
+    pub is_sniffed: bool,
     /// Target of a symbolic link, as bytes.
     pub target: Option<Box<[u8]>>,
 }
@@ -160,13 +162,13 @@ impl Attributes {
     /// Copies the format found in the content of the same file if the file has not changed since.
     /// Returns whether it did.
     pub(crate) fn keep_content(&mut self, known: &Attributes) -> bool {
-        let is_same = known.is_looked_into
+        let is_same = known.is_sniffed
             && self.kind == Kind::File
             && self.id == known.id
             && self.size_bytes == known.size_bytes
             && self.modified_ns == known.modified_ns;
         if is_same {
-            (self.format, self.is_looked_into) = (known.format, true);
+            (self.format, self.is_sniffed) = (known.format, true);
         }
         is_same
     }
@@ -175,7 +177,7 @@ impl Attributes {
     pub(crate) fn without_format(&self) -> Attributes {
         Attributes {
             format: Format::default(),
-            is_looked_into: false,
+            is_sniffed: false,
             ..self.clone()
         }
     }
@@ -210,7 +212,7 @@ const SAME_VOLUME: u8 = 8;
 const CHANGED_WHEN_MODIFIED: u8 = 16;
 const BORN_WHEN_MODIFIED: u8 = 32;
 const HAS_TARGET: u8 = 64;
-const LOOKED_INTO: u8 = 128;
+const SNIFFED: u8 = 128;
 
 const NS_A_SECOND: i64 = 1_000_000_000;
 
@@ -233,7 +235,7 @@ impl Attributes {
         set(CHANGED_WHEN_MODIFIED, self.changed_ns == self.modified_ns);
         set(BORN_WHEN_MODIFIED, self.id.born_ns == self.modified_ns);
         set(HAS_TARGET, self.target.is_some());
-        set(LOOKED_INTO, self.is_looked_into);
+        set(SNIFFED, self.is_sniffed);
         out.push(flags);
         if !same_kind {
             out.push(self.kind as u8);
@@ -323,7 +325,7 @@ impl Attributes {
             changed_ns,
             accessed_s,
             format,
-            is_looked_into: flags & LOOKED_INTO != 0,
+            is_sniffed: flags & SNIFFED != 0,
             target,
         })
     }

@@ -9,9 +9,9 @@ use engine::Overlay;
 use fjall::PersistMode;
 use parking_lot::Mutex;
 
-use crate::attributes::{Entry, FileId};
+use crate::attributes::{BUCKETS_BEGIN, Entry, FileId};
 use crate::error::CatalogueError;
-use crate::objects::{BUCKETS_BEGIN, shown_name};
+use crate::objects::shown_name;
 use crate::pack;
 use crate::rows::{DirRow, Group, LinkedRow, RootRow, ScanRow};
 use crate::tables::{Table, Tables};
@@ -60,9 +60,9 @@ impl Catalogue {
     /// system.
     pub fn create(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
         if !Catalogue::is_in(dir) {
-            make(dir, settings)?;
+            create_empty(dir, settings)?;
         }
-        Catalogue::at(dir, settings)
+        Catalogue::open_tables(dir, settings)
     }
 
     /// Opens the catalogue in a directory; read-only if the directory is not writable.
@@ -74,7 +74,7 @@ impl Catalogue {
         if !Catalogue::is_in(dir) {
             return Err(CatalogueError::Missing { dir: dir.to_owned() });
         }
-        match Catalogue::at(dir, settings) {
+        match Catalogue::open_tables(dir, settings) {
             Err(CatalogueError::Io { source, .. })
                 if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem) =>
             {
@@ -102,7 +102,7 @@ impl Catalogue {
         let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty());
         let name = dir.file_name().and_then(|name| name.to_str()).unwrap_or("files");
         let overlay = Overlay::over(parent.unwrap_or(Path::new(".")), &[name]).map_err(failed)?;
-        let mut catalogue = Catalogue::at(&overlay.path().join(name), settings)?;
+        let mut catalogue = Catalogue::open_tables(&overlay.path().join(name), settings)?;
         dir.clone_into(&mut catalogue.dir);
         catalogue.read_only = Some((overlay, lock));
         Ok(catalogue)
@@ -124,7 +124,7 @@ impl Catalogue {
         dir.join("version").is_file()
     }
 
-    fn at(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
+    fn open_tables(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
         let tables = Tables::open(dir, settings.cache_size_bytes).map_err(|error| match error {
             fjall::Error::Locked => CatalogueError::InUse { dir: dir.to_owned() },
             // The engine opens its files for writing even if it only reads them.
@@ -193,15 +193,15 @@ impl Catalogue {
     /// Returns the number of the file system with this name. A new name gets the next free number
     /// at once.
     pub(crate) fn volume(&self, name: &str) -> Result<u32, CatalogueError> {
-        self.numbered(name, 0..BUCKETS_BEGIN)
+        self.number_of(name, 0..BUCKETS_BEGIN)
     }
 
     /// Returns the number of a bucket in the same way.
     pub(crate) fn bucket(&self, name: &str) -> Result<u32, CatalogueError> {
-        self.numbered(name, BUCKETS_BEGIN..u32::MAX)
+        self.number_of(name, BUCKETS_BEGIN..u32::MAX)
     }
 
-    fn numbered(&self, name: &str, range: Range<u32>) -> Result<u32, CatalogueError> {
+    fn number_of(&self, name: &str, range: Range<u32>) -> Result<u32, CatalogueError> {
         let mut volumes = self.volumes.lock();
         if let Some((_, number)) = volumes.iter().find(|volume| volume.0 == name) {
             return Ok(*number);
@@ -441,7 +441,7 @@ pub fn when_free<T>(
 
 /// Creates an empty catalogue under a temporary name, and renames it when it is complete. The
 /// engine cannot open a database left half created by a full disk or a kill.
-fn make(dir: &Path, settings: &CatalogueSettings) -> Result<(), CatalogueError> {
+fn create_empty(dir: &Path, settings: &CatalogueSettings) -> Result<(), CatalogueError> {
     let failed = |error| CatalogueError::io("create", dir, error);
     let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));

@@ -224,7 +224,7 @@ impl Change {
     }
 
     /// Returns whether a directory is attached to `parent` under this name.
-    pub(crate) fn has_place(
+    pub(crate) fn is_attached(
         &mut self,
         id: FileId,
         parent: FileId,
@@ -235,7 +235,7 @@ impl Change {
     }
 
     /// Creates the row of a directory. It stays an orphan until it is attached.
-    pub(crate) fn without_place(
+    pub(crate) fn mark_unattached(
         &mut self,
         id: FileId,
         orphan: impl FnOnce() -> OrphanRow,
@@ -254,7 +254,7 @@ impl Change {
         parent: FileId,
         name: &[u8],
     ) -> Result<&mut DirRow, CatalogueError> {
-        if !self.has_place(id, parent, name)? {
+        if !self.is_attached(id, parent, name)? {
             self.detach(id)?;
             self.orphan(id, None);
             let row = self.dir(id)?.get_or_insert_default();
@@ -282,14 +282,14 @@ impl Change {
 
     /// Marks a directory as missing from its former place. Unless it is attached elsewhere by the
     /// end of the scan, it is removed.
-    pub(crate) fn lost(
+    pub(crate) fn mark_missing(
         &mut self,
         id: FileId,
         parent: FileId,
         name: &[u8],
         orphan: &OrphanRow,
     ) -> Result<(), CatalogueError> {
-        if self.has_place(id, parent, name)? {
+        if self.is_attached(id, parent, name)? {
             self.detach(id)?;
             self.orphan(id, Some(orphan));
         }
@@ -310,10 +310,10 @@ impl Change {
         self.insert(Table::Orphans, digest_mark(id), dir.to_vec());
     }
 
-    /// Clears the mark of a file, and removes its digest if `goes` is set.
-    pub(crate) fn settle_digest(&mut self, id: FileId, goes: bool) {
+    /// Clears the mark of a file, and removes its digest if `is_removed` is set.
+    pub(crate) fn decide_digest(&mut self, id: FileId, is_removed: bool) {
         self.remove(Table::Orphans, digest_mark(id));
-        if goes {
+        if is_removed {
             self.remove(Table::Digests, id.to_bytes());
         }
     }

@@ -38,12 +38,12 @@ pub(crate) struct NameChange {
     /// Size before and after; 0 where the name did not exist.
     pub(crate) size_bytes: (u64, u64),
     /// Identity of the file; `None` in rows of the old format.
-    pub(crate) file: Option<WhichFile>,
+    pub(crate) file: Option<FileIdentity>,
 }
 
 /// The file that a name refers to, or referred to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct WhichFile {
+pub(crate) struct FileIdentity {
     /// The current file, or the last one.
     pub(crate) id: FileId,
     /// The previous file, if it was a different one.
@@ -60,7 +60,7 @@ impl NameChange {
         let file = now.or(before).map(|entry| &entry.attributes);
         let before_id = before.map(|entry| entry.attributes.id);
         let is_linked = |entry: Option<&Entry>| entry.is_some_and(|entry| entry.attributes.is_linked());
-        let which = |file: &Attributes| WhichFile {
+        let which = |file: &Attributes| FileIdentity {
             id: file.id,
             before: before_id.filter(|id| *id != file.id),
             has_other_names: is_linked(before) || is_linked(now),
@@ -117,7 +117,7 @@ impl NameChange {
         let size_bytes = (reader.number()?, reader.number()?);
         let file = match first & HAS_FILE {
             0 => None,
-            _ => Some(WhichFile {
+            _ => Some(FileIdentity {
                 id: FileId {
                     volume: reader.small()?,
                     inode,
@@ -230,7 +230,7 @@ mod tests {
                 kind: Kind::Pipe,
                 inode: file.map_or(inode, |file| file.0.inode),
                 size_bytes,
-                file: file.map(|(id, before, has_other_names)| WhichFile {
+                file: file.map(|(id, before, has_other_names)| FileIdentity {
                     id,
                     before,
                     has_other_names,

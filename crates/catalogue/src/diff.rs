@@ -118,13 +118,13 @@ pub(crate) type OldPacks<'a> = &'a mut dyn Iterator<Item = Result<(Vec<u8>, Vec<
 pub(crate) type NewEntries<'a> = &'a mut dyn Iterator<Item = Result<Entry, CatalogueError>>;
 
 /// Reads the first bytes of files, if a scan asks for it.
-pub(crate) trait LookInto {
+pub(crate) trait Sniffer {
     /// Returns whether the first bytes of a file must be read.
     fn wants(&self, file: &Attributes) -> bool;
 
     /// Returns the format by content and name; `None` if the file cannot be read or has been
     /// replaced.
-    fn look(&mut self, entry: &Entry) -> Option<Format>;
+    fn sniff(&mut self, entry: &Entry) -> Option<Format>;
 }
 
 /// The directory to compare, and options.
@@ -148,7 +148,7 @@ impl Compare {
     /// size. Returns the number of entries in the directory.
     pub(crate) fn run<E: From<CatalogueError>>(
         self,
-        content: &mut dyn LookInto,
+        content: &mut dyn Sniffer,
         old: OldPacks<'_>,
         new: NewEntries<'_>,
         sink: &mut dyn FnMut(Difference) -> Result<(), E>,
@@ -185,7 +185,7 @@ impl Compare {
     /// Compares one pack with the entries whose names come before `end`, a few thousand at a time.
     fn pack<E: From<CatalogueError>>(
         self,
-        content: &mut dyn LookInto,
+        content: &mut dyn Sniffer,
         (mut key, before): (Vec<u8>, Option<Vec<u8>>),
         end: Option<&[u8]>,
         new: &mut std::iter::Peekable<NewEntries<'_>>,
@@ -234,7 +234,7 @@ impl Compare {
                 old = Some(these.split_off(these.partition_point(|entry| entry.name < *rest)));
             }
             // Unchanged, except for formats found by content, which the walk does not provide.
-            if know_content(&these, &mut now, content) && is_as_before(&now) {
+            if detect_formats(&these, &mut now, content) && is_as_before(&now) {
                 return Ok(now.len() as u64);
             }
             let now = self.merge(these, now, part);
@@ -294,7 +294,7 @@ impl Compare {
 
 /// Sets the formats found by content: copies those of unchanged files and reads other files. Both
 /// slices are in order of name. Returns whether any format was copied or wanted.
-fn know_content(before: &[Entry], now: &mut [Entry], content: &mut dyn LookInto) -> bool {
+fn detect_formats(before: &[Entry], now: &mut [Entry], content: &mut dyn Sniffer) -> bool {
     let mut before = before.iter().peekable();
     let mut is_any = false;
     for entry in now {
@@ -305,8 +305,8 @@ fn know_content(before: &[Entry], now: &mut [Entry], content: &mut dyn LookInto)
         }
         if content.wants(&entry.attributes) {
             is_any = true;
-            if let Some(format) = content.look(entry) {
-                (entry.attributes.format, entry.attributes.is_looked_into) = (format, true);
+            if let Some(format) = content.sniff(entry) {
+                (entry.attributes.format, entry.attributes.is_sniffed) = (format, true);
             }
         }
     }
@@ -342,24 +342,24 @@ mod tests {
     }
 
     /// Reads files of odd length, if enabled.
-    struct Looks {
+    struct OddSizes {
         is_on: bool,
         count: u64,
     }
 
-    impl LookInto for Looks {
+    impl Sniffer for OddSizes {
         fn wants(&self, file: &Attributes) -> bool {
-            self.is_on && file.size_bytes % 2 == 1 && !file.is_looked_into
+            self.is_on && file.size_bytes % 2 == 1 && !file.is_sniffed
         }
 
-        fn look(&mut self, _: &Entry) -> Option<Format> {
+        fn sniff(&mut self, _: &Entry) -> Option<Format> {
             self.count += 1;
             Format::named("pdf")
         }
     }
 
     fn check(packs: &mut BTreeMap<Vec<u8>, Vec<u8>>, model: &Model, is_whole: bool) -> (Usage, ScanCounts) {
-        let off = &mut Looks {
+        let off = &mut OddSizes {
             is_on: false,
             count: 0,
         };
@@ -372,7 +372,7 @@ mod tests {
         packs: &mut BTreeMap<Vec<u8>, Vec<u8>>,
         model: &Model,
         is_whole: bool,
-        looks: &mut Looks,
+        looks: &mut OddSizes,
     ) -> (Usage, ScanCounts, usize) {
         let old = packs.clone();
         let mut usage = Usage::default();
@@ -472,7 +472,7 @@ mod tests {
                 known.retain(|name, size| model.get(name) == Some(&*size));
                 let odd = || model.iter().filter(|(_, size)| **size % 2 == 1);
                 let wanted = odd().filter(|(name, _)| is_on && !known.contains_key(*name)).count() as u64;
-                let mut looks = Looks { is_on, count: 0 };
+                let mut looks = OddSizes { is_on, count: 0 };
                 check_looking(&mut packs, &model, true, &mut looks);
                 prop_assert_eq!(looks.count, wanted);
                 if is_on {
@@ -481,11 +481,11 @@ mod tests {
                 let pdf = Format::named("pdf").unwrap();
                 for entry in packs.values().flat_map(|pack| pack::decode(pack).unwrap()) {
                     let is_known = known.contains_key(&entry.name.to_vec());
-                    prop_assert_eq!(entry.attributes.is_looked_into, is_known);
+                    prop_assert_eq!(entry.attributes.is_sniffed, is_known);
                     prop_assert_eq!(entry.attributes.format == pdf, is_known);
                 }
                 for is_on in [false, true] {
-                    let mut looks = Looks { is_on, count: 0 };
+                    let mut looks = OddSizes { is_on, count: 0 };
                     let (nothing, counts, written) = check_looking(&mut packs, &model, true, &mut looks);
                     let is_news = is_on && known.len() < odd().count();
                     prop_assert_eq!(counts.changed, 0);

@@ -52,7 +52,7 @@ pub enum CatalogueError {
     },
     /// The database engine failed.
     // Not a `#[source]`: printing the chain of causes would repeat the engine's message.
-    #[error("the catalogue of files: {}", said(.0))]
+    #[error("the catalogue of files: {}", engine_message(.0))]
     Engine(fjall::Error),
     /// A row is not in the expected format.
     #[error("the catalogue of files is damaged: {0}: remove it and scan again")]
@@ -74,7 +74,7 @@ pub enum CatalogueError {
 
 /// Returns the message of the engine. If the cause is a system error, returns that message with
 /// advice.
-fn said(error: &fjall::Error) -> String {
+fn engine_message(error: &fjall::Error) -> String {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(at) = cause {
         if let Some(source) = at.downcast_ref::<std::io::Error>() {

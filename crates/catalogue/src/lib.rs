@@ -8,8 +8,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-mod answer;
-mod ask;
+mod action;
 mod attributes;
 mod catalogue;
 mod change;
@@ -22,12 +21,15 @@ mod log;
 mod magic;
 mod objects;
 mod pack;
-mod place;
+mod path;
+mod path_handle;
+mod query;
 mod retention;
 mod rows;
 mod scan;
 mod spill;
 mod tables;
+mod timed_call;
 mod usage;
 mod varint;
 mod walk;
@@ -35,19 +37,20 @@ mod watch;
 mod watch_heartbeat;
 mod watch_row;
 
-pub use ask::{
-    Changed, Child, Children, Duplicates, DuplicatesFound, Fault, FirstBy, Found, Go, Heaviest, Name,
-    NameCondition, Root, Weight, directory_of, name_of, with_renames,
-};
+pub use action::{ActionKind, UnknownAction};
 pub use attributes::{Attributes, Entry, FileId, Kind};
 pub use catalogue::{Catalogue, CatalogueSettings, join, wait_max, when_free};
 pub use change::CRASH_POINTS;
 pub use changes::What;
 pub use error::{CatalogueError, ScanError};
 pub use format::Format;
-pub use log::{ActRow, ActState, Copy, Digest, Notes, RunRow, Seen};
+pub use log::{ActRow, ActState, Copy, Digest, FileVersion, LogBatch, RunRow};
 pub use objects::{Address, AddressError, NO_OWNER, Object, Objects, ObjectsPage, is_address};
-pub use place::Place;
+pub use path_handle::PathHandle;
+pub use query::{
+    Changed, Child, Children, DirectoryUsage, DuplicateReport, Duplicates, Fault, FirstBy, Found, Go, Name,
+    NameCondition, Root, Weight, directory_of, name_of, with_renames,
+};
 pub use rows::{Group, ScanCounts, ScanRow, ScanState};
 pub use scan::{FileSeen, Forgotten, Magic, Progress, ScanSettings, Scanned, Until};
 pub use usage::{SIZE_CLASSES, Share, Usage};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use fjall::PersistMode;
 
+use crate::action::ActionKind;
 use crate::attributes::FileId;
 use crate::catalogue::{Catalogue, number_of_key};
 use crate::change::CRASH_POINTS;
@@ -15,7 +16,7 @@ use crate::varint::{Corrupt, Reader, put, put_bytes, put_signed};
 /// The version of a file at the time of an action. If any field differs, it is another file or has
 /// changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Seen {
+pub struct FileVersion {
     /// Identity of the file.
     pub id: FileId,
     /// Length in bytes.
@@ -24,10 +25,10 @@ pub struct Seen {
     pub modified_ns: i64,
 }
 
-impl Seen {
+impl FileVersion {
     /// Returns the version of a file from its attributes.
-    pub fn of(file: &crate::Attributes) -> Seen {
-        Seen {
+    pub fn of(file: &crate::Attributes) -> FileVersion {
+        FileVersion {
             id: file.id,
             size_bytes: file.size_bytes,
             modified_ns: file.modified_ns,
@@ -40,8 +41,8 @@ impl Seen {
         put_signed(out, self.modified_ns);
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Seen, Corrupt> {
-        Ok(Seen {
+    fn read(reader: &mut Reader<'_>) -> Result<FileVersion, Corrupt> {
+        Ok(FileVersion {
             id: FileId::read(reader)?,
             size_bytes: reader.number()?,
             modified_ns: reader.signed()?,
@@ -53,7 +54,7 @@ impl Seen {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digest {
     /// The version that was read.
-    pub seen: Seen,
+    pub seen: FileVersion,
     /// SHA-256 of the content.
     pub sha256: [u8; 32],
     /// When all content was last read and had this digest, in milliseconds since 1970.
@@ -98,7 +99,7 @@ impl Digest {
     fn of_bytes(bytes: &[u8]) -> Result<Digest, Corrupt> {
         let reader = &mut Reader::new(bytes, "a row of a digest");
         let corrupt = reader.corrupt();
-        let seen = Seen::read(reader)?;
+        let seen = FileVersion::read(reader)?;
         let sha256 = reader.take(32)?.try_into().map_err(|_| corrupt)?;
         let verified_ms = reader.signed()?;
         let damaged_ms = Some(reader.signed()?).filter(|ms| *ms != 0);
@@ -177,8 +178,8 @@ impl ActState {
 pub struct RunRow {
     /// Name of the policy.
     pub policy: String,
-    /// Name of its action.
-    pub action: String,
+    /// Its action.
+    pub action: ActionKind,
     /// What started the run.
     pub cause: String,
     /// State: begun, done, failed or emptied.
@@ -202,7 +203,7 @@ pub struct RunRow {
 impl RunRow {
     fn to_bytes(&self) -> Vec<u8> {
         let mut out = vec![self.state as u8];
-        for text in [&self.policy, &self.action, &self.cause, &self.end] {
+        for text in [&self.policy, self.action.name(), &self.cause, &self.end] {
             put_bytes(&mut out, text.as_bytes());
         }
         put_signed(&mut out, self.begun_ms);
@@ -227,7 +228,7 @@ impl RunRow {
         let (begun_ms, ended_ms) = (reader.signed()?, reader.signed()?);
         Ok(RunRow {
             policy,
-            action,
+            action: ActionKind::of_row(action),
             cause,
             state,
             begun_ms,
@@ -244,8 +245,8 @@ impl RunRow {
 /// One action on one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActRow {
-    /// Name of the action.
-    pub action: String,
+    /// What was done.
+    pub action: ActionKind,
     /// State of the action.
     pub state: ActState,
     /// When the row was written, in milliseconds since 1970.
@@ -255,7 +256,7 @@ pub struct ActRow {
     /// Destination: a path or the address of an object; empty if the file did not move.
     pub to: Vec<u8>,
     /// The version of the file before the action.
-    pub seen: Seen,
+    pub seen: FileVersion,
     /// Permission bits, owner and group, to restore the file with.
     pub access: (u16, u32, u32),
     /// Why it was done, or why not.
@@ -265,7 +266,7 @@ pub struct ActRow {
 impl ActRow {
     fn to_bytes(&self) -> Vec<u8> {
         let mut out = vec![self.state as u8];
-        put_bytes(&mut out, self.action.as_bytes());
+        put_bytes(&mut out, self.action.name().as_bytes());
         put_signed(&mut out, self.at_ms);
         put_bytes(&mut out, &self.path);
         put_bytes(&mut out, &self.to);
@@ -281,11 +282,11 @@ impl ActRow {
         let reader = &mut Reader::new(bytes, "a row of an action");
         Ok(ActRow {
             state: ActState::read(reader)?,
-            action: text(reader)?,
+            action: ActionKind::of_row(text(reader)?),
             at_ms: reader.signed()?,
             path: reader.bytes()?.to_vec(),
             to: reader.bytes()?.to_vec(),
-            seen: Seen::read(reader)?,
+            seen: FileVersion::read(reader)?,
             access: (reader.small()?, reader.small()?, reader.small()?),
             why: text(reader)?,
         })
@@ -294,7 +295,7 @@ impl ActRow {
 
 /// Rows that become durable together.
 #[derive(Debug, Default)]
-pub struct Notes {
+pub struct LogBatch {
     /// Runs with their numbers.
     pub runs: Vec<(u64, RunRow)>,
     /// Actions, each with the number of its run and its number within the run.
@@ -315,7 +316,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// Errors of the engine.
-    pub fn note(self: &Arc<Self>, notes: &Notes) -> Result<(), CatalogueError> {
+    pub fn write_log(self: &Arc<Self>, notes: &LogBatch) -> Result<(), CatalogueError> {
         self.check_writable()?;
         self.tables.wait_for_room()?;
         let mut batch = self.tables.db().batch().durability(Some(PersistMode::Buffer));
@@ -352,7 +353,7 @@ impl Catalogue {
     pub fn known(&self, file: &crate::Attributes) -> Result<Option<Digest>, CatalogueError> {
         Ok(self
             .digest(file.id)?
-            .filter(|digest| digest.seen == Seen::of(file)))
+            .filter(|digest| digest.seen == FileVersion::of(file)))
     }
 
     /// Returns all runs with their numbers, oldest first.
@@ -410,7 +411,7 @@ mod tests {
 
     #[test]
     fn rows_are_read_as_they_were_written() {
-        let seen = Seen {
+        let seen = FileVersion {
             id: FileId {
                 volume: 3,
                 inode: 1 << 40,
@@ -436,7 +437,7 @@ mod tests {
         assert_eq!(Digest::of_bytes(&digest.to_bytes()), Ok(digest));
         for state in ActState::ALL {
             let act = ActRow {
-                action: "delete".to_owned(),
+                action: ActionKind::Delete,
                 state,
                 at_ms: -3,
                 path: b"/a\xff".to_vec(),
@@ -448,7 +449,7 @@ mod tests {
             assert_eq!(ActRow::of_bytes(&act.to_bytes()), Ok(act));
             let run = RunRow {
                 policy: "p".to_owned(),
-                action: "a".to_owned(),
+                action: ActionKind::Other("a".into()),
                 cause: String::new(),
                 state,
                 begun_ms: 1,

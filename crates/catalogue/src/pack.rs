@@ -145,7 +145,7 @@ mod tests {
                     changed_ns: if rest.0 % 2 == 0 { times.1 } else { times.2 },
                     accessed_s: times.3,
                     format: Format::of_name(b"a.warc"),
-                    is_looked_into: rest.5 % 2 == 0,
+                    is_sniffed: rest.5 % 2 == 0,
                     target: target.map(Into::into),
                 },
             })

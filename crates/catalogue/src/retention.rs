@@ -39,20 +39,19 @@ const DIGESTS_ROW: &str = "digests looked through";
 
 impl ActRow {
     /// Returns whether the action removed the file from its path.
-    pub fn takes_away(&self) -> bool {
-        matches!(self.state, ActState::Done | ActState::Emptied)
-            && matches!(&*self.action, "delete" | "release" | "move")
+    pub fn has_removed_file(&self) -> bool {
+        matches!(self.state, ActState::Done | ActState::Emptied) && self.action.removes_file()
     }
 
     /// Returns whether the file is in the trash, according to the log.
     pub fn is_in_trash(&self) -> bool {
-        self.state == ActState::Done && self.action == "delete"
+        self.state == ActState::Done && self.action.trashes_file()
     }
 
     /// Returns whether the digest of the file may still be needed, to settle the action or to undo
     /// it.
     fn needs_digest(&self) -> bool {
-        self.state == ActState::Begun || (self.takes_away() && self.state != ActState::Emptied)
+        self.state == ActState::Begun || (self.has_removed_file() && self.state != ActState::Emptied)
     }
 }
 
@@ -130,7 +129,7 @@ impl Catalogue {
             from = last.to_bytes().to_vec();
             from.push(0);
             let mut gone: FxHashSet<FileId> = slice.into_iter().collect();
-            self.leave_catalogued(&mut gone, stop)?;
+            self.remove_catalogued(&mut gone, stop)?;
             self.each_act(None, |_, _, act| {
                 if act.needs_digest() {
                     gone.remove(&act.seen.id);
@@ -148,7 +147,11 @@ impl Catalogue {
     }
 
     /// Removes files that are in a tree from the set.
-    fn leave_catalogued(&self, ids: &mut FxHashSet<FileId>, stop: &AtomicBool) -> Result<(), CatalogueError> {
+    fn remove_catalogued(
+        &self,
+        ids: &mut FxHashSet<FileId>,
+        stop: &AtomicBool,
+    ) -> Result<(), CatalogueError> {
         for row in self.tables.space(Table::Packs).iter() {
             if ids.is_empty() || stop.load(Relaxed) {
                 return Ok(());

@@ -44,7 +44,7 @@ impl Drop for WatchHeartbeat {
 impl WatchHeartbeat {
     /// Returns whether a watch of the catalogue in `dir` is running, in this or another process.
     pub(crate) fn is_running(dir: &Path) -> bool {
-        WatchHeartbeat::of(dir).is_some_and(|beat| beat.is_held)
+        WatchHeartbeat::read(dir).is_some_and(|beat| beat.is_held)
     }
 
     /// Takes the lock; `None` while another process holds it.
@@ -79,7 +79,7 @@ impl WatchHeartbeat {
     }
 
     /// Returns the contents of the file of a catalogue; `None` if no watch ever ran.
-    pub(crate) fn of(dir: &Path) -> Option<Beat> {
+    pub(crate) fn read(dir: &Path) -> Option<Beat> {
         let mut file = File::open(dir.join(NAME)).ok()?;
         let is_held = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
         let mut line = String::new();
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn a_lock_says_whether_its_watch_lives() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(WatchHeartbeat::of(dir.path()), None);
+        assert_eq!(WatchHeartbeat::read(dir.path()), None);
         let mut alive = WatchHeartbeat::take(dir.path(), 5).unwrap().unwrap();
         alive.beat(7);
         assert!(WatchHeartbeat::take(dir.path(), 6).unwrap().is_none());
@@ -109,11 +109,11 @@ mod tests {
             watch_ms: 5,
             at_ms,
         };
-        assert_eq!(WatchHeartbeat::of(dir.path()), Some(beat(true, 7)));
+        assert_eq!(WatchHeartbeat::read(dir.path()), Some(beat(true, 7)));
         alive.beat(1_700_000_000_000);
         drop(alive);
         assert_eq!(
-            WatchHeartbeat::of(dir.path()),
+            WatchHeartbeat::read(dir.path()),
             Some(beat(false, 1_700_000_000_000))
         );
         assert!(WatchHeartbeat::take(dir.path(), 6).unwrap().is_some());

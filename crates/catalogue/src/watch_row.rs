@@ -131,7 +131,7 @@ impl Catalogue {
         let Some(row) = self.watch_row(root)? else {
             return Ok(None);
         };
-        let beat = WatchHeartbeat::of(&self.dir).filter(|beat| beat.watch_ms == row.watch_ms);
+        let beat = WatchHeartbeat::read(&self.dir).filter(|beat| beat.watch_ms == row.watch_ms);
         let is_watched = row.is_live && beat.as_ref().is_some_and(|beat| beat.is_held);
         let until_ms = match beat {
             Some(beat) if row.stale.is_none() && row.is_live => beat.at_ms.max(row.current_until_ms),
@@ -184,7 +184,7 @@ impl Catalogue {
     /// Returns whether a running watch keeps a tree current, or may: a watch that has just begun
     /// has not recorded its trees.
     pub(crate) fn may_be_watched(&self, root: &[u8]) -> Result<bool, CatalogueError> {
-        let Some(beat) = WatchHeartbeat::of(&self.dir).filter(|beat| beat.is_held) else {
+        let Some(beat) = WatchHeartbeat::read(&self.dir).filter(|beat| beat.is_held) else {
             return Ok(false);
         };
         let is_of = |row: &WatchRow| row.watch_ms == beat.watch_ms;

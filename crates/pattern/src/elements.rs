@@ -1,10 +1,7 @@
 //! A parsed pattern without braces, and how it matches a name.
 
 use crate::set::Set;
-
-/// A character, or a byte if bytes are compared. Bytes above 0x7F have numbers above all
-/// characters, so no class contains them.
-pub(super) type Unit = u32;
+use crate::unit::{Unit, unit_of, variants};
 
 /// An element of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,29 +109,4 @@ impl Element {
             Self::Unit(own) => *own == unit,
         }
     }
-}
-
-fn unit_of(byte: u8) -> Unit {
-    if byte.is_ascii() {
-        Unit::from(byte)
-    } else {
-        Unit::from(char::MAX) + Unit::from(byte)
-    }
-}
-
-/// Returns a character in lower case, in upper case, and unchanged. A case that needs several
-/// characters is replaced by the character itself.
-pub(super) fn variants(unit: Unit) -> [Unit; 3] {
-    let Some(c) = char::from_u32(unit) else {
-        return [unit; 3];
-    };
-    let single = |mut other: Box<dyn Iterator<Item = char>>| match (other.next(), other.next()) {
-        (Some(one), None) => Unit::from(one),
-        _ => unit,
-    };
-    [
-        single(Box::new(c.to_lowercase())),
-        single(Box::new(c.to_uppercase())),
-        unit,
-    ]
 }

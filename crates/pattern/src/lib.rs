@@ -17,12 +17,24 @@ mod braces;
 mod class;
 mod elements;
 mod set;
+mod unit;
 
 use elements::Elements;
 
 pub use braces::TooManyAlternatives;
 
 /// A pattern.
+///
+/// ```
+/// use pattern::Pattern;
+///
+/// let pattern = Pattern::new("*.{warc,warc.gz}")?;
+/// assert!(pattern.matches("crawl-01.warc.gz"));
+/// assert!(!pattern.matches("crawl-01.warc.gz.part"));
+/// // As in the shell, `*` does not match hidden files.
+/// assert!(!pattern.matches_file(".hidden.warc"));
+/// # Ok::<(), pattern::TooManyAlternatives>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Pattern {
     /// One for each expansion of the braces.

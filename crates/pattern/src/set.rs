@@ -1,7 +1,7 @@
 //! A bracket expression `[...]` in a pattern.
 
 use crate::class::Class;
-use crate::elements::{Unit, variants};
+use crate::unit::{Unit, variants};
 
 /// The characters of a bracket expression.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,15 +12,15 @@ mod condition;
 mod crash;
 mod path;
 mod plan;
+mod removed_files;
 mod rules;
 mod run;
 mod shelf;
-mod taken;
 mod trash;
 
-pub use condition::{Condition, Known, Subject, Unit, Wrong, name_of, quantity};
+pub use condition::{Condition, ConditionError, ConditionNames, Subject, Unit, name_of, quantity};
 pub use crash::{CRASH_POINTS, UNDO_CRASH_POINTS};
-pub use plan::{Grown, Plan, PlanError, Planned, is_due, plan};
+pub use plan::{GrownTree, Plan, PlanError, PlannedFile, is_due, plan};
 pub use rules::{
     Action, CommandLimits, Level, Limits, Names, Order, Policy, Rules, RulesError, Trigger, Usage, UsageOf,
 };

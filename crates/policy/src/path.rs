@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use catalogue::{Catalogue, Kind, Place, Seen};
+use catalogue::{Catalogue, FileVersion, Kind, PathHandle};
 
 /// Returns the path with these bytes.
 pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
@@ -18,7 +18,7 @@ pub(crate) fn is_below(path: &[u8], directory: &[u8]) -> bool {
 }
 
 /// Returns whether the path now refers to the file with this identity.
-pub(crate) fn is_there(catalogue: &Catalogue, path: &[u8], seen: &Seen) -> bool {
-    let found = Place::open(path).and_then(|place| place.look(catalogue));
+pub(crate) fn is_there(catalogue: &Catalogue, path: &[u8], seen: &FileVersion) -> bool {
+    let found = PathHandle::open(path).and_then(|place| place.stat(catalogue));
     matches!(found, Ok(Some(file)) if file.id == seen.id && file.kind != Kind::Directory)
 }

@@ -7,14 +7,14 @@
 //!   permanently. It is not read again.
 
 use crate::path::is_there;
-use catalogue::{ActRow, ActState, Catalogue, CatalogueError, Notes, Place};
+use catalogue::{ActRow, ActState, Catalogue, CatalogueError, LogBatch, PathHandle};
 
 /// The directory in a tree for the files that policies have deleted from it. Only policies that
 /// empty the trash act in it.
 pub const TRASH: &str = ".weft-trash";
 
 /// Returns the path in the trash for a file of a tree.
-pub(crate) fn place_of(tree: &[u8], run: u64, act: u64, name: &[u8]) -> Vec<u8> {
+pub(crate) fn trash_path(tree: &[u8], run: u64, act: u64, name: &[u8]) -> Vec<u8> {
     let mut path = tree.to_vec();
     for name in [
         TRASH.as_bytes(),
@@ -28,7 +28,7 @@ pub(crate) fn place_of(tree: &[u8], run: u64, act: u64, name: &[u8]) -> Vec<u8> 
 }
 
 /// Returns the tree, run and action of a path in the trash; `None` for any other path.
-fn origin(path: &[u8]) -> Option<(&[u8], u64, u64)> {
+fn parse_trash_path(path: &[u8]) -> Option<(&[u8], u64, u64)> {
     let mut parts = path.rsplitn(5, |&byte| byte == b'/');
     let _name = parts.next()?;
     let mut number = || std::str::from_utf8(parts.next()?).ok()?.parse().ok();
@@ -46,7 +46,7 @@ pub(crate) fn each_in_trash(
     mut each: impl FnMut(ActRow),
 ) -> Result<(), CatalogueError> {
     for (run, row) in catalogue.runs()? {
-        if row.action != "delete" || row.state == ActState::Emptied {
+        if !row.action.trashes_file() || row.state == ActState::Emptied {
             continue;
         }
         catalogue.each_act(Some(run), |_, _, act| {
@@ -66,8 +66,8 @@ pub(crate) fn emptied<'a>(
     ended: impl Iterator<Item = &'a ActRow>,
 ) -> Result<Vec<(u64, u64, ActRow)>, CatalogueError> {
     let mut emptied = Vec::new();
-    for act in ended.filter(|act| act.action == "empty-trash") {
-        let Some((tree, run, number)) = origin(&act.path) else {
+    for act in ended.filter(|act| act.action.empties_trash()) {
+        let Some((tree, run, number)) = parse_trash_path(&act.path) else {
             continue;
         };
         let is_gone = match act.state {
@@ -95,16 +95,16 @@ fn is_tree_there(catalogue: &Catalogue, tree: &[u8]) -> Result<bool, CatalogueEr
     let Some(known) = catalogue.locate_exactly(tree)? else {
         return Ok(false);
     };
-    let found = Place::open(tree).and_then(|place| place.look(catalogue));
+    let found = PathHandle::open(tree).and_then(|place| place.stat(catalogue));
     Ok(matches!(found, Ok(Some(found)) if found.id == known.attributes.id))
 }
 
 /// Marks runs as emptied whose files have all left the trash, at least one of them by permanent
 /// removal.
 pub(crate) fn close_runs(catalogue: &std::sync::Arc<Catalogue>) -> Result<(), CatalogueError> {
-    let mut notes = Notes::default();
+    let mut notes = LogBatch::default();
     for (run, mut row) in catalogue.runs()? {
-        if row.action != "delete" || matches!(row.state, ActState::Begun | ActState::Emptied) {
+        if !row.action.trashes_file() || matches!(row.state, ActState::Begun | ActState::Emptied) {
             continue;
         }
         let (mut emptied, mut left) = (0u64, 0u64);
@@ -121,7 +121,7 @@ pub(crate) fn close_runs(catalogue: &std::sync::Arc<Catalogue>) -> Result<(), Ca
     if notes.runs.is_empty() {
         Ok(())
     } else {
-        catalogue.note(&notes)
+        catalogue.write_log(&notes)
     }
 }
 
@@ -132,10 +132,15 @@ mod tests {
     #[test]
     fn a_path_in_the_trash_says_what_has_put_it_there() {
         for tree in [&b"/"[..], b"/data", b"/data/.weft-trash/1/2"] {
-            let path = place_of(tree, 12, 7, b"a.warc");
-            assert_eq!(origin(&path), Some((tree, 12, 7)), "{}", path.escape_ascii());
+            let path = trash_path(tree, 12, 7, b"a.warc");
+            assert_eq!(
+                parse_trash_path(&path),
+                Some((tree, 12, 7)),
+                "{}",
+                path.escape_ascii()
+            );
         }
-        assert_eq!(place_of(b"/data", 1, 0, b"n"), b"/data/.weft-trash/1/0/n");
+        assert_eq!(trash_path(b"/data", 1, 0, b"n"), b"/data/.weft-trash/1/0/n");
         for path in [
             &b""[..],
             b"/data/n",
@@ -143,7 +148,7 @@ mod tests {
             b"/d/.weft-trash/1/x/n",
             b"/d/trash/1/2/n",
         ] {
-            assert_eq!(origin(path), None, "{}", path.escape_ascii());
+            assert_eq!(parse_trash_path(path), None, "{}", path.escape_ascii());
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use catalogue::{ActState, Catalogue, CatalogueError, CatalogueSettings, Progress, ScanSettings};
+use catalogue::{ActState, ActionKind, Catalogue, CatalogueError, CatalogueSettings, Progress, ScanSettings};
 use policy::{Names, Plan, Policy, Ran, Rules, RunSettings};
 
 const RULES: &str = "
@@ -198,7 +198,7 @@ fn what_is_planned_after_many_runs_is_what_a_set_of_names_says() {
         for (run, row) in rig.catalogue.runs().unwrap() {
             let states = rig.states(run);
             assert!(
-                row.action != "delete" || !states.contains(&ActState::Done),
+                row.action != ActionKind::Delete || !states.contains(&ActState::Done),
                 "run {run}"
             );
             if states.contains(&ActState::Emptied) {
@@ -340,11 +340,11 @@ fn the_log_after_an_undo_is_right() {
     fs::rename(path(&first.to), path(&first.path)).unwrap();
     let mut row = rig.catalogue.runs().unwrap().pop().unwrap().1;
     row.end = "it was being taken back".to_owned();
-    let notes = catalogue::Notes {
+    let notes = catalogue::LogBatch {
         runs: vec![(ran.number, row)],
-        ..catalogue::Notes::default()
+        ..catalogue::LogBatch::default()
     };
-    rig.catalogue.note(&notes).unwrap();
+    rig.catalogue.write_log(&notes).unwrap();
     policy::settle(&rig.catalogue).unwrap();
     assert_eq!(
         rig.states(ran.number),

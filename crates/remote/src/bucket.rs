@@ -14,7 +14,7 @@ use object_store::{
 
 use crate::failure::{Failure, with_causes};
 use crate::range_source::{Body, RangeSource};
-use crate::retry::Patience;
+use crate::retry::Retries;
 use crate::s3_error::in_a_sentence;
 use crate::stat::Stat;
 
@@ -69,8 +69,8 @@ impl Bucket {
         Ok(found)
     }
 
-    /// Reads an object, with the timeout of `patience` for each piece; `None` if it does not exist.
-    pub(crate) async fn read(&self, path: &Path, patience: &Patience) -> Result<Option<Bytes>, Failure> {
+    /// Reads an object, with the timeout of `retries` for each piece; `None` if it does not exist.
+    pub(crate) async fn read(&self, path: &Path, retries: &Retries) -> Result<Option<Bytes>, Failure> {
         let asked = async {
             match self.objects.get(path).await {
                 Ok(answer) => Ok(Some(answer)),
@@ -78,14 +78,14 @@ impl Bucket {
                 Err(error) => Err(self.failure(&error)),
             }
         };
-        let Some(answer) = patience.hear(asked).await? else {
+        let Some(answer) = retries.with_timeout(asked).await? else {
             return Ok(None);
         };
         let (size, mut bytes) = (answer.meta.size, BytesMut::new());
         let mut pieces = answer.into_stream();
         let broken = |error: Error| Failure::passing(with_causes(&error));
-        while let Some(piece) = patience
-            .hear(async { pieces.try_next().await.map_err(broken) })
+        while let Some(piece) = retries
+            .with_timeout(async { pieces.try_next().await.map_err(broken) })
             .await?
         {
             bytes.extend_from_slice(&piece);
@@ -108,45 +108,49 @@ impl Bucket {
         Ok(objects.filter_map(name).collect())
     }
 
-    /// Writes an object, in parts if it is large, with the timeout of `patience` for each response.
-    pub(crate) async fn write(&self, path: &Path, bytes: &Bytes, patience: &Patience) -> Result<(), Failure> {
-        let said = |result: Result<_, Error>| result.map_err(|error| self.failure(&error));
+    /// Writes an object, in parts if it is large, with the timeout of `retries` for each response.
+    pub(crate) async fn write(&self, path: &Path, bytes: &Bytes, retries: &Retries) -> Result<(), Failure> {
+        let to_result = |result: Result<_, Error>| result.map_err(|error| self.failure(&error));
         if bytes.len() <= PART_BYTES {
             let put = self.objects.put(path, bytes.clone().into());
-            patience.hear(async { said(put.await.map(drop)) }).await?;
+            retries
+                .with_timeout(async { to_result(put.await.map(drop)) })
+                .await?;
             return Ok(());
         }
         let begun = async {
             let upload = self.objects.put_multipart(path).await;
             upload.map_err(|error| self.failure(&error))
         };
-        let mut upload = patience.hear(begun).await?;
+        let mut upload = retries.with_timeout(begun).await?;
         let sent = async {
             let mut under_way = FuturesUnordered::new();
             for begin in (0..bytes.len()).step_by(PART_BYTES) {
                 let part = bytes.slice(begin..bytes.len().min(begin + PART_BYTES));
                 // Started in order, because the store numbers the parts in this order.
-                under_way.push(self.part_sent(upload.put_part(part.into()), patience));
+                under_way.push(self.send_part(upload.put_part(part.into()), retries));
                 if under_way.len() >= PARTS_AT_ONCE {
                     under_way.try_next().await?;
                 }
             }
             while under_way.try_next().await?.is_some() {}
             drop(under_way);
-            let completed = async { said(upload.complete().await.map(drop)) };
-            patience.hear(completed).await
+            let completed = async { to_result(upload.complete().await.map(drop)) };
+            retries.with_timeout(completed).await
         };
         let outcome = sent.await;
         if outcome.is_err() {
             // If this also fails, the store keeps the parts until it clears abandoned uploads.
-            let _ = patience.hear(async { said(upload.abort().await) }).await;
+            let _ = retries
+                .with_timeout(async { to_result(upload.abort().await) })
+                .await;
         }
         outcome
     }
 
-    async fn part_sent(&self, part: UploadPart, patience: &Patience) -> Result<(), Failure> {
-        patience
-            .hear(async { part.await.map_err(|error| self.failure(&error)) })
+    async fn send_part(&self, part: UploadPart, retries: &Retries) -> Result<(), Failure> {
+        retries
+            .with_timeout(async { part.await.map_err(|error| self.failure(&error)) })
             .await
     }
 
@@ -176,7 +180,7 @@ impl Bucket {
             Error::NotFound { source, .. } => {
                 let text = with_causes(&**source);
                 if is_no_bucket(&text) {
-                    Failure::lasting(ErrorKind::NotFound, self.sentence(&text))
+                    Failure::lasting(ErrorKind::NotFound, self.error_text(&text))
                 } else {
                     Failure::lasting(ErrorKind::NotFound, "no such object (404)")
                 }
@@ -190,26 +194,26 @@ impl Bucket {
                 let text = with_causes(&**source);
                 // Listings report a refusal as a generic error.
                 if is_refused(&text) {
-                    let told = format!("refused (403): {}; {}", self.refused, self.sentence(&text));
+                    let told = format!("refused (403): {}; {}", self.refused, self.error_text(&text));
                     Failure::lasting(ErrorKind::PermissionDenied, told)
                 } else if is_wrong_region(&text) {
                     Failure::lasting(
                         ErrorKind::Other,
-                        format!("{}; {WRONG_REGION}", self.sentence(&text)),
+                        format!("{}; {WRONG_REGION}", self.error_text(&text)),
                     )
                 // The underlying client has already retried according to the settings; retrying
                 // here would multiply the attempts.
                 } else if self.retries {
-                    Failure::lasting(ErrorKind::Other, self.sentence(&text))
+                    Failure::lasting(ErrorKind::Other, self.error_text(&text))
                 } else {
                     Failure::passing(text)
                 }
             }
-            other => Failure::lasting(ErrorKind::Other, self.sentence(&with_causes(other))),
+            other => Failure::lasting(ErrorKind::Other, self.error_text(&with_causes(other))),
         }
     }
 
-    fn sentence(&self, text: &str) -> String {
+    fn error_text(&self, text: &str) -> String {
         let bucket = self.root.split('/').nth(2).unwrap_or_default();
         in_a_sentence(text, bucket)
     }

@@ -73,21 +73,21 @@ impl CachedRanges {
             User::Records
         };
         let through = cache.over(origin, user);
-        let told = |error: OriginError| failure(bucket.as_deref(), error);
+        let to_failure = |error: OriginError| failure(bucket.as_deref(), error);
         // An object of a bucket needs no request if its version is known. A web server must be
         // asked whether it supports ranges.
         let of_seen = seen.filter(|_| bucket.is_some()).and_then(described);
         let description = match of_seen {
             Some(description) => Arc::new(description),
             None => {
-                let description = through.describe(&path).await.map_err(&told)?;
+                let description = through.describe(&path).await.map_err(&to_failure)?;
                 if seen.is_none_or(|seen| is_of(&description, seen)) {
                     description
                 } else {
                     // The seen version is newer than the cached one, or has been replaced
                     // since.
                     through.forget(&path);
-                    through.describe(&path).await.map_err(&told)?
+                    through.describe(&path).await.map_err(&to_failure)?
                 }
             }
         };
@@ -137,9 +137,9 @@ impl RangeSource for CachedRanges {
             .get_version(&self.path, &self.description, wanted)
             .await;
         let bucket = self.bucket.clone();
-        let told = move |error| failure(bucket.as_deref(), error);
-        let got = got.map_err(&told)?;
-        Ok(got.body.map_err(told).boxed())
+        let to_failure = move |error| failure(bucket.as_deref(), error);
+        let got = got.map_err(&to_failure)?;
+        Ok(got.body.map_err(to_failure).boxed())
     }
 }
 
@@ -153,9 +153,9 @@ pub(crate) fn failure(bucket: Option<&Bucket>, error: OriginError) -> Failure {
             if let (Some(bucket), Some(error)) = (bucket, of_store) {
                 return bucket.failure(error);
             }
-            match cause.downcast_ref::<Said>() {
-                Some(said) if said.passes => Failure::passing(&said.text),
-                Some(said) => Failure::lasting(said.kind, said.text.clone()),
+            match cause.downcast_ref::<WebFailure>() {
+                Some(web_failure) if web_failure.passes => Failure::passing(&web_failure.text),
+                Some(web_failure) => Failure::lasting(web_failure.kind, web_failure.text.clone()),
                 None => Failure::passing(cause),
             }
         }
@@ -165,16 +165,16 @@ pub(crate) fn failure(bucket: Option<&Bucket>, error: OriginError) -> Failure {
 /// A failure of a web server, passed through the tier.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
-struct Said {
+struct WebFailure {
     kind: ErrorKind,
     text: String,
     passes: bool,
 }
 
-fn said(failure: Failure) -> OriginError {
-    let (said, wrap): (Said, fn(cache::Cause) -> OriginError) = match failure {
+fn to_origin_error(failure: Failure) -> OriginError {
+    let (web_failure, wrap): (WebFailure, fn(cache::Cause) -> OriginError) = match failure {
         Failure::Passing(text, _) => (
-            Said {
+            WebFailure {
                 kind: ErrorKind::Other,
                 text,
                 passes: true,
@@ -183,7 +183,7 @@ fn said(failure: Failure) -> OriginError {
         ),
         Failure::Final(error) if error.kind() == ErrorKind::InvalidData => return OriginError::Changed,
         Failure::Final(error) => (
-            Said {
+            WebFailure {
                 kind: error.kind(),
                 text: error.to_string(),
                 passes: false,
@@ -194,7 +194,7 @@ fn said(failure: Failure) -> OriginError {
             },
         ),
     };
-    wrap(Arc::new(said))
+    wrap(Arc::new(web_failure))
 }
 
 /// The files of one web server. A path is the part of the URL after the host and the slash.
@@ -217,16 +217,16 @@ impl WebOrigin {
     }
 
     fn at(&self, path: &str) -> WebFile {
-        self.file.beside(format!("{}/{path}", self.root))
+        self.file.on_same_server(format!("{}/{path}", self.root))
     }
 
-    async fn seen(&self, path: &str) -> Result<(WebStat, Description), OriginError> {
-        let stat = self.at(path).stat().await.map_err(said)?;
+    async fn stat(&self, path: &str) -> Result<(WebStat, Description), OriginError> {
+        let stat = self.at(path).stat().await.map_err(to_origin_error)?;
         let gone = || Failure::lasting(ErrorKind::NotFound, "no such input (404)");
-        let stat = stat.ok_or_else(gone).map_err(said)?;
+        let stat = stat.ok_or_else(gone).map_err(to_origin_error)?;
         let description = version(&stat).ok_or_else(|| {
             let what = "this server gives no ranges, or nothing that tells versions";
-            said(Failure::lasting(ErrorKind::Unsupported, what))
+            to_origin_error(Failure::lasting(ErrorKind::Unsupported, what))
         })?;
         Ok((stat, description))
     }
@@ -266,7 +266,7 @@ impl Origin for WebOrigin {
     }
 
     async fn describe(&self, path: &str) -> Result<Description, OriginError> {
-        Ok(self.seen(path).await?.1)
+        Ok(self.stat(path).await?.1)
     }
 
     async fn get(
@@ -278,18 +278,21 @@ impl Origin for WebOrigin {
         let (seen, description) = match expected {
             Some(expected) => (expected_of(expected), expected.clone()),
             // The version must be known before a range of it is requested.
-            None => self.seen(path).await?,
+            None => self.stat(path).await?,
         };
         let range = cache::resolve(wanted.as_ref(), description.size_bytes)?;
         let ranges = WebRanges {
             file: self.at(path),
             seen,
         };
-        let body = ranges.get(range.start, range.end).await.map_err(said)?;
+        let body = ranges
+            .get(range.start, range.end)
+            .await
+            .map_err(to_origin_error)?;
         Ok(cache::Answer {
             description,
             range,
-            body: body.map_err(said).boxed(),
+            body: body.map_err(to_origin_error).boxed(),
         })
     }
 }

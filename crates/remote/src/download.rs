@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Write};
 use futures_util::StreamExt;
 
 use crate::failure::Failure;
-use crate::retry::Patience;
+use crate::retry::Retries;
 use crate::settings::Retry;
 use crate::web::WebFile;
 
@@ -17,20 +17,23 @@ pub(crate) async fn download(web: WebFile, retry: Retry) -> io::Result<File> {
         address = &*web.shown_address(),
         "this server does not support range requests: the input is first copied to a temporary file"
     );
-    let mut patience = Patience::new(retry);
+    let mut retries = Retries::new(retry);
     loop {
-        match once(&web, &patience).await {
+        match once(&web, &retries).await {
             Ok(file) => return Ok(file),
-            Err(failure) => patience.bear(failure).await?,
+            Err(failure) => retries.wait_or_fail(failure).await?,
         }
     }
 }
 
-async fn once(web: &WebFile, patience: &Patience) -> Result<File, Failure> {
-    let (stat, mut body) = patience.hear(web.whole()).await?;
+async fn once(web: &WebFile, retries: &Retries) -> Result<File, Failure> {
+    let (stat, mut body) = retries.with_timeout(web.whole()).await?;
     let mut file = tempfile::tempfile().map_err(Failure::Final)?;
     let mut size = 0;
-    while let Some(piece) = patience.hear(async { body.next().await.transpose() }).await? {
+    while let Some(piece) = retries
+        .with_timeout(async { body.next().await.transpose() })
+        .await?
+    {
         size += piece.len() as u64;
         // Blocking is acceptable: the writes mostly go to the page cache.
         file.write_all(&piece).map_err(Failure::Final)?;

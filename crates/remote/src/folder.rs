@@ -19,7 +19,7 @@ use crate::address::{Address, path};
 use crate::bucket::Bucket;
 use crate::failure::Failure;
 use crate::remote::{Remote, Shared};
-use crate::retry::{Patience, asked};
+use crate::retry::{Retries, with_retries};
 
 /// Number of concurrent reads of small files.
 const READS_AT_ONCE: usize = 16;
@@ -78,22 +78,22 @@ async fn at(shared: &Shared, address: &str) -> io::Result<(Arc<Bucket>, Path)> {
 
 async fn read(shared: &Shared, address: &str) -> io::Result<Option<Bytes>> {
     let (bucket, path) = at(shared, address).await?;
-    let mut patience = Patience::new(shared.retry());
+    let mut retries = Retries::new(shared.retry());
     loop {
-        match bucket.read(&path, &patience).await {
+        match bucket.read(&path, &retries).await {
             Ok(read) => return Ok(read),
-            Err(failure) => patience.bear(failure).await?,
+            Err(failure) => retries.wait_or_fail(failure).await?,
         }
     }
 }
 
 async fn write(shared: &Shared, address: &str, bytes: Bytes) -> io::Result<()> {
     let (bucket, path) = at(shared, address).await?;
-    let mut patience = Patience::new(shared.retry());
+    let mut retries = Retries::new(shared.retry());
     loop {
-        match bucket.write(&path, &bytes, &patience).await {
+        match bucket.write(&path, &bytes, &retries).await {
             Ok(()) => return Ok(()),
-            Err(failure) => patience.bear(failure).await?,
+            Err(failure) => retries.wait_or_fail(failure).await?,
         }
     }
 }
@@ -101,20 +101,20 @@ async fn write(shared: &Shared, address: &str, bytes: Bytes) -> io::Result<()> {
 /// Creates a file. Returns whether it was created.
 async fn create(shared: &Shared, address: &str, bytes: Bytes) -> io::Result<bool> {
     let (bucket, path) = at(shared, address).await?;
-    let mut patience = Patience::new(shared.retry());
+    let mut retries = Retries::new(shared.retry());
     let mut attempts = 0;
     loop {
         attempts += 1;
-        let failure = match patience.hear(bucket.create(&path, &bytes)).await {
+        let failure = match retries.with_timeout(bucket.create(&path, &bytes)).await {
             Ok(is_new) => return Ok(is_new),
             Err(failure) => failure,
         };
         match failure {
-            Failure::Passing(..) => patience.bear(failure).await?,
+            Failure::Passing(..) => retries.wait_or_fail(failure).await?,
             // The client never repeats a conditional put whose response was lost. Ask whether the
             // file exists; if not, try again.
             Failure::Final(error) if error.kind() == ErrorKind::Other && attempts < CREATIONS_MAX => {
-                match patience.hear(bucket.stat(&path)).await {
+                match retries.with_timeout(bucket.stat(&path)).await {
                     Ok(Some(_)) => return Ok(false),
                     Ok(None) => {}
                     Err(_) => return Err(error),
@@ -171,7 +171,7 @@ impl system::FileStore for Folder {
         let address = self.address(path);
         self.remote.wait(|shared| async move {
             let (bucket, path) = at(&shared, &address).await?;
-            let stat = asked(shared.retry(), || bucket.stat(&path)).await?;
+            let stat = with_retries(shared.retry(), || bucket.stat(&path)).await?;
             Ok(stat.is_some())
         })
     }
@@ -180,7 +180,7 @@ impl system::FileStore for Folder {
         let address = self.address(folder);
         self.remote.wait(|shared| async move {
             let (bucket, path) = at(&shared, &address).await?;
-            asked(shared.retry(), || bucket.names(&path)).await
+            with_retries(shared.retry(), || bucket.names(&path)).await
         })
     }
 

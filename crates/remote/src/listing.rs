@@ -13,39 +13,20 @@ use parking_lot::Mutex;
 
 use crate::address::Address;
 use crate::failure::Failure;
+use crate::listed_page::ListedPage;
 use crate::remote::{Remote, Shared};
-use crate::retry::asked;
+use crate::retry::with_retries;
 use crate::s3_list::S3Listing;
-
-/// An object of a listing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
-    /// Its key in the bucket.
-    pub key: Vec<u8>,
-    /// Its length in bytes.
-    pub size_bytes: u64,
-    /// When it was last written, in milliseconds since 1970.
-    pub modified_ms: i64,
-}
-
-/// A page of a listing.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ListedPage {
-    /// Objects in bytewise order of key.
-    pub objects: Vec<Listed>,
-    /// Whether this is the last page.
-    pub is_last: bool,
-}
 
 /// The listing of a bucket. Cheap to clone; the first page makes the first request.
 #[derive(Clone)]
 pub struct Listing {
     remote: Remote,
-    place: Place,
+    source: ListingSource,
 }
 
 #[derive(Clone)]
-enum Place {
+enum ListingSource {
     S3 {
         bucket: String,
         /// Created with the first page, because the region may have to be requested.
@@ -62,12 +43,12 @@ impl Remote {
     /// # Errors
     /// [`ErrorKind::InvalidInput`] if the address names no bucket.
     pub fn listing(&self, address: &str) -> io::Result<Listing> {
-        let place = match Address::parse(address)? {
-            Address::S3 { bucket, .. } => Place::S3 {
+        let source = match Address::parse(address)? {
+            Address::S3 { bucket, .. } => ListingSource::S3 {
                 bucket,
                 made: Arc::default(),
             },
-            Address::Store { bucket, .. } => Place::Own { bucket },
+            Address::Store { bucket, .. } => ListingSource::Own { bucket },
             Address::Web(_) => {
                 let what = "a web server does not list its files: expected s3:// or store://";
                 return Err(io::Error::new(ErrorKind::InvalidInput, what));
@@ -75,7 +56,7 @@ impl Remote {
         };
         Ok(Listing {
             remote: self.clone(),
-            place,
+            source,
         })
     }
 
@@ -95,10 +76,10 @@ impl Listing {
     /// The text does not name the address.
     pub fn page(&self, prefix: &[u8], after: Option<&[u8]>) -> io::Result<ListedPage> {
         let (prefix, after) = (prefix.to_vec(), after.map(<[u8]>::to_vec));
-        let place = self.place.clone();
+        let source = self.source.clone();
         self.remote.wait(|shared| async move {
-            match place {
-                Place::S3 { bucket, made } => {
+            match source {
+                ListingSource::S3 { bucket, made } => {
                     let known = made.lock().clone();
                     let listing = match known {
                         Some(listing) => listing,
@@ -107,9 +88,9 @@ impl Listing {
                             made.lock().insert(Arc::new(listing)).clone()
                         }
                     };
-                    asked(shared.retry(), || listing.page(&prefix, after.as_deref())).await
+                    with_retries(shared.retry(), || listing.page(&prefix, after.as_deref())).await
                 }
-                Place::Own { bucket } => own_page(&shared, &bucket, &prefix, after.as_deref()).await,
+                ListingSource::Own { bucket } => own_page(&shared, &bucket, &prefix, after.as_deref()).await,
             }
         })
     }
@@ -130,7 +111,7 @@ async fn own_page(
     };
     let (prefix, after) = (whole(prefix)?, after.map(whole).transpose()?);
     let (_, own) = shared.own_store().await?;
-    asked(shared.retry(), || {
+    with_retries(shared.retry(), || {
         let page = (own.list)(prefix.clone(), after.clone());
         async move {
             match page.await {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use object_store::ObjectStore;
 
-use crate::listing::ListedPage;
+use crate::listed_page::ListedPage;
 
 /// A page of a listing, later.
 type ListedLater = BoxFuture<'static, Result<Option<ListedPage>, String>>;

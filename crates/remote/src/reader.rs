@@ -12,7 +12,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use crate::range_source::RangeSource;
-use crate::retry::fetched;
+use crate::retry::fetch_range;
 use crate::runtime::{Spawner, Started};
 use crate::settings::Retry;
 
@@ -94,7 +94,7 @@ impl RangeReader {
         let (fetch, retry) = (self.fetch.clone(), self.retry);
         let end = offset.saturating_add(bytes).min(self.size);
         self.spawner
-            .start(async move { fetched(&*fetch, offset, end, retry).await })
+            .start(async move { fetch_range(&*fetch, offset, end, retry).await })
     }
 }
 

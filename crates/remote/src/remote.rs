@@ -21,7 +21,7 @@ use crate::download::download;
 use crate::own_store::{Connect, OwnStore};
 use crate::reader::RangeReader;
 use crate::redirects::Connector;
-use crate::retry::asked;
+use crate::retry::with_retries;
 use crate::runtime::Spawner;
 use crate::settings::{Retry, S3Settings, Settings};
 use crate::stat::Stat;
@@ -56,7 +56,7 @@ pub(crate) struct Shared {
 type OpenCache = dyn Fn() -> Option<Cache> + Send + Sync;
 
 /// The source of an address.
-enum Place {
+enum Source {
     /// A name in a bucket; `own` is set for Weft's own store.
     Bucket {
         bucket: Arc<Bucket>,
@@ -222,7 +222,7 @@ impl Remote {
         self.wait(|shared| async move {
             let Settings { s3, retry } = &shared.settings;
             let handle = handle.unwrap_or_else(tokio::runtime::Handle::current);
-            let made = asked(*retry, || {
+            let made = with_retries(*retry, || {
                 s3::bucket_for_others(s3, &bucket, *retry, handle.clone())
             })
             .await?;
@@ -242,19 +242,19 @@ impl Remote {
 
 async fn look(shared: Arc<Shared>, address: String) -> io::Result<Option<Stat>> {
     let retry = shared.settings.retry;
-    match shared.place(&address).await? {
+    match shared.resolve(&address).await? {
         // Some stores keep an empty object for a folder. It is not an input.
-        Place::Bucket { name, .. } if name.is_empty() || name.ends_with('/') => Ok(None),
-        Place::Bucket { bucket, name, own } => {
+        Source::Bucket { name, .. } if name.is_empty() || name.ends_with('/') => Ok(None),
+        Source::Bucket { bucket, name, own } => {
             let path = path(&name)?;
-            let stat = asked(retry, || bucket.stat(&path)).await?;
+            let stat = with_retries(retry, || bucket.stat(&path)).await?;
             match (stat, own) {
                 (Some(stat), Some(own)) => Ok(Some(with_digest(&own, &name, stat).await)),
                 (stat, _) => Ok(stat),
             }
         }
-        Place::Web(file) => {
-            let stat = asked(retry, || file.stat()).await?;
+        Source::Web(file) => {
+            let stat = with_retries(retry, || file.stat()).await?;
             Ok(stat.map(|stat| stat.stat()))
         }
     }
@@ -293,31 +293,31 @@ impl Shared {
 
     /// Returns the bucket of an address, and the name in it.
     pub(crate) async fn bucket_of(&self, address: &str) -> io::Result<(Arc<Bucket>, String)> {
-        match self.place(address).await? {
-            Place::Bucket { bucket, name, .. } => Ok((bucket, name)),
-            Place::Web(_) => Err(io::Error::new(
+        match self.resolve(address).await? {
+            Source::Bucket { bucket, name, .. } => Ok((bucket, name)),
+            Source::Web(_) => Err(io::Error::new(
                 ErrorKind::Unsupported,
                 "a web server has no buckets",
             )),
         }
     }
 
-    async fn place(&self, address: &str) -> io::Result<Place> {
+    async fn resolve(&self, address: &str) -> io::Result<Source> {
         Ok(match Address::parse(address)? {
-            Address::S3 { bucket, name } => Place::Bucket {
+            Address::S3 { bucket, name } => Source::Bucket {
                 bucket: self.s3_bucket(&bucket).await?,
                 name,
                 own: None,
             },
             Address::Store { bucket, name } => {
                 let (whole, own) = self.own_store().await?;
-                Place::Bucket {
+                Source::Bucket {
                     bucket: whole,
                     name: format!("{bucket}/{name}"),
                     own: Some(own),
                 }
             }
-            Address::Web(url) => Place::Web(WebFile::new(self.client()?, url)?),
+            Address::Web(url) => Source::Web(WebFile::new(self.client()?, url)?),
         })
     }
 
@@ -335,7 +335,7 @@ impl Shared {
             return Ok(bucket.clone());
         }
         let settings = &self.settings;
-        let made = asked(settings.retry, || s3::bucket(&settings.s3, name, settings.retry)).await?;
+        let made = with_retries(settings.retry, || s3::bucket(&settings.s3, name, settings.retry)).await?;
         // The lock is not held while the region is requested: two threads may create the same
         // bucket, and the first one stored is used.
         let mut known = self.s3.lock();
@@ -365,11 +365,11 @@ impl Shared {
     }
 
     async fn list(&self, folder: &str) -> io::Result<Vec<(String, Stat)>> {
-        let Place::Bucket { bucket, name, own } = self.place(folder).await? else {
+        let Source::Bucket { bucket, name, own } = self.resolve(folder).await? else {
             let what = "a web server does not list its files; name them, or a .paths list";
             return Err(io::Error::new(ErrorKind::Unsupported, what));
         };
-        let found = asked(self.settings.retry, || bucket.list(&name)).await?;
+        let found = with_retries(self.settings.retry, || bucket.list(&name)).await?;
         let root = bucket.root.as_str();
         let described = stream::iter(found).map(|(path, stat)| {
             let own = own.as_ref();
@@ -391,39 +391,41 @@ impl Shared {
         spawner: Spawner,
     ) -> io::Result<Arc<dyn Input>> {
         let retry = self.settings.retry;
-        match self.place(&address).await? {
-            Place::Bucket { bucket, name, own } if let Some(cache) = self.cache_for(own.as_ref()) => {
+        match self.resolve(&address).await? {
+            Source::Bucket { bucket, name, own } if let Some(cache) = self.cache_for(own.as_ref()) => {
                 let path = path(&name)?.to_string();
                 // Weft's own store is a single store, whichever node answers.
                 let endpoint = if own.is_some() { "" } else { self.endpoint() };
                 let ask =
                     || CachedRanges::of_bucket(cache, bucket.clone(), endpoint, path.clone(), seen.as_ref());
-                let ranges = asked(retry, ask).await?;
+                let ranges = with_retries(retry, ask).await?;
                 let size = ranges.size_bytes();
                 Ok(Arc::new(RangeReader::new(Arc::new(ranges), size, retry, spawner)))
             }
-            Place::Bucket { bucket, name, .. } => {
+            Source::Bucket { bucket, name, .. } => {
                 let path = path(&name)?;
                 let seen = match seen {
                     Some(seen) => seen,
-                    None => asked(retry, || bucket.stat(&path)).await?.ok_or_else(gone)?,
+                    None => with_retries(retry, || bucket.stat(&path))
+                        .await?
+                        .ok_or_else(not_found)?,
                 };
                 let size = seen.size;
                 let object = BucketObject { bucket, path, seen };
                 Ok(Arc::new(RangeReader::new(Arc::new(object), size, retry, spawner)))
             }
-            Place::Web(file) => {
+            Source::Web(file) => {
                 if let Some(cache) = self.cache_for(None) {
                     let ask = || CachedRanges::of_web(cache, file.clone(), seen.as_ref());
-                    if let Some(ranges) = asked(retry, ask).await? {
+                    if let Some(ranges) = with_retries(retry, ask).await? {
                         let size = ranges.size_bytes();
                         return Ok(Arc::new(RangeReader::new(Arc::new(ranges), size, retry, spawner)));
                     }
                 }
-                let found = asked(retry, || file.stat()).await?.ok_or_else(gone)?;
+                let found = with_retries(retry, || file.stat()).await?.ok_or_else(not_found)?;
                 let ranges = WebRanges { file, seen: found };
                 if let Some(seen) = seen {
-                    ranges.check_seen(&seen).map_err(said)?;
+                    ranges.check_seen(&seen).map_err(to_io_error)?;
                 }
                 match ranges.seen.size {
                     Some(size) if ranges.seen.ranges => {
@@ -438,11 +440,11 @@ impl Shared {
     }
 }
 
-fn gone() -> io::Error {
+fn not_found() -> io::Error {
     io::Error::new(ErrorKind::NotFound, "no such input (404)")
 }
 
-fn said(failure: Failure) -> io::Error {
+fn to_io_error(failure: Failure) -> io::Error {
     match failure {
         Failure::Final(error) => error,
         Failure::Passing(what, _) => io::Error::other(what),

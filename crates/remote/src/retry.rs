@@ -14,23 +14,23 @@ use crate::range_source::{Body, RangeSource};
 use crate::settings::Retry;
 
 /// Counts consecutive failures.
-pub(crate) struct Patience {
+pub(crate) struct Retries {
     retry: Retry,
     failures: u32,
 }
 
-impl Patience {
-    pub(crate) fn new(retry: Retry) -> Patience {
-        Patience { retry, failures: 0 }
+impl Retries {
+    pub(crate) fn new(retry: Retry) -> Retries {
+        Retries { retry, failures: 0 }
     }
 
     /// Resets the count, because data arrived.
-    pub(crate) fn refresh(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.failures = 0;
     }
 
     /// Waits after a temporary failure. Fails if the failure is final or there were too many.
-    pub(crate) async fn bear(&mut self, failure: Failure) -> io::Result<()> {
+    pub(crate) async fn wait_or_fail(&mut self, failure: Failure) -> io::Result<()> {
         let (what, asked) = match failure {
             Failure::Final(error) => return Err(error),
             Failure::Passing(what, asked) => (what, asked),
@@ -52,7 +52,7 @@ impl Patience {
     }
 
     /// Waits for a response, at most [`Retry::silence_max`].
-    pub(crate) async fn hear<T>(
+    pub(crate) async fn with_timeout<T>(
         &self,
         answer: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
@@ -68,21 +68,21 @@ impl Patience {
 }
 
 /// Repeats a request until it succeeds or there were too many failures.
-pub(crate) async fn asked<T, F>(retry: Retry, mut ask: impl FnMut() -> F) -> io::Result<T>
+pub(crate) async fn with_retries<T, F>(retry: Retry, mut ask: impl FnMut() -> F) -> io::Result<T>
 where
     F: Future<Output = Result<T, Failure>>,
 {
-    let mut patience = Patience::new(retry);
+    let mut retries = Retries::new(retry);
     loop {
-        match patience.hear(ask()).await {
+        match retries.with_timeout(ask()).await {
             Ok(answer) => return Ok(answer),
-            Err(failure) => patience.bear(failure).await?,
+            Err(failure) => retries.wait_or_fail(failure).await?,
         }
     }
 }
 
 /// Fetches all bytes from `start` up to `end`.
-pub(crate) async fn fetched(
+pub(crate) async fn fetch_range(
     fetch: &dyn RangeSource,
     start: u64,
     end: u64,
@@ -90,19 +90,19 @@ pub(crate) async fn fetched(
 ) -> io::Result<Bytes> {
     let wanted = usize::try_from(end.saturating_sub(start)).map_err(io::Error::other)?;
     let mut bytes = BytesMut::with_capacity(wanted);
-    let mut patience = Patience::new(retry);
+    let mut retries = Retries::new(retry);
     while bytes.len() < wanted {
         // Resumes at the next missing byte: earlier bytes stay valid, because every response is of
         // one version.
         let reached = start + bytes.len() as u64;
-        let failure = match patience.hear(fetch.get(reached, end)).await {
-            Ok(body) => drain(body, &mut bytes, wanted, &mut patience).await,
+        let failure = match retries.with_timeout(fetch.get(reached, end)).await {
+            Ok(body) => drain(body, &mut bytes, wanted, &mut retries).await,
             Err(failure) => Some(failure),
         };
         if let Some(failure) = failure {
             let reached = start + bytes.len() as u64;
-            patience
-                .bear(failure)
+            retries
+                .wait_or_fail(failure)
                 .await
                 .map_err(|error| io::Error::new(error.kind(), format!("byte {reached}: {error}")))?;
         }
@@ -116,16 +116,18 @@ async fn drain(
     mut body: Body,
     bytes: &mut BytesMut,
     wanted: usize,
-    patience: &mut Patience,
+    retries: &mut Retries,
 ) -> Option<Failure> {
     while bytes.len() < wanted {
-        let next = patience.hear(async { body.next().await.transpose() }).await;
+        let next = retries
+            .with_timeout(async { body.next().await.transpose() })
+            .await;
         match next {
             Ok(Some(piece)) => {
                 if !piece.is_empty() {
                     // A connection that delivers bytes before it breaks makes progress: only
                     // failures without any byte count.
-                    patience.refresh();
+                    retries.reset();
                 }
                 // A server may send more than requested; bytes beyond `end` belong to another
                 // chunk.

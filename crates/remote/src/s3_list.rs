@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::bucket::{WRONG_REGION, is_no_bucket, is_refused, is_wrong_region};
 use crate::failure::{Failure, with_causes};
-use crate::listing::{Listed, ListedPage};
+use crate::listed_page::{Listed, ListedPage};
 use crate::remote::Shared;
 use crate::s3::{options, refused, region};
 use crate::s3_error::in_a_sentence;

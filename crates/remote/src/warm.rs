@@ -15,7 +15,7 @@ const AT_ONCE: usize = 4;
 
 /// The result for one object.
 #[derive(Debug)]
-pub struct Warmed {
+pub struct WarmReport {
     /// Its address.
     pub address: String,
     /// Its size, or why it could not be read.
@@ -33,7 +33,7 @@ impl Remote {
         cache: &Cache,
         addresses: Vec<String>,
         progress: impl Fn(u64) + Send + Sync + 'static,
-    ) -> io::Result<Vec<Warmed>> {
+    ) -> io::Result<Vec<WarmReport>> {
         let (cache, progress) = (cache.clone(), Arc::new(progress));
         self.wait(move |shared| async move {
             let reads = stream::iter(addresses).map(|address| {
@@ -58,7 +58,7 @@ impl Remote {
                         })
                     }
                     .await;
-                    Warmed { address, result }
+                    WarmReport { address, result }
                 }
             });
             let warmed = reads.buffered(AT_ONCE).collect().await;

@@ -126,7 +126,7 @@ impl WebFile {
     }
 
     /// Returns another file of the same server, with the same credentials.
-    pub(crate) fn beside(&self, address: String) -> WebFile {
+    pub(crate) fn on_same_server(&self, address: String) -> WebFile {
         WebFile {
             address,
             ..self.clone()

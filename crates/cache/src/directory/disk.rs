@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::index::Leaver;
+use super::index::EvictedBlock;
 use super::new_block::{Effort, block_bytes};
 use super::{DirectoryTier, LOOK_EVERY_BYTES, NewBlock, STRIPES};
 use crate::block::{BlockKey, ObjectId, PIECE_BYTES, Pieces};
@@ -30,8 +30,8 @@ impl DirectoryTier {
         let began = system::now();
         let tier = self.clone();
         let work = system::blocking(move || block_file::read(&tier.layout.block(&key), &key, wanted));
-        let patience = self.device.patience(store, bytes);
-        let fault = match tokio::time::timeout(patience, work).await {
+        let read_timeout = self.device.read_timeout(store, bytes);
+        let fault = match tokio::time::timeout(read_timeout, work).await {
             Ok(Ok(Ok((pieces, mask)))) => {
                 self.device.worked();
                 self.device.reads.note(pieces.bytes(), system::since(began));
@@ -50,11 +50,11 @@ impl DirectoryTier {
                 return None;
             }
         };
-        self.bear(&key, fault);
+        self.handle_fault(&key, fault);
         None
     }
 
-    fn bear(self: &Arc<Self>, key: &BlockKey, fault: Fault) {
+    fn handle_fault(self: &Arc<Self>, key: &BlockKey, fault: Fault) {
         let counter = match &fault {
             // Removed by hand, with its object, or by another process.
             Fault::Gone => None,
@@ -72,11 +72,11 @@ impl DirectoryTier {
         if let Some(counter) = counter {
             add(counter, 1);
         }
-        self.remove_files_later(self.leave(&[*key]));
+        self.remove_files_later(self.evict(&[*key]));
     }
 
     /// Removes files in the background, because the disk may hang.
-    pub(super) fn remove_files_later(self: &Arc<Self>, gone: Vec<Leaver>) {
+    pub(super) fn remove_files_later(self: &Arc<Self>, gone: Vec<EvictedBlock>) {
         if !gone.is_empty() {
             let tier = self.clone();
             system::blocking(move || tier.remove_files(&gone));
@@ -93,7 +93,7 @@ impl DirectoryTier {
             .and_then(|()| block_file::write(&path, &block.key, block.block_bytes, &block.pieces))
             .and_then(|mask| {
                 if self.layout.is_guest() {
-                    self.layout.tell_change(&block.key).map(|()| mask)
+                    self.layout.record_change(&block.key).map(|()| mask)
                 } else {
                     Ok(mask)
                 }
@@ -138,12 +138,12 @@ impl DirectoryTier {
             }
             Err(error) => {
                 drop(_alone);
-                self.bear_write(&block.key, &error);
+                self.handle_write_error(&block.key, &error);
             }
         }
     }
 
-    pub(super) fn bear_write(&self, key: &BlockKey, error: &io::Error) {
+    pub(super) fn handle_write_error(&self, key: &BlockKey, error: &io::Error) {
         if matches!(
             error.kind(),
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
@@ -163,7 +163,7 @@ impl DirectoryTier {
     }
 
     /// Reduces the capacity if the disk has less free space than required, and restores it later.
-    pub(super) fn look_at_free_space(&self, bytes: u64) {
+    pub(super) fn check_free_space(&self, bytes: u64) {
         let unlooked = self.unlooked.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let is_short = self.state.lock().ring.capacity() < self.quota;
         if unlooked < LOOK_EVERY_BYTES && !is_short {
@@ -181,33 +181,33 @@ impl DirectoryTier {
                 .saturating_sub(state.waiting_bytes);
             state.ring.set_capacity(may_use.min(self.quota));
             let gone = state.ring.shrink();
-            state.leave(&gone)
+            state.evict(&gone)
         };
         add(&self.counts.evicted_blocks, gone.len() as u64);
         self.remove_files(&gone);
     }
 
     /// Reads the blocks that move to the next directory, before their files are removed.
-    pub(super) fn leavers(&self, gone: &[Leaver]) -> Vec<(Leaver, Pieces)> {
-        let read = |leaver: &Leaver| {
+    pub(super) fn read_demoted(&self, gone: &[EvictedBlock]) -> Vec<(EvictedBlock, Pieces)> {
+        let read = |evicted: &EvictedBlock| {
             let (pieces, _) =
-                block_file::read(&self.layout.block(&leaver.key), &leaver.key, u16::MAX).ok()?;
-            Some((leaver.clone(), pieces))
+                block_file::read(&self.layout.block(&evicted.key), &evicted.key, u16::MAX).ok()?;
+            Some((evicted.clone(), pieces))
         };
         gone.iter()
-            .filter(|leaver| !leaver.is_timed)
+            .filter(|evicted| !evicted.is_timed)
             .filter_map(read)
             .collect()
     }
 
-    pub(super) fn demote(&self, moved: Vec<(Leaver, Pieces)>) {
+    pub(super) fn demote(&self, moved: Vec<(EvictedBlock, Pieces)>) {
         let Some(next) = &self.next else { return };
-        for (leaver, pieces) in moved {
+        for (evicted, pieces) in moved {
             let block = NewBlock {
-                key: leaver.key,
-                block_bytes: block_bytes(&leaver.key, &leaver.info),
-                info: leaver.info,
-                treatment: Arc::new(Treatment::of_a_leaver()),
+                key: evicted.key,
+                block_bytes: block_bytes(&evicted.key, &evicted.info),
+                info: evicted.info,
+                treatment: Arc::new(Treatment::for_demoted()),
                 pieces,
                 effort: Effort::Usual,
             };
@@ -226,24 +226,24 @@ impl DirectoryTier {
         self.stripes[(object.0 % STRIPES as u128) as usize].lock()
     }
 
-    pub(super) fn remove_files(&self, gone: &[Leaver]) {
-        for leaver in gone {
-            let _alone = self.stripe(leaver.key.object);
+    pub(super) fn remove_files(&self, gone: &[EvictedBlock]) {
+        for evicted in gone {
+            let _alone = self.stripe(evicted.key.object);
             // It may have been added again meanwhile.
             let (is_back, is_object_back) = {
                 let state = self.state.lock();
                 (
-                    state.blocks.contains_key(&leaver.key),
-                    state.objects.contains_key(&leaver.key.object),
+                    state.blocks.contains_key(&evicted.key),
+                    state.objects.contains_key(&evicted.key.object),
                 )
             };
             if !is_back
                 && let Err(error) = self
                     .layout
-                    .remove(&leaver.key, leaver.with_object && !is_object_back)
+                    .remove(&evicted.key, evicted.with_object && !is_object_back)
             {
                 add(&self.counts.io_errors, 1);
-                tracing::warn!(path = %self.layout.block(&leaver.key).display(), %error, "cannot remove a block of the cache");
+                tracing::warn!(path = %self.layout.block(&evicted.key).display(), %error, "cannot remove a block of the cache");
             }
         }
     }

@@ -33,7 +33,7 @@ pub(super) struct Object {
 
 /// An evicted block.
 #[derive(Clone)]
-pub(super) struct Leaver {
+pub(super) struct EvictedBlock {
     pub(super) key: BlockKey,
     pub(super) info: Arc<ObjectInfo>,
     /// Whether it was the last block of its object.
@@ -74,7 +74,7 @@ impl State {
     }
 
     /// Removes the blocks that the ring has evicted.
-    pub(super) fn leave(&mut self, keys: &[BlockKey]) -> Vec<Leaver> {
+    pub(super) fn evict(&mut self, keys: &[BlockKey]) -> Vec<EvictedBlock> {
         let mut gone = Vec::new();
         for key in keys {
             let Some(block) = self.blocks.remove(key) else {
@@ -99,7 +99,7 @@ impl State {
                     self.by_address.remove(&address);
                 }
             }
-            gone.push(Leaver {
+            gone.push(EvictedBlock {
                 key: *key,
                 info,
                 with_object,

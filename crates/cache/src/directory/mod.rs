@@ -23,7 +23,7 @@ use crate::block::{BlockKey, ObjectId, PIECE_BYTES, Pieces};
 use crate::block_file::space;
 use crate::counts::{DirectoryCounts, add};
 use crate::device::{Device, Gauge};
-use crate::layout::{Found, Layout, ObjectInfo, OpenError};
+use crate::layout::{FoundBlock, Layout, ObjectInfo, OpenError};
 use crate::ring::Ring;
 use crate::rules::Rules;
 use crate::settings::Settings;
@@ -49,7 +49,7 @@ mod stats;
 pub(crate) use new_block::{Effort, NewBlock};
 pub use stats::DirectoryStats;
 
-use index::{Leaver, State};
+use index::{EvictedBlock, State};
 use new_block::share;
 
 /// A directory of the disk tier. Shared.
@@ -121,7 +121,7 @@ impl DirectoryTier {
         Ok(tier)
     }
 
-    fn restore(&self, found: Vec<Found>, rules: &Rules) {
+    fn restore(&self, found: Vec<FoundBlock>, rules: &Rules) {
         let gone = {
             let mut state = self.state.lock();
             for block in found {
@@ -144,7 +144,7 @@ impl DirectoryTier {
                 );
             }
             let gone = state.ring.shrink();
-            state.leave(&gone)
+            state.evict(&gone)
         };
         add(&self.counts.evicted_blocks, gone.len() as u64);
         self.remove_files(&gone);
@@ -167,7 +167,7 @@ impl DirectoryTier {
             return mask;
         }
         state.ring.remove(key);
-        let gone = state.leave(&[*key]);
+        let gone = state.evict(&[*key]);
         drop(state);
         add(&self.counts.expired_blocks, 1);
         self.remove_files_later(gone);
@@ -196,7 +196,7 @@ impl DirectoryTier {
                 let demoted = gone.clone();
                 system::blocking(move || {
                     let moved = if tier.next.is_some() {
-                        tier.leavers(&demoted)
+                        tier.read_demoted(&demoted)
                     } else {
                         Vec::new()
                     };
@@ -230,7 +230,7 @@ impl DirectoryTier {
     }
 
     /// Makes room for a block. Returns the evicted blocks; `None` if the block is not stored.
-    fn admit(&self, block: &NewBlock) -> Option<Vec<Leaver>> {
+    fn admit(&self, block: &NewBlock) -> Option<Vec<EvictedBlock>> {
         let mut state = self.state.lock();
         let key = &block.key;
         let waiting = state.waiting.get(key).map_or(0, Pieces::mask);
@@ -257,7 +257,7 @@ impl DirectoryTier {
             return None;
         };
         let is_kept = !dropped.contains(key);
-        let gone = state.leave(&dropped);
+        let gone = state.evict(&dropped);
         add(&self.counts.evicted_blocks, gone.len() as u64);
         if !is_kept {
             drop(state);
@@ -286,17 +286,17 @@ impl DirectoryTier {
 
     /// Drops blocks.
     pub(crate) fn forget(&self, keys: &[BlockKey]) {
-        let gone = self.leave(keys);
+        let gone = self.evict(keys);
         self.remove_files(&gone);
     }
 
     /// Removes blocks from the ring and the index, but not their files.
-    fn leave(&self, keys: &[BlockKey]) -> Vec<Leaver> {
+    fn evict(&self, keys: &[BlockKey]) -> Vec<EvictedBlock> {
         let mut state = self.state.lock();
         for key in keys {
             state.ring.remove(key);
         }
-        state.leave(keys)
+        state.evict(keys)
     }
 
     /// Returns the blocks of the objects that `which` selects.

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::block::{BLOCK_BYTES, BlockKey, Class, Pieces};
-use crate::known::Version;
 use crate::layout::ObjectInfo;
 use crate::ring::ShareId;
 use crate::rules::{SHARE_OF_METADATA, Treatment};
+use crate::versions::Version;
 
 /// The effort to make room for a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

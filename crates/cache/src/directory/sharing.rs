@@ -11,7 +11,7 @@ use super::new_block::share;
 use super::{DirectoryTier, GUEST_PART, OBJECT_SPACE, WAIT_MAX};
 use crate::block::BlockKey;
 use crate::counts::add;
-use crate::layout::Found;
+use crate::layout::FoundBlock;
 use crate::rules::Rules;
 
 /// Interval between checks whether the owner has caught up.
@@ -35,7 +35,7 @@ impl DirectoryTier {
     /// Returns whether more bytes may be written.
     fn may_write(&self, bytes: u64) -> bool {
         if !self.layout.is_guest() {
-            self.look_at_free_space(bytes);
+            self.check_free_space(bytes);
             return true;
         }
         // Blocks written by guests exceed the quota until the owner has made room for them.
@@ -102,7 +102,7 @@ impl DirectoryTier {
                     // next read shows which.
                     known.mask = None;
                 }
-                state.leave(&dropped)
+                state.evict(&dropped)
             };
             add(&self.counts.evicted_blocks, gone.len() as u64);
             self.remove_files(&gone);
@@ -110,7 +110,7 @@ impl DirectoryTier {
     }
 
     /// Updates a guest's index from the files on disk.
-    pub(crate) fn look_again(&self, rules: &Rules) {
+    pub(crate) fn rescan(&self, rules: &Rules) {
         let Ok(found) = self.layout.scan() else { return };
         {
             let mut state = self.state.lock();
@@ -120,9 +120,9 @@ impl DirectoryTier {
             for key in &gone {
                 state.ring.remove(key);
             }
-            state.leave(&gone);
+            state.evict(&gone);
         }
-        let is_new = |block: &Found| !self.state.lock().blocks.contains_key(&block.key);
+        let is_new = |block: &FoundBlock| !self.state.lock().blocks.contains_key(&block.key);
         self.restore(found.into_iter().filter(is_new).collect(), rules);
     }
 }

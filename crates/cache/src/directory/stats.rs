@@ -42,7 +42,7 @@ pub struct DirectoryStats {
 
 /// An object with blocks in the directory.
 #[derive(Debug, Clone)]
-pub(crate) struct Kept {
+pub(crate) struct IndexedObject {
     pub(crate) info: Arc<ObjectInfo>,
     pub(crate) bytes: u64,
     pub(crate) is_pinned: bool,
@@ -66,14 +66,14 @@ impl DirectoryTier {
             off,
             read_us_per_mib: whole(self.device.reads.us_per_mib()),
             write_us_per_mib: whole(self.device.writes.us_per_mib()),
-            events: self.counts.shown(),
+            events: self.counts.snapshot(),
         }
     }
 
     /// Returns the objects with blocks in the directory.
-    pub(crate) fn objects(&self) -> Vec<Kept> {
+    pub(crate) fn objects(&self) -> Vec<IndexedObject> {
         let state = self.state.lock();
-        let kept = |object: &Object| Kept {
+        let kept = |object: &Object| IndexedObject {
             info: object.info.clone(),
             bytes: object.bytes,
             is_pinned: object.is_pinned,

@@ -20,18 +20,18 @@ const INFLATED_BYTES: usize = 1024;
 
 /// The format found in a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct Detected {
     format: Format,
     /// Whether it is compressed in a format that is not decompressed here.
-    is_closed: bool,
+    is_opaque: bool,
 }
 
 /// Returns the format found in the first bytes of a file, if any.
-pub(crate) fn said(head: &[u8]) -> Option<Said> {
+pub(crate) fn detect(head: &[u8]) -> Option<Detected> {
     let open = |format| {
-        Some(Said {
+        Some(Detected {
             format,
-            is_closed: false,
+            is_opaque: false,
         })
     };
     if let Some(format) = archive::of_text(head) {
@@ -48,27 +48,27 @@ pub(crate) fn said(head: &[u8]) -> Option<Said> {
         let is_tar = || general(&inside).filter(|format| *format == named("package"));
         return open(archive::of_text(&inside).or_else(is_tar).unwrap_or(compressed));
     }
-    general(head).map(|format| Said {
+    general(head).map(|format| Detected {
         format,
-        is_closed: format == named("compressed"),
+        is_opaque: format == named("compressed"),
     })
 }
 
 /// Decides the format of a file from its name and its first bytes.
-pub(crate) fn decided(by_name: Format, said: Option<Said>) -> Format {
-    match said {
-        Some(said) if by_name.says_nothing() || !is_believed(by_name, said) => said.format,
+pub(crate) fn choose_format(by_name: Format, detected: Option<Detected>) -> Format {
+    match detected {
+        Some(detected) if by_name.says_nothing() || !name_wins(by_name, detected) => detected.format,
         _ => by_name,
     }
 }
 
 /// Returns whether the format by name wins over a different signature.
-fn is_believed(by_name: Format, said: Said) -> bool {
+fn name_wins(by_name: Format, detected: Detected) -> bool {
     let name = by_name.name();
-    match said.format.name() {
+    match detected.format.name() {
         // WAT and WET files consist of WARC records.
         "warc" => matches!(name, "wat" | "wet"),
-        "compressed" => said.is_closed,
+        "compressed" => detected.is_opaque,
         // Office documents, tables and programs for virtual machines are zip files.
         "package" => matches!(name, "office" | "wacz" | "table" | "program" | "database"),
         "html" => matches!(name, "text" | "source" | "data" | "office"),

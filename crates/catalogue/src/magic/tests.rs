@@ -158,7 +158,7 @@ fn heads() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 fn said_name(head: &[u8]) -> Option<&'static str> {
-    said(head).map(|said| said.format.name())
+    detect(head).map(|detected| detected.format.name())
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn names_that_say_more_are_believed_and_wrong_endings_are_found() {
     ];
     for (name, head, format) in cases {
         let by_name = Format::of_name(name.as_bytes());
-        assert_eq!(decided(by_name, said(head)).name(), format, "{name}");
+        assert_eq!(choose_format(by_name, detect(head)).name(), format, "{name}");
     }
 }
 
@@ -259,9 +259,9 @@ fn every_format_that_is_named_here_exists() {
 proptest! {
     #[test]
     fn no_bytes_panic(head in prop::collection::vec(any::<u8>(), 0..HEAD_BYTES)) {
-        let said = said(&head);
+        let detected = detect(&head);
         for name in Format::names() {
-            decided(Format::named(name).unwrap(), said);
+            choose_format(Format::named(name).unwrap(), detected);
         }
     }
 
@@ -272,11 +272,11 @@ proptest! {
     ) {
         let heads = heads();
         let head = &which.get(&heads).1;
-        let _ = said(&head[..cut.index(head.len() + 1)]);
+        let _ = detect(&head[..cut.index(head.len() + 1)]);
         let mut changed = head.clone();
         let at = at.index(changed.len());
         changed[at] = byte;
         changed.extend(rest);
-        let _ = said(&changed);
+        let _ = detect(&changed);
     }
 }

@@ -49,9 +49,6 @@ pub struct Object {
 /// Owner and group of objects. No user has this id: chown(2) interprets it as "unchanged".
 pub const NO_OWNER: u32 = u32::MAX;
 
-/// First number of buckets; file systems have smaller numbers.
-pub(crate) const BUCKETS_BEGIN: u32 = 1 << 31;
-
 /// Returns the identity of the object or directory with this key: 128 bits of a cryptographic hash,
 /// so collisions cannot be forged.
 fn id(volume: u32, kind: Kind, key: &[u8]) -> FileId {

@@ -10,25 +10,24 @@ use pipeline::{Out, StageError, StageResult};
 use super::Scan;
 use super::content::Content;
 use super::follow::{FileReader, FileSeen, Observer};
-use super::gather::{Gathered, Sorted};
-use super::items::{Differs, End, LookedUp};
-use crate::ask::Changed;
+use super::items::{DirDifference, End, Gathered, GatheredDir, Sorted};
 use crate::attributes::{Entry, Kind};
 use crate::change::Change;
 use crate::changes::ChangesRow;
 use crate::diff::{Compare, Difference, NewEntries};
 use crate::error::CatalogueError;
+use crate::query::Changed;
 use crate::rows::{DirRow, FaultRow, OrphanRow};
 use crate::tables::Table;
 use crate::walk::Dir;
 
 impl Scan {
-    pub(super) fn differ(&self, up: LookedUp, out: &mut Out<'_, Differs>) -> StageResult {
-        let LookedUp { dir, is_known, found } = up;
+    pub(super) fn differ(&self, up: GatheredDir, out: &mut Out<'_, DirDifference>) -> StageResult {
+        let GatheredDir { dir, is_known, found } = up;
         let (entries, read) = match found {
             Gathered::Known => {
                 let end = Some(End::Known);
-                return out.send(Differs {
+                return out.send(DirDifference {
                     dir,
                     difference: Difference::default(),
                     end,
@@ -80,7 +79,7 @@ impl Scan {
         let content = &mut Content::new(self, &dir);
         let entries = compare.run::<StageError>(content, &mut old, &mut new, &mut |part| {
             if let Some(difference) = last.replace(part) {
-                out.send(Differs {
+                out.send(DirDifference {
                     dir: dir.clone(),
                     difference,
                     end: None,
@@ -97,7 +96,7 @@ impl Scan {
             },
             None => End::Some { entries },
         });
-        out.send(Differs {
+        out.send(DirDifference {
             dir,
             difference: last.unwrap_or_default(),
             end,
@@ -120,7 +119,7 @@ impl Scan {
         }
     }
 
-    pub(super) fn apply(&self, all: Vec<Differs>) -> StageResult {
+    pub(super) fn apply(&self, all: Vec<DirDifference>) -> StageResult {
         match &self.listener {
             Some(listener) => self.tell(all, listener.as_ref()),
             None => self.commit(all)?,
@@ -129,7 +128,7 @@ impl Scan {
     }
 
     /// Reports the differences without writing anything.
-    fn tell(&self, all: Vec<Differs>, listener: &(dyn Fn(Changed) + Send + Sync)) {
+    fn tell(&self, all: Vec<DirDifference>, listener: &(dyn Fn(Changed) + Send + Sync)) {
         for differs in all {
             let mut counts = differs.difference.counts;
             if let Some(End::Read { faults, .. }) = &differs.end {
@@ -145,7 +144,7 @@ impl Scan {
             }
             .each(&mut |changed| listener(changed));
             if differs.end.is_some() {
-                self.shared.land([differs.dir.id].into_iter());
+                self.shared.unlock_dirs([differs.dir.id].into_iter());
             }
         }
     }
@@ -161,7 +160,7 @@ impl Scan {
         path
     }
 
-    fn commit(&self, all: Vec<Differs>) -> Result<(), CatalogueError> {
+    fn commit(&self, all: Vec<DirDifference>) -> Result<(), CatalogueError> {
         let mut change = Change::new(&self.catalogue)?;
         let (mut landed, mut placed) = (Vec::new(), Vec::new());
         let mut row = self.row.lock();
@@ -169,13 +168,13 @@ impl Scan {
             row.counts.add(differs.difference.counts);
             if differs.end.is_some() {
                 landed.push(differs.dir.id);
-                placed.extend(self.unplaced.lock().remove(&differs.dir.id).unwrap_or_default());
+                placed.extend(self.unattached.lock().remove(&differs.dir.id).unwrap_or_default());
                 row.counts.directories += u64::from(matches!(differs.end, Some(End::Read { .. })));
             }
             self.apply_one(&mut change, differs, &mut placed)?;
         }
         // After all others: the parent of a directory may be in the same commit.
-        self.place(&mut change, placed)?;
+        self.attach_dirs(&mut change, placed)?;
         row.ended_ms = system::time_ms();
         row.spent_ms = self.spent_ms();
         if self.is_scan {
@@ -183,17 +182,17 @@ impl Scan {
         }
         drop(row);
         change.commit()?;
-        self.shared.land(landed.into_iter());
+        self.shared.unlock_dirs(landed.into_iter());
         Ok(())
     }
 
     fn apply_one(
         &self,
         change: &mut Change,
-        differs: Differs,
+        differs: DirDifference,
         placed: &mut Vec<Arc<Dir>>,
     ) -> Result<(), CatalogueError> {
-        let Differs { dir, difference, end } = differs;
+        let DirDifference { dir, difference, end } = differs;
         let counts = difference.counts;
         for (key, pack) in difference.packs {
             change.pack(key, pack);
@@ -214,7 +213,7 @@ impl Scan {
             for (id, name) in difference.lost {
                 let mut path = path.clone();
                 crate::catalogue::join(&mut path, &name);
-                change.lost(id, dir.id, &name, &OrphanRow::lost(path))?;
+                change.mark_missing(id, dir.id, &name, &OrphanRow::lost(path))?;
             }
             if !difference.changes.is_empty() {
                 change.changes(&ChangesRow {
@@ -225,18 +224,18 @@ impl Scan {
                 });
             }
         }
-        let has_place = match &dir.parent {
-            Some(parent) => change.has_place(dir.id, parent.id, &dir.name)?,
+        let is_attached = match &dir.parent {
+            Some(parent) => change.is_attached(dir.id, parent.id, &dir.name)?,
             None => true,
         };
         let Some(end) = end else {
             // Creates the row, so that a scan resumed after a kill finds the existing entries.
-            self.without_place(change, &dir)?;
+            self.mark_unattached(change, &dir)?;
             let row = change.dir(dir.id)?.get_or_insert_default();
             row.entries = (row.entries + counts.added).saturating_sub(counts.removed);
             return Ok(());
         };
-        if !has_place {
+        if !is_attached {
             placed.push(dir.clone());
         }
         let (is_whole, stamp, entries, faults) = match end {

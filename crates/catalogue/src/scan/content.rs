@@ -15,10 +15,10 @@ use rustix::io::Errno;
 
 use super::{Magic, Scan};
 use crate::attributes::{Attributes, Entry, Kind};
-use crate::diff::LookInto;
+use crate::diff::Sniffer;
 use crate::format::Format;
 use crate::magic::{self, HEAD_BYTES};
-use crate::walk::{Dir, Handle, look_at};
+use crate::walk::{Dir, Handle, stat_at};
 
 /// Files of one directory.
 pub(super) struct Content<'a> {
@@ -46,11 +46,11 @@ impl<'a> Content<'a> {
 
     fn head(&mut self, entry: &Entry) -> Result<Option<Vec<u8>>, Errno> {
         let file = open(&self.handle()?, &entry.name)?;
-        let looked = look_at(&file, b"")?;
+        let looked = stat_at(&file, b"")?;
         let mut now = looked.attributes(entry.attributes.id.volume, &entry.name, None);
         // The listed attributes must still apply to the open file.
         if !now.keep_content(&Attributes {
-            is_looked_into: true,
+            is_sniffed: true,
             ..entry.attributes.clone()
         }) {
             return Ok(None);
@@ -87,23 +87,26 @@ fn open(dir: &Handle, name: &[u8]) -> Result<std::os::fd::OwnedFd, Errno> {
     openat(dir, name, FLAGS, Mode::empty())
 }
 
-impl LookInto for Content<'_> {
+impl Sniffer for Content<'_> {
     fn wants(&self, file: &Attributes) -> bool {
         let is_wanted = match self.scan.magic {
             Magic::Off => false,
             Magic::Unnamed => file.format.says_nothing(),
             Magic::All => true,
         };
-        is_wanted && file.kind == Kind::File && file.size_bytes > 0 && !file.is_looked_into
+        is_wanted && file.kind == Kind::File && file.size_bytes > 0 && !file.is_sniffed
     }
 
-    fn look(&mut self, entry: &Entry) -> Option<Format> {
+    fn sniff(&mut self, entry: &Entry) -> Option<Format> {
         // The next scan reads the remaining files.
         if self.scan.shared.stop.load(Relaxed) {
             return None;
         }
         match self.head(entry) {
-            Ok(head) => Some(magic::decided(entry.attributes.format, magic::said(&head?))),
+            Ok(head) => Some(magic::choose_format(
+                entry.attributes.format,
+                magic::detect(&head?),
+            )),
             Err(error) => {
                 let name = String::from_utf8_lossy(&entry.name);
                 tracing::debug!(%error, %name, "cannot read the start of a file");

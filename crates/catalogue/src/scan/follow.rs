@@ -20,7 +20,7 @@ use crate::attributes::{Attributes, FileId};
 use crate::catalogue::Catalogue;
 use crate::error::{CatalogueError, ScanError};
 use crate::rows::{LinkedName, ScanCounts, ScanRow, ScanState};
-use crate::walk::{Handle, Handles, Known};
+use crate::walk::{Handle, Handles, KnownDir};
 
 /// The directories that a walk reads.
 #[derive(Debug, Clone)]
@@ -132,7 +132,7 @@ impl Plan {
         self.read.lock().iter().copied().collect()
     }
 
-    pub(super) fn known(&self, catalogue: &Catalogue, id: FileId) -> Option<Known> {
+    pub(super) fn known(&self, catalogue: &Catalogue, id: FileId) -> Option<KnownDir> {
         if self.read.lock().remove(&id) {
             return None;
         }
@@ -140,7 +140,7 @@ impl Plan {
         if !row.is_whole() {
             return None;
         }
-        Some(self.ways.get(&id).map_or_else(Known::default, |way| Known {
+        Some(self.ways.get(&id).map_or_else(KnownDir::default, |way| KnownDir {
             enter: way.enter.iter().cloned().collect(),
             look: way.look.iter().cloned().collect(),
         }))
@@ -212,7 +212,7 @@ impl Catalogue {
             listener: None,
             handles: Handles::new(),
             root: Mutex::new(None),
-            unplaced: Mutex::default(),
+            unattached: Mutex::default(),
             magic: Magic::Off,
             root_path: target.root.clone(),
             since_ms: now_ms,

@@ -12,13 +12,14 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::remove::Orphans;
-use super::{Progress, Scan, Target, rest_below};
+use super::{Progress, Scan, Target};
 use crate::attributes::{Attributes, FileId};
 use crate::catalogue::Catalogue;
 use crate::change::{Change, DIGEST_MARKS};
 use crate::error::{CatalogueError, ScanError};
 use crate::objects::is_address;
 use crate::pack;
+use crate::path::rest_below;
 use crate::rows::{OrphanRow, RootRow};
 use crate::tables::Table;
 use crate::usage::Usage;
@@ -136,7 +137,7 @@ impl Catalogue {
             is_forgotten: true,
             path: path.to_vec(),
         };
-        change.lost(id, id, path, &orphan)?;
+        change.mark_missing(id, id, path, &orphan)?;
         change.commit()?;
         forgotten.usage.count(&root.attributes, 1);
         Ok(())
@@ -202,7 +203,7 @@ impl Scan {
             for files in marked.chunks(DIGESTS_OF_COMMIT) {
                 let mut change = Change::new(&self.catalogue)?;
                 for file in files {
-                    change.settle_digest(*file, nowhere.contains(file));
+                    change.decide_digest(*file, nowhere.contains(file));
                 }
                 change.commit()?;
             }

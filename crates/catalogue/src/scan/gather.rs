@@ -7,49 +7,11 @@ use rustc_hash::FxHashMap;
 use rustix::io::Errno;
 
 use super::Scan;
-use super::items::{LookedAt, LookedFound, LookedUp};
+use super::items::{Examined, ExaminedPiece, Gathered, GatheredDir, Sorted};
 use crate::attributes::Entry;
 use crate::error::CatalogueError;
 use crate::rows::Stamp;
 use crate::spill::{RUN_ENTRIES, Runs};
-
-/// The result of reading a directory.
-pub(super) enum Gathered {
-    Entries {
-        entries: Sorted,
-        /// Read errors of names, or of the directory itself under the empty name.
-        faults: Vec<(Box<[u8]>, Errno)>,
-        /// Its times before it was read. Empty if they are so recent that a later change might
-        /// leave them unchanged; a resumed scan then reads it again.
-        stamp: Stamp,
-    },
-    /// Some directories in it, in order of name.
-    Some(Vec<Entry>),
-    Known,
-}
-
-/// Entries in order of name.
-pub(super) enum Sorted {
-    InMemory(Vec<Entry>),
-    OnDisk(Runs, u64),
-}
-
-impl Gathered {
-    pub(super) fn count(&self) -> u64 {
-        match self {
-            Gathered::Entries {
-                entries: Sorted::InMemory(entries),
-                ..
-            } => entries.len() as u64,
-            Gathered::Entries {
-                entries: Sorted::OnDisk(_, count),
-                ..
-            } => *count,
-            Gathered::Some(entries) => entries.len() as u64,
-            Gathered::Known => 1,
-        }
-    }
-}
 
 /// A directory with missing pieces.
 #[derive(Default)]
@@ -81,11 +43,11 @@ impl Gatherer {
         }
     }
 
-    pub(super) fn take(&mut self, looked: LookedAt, out: &mut Out<'_, LookedUp>) -> StageResult {
-        let LookedAt { dir, number, found } = looked;
+    pub(super) fn take(&mut self, looked: ExaminedPiece, out: &mut Out<'_, GatheredDir>) -> StageResult {
+        let ExaminedPiece { dir, number, found } = looked;
         let found = match found {
-            LookedFound::Known => return self.send(dir, Gathered::Known, out),
-            LookedFound::Some(mut entries) => {
+            Examined::Known => return self.send(dir, Gathered::Known, out),
+            Examined::Some(mut entries) => {
                 entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
                 return self.send(dir, Gathered::Some(entries), out);
             }
@@ -94,12 +56,12 @@ impl Gatherer {
         let mut gathering = self.gatherings.remove(&dir.visit).unwrap_or_default();
         gathering.pieces += 1;
         match found {
-            LookedFound::Known | LookedFound::Some(_) => {}
-            LookedFound::Fault(errno) => {
+            Examined::Known | Examined::Some(_) => {}
+            Examined::Fault(errno) => {
                 gathering.all = Some(number + 1);
                 gathering.faults.push((Box::default(), errno));
             }
-            LookedFound::Entries {
+            Examined::Entries {
                 entries,
                 faults,
                 is_last,
@@ -142,10 +104,15 @@ impl Gatherer {
         )
     }
 
-    fn send(&self, dir: Arc<crate::walk::Dir>, found: Gathered, out: &mut Out<'_, LookedUp>) -> StageResult {
-        self.scan.shared.take_off(dir.id);
+    fn send(
+        &self,
+        dir: Arc<crate::walk::Dir>,
+        found: Gathered,
+        out: &mut Out<'_, GatheredDir>,
+    ) -> StageResult {
+        self.scan.shared.lock_dir(dir.id);
         let is_known = self.scan.catalogue.dir_row(dir.id)?.is_some();
-        out.send(LookedUp { dir, is_known, found })
+        out.send(GatheredDir { dir, is_known, found })
     }
 }
 

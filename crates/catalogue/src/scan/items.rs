@@ -5,11 +5,11 @@ use std::sync::Arc;
 use pipeline::Item;
 use rustix::io::Errno;
 
-use super::gather::Gathered;
 use crate::attributes::Entry;
 use crate::diff::Difference;
 use crate::rows::Stamp;
-use crate::walk::{Dir, Found, Piece};
+use crate::spill::Runs;
+use crate::walk::{Dir, Piece, PieceContent};
 
 /// A piece for STAT.
 pub(super) struct Work(pub(super) Piece);
@@ -17,27 +17,27 @@ pub(super) struct Work(pub(super) Piece);
 impl Item for Work {
     fn count(&self) -> u64 {
         match &self.0.found {
-            Found::Names { names, .. } | Found::Some { names, .. } => names.len() as u64,
+            PieceContent::Names { names, .. } | PieceContent::Some { names, .. } => names.len() as u64,
             _ => 1,
         }
     }
 
     fn bytes(&self) -> u64 {
         match &self.0.found {
-            Found::Names { names, .. } | Found::Some { names, .. } => names.bytes() as u64 + 64,
+            PieceContent::Names { names, .. } | PieceContent::Some { names, .. } => names.bytes() as u64 + 64,
             _ => 64,
         }
     }
 }
 
 /// Names with their attributes, or the error.
-pub(super) struct LookedAt {
+pub(super) struct ExaminedPiece {
     pub(super) dir: Arc<Dir>,
     pub(super) number: u32,
-    pub(super) found: LookedFound,
+    pub(super) found: Examined,
 }
 
-pub(super) enum LookedFound {
+pub(super) enum Examined {
     Entries {
         entries: Vec<Entry>,
         /// Names that could not be examined.
@@ -50,10 +50,10 @@ pub(super) enum LookedFound {
     Known,
 }
 
-impl Item for LookedAt {
+impl Item for ExaminedPiece {
     fn count(&self) -> u64 {
         match &self.found {
-            LookedFound::Entries { entries, .. } | LookedFound::Some(entries) => entries.len() as u64,
+            Examined::Entries { entries, .. } | Examined::Some(entries) => entries.len() as u64,
             _ => 1,
         }
     }
@@ -63,15 +63,53 @@ impl Item for LookedAt {
     }
 }
 
+/// The result of reading a directory.
+pub(super) enum Gathered {
+    Entries {
+        entries: Sorted,
+        /// Read errors of names, or of the directory itself under the empty name.
+        faults: Vec<(Box<[u8]>, Errno)>,
+        /// Its times before it was read. Empty if they are so recent that a later change might
+        /// leave them unchanged; a resumed scan then reads it again.
+        stamp: Stamp,
+    },
+    /// Some directories in it, in order of name.
+    Some(Vec<Entry>),
+    Known,
+}
+
+/// Entries in order of name.
+pub(super) enum Sorted {
+    InMemory(Vec<Entry>),
+    OnDisk(Runs, u64),
+}
+
+impl Gathered {
+    pub(super) fn count(&self) -> u64 {
+        match self {
+            Gathered::Entries {
+                entries: Sorted::InMemory(entries),
+                ..
+            } => entries.len() as u64,
+            Gathered::Entries {
+                entries: Sorted::OnDisk(_, count),
+                ..
+            } => *count,
+            Gathered::Some(entries) => entries.len() as u64,
+            Gathered::Known => 1,
+        }
+    }
+}
+
 /// A directory that was read, and whether it is catalogued.
-pub(super) struct LookedUp {
+pub(super) struct GatheredDir {
     pub(super) dir: Arc<Dir>,
     /// Whether it has a row. Without one it has no catalogued entries.
     pub(super) is_known: bool,
     pub(super) found: Gathered,
 }
 
-impl Item for LookedUp {
+impl Item for GatheredDir {
     fn count(&self) -> u64 {
         self.found.count()
     }
@@ -82,7 +120,7 @@ impl Item for LookedUp {
 }
 
 /// Differences of a directory; the last part also says how to update its row.
-pub(super) struct Differs {
+pub(super) struct DirDifference {
     pub(super) dir: Arc<Dir>,
     pub(super) difference: Difference,
     pub(super) end: Option<End>,
@@ -102,7 +140,7 @@ pub(super) enum End {
     Known,
 }
 
-impl Item for Differs {
+impl Item for DirDifference {
     fn count(&self) -> u64 {
         self.difference.counts.entries
     }

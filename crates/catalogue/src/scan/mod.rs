@@ -12,19 +12,20 @@
 //!    times are unchanged.
 
 mod apply;
+mod attach;
 mod content;
 mod follow;
 mod forget;
 mod gather;
 mod items;
-mod look;
 mod objects;
-mod place;
+
 mod remove;
 mod roots;
+mod stat;
 mod visits;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -34,17 +35,18 @@ use pipeline::{Batch, Feeder, Flow, StageReport, StageSettings};
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::io::Errno;
 
-use crate::answer::{self, ANSWER_WITHIN};
-use crate::ask::Changed;
 use crate::attributes::FileId;
 use crate::catalogue::Catalogue;
 use crate::error::{CatalogueError, ScanError};
+use crate::path::{names_of, path_buf, rest_below};
+use crate::query::Changed;
 use crate::rows::{ScanCounts, ScanRow, ScanState};
-use crate::walk::{Dir, Handle, Handles, Mounts, Walk, WalkSettings, look_at};
+use crate::timed_call::{ANSWER_WITHIN, call_within};
+use crate::walk::{Dir, Handle, Handles, Mounts, Walk, WalkSettings, stat_at};
 pub use follow::FileSeen;
 pub(crate) use follow::{FileReader, Observer, Plan, Which};
 pub use forget::Forgotten;
-use items::{LookedAt, Work};
+use items::{ExaminedPiece, Work};
 use remove::Orphans;
 use roots::RootError;
 pub(crate) use roots::volume_name;
@@ -130,7 +132,7 @@ struct Shared {
     entries: AtomicU64,
     /// Directories with uncommitted changes.
     in_flight: Mutex<FxHashSet<FileId>>,
-    landed: Condvar,
+    unlocked: Condvar,
 }
 
 impl Progress {
@@ -152,22 +154,22 @@ impl Progress {
 
 impl Shared {
     /// Waits until no change of the directory is in flight, and marks it as in flight.
-    fn take_off(&self, dir: FileId) {
+    fn lock_dir(&self, dir: FileId) {
         let mut in_flight = self.in_flight.lock();
         while !in_flight.insert(dir) {
             if self.stop.load(Relaxed) {
                 return;
             }
-            self.landed.wait_for(&mut in_flight, Duration::from_millis(50));
+            self.unlocked.wait_for(&mut in_flight, Duration::from_millis(50));
         }
     }
 
-    fn land(&self, dirs: impl Iterator<Item = FileId>) {
+    fn unlock_dirs(&self, dirs: impl Iterator<Item = FileId>) {
         let mut in_flight = self.in_flight.lock();
         for dir in dirs {
             in_flight.remove(&dir);
         }
-        self.landed.notify_all();
+        self.unlocked.notify_all();
     }
 }
 
@@ -229,7 +231,7 @@ struct Scan {
     root: Mutex<Option<Handle>>,
     magic: Magic,
     /// Directories that are not attached yet, by their parent at the time of listing.
-    unplaced: Mutex<FxHashMap<FileId, Vec<Arc<Dir>>>>,
+    unattached: Mutex<FxHashMap<FileId, Vec<Arc<Dir>>>>,
     since_ms: i64,
     spent_before_ms: u64,
     shared: Arc<Shared>,
@@ -303,7 +305,7 @@ impl Catalogue {
     pub(crate) fn target(&self, dir: &Path, answer_within: Duration) -> Result<Target, ScanError> {
         use std::os::unix::ffi::OsStrExt;
         let given = dir.to_owned();
-        let found = answer::within(answer_within, move || {
+        let found = call_within(answer_within, move || {
             let path = given.canonicalize()?;
             let is_dir = path.is_dir();
             Ok::<_, std::io::Error>((path, is_dir))
@@ -391,7 +393,7 @@ impl Catalogue {
             listener,
             handles: Handles::new(),
             root: Mutex::new(None),
-            unplaced: Mutex::default(),
+            unattached: Mutex::default(),
             root_path: target.root.clone(),
             since_ms: now_ms,
             spent_before_ms: row.spent_ms,
@@ -402,34 +404,11 @@ impl Catalogue {
 }
 
 /// Makes the calls with which a scan of a directory starts.
-fn first_look(path: &Path) -> Result<(), Errno> {
+fn check_reachable(path: &Path) -> Result<(), Errno> {
     let root = Handles::new().open_root(path)?;
-    look_at(&root, b"")?;
+    stat_at(&root, b"")?;
     volume_name(0, &root)?;
     Ok(())
-}
-
-/// Splits a path of a file system into names.
-pub(crate) fn names_of(path: &[u8]) -> Vec<&[u8]> {
-    let names = path.split(|&byte| byte == b'/');
-    names.filter(|name| !name.is_empty()).collect()
-}
-
-fn path_buf(path: &[u8]) -> PathBuf {
-    PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(
-        path,
-    ))
-}
-
-/// Returns the rest of a path below `root`; empty if they are equal.
-pub(crate) fn rest_below<'a>(path: &'a [u8], root: &[u8]) -> Option<&'a [u8]> {
-    let rest = path.strip_prefix(root)?;
-    match rest.first() {
-        None | Some(b'/') => Some(rest.strip_prefix(b"/").unwrap_or(rest)),
-        // The root directory itself ends in a slash.
-        Some(_) if root == b"/" => Some(rest),
-        Some(_) => None,
-    }
 }
 
 impl Scan {
@@ -486,7 +465,7 @@ impl Scan {
             Mounts::below(&target.root)
         };
         let (looked, limit) = (path.clone(), settings.answer_within);
-        answer::within(limit, move || first_look(&looked))
+        call_within(limit, move || check_reachable(&looked))
             .ok_or_else(|| CatalogueError::no_answer(&path, limit))?
             .map_err(cannot_read)?;
         let mut walk = Walk::new(settings_of_walk, mounts, &visitor, &self.shared.stop);
@@ -510,7 +489,7 @@ impl Scan {
         let joined = pipeline.join();
         *self.root.lock() = None;
         joined.map_err(ScanError::Flow)?;
-        self.place_rest()?;
+        self.attach_rest()?;
         if self.shared.stop.load(Relaxed) {
             return Err(ScanError::Stopped);
         }
@@ -527,7 +506,7 @@ impl Scan {
         let stat = stage("STAT", Until::Stat, settings).threads(settings.stat_threads);
         let flow = Flow::<Work, Work>::new().stage(stat, move |_| {
             let scan = scan.clone();
-            move |work, out| scan.look(work, out)
+            move |work, out| scan.stat_piece(work, out)
         });
         self.stages_behind(flow, settings)
     }
@@ -535,7 +514,7 @@ impl Scan {
     /// Starts the stages after READ_DIR and STAT.
     fn stages_behind<I: pipeline::Item>(
         self: &Arc<Self>,
-        flow: Flow<I, LookedAt>,
+        flow: Flow<I, ExaminedPiece>,
         settings: &ScanSettings,
     ) -> Result<(Feeder<I>, pipeline::Pipeline), pipeline::FlowError> {
         let stage = |name, until| stage(name, until, settings);
@@ -550,7 +529,7 @@ impl Scan {
             Magic::Unnamed | Magic::All => settings.stat_threads,
         };
         let (b, c, d) = (self.clone(), self.clone(), self.clone());
-        flow.by_key(|looked: &LookedAt| looked.dir.visit)
+        flow.by_key(|looked: &ExaminedPiece| looked.dir.visit)
             .stage(stage("LOOKUP", Until::Lookup), move |_| {
                 let mut gatherer = gather::Gatherer::new(b.clone());
                 move |looked, out| gatherer.take(looked, out)

@@ -167,7 +167,7 @@ impl Scan {
         for (id, name) in &difference.lost {
             let mut row = orphan.row.clone();
             join(&mut row.path, name);
-            change.lost(*id, orphan.id, name, &row)?;
+            change.mark_missing(*id, orphan.id, name, &row)?;
         }
         if !difference.changes.is_empty() {
             change.changes(&ChangesRow {

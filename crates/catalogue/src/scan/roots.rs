@@ -2,16 +2,17 @@
 
 use rustix::io::Errno;
 
-use super::{Scan, Target, rest_below};
+use super::{Scan, Target};
 use crate::attributes::Attributes;
 use crate::catalogue::Catalogue;
 use crate::change::Change;
 use crate::changes::ChangesRow;
 use crate::error::CatalogueError;
+use crate::path::rest_below;
 use crate::retention::KEPT_MS;
 use crate::rows::{OrphanRow, RootRow, ScanState};
 use crate::tables::Table;
-use crate::walk::{Handle, look_at};
+use crate::walk::{Handle, stat_at};
 
 pub(super) enum RootError {
     Read(Errno),
@@ -27,7 +28,7 @@ impl From<CatalogueError> for RootError {
 impl Scan {
     /// Records the scan and the root of its tree.
     pub(super) fn note_root(&self, target: &Target, root: &Handle) -> Result<(), RootError> {
-        let looked = look_at(root, b"").map_err(RootError::Read)?;
+        let looked = stat_at(root, b"").map_err(RootError::Read)?;
         let before = self.catalogue.root(&target.root)?;
         let name = volume_name(looked.device, root).map_err(RootError::Read)?;
         let volume = match &before {
@@ -69,7 +70,7 @@ impl Scan {
             change.count_file(&before.attributes, -1);
             if before.attributes.id != attributes.id {
                 // Another directory is at this path, so the former contents are no longer below it.
-                change.lost(
+                change.mark_missing(
                     before.attributes.id,
                     before.attributes.id,
                     &target.root,
@@ -94,7 +95,7 @@ impl Scan {
         let Some(before) = self.catalogue.root(&target.root)? else {
             return Ok(true);
         };
-        let looked = look_at(root, b"").map_err(RootError::Read)?;
+        let looked = stat_at(root, b"").map_err(RootError::Read)?;
         Ok(looked.id(before.attributes.id.volume) == before.attributes.id)
     }
 

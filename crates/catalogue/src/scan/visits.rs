@@ -11,7 +11,7 @@ use super::items::Work;
 use super::{Scan, Until};
 use crate::attributes::{FileId, Kind};
 use crate::rows::{DirRow, Stamp};
-use crate::walk::{Handle, Known, Piece, Visitor};
+use crate::walk::{Handle, KnownDir, Piece, Visitor};
 
 /// Feeds the results of the walk to the pipeline.
 pub(super) struct Visits<'a> {
@@ -23,7 +23,7 @@ pub(super) struct Visits<'a> {
 
 impl Visits<'_> {
     /// Returns the known contents of a directory if it need not be read.
-    fn not_read(&self, id: FileId, is_as_before: impl Fn(&DirRow) -> bool) -> Option<Known> {
+    fn not_read(&self, id: FileId, is_as_before: impl Fn(&DirRow) -> bool) -> Option<KnownDir> {
         let row = self.scan.catalogue.dir_row(id).ok()??;
         if !is_as_before(&row) {
             return None;
@@ -36,7 +36,7 @@ impl Visits<'_> {
             Ok(())
         });
         // On an error of the catalogue the directory is read from disk.
-        read.ok().map(|()| Known {
+        read.ok().map(|()| KnownDir {
             enter,
             look: Vec::new(),
         })
@@ -53,7 +53,7 @@ impl Visitor for Visits<'_> {
         observer.is_some_and(|observer| observer.opened(parent, id, handle))
     }
 
-    fn known(&self, id: FileId, stamp: Stamp) -> Option<Known> {
+    fn known(&self, id: FileId, stamp: Stamp) -> Option<KnownDir> {
         let number = self.scan.number;
         match self.which {
             Which::All => None,

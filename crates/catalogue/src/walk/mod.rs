@@ -23,7 +23,7 @@ use rustix::io::Errno;
 
 pub(crate) use mounts::Mounts;
 pub(crate) use open::{Handle, Handles};
-pub(crate) use syscalls::{Looked, look_at, target_of};
+pub(crate) use syscalls::{FileStat, stat_at, target_of};
 
 use crate::attributes::{FileId, Kind};
 use crate::objects::shown_name;
@@ -141,11 +141,11 @@ impl Names {
 pub(crate) struct Piece {
     pub(crate) dir: Arc<Dir>,
     pub(crate) number: u32,
-    pub(crate) found: Found,
+    pub(crate) found: PieceContent,
 }
 
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum PieceContent {
     Names {
         handle: Handle,
         names: Names,
@@ -162,7 +162,7 @@ pub(crate) enum Found {
 
 /// A directory that is not read.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct KnownDir {
     /// Directories in it to enter.
     pub(crate) enter: Vec<Box<[u8]>>,
     /// Directories in it to examine, because their own attributes may have changed.
@@ -179,7 +179,7 @@ pub(crate) trait Visitor: Sync {
     fn opened(&self, parent: Option<FileId>, id: FileId, handle: &Handle) -> bool;
 
     /// Returns what to do in a directory that need not be read again; `None` if it must be.
-    fn known(&self, id: FileId, stamp: Stamp) -> Option<Known>;
+    fn known(&self, id: FileId, stamp: Stamp) -> Option<KnownDir>;
 
     /// Receives a piece; an error ends the walk.
     fn piece(&self, piece: Piece) -> Result<(), pipeline::Stopped>;
@@ -273,10 +273,10 @@ impl<'a> Walk<'a> {
     /// # Errors
     /// Errors of the system for the root.
     pub(crate) fn run(&mut self, root: Handle) -> Result<(), Errno> {
-        let mut looked = look_at(&root, b"")?;
+        let mut looked = stat_at(&root, b"")?;
         let volume = self.visitor.volume(looked.device, &root)?;
         if self.visitor.opened(None, looked.id(volume), &root) {
-            looked = look_at(&root, b"")?;
+            looked = stat_at(&root, b"")?;
         }
         let dir = Dir {
             parent: None,
@@ -349,9 +349,9 @@ impl<'a> Walk<'a> {
             dir: dir.clone(),
             number: 0,
             found: if look.is_empty() {
-                Found::Known
+                PieceContent::Known
             } else {
-                Found::Some {
+                PieceContent::Some {
                     handle: handle.clone(),
                     names,
                 }
@@ -485,7 +485,7 @@ impl<'a> Walk<'a> {
             return Ok(None);
         }
         let handle = self.handles.open(&handle, name)?;
-        let mut looked = look_at(&handle, b"")?;
+        let mut looked = stat_at(&handle, b"")?;
         if looked.device != parent.device && !self.settings.cross_devices {
             return Ok(None);
         }
@@ -495,12 +495,12 @@ impl<'a> Walk<'a> {
             self.visitor.volume(looked.device, &handle)?
         };
         if self.visitor.opened(Some(parent.id), looked.id(volume), &handle) {
-            looked = look_at(&handle, b"")?;
+            looked = stat_at(&handle, b"")?;
         }
         Ok(Some((self.dir(parent, name.into(), &looked, volume), handle)))
     }
 
-    fn dir(&self, parent: &Arc<Dir>, name: Box<[u8]>, looked: &Looked, volume: u32) -> Arc<Dir> {
+    fn dir(&self, parent: &Arc<Dir>, name: Box<[u8]>, looked: &FileStat, volume: u32) -> Arc<Dir> {
         Arc::new(Dir {
             parent: Some(parent.clone()),
             name,
@@ -521,7 +521,7 @@ impl<'a> Walk<'a> {
     ) -> Duration {
         let looked = self
             .handle_of(parent, handle)
-            .and_then(|handle| look_at(&handle, &name));
+            .and_then(|handle| stat_at(&handle, &name));
         let Ok(looked) = looked else {
             self.visitor.vanished();
             return Duration::ZERO;
@@ -530,7 +530,7 @@ impl<'a> Walk<'a> {
         self.send(Piece {
             dir,
             number: 0,
-            found: Found::Fault(fault),
+            found: PieceContent::Fault(fault),
         })
     }
 
@@ -580,7 +580,7 @@ impl<'a> Walk<'a> {
                 return self.send(Piece {
                     dir,
                     number,
-                    found: Found::Fault(fault),
+                    found: PieceContent::Fault(fault),
                 });
             }
         };
@@ -609,7 +609,7 @@ impl<'a> Walk<'a> {
         self.send(Piece {
             dir,
             number,
-            found: Found::Names {
+            found: PieceContent::Names {
                 handle,
                 names,
                 is_last,

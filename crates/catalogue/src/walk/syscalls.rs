@@ -12,7 +12,7 @@ use crate::rows::Stamp;
 
 /// Attributes of a file, as the system returns them.
 #[derive(Debug)]
-pub(crate) struct Looked {
+pub(crate) struct FileStat {
     pub(crate) device: u64,
     inode: u64,
     born_ns: i64,
@@ -28,7 +28,7 @@ pub(crate) struct Looked {
     accessed_s: i64,
 }
 
-impl Looked {
+impl FileStat {
     pub(crate) fn id(&self, volume: u32) -> FileId {
         FileId {
             volume,
@@ -68,7 +68,7 @@ impl Looked {
             } else {
                 Format::default()
             },
-            is_looked_into: false,
+            is_sniffed: false,
             target,
         }
     }
@@ -98,12 +98,12 @@ pub(crate) fn target_of(dir: &Handle, name: &[u8]) -> Result<Box<[u8]>, Errno> {
 
 /// Returns the attributes of a name in a directory, or with the empty name of the open directory or
 /// file itself. Does not follow links.
-pub(crate) fn look_at(dir: impl AsFd, name: &[u8]) -> Result<Looked, Errno> {
+pub(crate) fn stat_at(dir: impl AsFd, name: &[u8]) -> Result<FileStat, Errno> {
     let mut flags = AtFlags::SYMLINK_NOFOLLOW;
     if name.is_empty() {
         flags |= AtFlags::EMPTY_PATH;
     }
-    own::look_at(dir, name, flags)
+    own::stat_at(dir, name, flags)
 }
 
 pub(crate) use own::{Buffer, read_names};
@@ -156,12 +156,12 @@ mod own {
         }
     }
 
-    pub(super) fn look_at(dir: impl AsFd, name: &[u8], flags: AtFlags) -> Result<Looked, Errno> {
+    pub(super) fn stat_at(dir: impl AsFd, name: &[u8], flags: AtFlags) -> Result<FileStat, Errno> {
         let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
         let found = statx(dir, name, flags | AtFlags::NO_AUTOMOUNT, wanted)?;
         let time = |time: rustix::fs::StatxTimestamp| ns(time.tv_sec, i64::from(time.tv_nsec));
         let has_birth = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::BTIME);
-        Ok(Looked {
+        Ok(FileStat {
             device: u64::from(found.stx_dev_major) << 32 | u64::from(found.stx_dev_minor),
             inode: found.stx_ino,
             born_ns: if has_birth { time(found.stx_btime) } else { 0 },
@@ -218,13 +218,13 @@ mod portable {
         clippy::useless_conversion,
         reason = "the types differ between systems"
     )]
-    pub(super) fn look_at(dir: impl AsFd, name: &[u8], flags: AtFlags) -> Result<Looked, Errno> {
+    pub(super) fn stat_at(dir: impl AsFd, name: &[u8], flags: AtFlags) -> Result<FileStat, Errno> {
         let found = match name {
             b"" => rustix::fs::fstat(dir)?,
             name => statat(dir, name, flags)?,
         };
         let mode = found.st_mode as u32;
-        Ok(Looked {
+        Ok(FileStat {
             device: found.st_dev as u64,
             inode: found.st_ino as u64,
             born_ns: 0,
@@ -269,9 +269,9 @@ mod tests {
                 .iter()
                 .map(|listed| {
                     let looked = if is_portable {
-                        portable::look_at(&handle, listed.name, AtFlags::SYMLINK_NOFOLLOW).unwrap()
+                        portable::stat_at(&handle, listed.name, AtFlags::SYMLINK_NOFOLLOW).unwrap()
                     } else {
-                        look_at(&handle, listed.name).unwrap()
+                        stat_at(&handle, listed.name).unwrap()
                     };
                     let mut attributes = looked.attributes(0, listed.name, None);
                     attributes.id.born_ns = 0;

@@ -21,7 +21,7 @@ use rustix::io::Errno;
 use crate::attributes::{Attributes, FileId};
 use crate::rows::LinkedName;
 use crate::scan::{FileReader, Observer};
-use crate::walk::{Handle, Handles, look_at};
+use crate::walk::{Handle, Handles, stat_at};
 
 /// The inotify watches of all trees.
 pub(crate) struct Watches {
@@ -48,12 +48,12 @@ struct State {
     fresh: FxHashSet<FileId>,
     /// Files with more names than the catalogue knows.
     incomplete: FxHashSet<FileId>,
-    heard: Heard,
+    counts: EventCounts,
 }
 
 /// Counters of events so far. Cheap to copy.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Heard {
+pub(crate) struct EventCounts {
     pub(crate) last_event: Option<Instant>,
     pub(crate) last_event_ms: i64,
     /// How often events were lost.
@@ -68,12 +68,12 @@ pub(crate) struct Heard {
 /// The relevant parts of an event.
 struct Event {
     number: i32,
-    what: What,
+    what: EventKind,
     has_name: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
+enum EventKind {
     Change,
     Overflow,
     Unmount,
@@ -85,7 +85,7 @@ impl Watches {
     /// Starts listening. `own` is the catalogue's folder.
     pub(crate) fn new(own: &Path, dirty_max: usize, watches_max: usize) -> Result<Watches, Errno> {
         let mut state = State::default();
-        let own = look_at(&Handles::new().open_root(own)?, b"")?;
+        let own = stat_at(&Handles::new().open_root(own)?, b"")?;
         // The number of the file system is ignored: inode and birth time together are unique.
         state.own.insert(own.id(0));
         Ok(Watches {
@@ -108,8 +108,8 @@ impl Watches {
         self.state.lock().by_dir.len()
     }
 
-    pub(crate) fn heard(&self) -> Heard {
-        self.state.lock().heard
+    pub(crate) fn event_counts(&self) -> EventCounts {
+        self.state.lock().counts
     }
 
     /// Adds a root. It has no watched parent that would report changes of its attributes.
@@ -169,11 +169,11 @@ impl Watches {
         let mut state = self.state.lock();
         let is_any = !events.is_empty();
         if is_any {
-            state.heard.last_event = Some(system::now());
-            state.heard.last_event_ms = system::time_ms();
+            state.counts.last_event = Some(system::now());
+            state.counts.last_event_ms = system::time_ms();
         }
         for event in events {
-            state.hear(event, self.dirty_max);
+            state.record(event, self.dirty_max);
         }
         Ok(is_any)
     }
@@ -195,17 +195,17 @@ impl State {
     fn mark(&mut self, dir: FileId, dirty_max: usize) {
         if self.dirty.len() >= dirty_max && !self.dirty.contains(&dir) {
             self.dirty.clear();
-            self.heard.overflows += 1;
+            self.counts.overflows += 1;
         }
         self.dirty.insert(dir);
         self.dirty_since.get_or_insert_with(system::now);
     }
 
-    fn hear(&mut self, event: Event, dirty_max: usize) {
+    fn record(&mut self, event: Event, dirty_max: usize) {
         match event.what {
-            What::Overflow => self.heard.overflows += 1,
-            What::Unmount => self.heard.unmounts += 1,
-            What::Ignored => {
+            EventKind::Overflow => self.counts.overflows += 1,
+            EventKind::Unmount => self.counts.unmounts += 1,
+            EventKind::Ignored => {
                 // If the inode was reused, its directory belongs to a newer watch.
                 if let Some(dir) = self.by_number.remove(&event.number)
                     && self.by_dir.get(&dir) == Some(&event.number)
@@ -213,7 +213,7 @@ impl State {
                     self.by_dir.remove(&dir);
                 }
             }
-            What::Change => {
+            EventKind::Change => {
                 let Some(&dir) = self.by_number.get(&event.number) else {
                     return;
                 };
@@ -256,8 +256,8 @@ impl Observer for Watches {
                 true
             }
             Err(errno) => {
-                state.heard.refused += 1;
-                state.heard.refusal = Some(errno);
+                state.counts.refused += 1;
+                state.counts.refusal = Some(errno);
                 false
             }
         }
@@ -301,7 +301,7 @@ mod inotify {
     use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init, remove_watch};
     use rustix::io::Errno;
 
-    use super::{Event, What};
+    use super::{Event, EventKind};
 
     /// Buffer for several thousand events.
     pub(crate) struct Buffer(Vec<MaybeUninit<u8>>);
@@ -354,13 +354,13 @@ mod inotify {
             let event = reader.next()?;
             let flags = event.events();
             let what = if flags.contains(ReadFlags::QUEUE_OVERFLOW) {
-                What::Overflow
+                EventKind::Overflow
             } else if flags.contains(ReadFlags::UNMOUNT) {
-                What::Unmount
+                EventKind::Unmount
             } else if flags.contains(ReadFlags::IGNORED) {
-                What::Ignored
+                EventKind::Ignored
             } else {
-                What::Change
+                EventKind::Change
             };
             let (number, has_name) = (event.wd(), event.file_name().is_some());
             // Repeated changes in one directory are merged.

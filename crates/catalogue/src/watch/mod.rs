@@ -26,11 +26,12 @@ use crate::attributes::FileId;
 use crate::catalogue::{Catalogue, CatalogueSettings, wait_max, when_free};
 use crate::error::{CatalogueError, ScanError};
 use crate::objects::is_address;
+use crate::path::rest_below;
 use crate::rows::ScanCounts;
-use crate::scan::{FileReader, FileSeen, Progress, ScanSettings, rest_below};
+use crate::scan::{FileReader, FileSeen, Progress, ScanSettings};
 use crate::watch_heartbeat::WatchHeartbeat;
 use crate::watch_row::StaleReason;
-use events::{Heard, Watches};
+use events::{EventCounts, Watches};
 use tree::Tree;
 
 /// Settings of a watch.
@@ -172,7 +173,7 @@ pub struct Watch {
     /// When it began; serves as its number.
     watch_ms: i64,
     /// Counters of the events already handled.
-    heard: Heard,
+    handled: EventCounts,
     refused: u64,
     /// Directories that the walk did not find, with the number of tries.
     tries: FxHashMap<FileId, u32>,
@@ -181,7 +182,7 @@ pub struct Watch {
     search_due: Instant,
     /// Files that had unknown names, and how many more rounds read their directories.
     suspects: FxHashMap<FileId, u32>,
-    busy: Busy,
+    busy: Backoff,
     /// The catalogue stays closed until then.
     closed_until: Instant,
     /// Whether it was stopped while reading changed directories.
@@ -190,7 +191,7 @@ pub struct Watch {
 
 /// Backoff while another process has the catalogue open.
 #[derive(Debug, Default)]
-struct Busy {
+struct Backoff {
     retry_at: Option<Instant>,
     delay: Duration,
     is_told: bool,
@@ -246,13 +247,13 @@ impl Watch {
             watches: Arc::new(watches),
             alive,
             watch_ms,
-            heard: Heard::default(),
+            handled: EventCounts::default(),
             refused: 0,
             tries: FxHashMap::default(),
             sought: FxHashSet::default(),
             search_due: system::now(),
             suspects: FxHashMap::default(),
-            busy: Busy::default(),
+            busy: Backoff::default(),
             closed_until: system::now(),
             is_cut_off: false,
         })
@@ -355,15 +356,19 @@ impl Watch {
         }
         // Readers use this time for each tree that its row calls current, so all rows must be
         // written first.
-        if self.trees.iter().all(|tree| tree.stale.is_none() || tree.is_said) {
+        if self
+            .trees
+            .iter()
+            .all(|tree| tree.stale.is_none() || tree.is_stale_recorded)
+        {
             self.alive.beat(at_ms);
         }
     }
 
     /// Marks all trees as stale if events were lost. Returns whether a file system was unmounted.
     fn note_losses(&mut self, tell: &mut dyn FnMut(Note)) -> bool {
-        let heard = self.watches.heard();
-        if heard.overflows > self.heard.overflows {
+        let heard = self.watches.event_counts();
+        if heard.overflows > self.handled.overflows {
             for tree in &mut self.trees {
                 tree.mark_stale(StaleReason::Overflow, self.settings.quiet);
                 tell(Note::Stale {
@@ -372,8 +377,8 @@ impl Watch {
                 });
             }
         }
-        let is_unmounted = heard.unmounts > self.heard.unmounts;
-        self.heard = heard;
+        let is_unmounted = heard.unmounts > self.handled.unmounts;
+        self.handled = heard;
         is_unmounted
     }
 
@@ -385,7 +390,7 @@ impl Watch {
         }
         match Catalogue::open(&self.dir, &self.settings.catalogue) {
             Ok(catalogue) => {
-                self.busy = Busy::default();
+                self.busy = Backoff::default();
                 Ok(Some(Arc::new(catalogue)))
             }
             Err(CatalogueError::InUse { .. }) => {

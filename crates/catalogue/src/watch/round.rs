@@ -40,7 +40,7 @@ impl Watch {
             return Ok(());
         }
         let is_ready = self.watches.dirty_since().is_some_and(|since| {
-            let quiet = self.watches.heard().last_event.map(system::since);
+            let quiet = self.watches.event_counts().last_event.map(system::since);
             quiet.is_none_or(|quiet| quiet >= self.settings.quiet)
                 || system::since(since) >= self.settings.wait_max
         });
@@ -113,7 +113,7 @@ impl Watch {
     ) -> Result<ScanCounts, WatchError> {
         let observer: Arc<dyn Observer> = self.watches.clone();
         self.watches.begin_round();
-        let (overflows, refused) = (self.watches.heard().overflows, self.refused);
+        let (overflows, refused) = (self.watches.event_counts().overflows, self.refused);
         let since_ms = system::time_ms();
         let path = self.trees[at].path_buf();
         let is_whole = system::now() >= self.trees[at].whole_due;
@@ -155,8 +155,8 @@ impl Watch {
             counts.add(self.read_dirty(catalogue, progress, tell)?);
         }
         let tree = &mut self.trees[at];
-        if overflows == self.watches.heard().overflows && !tree.is_away {
-            let is_limited = self.watches.heard().refused > refused;
+        if overflows == self.watches.event_counts().overflows && !tree.is_away {
+            let is_limited = self.watches.event_counts().refused > refused;
             if is_all_read && !is_limited {
                 tree.is_current(since_ms);
                 tell(Note::Current {
@@ -167,7 +167,7 @@ impl Watch {
                 tree.names_compared();
             }
         }
-        self.refused = self.watches.heard().refused;
+        self.refused = self.watches.event_counts().refused;
         if is_whole {
             tree.put_off(self.settings.scan_every);
         }
@@ -176,7 +176,7 @@ impl Watch {
 
     /// Marks a tree as stale if some of its directories cannot be watched.
     fn note_refusals(&mut self, at: usize, tell: &mut dyn FnMut(Note)) {
-        let heard = self.watches.heard();
+        let heard = self.watches.event_counts();
         if heard.refused == self.refused {
             return;
         }
@@ -238,7 +238,7 @@ impl Watch {
         counts.add(self.settle_orphans(catalogue, progress)?);
         if self.tries.is_empty()
             && self.sought.is_empty()
-            && self.watches.heard().overflows == self.heard.overflows
+            && self.watches.event_counts().overflows == self.handled.overflows
         {
             self.is_current_at(since_ms);
         }
@@ -268,7 +268,7 @@ impl Watch {
                 counts.add(read);
             }
             self.note_refusals(at, tell);
-            self.refused = self.watches.heard().refused;
+            self.refused = self.watches.event_counts().refused;
         }
         self.try_again(plan.not_reached());
         Ok(counts)
@@ -341,13 +341,13 @@ impl Watch {
     /// Writes the freshness of the trees.
     pub(super) fn write_rows(&mut self, catalogue: &Arc<Catalogue>, is_live: bool) -> Result<(), WatchError> {
         let mut change = Change::new(catalogue)?;
-        let last_event_ms = self.watches.heard().last_event_ms;
+        let last_event_ms = self.watches.event_counts().last_event_ms;
         for tree in &self.trees {
             change.watched(&tree.path, &tree.row(self.watch_ms, is_live, last_event_ms));
         }
         change.commit()?;
         for tree in &mut self.trees {
-            tree.is_said = tree.stale.is_some();
+            tree.is_stale_recorded = tree.stale.is_some();
         }
         Ok(())
     }

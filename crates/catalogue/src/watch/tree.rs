@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::answer::Asked;
 use crate::attributes::FileId;
 use crate::catalogue::Catalogue;
 use crate::error::CatalogueError;
-use crate::walk::{Handles, look_at};
+use crate::timed_call::TimedCall;
+use crate::walk::{Handles, stat_at};
 use crate::watch_row::{Stale, StaleReason, WatchRow};
 
 pub(super) struct Tree {
@@ -19,7 +19,7 @@ pub(super) struct Tree {
     pub(super) is_away: bool,
     pub(super) stale: Option<Stale>,
     /// Whether its row in the catalogue says that it is stale.
-    pub(super) is_said: bool,
+    pub(super) is_stale_recorded: bool,
     pub(super) current_until_ms: i64,
     /// When to read the directories whose times have changed.
     pub(super) names_due: Option<Instant>,
@@ -30,7 +30,7 @@ pub(super) struct Tree {
     delay_max: Duration,
     answer_within: Duration,
     /// The last check of its directory, which may hang.
-    look: Asked<bool>,
+    check: TimedCall<bool>,
 }
 
 impl Tree {
@@ -59,14 +59,14 @@ impl Tree {
                 reason: StaleReason::Restart,
                 has_names: false,
             }),
-            is_said: false,
+            is_stale_recorded: false,
             current_until_ms: since_ms,
             names_due: is_known.then_some(now),
             whole_due: if is_known { now + delays.0 } else { now },
             delay: delays.0,
             delay_max: delays.1,
             answer_within,
-            look: Asked::default(),
+            check: TimedCall::default(),
         })
     }
 
@@ -77,10 +77,10 @@ impl Tree {
         let look = move || {
             let looked = Handles::new()
                 .open_root(&path)
-                .and_then(|handle| look_at(&handle, b""));
+                .and_then(|handle| stat_at(&handle, b""));
             looked.is_ok_and(|looked| looked.id(root.volume) == root)
         };
-        self.look.ask(self.answer_within, look).unwrap_or(false)
+        self.check.call(self.answer_within, look).unwrap_or(false)
     }
 
     pub(super) fn path_buf(&self) -> PathBuf {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use catalogue::{Attributes, Digest, Forgotten, Notes, Progress, ScanError, Seen, Usage};
+use catalogue::{Attributes, Digest, FileVersion, Forgotten, LogBatch, Progress, ScanError, Usage};
 
 use crate::model::{Dice, Mutator, Rig, Row, catalogued};
 
@@ -15,17 +15,17 @@ fn forget(rig: &Rig, path: &Path) -> Result<Forgotten, ScanError> {
 /// Records a digest of a file, as a policy does.
 fn note_digest(rig: &Rig, file: &Attributes) {
     let digest = Digest {
-        seen: Seen::of(file),
+        seen: FileVersion::of(file),
         sha256: [7; 32],
         verified_ms: 1,
         damaged_ms: None,
         copy: None,
     };
-    let notes = Notes {
+    let notes = LogBatch {
         digests: vec![digest],
-        ..Notes::default()
+        ..LogBatch::default()
     };
-    rig.catalogue.note(&notes).unwrap();
+    rig.catalogue.write_log(&notes).unwrap();
 }
 
 fn attributes(rig: &Rig, path: &Path) -> Attributes {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use catalogue::{Catalogue, CatalogueError, CatalogueSettings, Notes, Progress, ScanSettings};
+use catalogue::{Catalogue, CatalogueError, CatalogueSettings, LogBatch, Progress, ScanSettings};
 
 /// Returns all files below a directory with their content.
 fn content(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -52,7 +52,7 @@ fn a_catalogue_is_read_where_nothing_may_be_written() {
         "{text}"
     );
     assert!(matches!(
-        reader.note(&Notes::default()),
+        reader.write_log(&LogBatch::default()),
         Err(CatalogueError::ReadOnly { .. })
     ));
     drop((reader, other));

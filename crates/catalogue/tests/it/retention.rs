@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::atomic::AtomicBool;
 
-use catalogue::{ActRow, ActState, Attributes, Digest, FileId, Go, Kind, Notes, RunRow, Seen};
+use catalogue::{
+    ActRow, ActState, ActionKind, Attributes, Digest, FileId, FileVersion, Go, Kind, LogBatch, RunRow,
+};
 
 use crate::model::{Dice, Rig};
 
@@ -20,10 +22,14 @@ const STATES: [ActState; 6] = [
     ActState::Emptied,
 ];
 
+fn action_of(name: &str) -> ActionKind {
+    name.parse().unwrap_or_else(|_| ActionKind::Other(name.into()))
+}
+
 fn run_row(policy: &str, action: &str, state: ActState, ended_ms: i64) -> RunRow {
     RunRow {
         policy: policy.to_owned(),
-        action: action.to_owned(),
+        action: action_of(action),
         cause: String::new(),
         state,
         begun_ms: ended_ms - 5,
@@ -38,14 +44,14 @@ fn run_row(policy: &str, action: &str, state: ActState, ended_ms: i64) -> RunRow
 
 fn act_row(action: &str, state: ActState, id: FileId, at_ms: i64) -> ActRow {
     ActRow {
-        action: action.to_owned(),
+        action: action_of(action),
         state,
         at_ms,
         path: b"/tree/file".to_vec(),
         to: Vec::new(),
-        seen: Seen {
+        seen: FileVersion {
             id,
-            ..Seen::default()
+            ..FileVersion::default()
         },
         access: (0, 0, 0),
         why: String::new(),
@@ -54,9 +60,9 @@ fn act_row(action: &str, state: ActState, id: FileId, at_ms: i64) -> ActRow {
 
 fn digest(id: FileId) -> Digest {
     Digest {
-        seen: Seen {
+        seen: FileVersion {
             id,
-            ..Seen::default()
+            ..FileVersion::default()
         },
         sha256: [7; 32],
         verified_ms: 1,
@@ -103,7 +109,8 @@ impl Log {
         let of = |run: u64| self.acts.range((run, 0)..=(run, u64::MAX)).map(|(_, act)| act);
         let is_old = |number: &u64, run: &RunRow| {
             let holds = |act: &ActRow| {
-                act.state == ActState::Begun || (act.action == "delete" && act.state == ActState::Done)
+                act.state == ActState::Begun
+                    || (act.action == ActionKind::Delete && act.state == ActState::Done)
             };
             now_ms - run.ended_ms > KEPT_DAYS * DAY_MS
                 && (run.state == ActState::Emptied || !of(*number).any(holds))
@@ -152,7 +159,7 @@ fn the_log_of_many_runs_has_an_end_and_keeps_what_is_needed() {
                 ActState::Begun,
                 ActState::Emptied,
             ][dice.below(4)];
-            let mut notes = Notes::default();
+            let mut notes = LogBatch::default();
             let run = run_row(policy, action, state, now_ms);
             for act in 0..dice.below(4) as u64 {
                 // Almost all trashed files are deleted for good at some time.
@@ -168,7 +175,7 @@ fn the_log_of_many_runs_has_an_end_and_keeps_what_is_needed() {
             }
             model.runs.insert(number, run.clone());
             notes.runs.push((number, run));
-            rig.catalogue.note(&notes).unwrap();
+            rig.catalogue.write_log(&notes).unwrap();
             if dice.below(30) == 0 {
                 let before = model.acts.len();
                 model.forget(now_ms);
@@ -193,7 +200,7 @@ fn the_log_of_many_runs_has_an_end_and_keeps_what_is_needed() {
 fn a_run_of_many_actions_is_removed_whole() {
     let rig = Rig::new();
     for run in 1..=2 {
-        let mut notes = Notes::default();
+        let mut notes = LogBatch::default();
         notes
             .runs
             .push((run, run_row("p", "verify", ActState::Done, run as i64)));
@@ -202,7 +209,7 @@ fn a_run_of_many_actions_is_removed_whole() {
                 .acts
                 .push((run, act, act_row("verify", ActState::Done, FileId::default(), 1)));
         }
-        rig.catalogue.note(&notes).unwrap();
+        rig.catalogue.write_log(&notes).unwrap();
     }
     assert_eq!(rig.catalogue.forget_old_runs(KEPT_DAYS * DAY_MS).unwrap(), 0);
     assert_eq!(
@@ -229,7 +236,7 @@ fn digests_are_kept_of_files_in_trees_and_of_what_can_be_taken_back() {
         let mut acts: Vec<ActRow> = Vec::new();
         for round in 0..12u64 {
             let files = files_of(&rig);
-            let mut notes = Notes::default();
+            let mut notes = LogBatch::default();
             for file in &files {
                 if dice.below(2) == 0 {
                     digests.insert(file.id);
@@ -242,7 +249,7 @@ fn digests_are_kept_of_files_in_trees_and_of_what_can_be_taken_back() {
                     acts.push(row);
                 }
             }
-            rig.catalogue.note(&notes).unwrap();
+            rig.catalogue.write_log(&notes).unwrap();
             for n in 0..200 {
                 let path = rig.path().join(format!("{n}"));
                 match dice.below(8) {
@@ -259,7 +266,10 @@ fn digests_are_kept_of_files_in_trees_and_of_what_can_be_taken_back() {
                 there.contains(id)
                     || acts.iter().any(|act| {
                         let is_open = act.state == ActState::Done
-                            && matches!(&*act.action, "delete" | "release" | "move");
+                            && matches!(
+                                act.action,
+                                ActionKind::Delete | ActionKind::Release | ActionKind::Move
+                            );
                         act.seen.id == *id && (is_open || act.state == ActState::Begun)
                     })
             };
@@ -296,12 +306,12 @@ fn the_end_of_a_scan_forgets_what_nobody_needs() {
         born_ns: 9,
     };
     let old = run_row("p", "verify", ActState::Done, 1);
-    let notes = Notes {
+    let notes = LogBatch {
         runs: vec![(1, old.clone()), (2, old)],
         acts: vec![(1, 0, act_row("verify", ActState::Done, gone, 1))],
         digests: vec![digest(gone)],
     };
-    rig.catalogue.note(&notes).unwrap();
+    rig.catalogue.write_log(&notes).unwrap();
     rig.scan();
     let log = Log::of(&rig);
     assert_eq!(log.runs.into_keys().collect::<Vec<_>>(), [2]);
@@ -309,9 +319,9 @@ fn the_end_of_a_scan_forgets_what_nobody_needs() {
     assert!(rig.catalogue.digest(gone).unwrap().is_none());
     let there = files_of(&rig)[0].id;
     rig.catalogue
-        .note(&Notes {
+        .write_log(&LogBatch {
             digests: vec![digest(there), digest(gone)],
-            ..Notes::default()
+            ..LogBatch::default()
         })
         .unwrap();
     rig.scan();

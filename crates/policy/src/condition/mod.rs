@@ -17,7 +17,7 @@ pub use quantity::{Unit, quantity};
 
 /// An error in a condition, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wrong {
+pub struct ConditionError {
     /// Byte offset in the text at which the error was detected.
     pub offset: usize,
     /// Describes the error and the expected input.
@@ -34,10 +34,10 @@ enum Node {
     Any(Vec<Node>),
     Not(Box<Node>),
     /// Compares a number of the file with a given one.
-    Number(Number, Order, i64),
+    Number(NumberField, Comparison, i64),
     /// Compares an age with a given one. An event that never happened is older than any age.
-    Age(Age, Order, i64),
-    Text(Text, Pattern),
+    Age(AgeField, Comparison, i64),
+    Text(TextField, Pattern),
     Owner(u32),
     Group(u32),
     Kind(Kind),
@@ -47,7 +47,7 @@ enum Node {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Order {
+enum Comparison {
     Is,
     IsNot,
     Less,
@@ -56,21 +56,21 @@ enum Order {
     AtLeast,
 }
 
-impl Order {
+impl Comparison {
     fn holds(self, found: i64, wanted: i64) -> bool {
         match self {
-            Order::Is => found == wanted,
-            Order::IsNot => found != wanted,
-            Order::Less => found < wanted,
-            Order::AtMost => found <= wanted,
-            Order::More => found > wanted,
-            Order::AtLeast => found >= wanted,
+            Comparison::Is => found == wanted,
+            Comparison::IsNot => found != wanted,
+            Comparison::Less => found < wanted,
+            Comparison::AtMost => found <= wanted,
+            Comparison::More => found > wanted,
+            Comparison::AtLeast => found >= wanted,
         }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Number {
+enum NumberField {
     Size,
     DiskSize,
     Links,
@@ -79,7 +79,7 @@ enum Number {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Age {
+enum AgeField {
     Modified,
     Changed,
     Accessed,
@@ -89,13 +89,13 @@ enum Age {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Text {
+enum TextField {
     Name,
     Path,
 }
 
 /// Looks up the names in conditions that the system and the rules define.
-pub struct Known<'a> {
+pub struct ConditionNames<'a> {
     /// Returns the number of a user.
     pub user: &'a dyn Fn(&str) -> Option<u32>,
     /// Returns the number of a group.
@@ -122,8 +122,8 @@ impl Condition {
     /// Parses a condition.
     ///
     /// # Errors
-    /// [`Wrong`], with the place.
-    pub fn parse(text: &str, known: &Known<'_>) -> Result<Condition, Wrong> {
+    /// [`ConditionError`], with the place.
+    pub fn parse(text: &str, known: &ConditionNames<'_>) -> Result<Condition, ConditionError> {
         parse::condition(text, known).map(Condition)
     }
 
@@ -150,15 +150,15 @@ impl Node {
             Node::All(nodes) => nodes.iter().all(|node| node.holds(subject)),
             Node::Any(nodes) => nodes.iter().any(|node| node.holds(subject)),
             Node::Not(node) => !node.holds(subject),
-            Node::Number(number, order, wanted) => order.holds(number.of(subject), *wanted),
-            Node::Age(age, order, wanted) => {
+            Node::Number(number, comparison, wanted) => comparison.holds(number.of(subject), *wanted),
+            Node::Age(age, comparison, wanted) => {
                 let age = age
                     .at_ms(subject)
                     .map_or(i64::MAX, |at| subject.now_ms.saturating_sub(at));
-                order.holds(age, *wanted)
+                comparison.holds(age, *wanted)
             }
-            Node::Text(Text::Name, pattern) => pattern.matches(name_of(subject.path)),
-            Node::Text(Text::Path, pattern) => pattern.matches(subject.path),
+            Node::Text(TextField::Name, pattern) => pattern.matches(name_of(subject.path)),
+            Node::Text(TextField::Path, pattern) => pattern.matches(subject.path),
             Node::Owner(uid) => file.uid == *uid,
             Node::Group(gid) => file.gid == *gid,
             Node::Kind(kind) => file.kind == *kind,
@@ -172,8 +172,8 @@ impl Node {
         match self {
             Node::All(nodes) | Node::Any(nodes) => nodes.iter().any(Node::needs_digest),
             Node::Not(node) => node.needs_digest(),
-            Node::Number(number, ..) => *number == Number::Replicas,
-            Node::Age(age, ..) => matches!(age, Age::Verified | Age::Copied),
+            Node::Number(number, ..) => *number == NumberField::Replicas,
+            Node::Age(age, ..) => matches!(age, AgeField::Verified | AgeField::Copied),
             Node::Damaged => true,
             Node::Class(condition) => condition.needs_digest(),
             _ => false,
@@ -181,15 +181,15 @@ impl Node {
     }
 }
 
-impl Number {
+impl NumberField {
     fn of(self, subject: &Subject<'_>) -> i64 {
         let file = subject.file;
         let number = match self {
-            Number::Size => file.size_bytes,
-            Number::DiskSize => file.blocks.saturating_mul(512),
-            Number::Links => u64::from(file.links),
-            Number::Depth => subject.depth as u64,
-            Number::Replicas => {
+            NumberField::Size => file.size_bytes,
+            NumberField::DiskSize => file.blocks.saturating_mul(512),
+            NumberField::Links => u64::from(file.links),
+            NumberField::Depth => subject.depth as u64,
+            NumberField::Replicas => {
                 let copy = subject.digest.and_then(|digest| digest.copy.as_ref());
                 copy.map_or(0, |copy| u64::from(copy.replicas))
             }
@@ -198,16 +198,16 @@ impl Number {
     }
 }
 
-impl Age {
+impl AgeField {
     fn at_ms(self, subject: &Subject<'_>) -> Option<i64> {
         let file = subject.file;
         match self {
-            Age::Modified => Some(file.modified_ns.div_euclid(1_000_000)),
-            Age::Changed => Some(file.changed_ns.div_euclid(1_000_000)),
-            Age::Accessed => Some(file.accessed_s.saturating_mul(1000)),
-            Age::Created => file.born_ns().map(|ns| ns.div_euclid(1_000_000)),
-            Age::Verified => subject.digest.map(|digest| digest.verified_ms),
-            Age::Copied => subject
+            AgeField::Modified => Some(file.modified_ns.div_euclid(1_000_000)),
+            AgeField::Changed => Some(file.changed_ns.div_euclid(1_000_000)),
+            AgeField::Accessed => Some(file.accessed_s.saturating_mul(1000)),
+            AgeField::Created => file.born_ns().map(|ns| ns.div_euclid(1_000_000)),
+            AgeField::Verified => subject.digest.map(|digest| digest.verified_ms),
+            AgeField::Copied => subject
                 .digest
                 .and_then(|digest| digest.copy.as_ref())
                 .map(|copy| copy.verified_ms),

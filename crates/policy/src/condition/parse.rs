@@ -3,8 +3,8 @@
 use catalogue::{Format, Kind};
 use pattern::Pattern;
 
-use super::token::{Token, What, tokens};
-use super::{Age, Known, Node, Number, Order, Text, Unit, Wrong};
+use super::token::{Token, TokenKind, tokens};
+use super::{AgeField, Comparison, ConditionError, ConditionNames, Node, NumberField, TextField, Unit};
 
 /// Maximum nesting depth of conditions: more than people write, and far less than a stack holds.
 const DEPTH_MAX: usize = 100;
@@ -12,7 +12,7 @@ const DEPTH_MAX: usize = 100;
 const FIELDS: &str = "name, path, type, format, size, disk_size, links, depth, owner, group, last_modified, last_changed, \
                       last_accessed, created, last_verified, last_copied, replicas, damaged or class";
 
-pub(super) fn condition(text: &str, known: &Known<'_>) -> Result<Node, Wrong> {
+pub(super) fn condition(text: &str, known: &ConditionNames<'_>) -> Result<Node, ConditionError> {
     let mut parser = Parser {
         tokens: tokens(text)?.into_iter(),
         known,
@@ -20,23 +20,25 @@ pub(super) fn condition(text: &str, known: &Known<'_>) -> Result<Node, Wrong> {
     };
     let node = parser.any()?;
     match parser.next() {
-        Token { what: What::End, .. } => Ok(node),
+        Token {
+            what: TokenKind::End, ..
+        } => Ok(node),
         token => Err(token.wrong("expected `and`, `or` or the end")),
     }
 }
 
 impl Token<'_> {
-    fn wrong(&self, expected: &str) -> Wrong {
-        Wrong {
+    fn wrong(&self, expected: &str) -> ConditionError {
+        ConditionError {
             offset: self.offset,
-            message: format!("{}: {expected}", self.what.shown()),
+            message: format!("{}: {expected}", self.what.describe()),
         }
     }
 }
 
 struct Parser<'a, 'k> {
     tokens: std::vec::IntoIter<Token<'a>>,
-    known: &'k Known<'k>,
+    known: &'k ConditionNames<'k>,
     depth: usize,
 }
 
@@ -44,85 +46,85 @@ impl<'a> Parser<'a, '_> {
     fn next(&mut self) -> Token<'a> {
         let end = Token {
             offset: 0,
-            what: What::End,
+            what: TokenKind::End,
         };
         self.tokens.next().unwrap_or(end)
     }
 
-    fn is_next(&self, what: &What<'_>) -> bool {
+    fn is_next(&self, what: &TokenKind<'_>) -> bool {
         self.tokens
             .as_slice()
             .first()
             .is_some_and(|token| token.what == *what)
     }
 
-    fn any(&mut self) -> Result<Node, Wrong> {
+    fn any(&mut self) -> Result<Node, ConditionError> {
         let mut nodes = vec![self.all()?];
-        while self.is_next(&What::Word("or")) {
+        while self.is_next(&TokenKind::Word("or")) {
             self.next();
             nodes.push(self.all()?);
         }
         Ok(Node::Any(nodes))
     }
 
-    fn all(&mut self) -> Result<Node, Wrong> {
+    fn all(&mut self) -> Result<Node, ConditionError> {
         let mut nodes = vec![self.one()?];
-        while self.is_next(&What::Word("and")) {
+        while self.is_next(&TokenKind::Word("and")) {
             self.next();
             nodes.push(self.one()?);
         }
         Ok(Node::All(nodes))
     }
 
-    fn one(&mut self) -> Result<Node, Wrong> {
+    fn one(&mut self) -> Result<Node, ConditionError> {
         let token = self.next();
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             return Err(token.wrong("the condition is nested too deeply"));
         }
         let node = match token.what {
-            What::Word("not") => Node::Not(Box::new(self.one()?)),
-            What::Mark("(") => {
+            TokenKind::Word("not") => Node::Not(Box::new(self.one()?)),
+            TokenKind::Mark("(") => {
                 let node = self.any()?;
                 let token = self.next();
-                if token.what != What::Mark(")") {
+                if token.what != TokenKind::Mark(")") {
                     return Err(token.wrong("expected `and`, `or` or `)`"));
                 }
                 node
             }
-            What::Word("damaged") => Node::Damaged,
-            What::Word(field) => self.comparison(field, &token)?,
+            TokenKind::Word("damaged") => Node::Damaged,
+            TokenKind::Word(field) => self.comparison(field, &token)?,
             _ => return Err(token.wrong(&format!("expected a field: {FIELDS}"))),
         };
         self.depth -= 1;
         Ok(node)
     }
 
-    fn comparison(&mut self, field: &str, at: &Token<'_>) -> Result<Node, Wrong> {
+    fn comparison(&mut self, field: &str, at: &Token<'_>) -> Result<Node, ConditionError> {
         let number = match field {
-            "size" => Some((Number::Size, Unit::Bytes)),
-            "disk_size" => Some((Number::DiskSize, Unit::Bytes)),
-            "links" => Some((Number::Links, Unit::Count)),
-            "depth" => Some((Number::Depth, Unit::Count)),
-            "replicas" => Some((Number::Replicas, Unit::Count)),
+            "size" => Some((NumberField::Size, Unit::Bytes)),
+            "disk_size" => Some((NumberField::DiskSize, Unit::Bytes)),
+            "links" => Some((NumberField::Links, Unit::Count)),
+            "depth" => Some((NumberField::Depth, Unit::Count)),
+            "replicas" => Some((NumberField::Replicas, Unit::Count)),
             _ => None,
         };
         if let Some((number, unit)) = number {
-            let order = self.order()?;
-            return Ok(Node::Number(number, order, self.quantity(unit)?));
+            let comparison = self.operator()?;
+            return Ok(Node::Number(number, comparison, self.quantity(unit)?));
         }
         let age = match field {
-            "last_modified" => Some(Age::Modified),
-            "last_changed" => Some(Age::Changed),
-            "last_accessed" => Some(Age::Accessed),
-            "created" => Some(Age::Created),
-            "last_verified" => Some(Age::Verified),
-            "last_copied" => Some(Age::Copied),
+            "last_modified" => Some(AgeField::Modified),
+            "last_changed" => Some(AgeField::Changed),
+            "last_accessed" => Some(AgeField::Accessed),
+            "created" => Some(AgeField::Created),
+            "last_verified" => Some(AgeField::Verified),
+            "last_copied" => Some(AgeField::Copied),
             _ => None,
         };
         if let Some(age) = age {
-            let order = self.order()?;
-            return Ok(Node::Age(age, order, self.quantity(Unit::Time)?));
+            let comparison = self.operator()?;
+            return Ok(Node::Age(age, comparison, self.quantity(Unit::Time)?));
         }
         if !matches!(
             field,
@@ -132,15 +134,15 @@ impl<'a> Parser<'a, '_> {
         }
         let mark = self.next();
         let is_equal = match mark.what {
-            What::Mark("==") => true,
-            What::Mark("!=") => false,
+            TokenKind::Mark("==") => true,
+            TokenKind::Mark("!=") => false,
             _ => return Err(mark.wrong("expected `==` or `!=`")),
         };
         let value = self.next();
-        let What::Text(text) = value.what else {
+        let TokenKind::Text(text) = value.what else {
             return Err(value.wrong("expected text in quotation marks"));
         };
-        let node = self.text(field, text).map_err(|message| Wrong {
+        let node = self.text(field, text).map_err(|message| ConditionError {
             offset: value.offset,
             message,
         })?;
@@ -154,8 +156,8 @@ impl<'a> Parser<'a, '_> {
                 .ok_or_else(|| format!("there is no {what} {text:?} here: give the number"))
         };
         Ok(match field {
-            "name" => Node::Text(Text::Name, name_pattern(text)?),
-            "path" => Node::Text(Text::Path, name_pattern(text)?),
+            "name" => Node::Text(TextField::Name, name_pattern(text)?),
+            "path" => Node::Text(TextField::Path, name_pattern(text)?),
             "owner" => Node::Owner(numbered(self.known.user, "user")?),
             "group" => Node::Group(numbered(self.known.group, "group")?),
             "type" => {
@@ -175,27 +177,27 @@ impl<'a> Parser<'a, '_> {
         })
     }
 
-    fn order(&mut self) -> Result<Order, Wrong> {
+    fn operator(&mut self) -> Result<Comparison, ConditionError> {
         let token = self.next();
         Ok(match token.what {
-            What::Mark("==") => Order::Is,
-            What::Mark("!=") => Order::IsNot,
-            What::Mark("<") => Order::Less,
-            What::Mark("<=") => Order::AtMost,
-            What::Mark(">") => Order::More,
-            What::Mark(">=") => Order::AtLeast,
+            TokenKind::Mark("==") => Comparison::Is,
+            TokenKind::Mark("!=") => Comparison::IsNot,
+            TokenKind::Mark("<") => Comparison::Less,
+            TokenKind::Mark("<=") => Comparison::AtMost,
+            TokenKind::Mark(">") => Comparison::More,
+            TokenKind::Mark(">=") => Comparison::AtLeast,
             _ => return Err(token.wrong("expected a comparison: ==, !=, <, <=, > or >=")),
         })
     }
 
-    fn quantity(&mut self, unit: Unit) -> Result<i64, Wrong> {
+    fn quantity(&mut self, unit: Unit) -> Result<i64, ConditionError> {
         let token = self.next();
-        let What::Number(number) = token.what else {
+        let TokenKind::Number(number) = token.what else {
             return Err(token.wrong("expected a number"));
         };
         let mut suffix = "";
         if let Some(Token {
-            what: What::Word(word),
+            what: TokenKind::Word(word),
             ..
         }) = self.tokens.as_slice().first()
             && !matches!(*word, "and" | "or")
@@ -203,7 +205,7 @@ impl<'a> Parser<'a, '_> {
             suffix = word;
             self.next();
         }
-        unit.of(number, suffix).map_err(|message| Wrong {
+        unit.of(number, suffix).map_err(|message| ConditionError {
             offset: token.offset,
             message,
         })

@@ -2,14 +2,14 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn read(text: &str) -> Result<Condition, Wrong> {
+fn read(text: &str) -> Result<Condition, ConditionError> {
     Condition::parse(
         text,
-        &Known {
+        &ConditionNames {
             user: &|name| (name == "root").then_some(0),
             group: &|_| None,
             class: &|name| {
-                let empty = Node::Number(Number::Size, Order::Is, 0);
+                let empty = Node::Number(NumberField::Size, Comparison::Is, 0);
                 (name == "empty").then(|| Arc::new(Condition(empty)))
             },
         },

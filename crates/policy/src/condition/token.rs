@@ -1,16 +1,16 @@
 //! Splits a condition into tokens.
 
-use super::Wrong;
+use super::ConditionError;
 
 /// A token, and its byte offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token<'a> {
     pub(super) offset: usize,
-    pub(super) what: What<'a>,
+    pub(super) what: TokenKind<'a>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What<'a> {
+pub(super) enum TokenKind<'a> {
     /// Letters: a field, a unit, `and`, `or`, `not`.
     Word(&'a str),
     /// Digits, with an optional decimal point.
@@ -22,19 +22,19 @@ pub(super) enum What<'a> {
     End,
 }
 
-impl What<'_> {
-    pub(super) fn shown(&self) -> String {
+impl TokenKind<'_> {
+    pub(super) fn describe(&self) -> String {
         match self {
-            What::Word(text) | What::Number(text) | What::Mark(text) => format!("`{text}`"),
-            What::Text(text) => format!("{text:?}"),
-            What::End => "the end".to_owned(),
+            TokenKind::Word(text) | TokenKind::Number(text) | TokenKind::Mark(text) => format!("`{text}`"),
+            TokenKind::Text(text) => format!("{text:?}"),
+            TokenKind::End => "the end".to_owned(),
         }
     }
 }
 
 const MARKS: [&str; 9] = ["==", "!=", "<=", ">=", "<", ">", "(", ")", "%"];
 
-pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Wrong> {
+pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, ConditionError> {
     let mut tokens = Vec::new();
     let mut offset = 0;
     while let Some(first) = text[offset..].chars().next() {
@@ -45,23 +45,23 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Wrong> {
             continue;
         } else if first.is_ascii_digit() {
             let length = while_is(|c| c.is_ascii_digit() || c == '.' || c == '_');
-            (What::Number(&rest[..length]), length)
+            (TokenKind::Number(&rest[..length]), length)
         } else if first.is_alphabetic() || first == '_' {
             let length = while_is(|c| c.is_alphanumeric() || c == '_');
-            (What::Word(&rest[..length]), length)
+            (TokenKind::Word(&rest[..length]), length)
         } else if first == '"' || first == '\'' {
             let Some(length) = rest[1..].find(first) else {
-                return Err(Wrong {
+                return Err(ConditionError {
                     offset,
                     message: "this quotation mark is not closed".to_owned(),
                 });
             };
-            (What::Text(&rest[1..=length]), length + 2)
+            (TokenKind::Text(&rest[1..=length]), length + 2)
         } else if let Some(mark) = MARKS.iter().find(|mark| rest.starts_with(**mark)) {
-            (What::Mark(mark), mark.len())
+            (TokenKind::Mark(mark), mark.len())
         } else {
             let hint = if first == '=' { ": equality is `==`" } else { "" };
-            return Err(Wrong {
+            return Err(ConditionError {
                 offset,
                 message: format!("unexpected `{first}`{hint}"),
             });
@@ -71,7 +71,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Wrong> {
     }
     tokens.push(Token {
         offset,
-        what: What::End,
+        what: TokenKind::End,
     });
     Ok(tokens)
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BinaryHeap;
 
-use catalogue::{Attributes, Catalogue, CatalogueError, Found, Go, Kind, Root, Seen};
+use catalogue::{Attributes, Catalogue, CatalogueError, FileVersion, Found, Go, Kind, Root};
 use rustc_hash::FxHashSet;
 
-use super::{PlanError, Planned};
+use super::{PlanError, PlannedFile};
 use crate::condition::{Subject, name_of};
 use crate::path::is_below;
 use crate::rules::{Action, Order, Policy};
@@ -15,12 +15,12 @@ use crate::trash::{TRASH, each_in_trash};
 pub(super) struct Planner<'a> {
     catalogue: &'a Catalogue,
     policy: &'a Policy,
-    kept: &'a [Vec<u8>],
+    excluded: &'a [Vec<u8>],
     now_ms: i64,
     /// Files that a policy has removed since the catalogue was last scanned.
-    taken: FxHashSet<(Vec<u8>, Seen)>,
+    removed: FxHashSet<(Vec<u8>, FileVersion)>,
     /// Paths planned so far. Directories of a scope may contain each other.
-    seen: FxHashSet<Vec<u8>>,
+    planned_paths: FxHashSet<Vec<u8>>,
     best: BinaryHeap<Ranked>,
     matched: (u64, u64),
 }
@@ -28,7 +28,7 @@ pub(super) struct Planner<'a> {
 /// A file with its rank. The lowest rank comes first; the highest is dropped if there are too many.
 struct Ranked {
     rank: i64,
-    item: Planned,
+    item: PlannedFile,
 }
 
 impl Ord for Ranked {
@@ -55,29 +55,29 @@ impl<'a> Planner<'a> {
     pub(super) fn new(
         catalogue: &'a Catalogue,
         policy: &'a Policy,
-        kept: &'a [Vec<u8>],
+        excluded: &'a [Vec<u8>],
         now_ms: i64,
     ) -> Planner<'a> {
         Planner {
             catalogue,
             policy,
-            kept,
+            excluded,
             now_ms,
-            taken: FxHashSet::default(),
-            seen: FxHashSet::default(),
+            removed: FxHashSet::default(),
+            planned_paths: FxHashSet::default(),
             best: BinaryHeap::new(),
             matched: (0, 0),
         }
     }
 
     /// Leaves out files that a policy has removed since the catalogue was last scanned.
-    pub(super) fn leave_out(&mut self, taken: FxHashSet<(Vec<u8>, Seen)>) {
-        self.taken = taken;
+    pub(super) fn exclude_removed(&mut self, removed: FxHashSet<(Vec<u8>, FileVersion)>) {
+        self.removed = removed;
     }
 
     /// Returns the files that rank first, in order, and the number and bytes of all files that meet
     /// the condition.
-    pub(super) fn into_items(self) -> (Vec<Planned>, (u64, u64)) {
+    pub(super) fn into_items(self) -> (Vec<PlannedFile>, (u64, u64)) {
         let sorted = self.best.into_sorted_vec().into_iter();
         (sorted.map(|ranked| ranked.item).collect(), self.matched)
     }
@@ -86,13 +86,13 @@ impl<'a> Planner<'a> {
         let below = top.path.clone();
         let catalogue = self.catalogue;
         catalogue.each(top, |found| {
-            let is_kept = name_of(&found.path) == TRASH.as_bytes()
-                || self.kept.iter().any(|kept| is_below(&found.path, kept));
-            if is_kept {
+            let is_excluded = name_of(&found.path) == TRASH.as_bytes()
+                || self.excluded.iter().any(|dir| is_below(&found.path, dir));
+            if is_excluded {
                 return Ok(Go::Past);
             }
             if is_for(&self.policy.action, found.attributes.kind) {
-                self.consider(Planned {
+                self.consider(PlannedFile {
                     path: found.path.clone(),
                     tree: tree.path.clone(),
                     below: below.clone(),
@@ -105,9 +105,11 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    fn consider(&mut self, item: Planned) -> Result<(), CatalogueError> {
+    fn consider(&mut self, item: PlannedFile) -> Result<(), CatalogueError> {
         if !holds(self.catalogue, self.policy, &item, &item.file, self.now_ms)?
-            || self.taken.contains(&(item.path.clone(), Seen::of(&item.file)))
+            || self
+                .removed
+                .contains(&(item.path.clone(), FileVersion::of(&item.file)))
         {
             return Ok(());
         }
@@ -115,8 +117,8 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    fn push(&mut self, item: Planned) {
-        if self.policy.scope.len() > 1 && !self.seen.insert(item.path.clone()) {
+    fn push(&mut self, item: PlannedFile) {
+        if self.policy.scope.len() > 1 && !self.planned_paths.insert(item.path.clone()) {
             return;
         }
         self.matched.0 += 1;
@@ -136,12 +138,12 @@ impl<'a> Planner<'a> {
     /// Lists files that have been in the trash of these directories for long enough.
     pub(super) fn list_trash(
         &mut self,
-        tops: &[(&Root, Found)],
+        scope_dirs: &[(&Root, Found)],
         older_than_ms: i64,
     ) -> Result<(), PlanError> {
         let before_ms = self.now_ms.saturating_sub(older_than_ms);
         each_in_trash(self.catalogue, |act| {
-            let top = tops.iter().find(|(_, top)| is_below(&act.path, &top.path));
+            let top = scope_dirs.iter().find(|(_, top)| is_below(&act.path, &top.path));
             if let (true, Some((tree, top))) = (act.at_ms <= before_ms, top) {
                 let (mode, uid, gid) = act.access;
                 let file = Attributes {
@@ -154,7 +156,7 @@ impl<'a> Planner<'a> {
                     gid,
                     ..Attributes::default()
                 };
-                self.push(Planned {
+                self.push(PlannedFile {
                     path: act.to,
                     tree: tree.path.clone(),
                     below: top.path.clone(),
@@ -172,7 +174,12 @@ fn is_for(action: &Action, kind: Kind) -> bool {
     match action {
         Action::Report => true,
         Action::Delete | Action::Move { .. } => matches!(kind, Kind::File | Kind::Symlink),
-        _ => kind == Kind::File,
+        Action::Verify
+        | Action::Copy { .. }
+        | Action::Release { .. }
+        | Action::EmptyTrash { .. }
+        | Action::Command { .. }
+        | Action::Growth { .. } => kind == Kind::File,
     }
 }
 
@@ -181,7 +188,7 @@ fn is_for(action: &Action, kind: Kind) -> bool {
 pub(crate) fn holds(
     catalogue: &Catalogue,
     policy: &Policy,
-    item: &Planned,
+    item: &PlannedFile,
     file: &Attributes,
     now_ms: i64,
 ) -> Result<bool, CatalogueError> {

@@ -2,7 +2,7 @@
 
 use catalogue::{Catalogue, Root};
 
-use super::{Grown, Plan, PlanError};
+use super::{GrownTree, Plan, PlanError};
 use crate::path::path_of;
 use crate::rules::Policy;
 
@@ -39,7 +39,7 @@ pub(super) fn growth(
         let size_bytes = tree.usage.size_bytes;
         let percent = (size_bytes - before) as f64 * 100.0 / before.max(1) as f64;
         if percent > more_than_percent {
-            grown.push(Grown {
+            grown.push(GrownTree {
                 path: tree.path.clone(),
                 before: (before, at_ms),
                 size_bytes,

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use catalogue::{ActState, Attributes, Catalogue, CatalogueError, Found, Root};
+use catalogue::{ActState, ActionKind, Attributes, Catalogue, CatalogueError, Found, Root};
 
 use crate::path::{is_below, path_of};
+use crate::removed_files::removed_files;
 use crate::rules::{Action, Policy};
-use crate::taken::taken;
 
 mod choose;
 mod growth;
@@ -21,14 +21,14 @@ use usage::{excess, until_free};
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// Files to act on, in this order.
-    pub items: Vec<Planned>,
+    pub items: Vec<PlannedFile>,
     /// Number and bytes of all files that meet the condition. Limits and triggers may leave some of
     /// them out of `items`.
     pub matched: (u64, u64),
     /// Why the policy would run now.
     pub cause: String,
     /// Trees that grew too much, for a policy on growth.
-    pub grown: Vec<Grown>,
+    pub grown: Vec<GrownTree>,
 }
 
 impl Plan {
@@ -40,7 +40,7 @@ impl Plan {
 
 /// A file to act on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Planned {
+pub struct PlannedFile {
     /// Its path, as bytes.
     pub path: Vec<u8>,
     /// The tree that contains it.
@@ -56,7 +56,7 @@ pub struct Planned {
 
 /// A tree that grew by more than a policy allows.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Grown {
+pub struct GrownTree {
     /// Path of the tree, as bytes.
     pub path: Vec<u8>,
     /// Its earlier size in bytes, and the time of that scan, in milliseconds since 1970.
@@ -91,7 +91,7 @@ pub enum PlanError {
         /// The policy.
         policy: String,
         /// Its action.
-        action: &'static str,
+        action: ActionKind,
         /// The tree.
         path: PathBuf,
     },
@@ -142,8 +142,8 @@ pub fn is_due(catalogue: &Catalogue, policy: &Policy, now_ms: i64) -> Result<boo
         (None, _) => match &policy.trigger.usage {
             Some(usage) => {
                 let trees = trees_on_disks(catalogue)?;
-                let tops = tops(catalogue, policy, &trees)?;
-                !excess(catalogue, policy, usage, &trees, &tops)?.is_none()
+                let scope_dirs = scope_dirs(catalogue, policy, &trees)?;
+                !excess(catalogue, policy, usage, &trees, &scope_dirs)?.is_empty()
             }
             None => false,
         },
@@ -154,7 +154,7 @@ pub fn is_due(catalogue: &Catalogue, policy: &Policy, now_ms: i64) -> Result<boo
     })
 }
 
-/// Lists what a policy would do now. No policy acts in the directories `kept` (those of the archive
+/// Lists what a policy would do now. No policy acts in the directories `excluded` (those of the archive
 /// itself).
 ///
 /// # Errors
@@ -162,7 +162,7 @@ pub fn is_due(catalogue: &Catalogue, policy: &Policy, now_ms: i64) -> Result<boo
 pub fn plan(
     catalogue: &Catalogue,
     policy: &Policy,
-    kept: &[Vec<u8>],
+    excluded: &[Vec<u8>],
     now_ms: i64,
 ) -> Result<Plan, PlanError> {
     let trees = trees_on_disks(catalogue)?;
@@ -173,21 +173,21 @@ pub fn plan(
     {
         return growth(catalogue, policy, &trees, more_than_percent, within_ms, now_ms);
     }
-    let tops = tops(catalogue, policy, &trees)?;
-    for (tree, _) in &tops {
+    let scope_dirs = scope_dirs(catalogue, policy, &trees)?;
+    for (tree, _) in &scope_dirs {
         check_fresh(policy, tree, now_ms)?;
     }
     let excess = match &policy.trigger.usage {
-        Some(usage) => Some((usage, excess(catalogue, policy, usage, &trees, &tops)?)),
+        Some(usage) => Some((usage, excess(catalogue, policy, usage, &trees, &scope_dirs)?)),
         None => None,
     };
-    let mut planner = Planner::new(catalogue, policy, kept, now_ms);
+    let mut planner = Planner::new(catalogue, policy, excluded, now_ms);
     if let Action::EmptyTrash { older_than_ms } = policy.action {
-        planner.list_trash(&tops, older_than_ms)?;
+        planner.list_trash(&scope_dirs, older_than_ms)?;
     } else {
-        let trees: Vec<&Root> = tops.iter().map(|(tree, _)| *tree).collect();
-        planner.leave_out(taken(catalogue, &trees)?.into_keys().collect());
-        for (tree, top) in tops {
+        let trees: Vec<&Root> = scope_dirs.iter().map(|(tree, _)| *tree).collect();
+        planner.exclude_removed(removed_files(catalogue, &trees)?.into_keys().collect());
+        for (tree, top) in scope_dirs {
             planner.list(tree, top)?;
         }
     }
@@ -213,7 +213,7 @@ pub fn plan(
 }
 
 /// Returns the directories that a policy applies to, each with its tree.
-fn tops<'t>(
+fn scope_dirs<'t>(
     catalogue: &Catalogue,
     policy: &Policy,
     trees: &'t [Root],
@@ -223,7 +223,7 @@ fn tops<'t>(
     } else {
         policy.scope.clone()
     };
-    let mut tops = Vec::new();
+    let mut scope_dirs = Vec::new();
     for path in scope {
         let found = catalogue.locate(&path)?;
         let tree = found.as_ref().and_then(|found| {
@@ -231,7 +231,7 @@ fn tops<'t>(
             above.max_by_key(|tree| tree.path.len())
         });
         match (tree, found) {
-            (Some(tree), Some(found)) => tops.push((tree, found)),
+            (Some(tree), Some(found)) => scope_dirs.push((tree, found)),
             _ => {
                 return Err(PlanError::Unknown {
                     policy: policy.name.clone(),
@@ -240,17 +240,17 @@ fn tops<'t>(
             }
         }
     }
-    Ok(tops)
+    Ok(scope_dirs)
 }
 
 fn check_fresh(policy: &Policy, tree: &Root, now_ms: i64) -> Result<(), PlanError> {
-    if !policy.action.removes() {
+    if !policy.action.kind().may_remove_file() {
         return Ok(());
     }
     if tree.whole_scan == 0 {
         return Err(PlanError::NeverWhole {
             policy: policy.name.clone(),
-            action: policy.action.name(),
+            action: policy.action.kind(),
             path: path_of(&tree.path),
         });
     }

@@ -5,13 +5,13 @@
 //! are counted by the catalogue until the next scan. Neither counts as used here. Otherwise a
 //! policy that runs again before then would take more and more files.
 
-use catalogue::{ActRow, Catalogue, Found, Place, Root};
+use catalogue::{ActRow, ActionKind, Catalogue, Found, PathHandle, Root};
 use rustc_hash::FxHashMap;
 
 use super::{Plan, PlanError};
 use crate::path::{is_below, path_of};
+use crate::removed_files::removed_files;
 use crate::rules::{Action, Level, Policy, Usage, UsageOf};
-use crate::taken::taken;
 use crate::trash::{TRASH, each_in_trash};
 
 /// The excess usage, by number of the file system, by owner, or as a single entry.
@@ -21,13 +21,13 @@ pub(super) struct Excess {
 }
 
 impl Excess {
-    pub(super) fn is_none(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.by.is_empty()
     }
 }
 
 /// Usage by the same keys: the amount, the capacity if there is one, and a description.
-type Used = FxHashMap<u64, (i64, Option<i64>, String)>;
+type UsageByKey = FxHashMap<u64, (i64, Option<i64>, String)>;
 
 /// Computes by how much usage exceeds the levels of a trigger.
 pub(super) fn excess(
@@ -35,15 +35,15 @@ pub(super) fn excess(
     policy: &Policy,
     usage: &Usage,
     trees: &[Root],
-    tops: &[(&Root, Found)],
+    scope_dirs: &[(&Root, Found)],
 ) -> Result<Excess, PlanError> {
     let mut used = match usage.of {
-        UsageOf::Volume => of_volumes(policy, tops)?,
+        UsageOf::Volume => of_volumes(policy, scope_dirs)?,
         UsageOf::Owner => of_owners(catalogue)?,
-        UsageOf::Count => of_entries(tops),
+        UsageOf::Count => of_entries(scope_dirs),
     };
     if !matches!(policy.action, Action::EmptyTrash { .. }) {
-        leave_out_freed(catalogue, usage.of, trees, tops, &mut used)?;
+        leave_out_freed(catalogue, usage.of, trees, scope_dirs, &mut used)?;
     }
     let (mut by, mut causes) = (FxHashMap::default(), Vec::new());
     for (key, (used, whole, what)) in used {
@@ -65,9 +65,9 @@ pub(super) fn excess(
     Ok(Excess { by, cause })
 }
 
-fn of_volumes(policy: &Policy, tops: &[(&Root, Found)]) -> Result<Used, PlanError> {
-    let mut used = Used::default();
-    for (_, top) in tops {
+fn of_volumes(policy: &Policy, scope_dirs: &[(&Root, Found)]) -> Result<UsageByKey, PlanError> {
+    let mut used = UsageByKey::default();
+    for (_, top) in scope_dirs {
         let room = |source| PlanError::Room {
             policy: policy.name.clone(),
             path: path_of(&top.path),
@@ -75,7 +75,9 @@ fn of_volumes(policy: &Policy, tops: &[(&Root, Found)]) -> Result<Used, PlanErro
         };
         let mut probe = top.path.clone();
         catalogue::join(&mut probe, b"x");
-        let (total, free) = Place::open(&probe).and_then(|place| place.room()).map_err(room)?;
+        let (total, free) = PathHandle::open(&probe)
+            .and_then(|place| place.space())
+            .map_err(room)?;
         let (total, free) = (total as i64, free as i64);
         let percent = (total - free) as f64 * 100.0 / (total.max(1)) as f64;
         let path = path_of(&top.path);
@@ -88,8 +90,8 @@ fn of_volumes(policy: &Policy, tops: &[(&Root, Found)]) -> Result<Used, PlanErro
     Ok(used)
 }
 
-fn of_owners(catalogue: &Catalogue) -> Result<Used, PlanError> {
-    let mut used = Used::default();
+fn of_owners(catalogue: &Catalogue) -> Result<UsageByKey, PlanError> {
+    let mut used = UsageByKey::default();
     let groups = catalogue.groups()?.into_iter();
     for (group, sums) in groups.filter(|(group, _)| group.uid != catalogue::NO_OWNER) {
         let row = used.entry(u64::from(group.uid)).or_default();
@@ -99,9 +101,9 @@ fn of_owners(catalogue: &Catalogue) -> Result<Used, PlanError> {
     Ok(used)
 }
 
-fn of_entries(tops: &[(&Root, Found)]) -> Used {
-    let entries: i64 = tops.iter().map(|(tree, _)| tree.usage.entries).sum();
-    Used::from_iter([(0, (entries, None, format!("there are {entries} entries")))])
+fn of_entries(scope_dirs: &[(&Root, Found)]) -> UsageByKey {
+    let entries: i64 = scope_dirs.iter().map(|(tree, _)| tree.usage.entries).sum();
+    UsageByKey::from_iter([(0, (entries, None, format!("there are {entries} entries")))])
 }
 
 /// Subtracts the space that will be freed without acting on further files.
@@ -109,10 +111,10 @@ fn leave_out_freed(
     catalogue: &Catalogue,
     of: UsageOf,
     trees: &[Root],
-    tops: &[(&Root, Found)],
-    used: &mut Used,
+    scope_dirs: &[(&Root, Found)],
+    used: &mut UsageByKey,
 ) -> Result<(), PlanError> {
-    let mut leave_out = |key: u64, number: u64| {
+    let mut exclude = |key: u64, number: u64| {
         if let Some(row) = used.get_mut(&key) {
             row.0 = row.0.saturating_sub_unsigned(number);
         }
@@ -120,35 +122,36 @@ fn leave_out_freed(
     match of {
         // The system reports free space itself, so released files already count as free.
         UsageOf::Volume => each_in_trash(catalogue, |act| {
-            leave_out(u64::from(act.seen.id.volume), act.seen.size_bytes);
+            exclude(u64::from(act.seen.id.volume), act.seen.size_bytes);
         })?,
         UsageOf::Owner => {
             each_in_trash(catalogue, |act| {
-                leave_out(u64::from(act.access.1), act.seen.size_bytes);
+                exclude(u64::from(act.access.1), act.seen.size_bytes);
             })?;
             let trees: Vec<&Root> = trees.iter().collect();
-            for act in taken(catalogue, &trees)?.into_values() {
-                if matches!(&*act.action, "release" | "empty-trash") {
-                    leave_out(u64::from(act.access.1), act.seen.size_bytes);
+            for act in removed_files(catalogue, &trees)?.into_values() {
+                if act.action.frees_space() {
+                    exclude(u64::from(act.access.1), act.seen.size_bytes);
                 }
             }
         }
         UsageOf::Count => {
-            for (tree, _) in tops {
+            for (tree, _) in scope_dirs {
                 let mut trash = tree.path.clone();
                 catalogue::join(&mut trash, TRASH.as_bytes());
                 if let Some(trash) = catalogue.locate_exactly(&trash)? {
                     let entries = catalogue.usage(&trash)?.entries;
-                    leave_out(0, u64::try_from(entries).unwrap_or(0));
+                    exclude(0, u64::try_from(entries).unwrap_or(0));
                 }
             }
-            let trees: Vec<&Root> = tops.iter().map(|(tree, _)| *tree).collect();
+            let trees: Vec<&Root> = scope_dirs.iter().map(|(tree, _)| *tree).collect();
             let stays = |act: &ActRow| {
-                act.action == "empty-trash"
-                    || act.action == "move" && trees.iter().any(|tree| is_below(&act.to, &tree.path))
+                act.action.empties_trash()
+                    || act.action == ActionKind::Move
+                        && trees.iter().any(|tree| is_below(&act.to, &tree.path))
             };
-            for act in taken(catalogue, &trees)?.into_values() {
-                leave_out(0, u64::from(!stays(&act)));
+            for act in removed_files(catalogue, &trees)?.into_values() {
+                exclude(0, u64::from(!stays(&act)));
             }
         }
     }

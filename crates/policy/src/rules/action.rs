@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use catalogue::{ActionKind, UnknownAction};
+
 use super::quantities::{bytes, measure, percent};
-use super::read::{At, Read};
+use super::syntax_error::{ParseResult, SyntaxError};
 use super::tables::PolicyTable;
 use super::{Action, CommandLimits};
 use crate::condition::Unit;
@@ -12,102 +14,110 @@ pub(super) fn action(
     begin: usize,
     table: &PolicyTable,
     bucket: &dyn Fn(&str) -> Result<(), String>,
-) -> Read<Action> {
-    let needs = |key: &str| At(begin, format!("{} requires `{key}`", table.action.get_ref()));
-    let replicas = || -> Read<u32> {
+) -> ParseResult<Action> {
+    let needs = |key: &str| SyntaxError::new(begin, format!("{} requires `{key}`", table.action.get_ref()));
+    let replicas = || -> ParseResult<u32> {
         let found = table.replicas.as_ref().ok_or_else(|| needs("replicas"))?;
         match *found.get_ref() {
-            0 => Err(At(found.span().start, "expected at least 1 replica".to_owned())),
+            0 => Err(SyntaxError::new(
+                found.span().start,
+                "expected at least 1 replica".to_owned(),
+            )),
             replicas => Ok(replicas),
         }
     };
     let to = || table.to.as_ref().ok_or_else(|| needs("to"));
     // Keys of another action are mistakes that would otherwise go unnoticed.
-    let keys: [(&str, Option<usize>, &[&str]); 8] = [
+    let keys: [(&str, Option<usize>, &[ActionKind]); 8] = [
         (
             "to",
             table.to.as_ref().map(|key| key.span().start),
-            &["copy", "move"],
+            &[ActionKind::Copy, ActionKind::Move],
         ),
         (
             "replicas",
             table.replicas.as_ref().map(|key| key.span().start),
-            &["copy", "release"],
+            &[ActionKind::Copy, ActionKind::Release],
         ),
         (
             "older_than",
             table.older_than.as_ref().map(|key| key.span().start),
-            &["empty-trash"],
+            &[ActionKind::EmptyTrash],
         ),
         (
             "command",
             table.command.as_ref().map(|key| key.span().start),
-            &["command"],
+            &[ActionKind::Command],
         ),
         (
             "time_max",
             table.time_max.as_ref().map(|key| key.span().start),
-            &["command"],
+            &[ActionKind::Command],
         ),
         (
             "output_max",
             table.output_max.as_ref().map(|key| key.span().start),
-            &["command"],
+            &[ActionKind::Command],
         ),
         (
             "more_than",
             table.more_than.as_ref().map(|key| key.span().start),
-            &["growth"],
+            &[ActionKind::Growth],
         ),
         (
             "within",
             table.within.as_ref().map(|key| key.span().start),
-            &["growth"],
+            &[ActionKind::Growth],
         ),
     ];
-    let name = table.action.get_ref().as_str();
-    let action = match name {
-        "verify" => Action::Verify,
-        "copy" => {
+    let kind: ActionKind =
+        table.action.get_ref().parse().map_err(|unknown: UnknownAction| {
+            SyntaxError::new(table.action.span().start, unknown.to_string())
+        })?;
+    let action = match &kind {
+        ActionKind::Verify => Action::Verify,
+        ActionKind::Copy => {
             let to = to()?;
             if !to.get_ref().starts_with("store://") {
                 let message = format!(
                     "{:?}: expected store://bucket/ and an optional prefix",
                     to.get_ref()
                 );
-                return Err(At(to.span().start, message));
+                return Err(SyntaxError::new(to.span().start, message));
             }
             let named = to.get_ref().trim_start_matches("store://");
             let named = named.split('/').next().unwrap_or_default();
-            bucket(named).map_err(|message| At(to.span().start, format!("{:?}: {message}", to.get_ref())))?;
+            bucket(named).map_err(|message| {
+                SyntaxError::new(to.span().start, format!("{:?}: {message}", to.get_ref()))
+            })?;
             Action::Copy {
                 to: to.get_ref().clone(),
                 replicas: replicas()?,
             }
         }
-        "release" => Action::Release {
+        ActionKind::Release => Action::Release {
             replicas: replicas()?,
         },
-        "move" => {
+        ActionKind::Move => {
             let to = to()?;
             let path = PathBuf::from(to.get_ref());
             if !path.is_absolute() {
                 let message = format!("{}: expected an absolute path", path.display());
-                return Err(At(to.span().start, message));
+                return Err(SyntaxError::new(to.span().start, message));
             }
             Action::Move { to: path }
         }
-        "delete" => Action::Delete,
-        "empty-trash" => {
+        ActionKind::Delete => Action::Delete,
+        ActionKind::EmptyTrash => {
             let age = table.older_than.as_ref().ok_or_else(|| needs("older_than"))?;
             Action::EmptyTrash {
                 older_than_ms: measure(age, Unit::Time)?,
             }
         }
-        "command" => {
+        ActionKind::Command => {
             let command = table.command.as_ref().ok_or_else(|| needs("command"))?;
             if command.get_ref().first().is_none_or(String::is_empty) {
-                return Err(At(
+                return Err(SyntaxError::new(
                     command.span().start,
                     "expected a program and its arguments".to_owned(),
                 ));
@@ -117,31 +127,31 @@ pub(super) fn action(
                 limits: command_limits(table)?,
             }
         }
-        "report" => Action::Report,
-        "growth" => Action::Growth {
+        ActionKind::Report => Action::Report,
+        ActionKind::Growth => Action::Growth {
             more_than_percent: percent(table.more_than.as_ref().ok_or_else(|| needs("more_than"))?)?,
             within_ms: measure(table.within.as_ref().ok_or_else(|| needs("within"))?, Unit::Time)?,
         },
-        other => {
-            let message = format!(
-                "unknown action {other:?}; expected verify, copy, release, move, delete, empty-trash, \
-                 command, report or growth"
-            );
-            return Err(At(table.action.span().start, message));
+        // Names are parsed above: it is in rows only.
+        ActionKind::Other(name) => {
+            return Err(SyntaxError::new(
+                table.action.span().start,
+                format!("unknown action {name:?}"),
+            ));
         }
     };
     for (key, at, of) in keys {
-        if let Some(at) = at.filter(|_| !of.contains(&name)) {
-            return Err(At(at, format!("{name} does not accept `{key}`")));
+        if let Some(at) = at.filter(|_| !of.contains(&kind)) {
+            return Err(SyntaxError::new(at, format!("{kind} does not accept `{key}`")));
         }
     }
     Ok(action)
 }
 
-fn command_limits(table: &PolicyTable) -> Read<CommandLimits> {
+fn command_limits(table: &PolicyTable) -> ParseResult<CommandLimits> {
     let default = CommandLimits::default();
     let positive = |key: &toml::Spanned<String>, number: u64| match number {
-        0 => Err(At(
+        0 => Err(SyntaxError::new(
             key.span().start,
             format!("{:?}: expected more than 0", key.get_ref()),
         )),

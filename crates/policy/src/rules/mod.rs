@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use catalogue::ActionKind;
 use serde::Deserialize;
 
 use crate::condition::Condition;
@@ -9,6 +10,7 @@ use crate::condition::Condition;
 mod action;
 mod quantities;
 mod read;
+mod syntax_error;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -111,33 +113,19 @@ impl Default for CommandLimits {
 }
 
 impl Action {
-    /// Returns the name of the action in rules.
-    pub fn name(&self) -> &'static str {
+    /// Returns its kind, without the parameters.
+    pub fn kind(&self) -> ActionKind {
         match self {
-            Action::Verify => "verify",
-            Action::Copy { .. } => "copy",
-            Action::Release { .. } => "release",
-            Action::Move { .. } => "move",
-            Action::Delete => "delete",
-            Action::EmptyTrash { .. } => "empty-trash",
-            Action::Command { .. } => "command",
-            Action::Report => "report",
-            Action::Growth { .. } => "growth",
+            Action::Verify => ActionKind::Verify,
+            Action::Copy { .. } => ActionKind::Copy,
+            Action::Release { .. } => ActionKind::Release,
+            Action::Move { .. } => ActionKind::Move,
+            Action::Delete => ActionKind::Delete,
+            Action::EmptyTrash { .. } => ActionKind::EmptyTrash,
+            Action::Command { .. } => ActionKind::Command,
+            Action::Report => ActionKind::Report,
+            Action::Growth { .. } => ActionKind::Growth,
         }
-    }
-
-    /// Returns whether the file is no longer in its place afterwards. A command is assumed to
-    /// remove it.
-    pub fn removes(&self) -> bool {
-        matches!(
-            self,
-            Action::Release { .. } | Action::Move { .. } | Action::Delete | Action::Command { .. }
-        )
-    }
-
-    /// Returns whether the action needs a store.
-    pub fn needs_store(&self) -> bool {
-        matches!(self, Action::Copy { .. } | Action::Release { .. })
     }
 }
 

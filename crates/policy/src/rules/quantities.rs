@@ -2,21 +2,21 @@
 
 use toml::Spanned;
 
-use super::read::{At, Read};
+use super::syntax_error::{ParseResult, SyntaxError};
 use crate::condition::{Unit, quantity};
 
-pub(super) fn measure(found: &Spanned<String>, unit: Unit) -> Read<i64> {
-    quantity(found.get_ref(), unit).map_err(|message| At(found.span().start, message))
+pub(super) fn measure(found: &Spanned<String>, unit: Unit) -> ParseResult<i64> {
+    quantity(found.get_ref(), unit).map_err(|message| SyntaxError::new(found.span().start, message))
 }
 
-pub(super) fn bytes(found: &Spanned<String>) -> Read<u64> {
+pub(super) fn bytes(found: &Spanned<String>) -> ParseResult<u64> {
     measure(found, Unit::Bytes).map(i64::unsigned_abs)
 }
 
-pub(super) fn percent(found: &Spanned<String>) -> Read<f64> {
+pub(super) fn percent(found: &Spanned<String>) -> ParseResult<f64> {
     let wrong = || {
         let text = found.get_ref();
-        At(
+        SyntaxError::new(
             found.span().start,
             format!("{text:?}: expected a percentage such as 5%"),
         )

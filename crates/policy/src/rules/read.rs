@@ -8,10 +8,11 @@ use toml::Spanned;
 
 use super::action::action;
 use super::quantities::measure;
+use super::syntax_error::{ParseResult, SyntaxError};
 use super::tables::{FileOfRules, PolicyTable};
 use super::trigger::{limits, trigger};
 use super::{Action, Policy, Rules, Usage, UsageOf};
-use crate::condition::{Condition, Known, Unit};
+use crate::condition::{Condition, ConditionNames, Unit};
 
 /// Why a rules file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -37,18 +38,13 @@ pub struct Names<'a> {
     pub bucket: &'a dyn Fn(&str) -> Result<(), String>,
 }
 
-/// A byte offset in the text, and the error there.
-pub(super) struct At(pub(super) usize, pub(super) String);
-
-pub(super) type Read<T> = Result<T, At>;
-
 impl Rules {
     /// Parses a rules file.
     ///
     /// # Errors
     /// The first error, with its line and column.
     pub fn read(path: &std::path::Path, text: &str, names: &Names<'_>) -> Result<Rules, RulesError> {
-        rules(text, names).map_err(|At(offset, message)| {
+        rules(text, names).map_err(|SyntaxError { offset, message }| {
             let before = text.get(..offset).unwrap_or(text);
             let line_begin = before.rfind('\n').map_or(0, |end| end + 1);
             RulesError {
@@ -61,10 +57,10 @@ impl Rules {
     }
 }
 
-fn rules(text: &str, names: &Names<'_>) -> Read<Rules> {
+fn rules(text: &str, names: &Names<'_>) -> ParseResult<Rules> {
     let file: FileOfRules = toml::from_str(text).map_err(|error| {
         let offset = error.span().map_or(0, |span| span.start);
-        At(offset, error.message().to_owned())
+        SyntaxError::new(offset, error.message().to_owned())
     })?;
     // In the order of the file: a class can use only those before it, so that no class contains
     // itself.
@@ -87,7 +83,7 @@ fn rules(text: &str, names: &Names<'_>) -> Read<Rules> {
         policy(name, begin, table, condition, names)
     });
     Ok(Rules {
-        policies: policies.collect::<Read<_>>()?,
+        policies: policies.collect::<ParseResult<_>>()?,
     })
 }
 
@@ -96,8 +92,8 @@ fn condition(
     found: &Spanned<String>,
     names: &Names<'_>,
     classes: &BTreeMap<String, Arc<Condition>>,
-) -> Read<Condition> {
-    let known = Known {
+) -> ParseResult<Condition> {
+    let known = ConditionNames {
         user: names.user,
         group: names.group,
         class: &|name| classes.get(name).cloned(),
@@ -110,7 +106,7 @@ fn condition(
             .find(found.get_ref().as_str())
             .filter(|_| !found.get_ref().is_empty());
         let offset = inside.map_or(span.start, |begin| span.start + begin + wrong.offset);
-        At(offset, wrong.message)
+        SyntaxError::new(offset, wrong.message)
     })
 }
 
@@ -123,16 +119,16 @@ fn policy(
     table: PolicyTable,
     condition: Option<Condition>,
     names: &Names<'_>,
-) -> Read<Policy> {
+) -> ParseResult<Policy> {
     let action = action(begin, &table, names.bucket)?;
-    if condition.is_none() && action.removes() {
-        let action = action.name();
+    if condition.is_none() && action.kind().may_remove_file() {
+        let action = action.kind();
         let message = format!("policy {name:?}: {action} requires a condition that selects files");
-        return Err(At(begin, message));
+        return Err(SyntaxError::new(begin, message));
     }
     if let (Some(found), Action::EmptyTrash { .. } | Action::Growth { .. }) = (&table.condition, &action) {
-        let message = format!("{} does not accept a condition", action.name());
-        return Err(At(found.span().start, message));
+        let message = format!("{} does not accept a condition", action.kind());
+        return Err(SyntaxError::new(found.span().start, message));
     }
     if let Some(path) = table.scope.iter().find(|path| !path.get_ref().is_absolute()) {
         let shown = path.get_ref().display();
@@ -141,7 +137,7 @@ fn policy(
         } else {
             format!("{shown}: expected an absolute path")
         };
-        return Err(At(path.span().start, message));
+        return Err(SyntaxError::new(path.span().start, message));
     }
     let trigger = trigger(begin, &table.trigger)?;
     if let (
@@ -155,7 +151,7 @@ fn policy(
         let message =
             "move frees no space of a volume or an owner, so it would never stop with such a trigger"
                 .to_owned();
-        return Err(At(begin, message));
+        return Err(SyntaxError::new(begin, message));
     }
     let stale_max = table.stale_max.as_ref().map(|age| measure(age, Unit::Time));
     Ok(Policy {

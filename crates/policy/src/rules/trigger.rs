@@ -3,7 +3,7 @@
 use toml::Spanned;
 
 use super::quantities::{bytes, measure, percent};
-use super::read::{At, Read};
+use super::syntax_error::{ParseResult, SyntaxError};
 use super::tables::{LimitsTable, TriggerTable};
 use super::{Level, Limits, Trigger, Usage, UsageOf};
 use crate::condition::Unit;
@@ -11,7 +11,7 @@ use crate::condition::Unit;
 /// Maximum number of files in one run, which are held in memory. The next run continues.
 const COUNT_MAX: u64 = 1_000_000;
 
-pub(super) fn trigger(begin: usize, table: &TriggerTable) -> Read<Trigger> {
+pub(super) fn trigger(begin: usize, table: &TriggerTable) -> ParseResult<Trigger> {
     let every_ms = table.every.as_ref().map(|age| measure(age, Unit::Time));
     let usage = match (&table.usage_of, &table.high, &table.low) {
         (None, None, None) => None,
@@ -28,12 +28,12 @@ pub(super) fn trigger(begin: usize, table: &TriggerTable) -> Read<Trigger> {
             };
             if !is_ordered {
                 let message = "`low` must have the same unit as `high` and must not exceed it".to_owned();
-                return Err(At(low.span().start, message));
+                return Err(SyntaxError::new(low.span().start, message));
             }
             Some(usage)
         }
         _ => {
-            return Err(At(
+            return Err(SyntaxError::new(
                 begin,
                 "a usage trigger requires `usage_of`, `high` and `low`".to_owned(),
             ));
@@ -45,7 +45,7 @@ pub(super) fn trigger(begin: usize, table: &TriggerTable) -> Read<Trigger> {
     })
 }
 
-fn level(of: UsageOf, found: &Spanned<String>) -> Read<Level> {
+fn level(of: UsageOf, found: &Spanned<String>) -> ParseResult<Level> {
     match of {
         UsageOf::Volume if found.get_ref().trim().ends_with('%') => percent(found).map(Level::Percent),
         UsageOf::Volume | UsageOf::Owner => measure(found, Unit::Bytes).map(Level::Number),
@@ -53,11 +53,11 @@ fn level(of: UsageOf, found: &Spanned<String>) -> Read<Level> {
     }
 }
 
-pub(super) fn limits(table: &LimitsTable) -> Read<Limits> {
+pub(super) fn limits(table: &LimitsTable) -> ParseResult<Limits> {
     let window = table.window.as_ref().map(|found| {
         let wrong = || {
             let text = found.get_ref();
-            At(
+            SyntaxError::new(
                 found.span().start,
                 format!("{text:?}: expected times of the day (UTC) such as 22:00-06:00"),
             )

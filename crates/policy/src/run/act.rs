@@ -2,59 +2,17 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use catalogue::{ActRow, ActState, Attributes, CatalogueError, Digest, Notes, Place, Seen};
+use catalogue::{ActRow, ActState, Attributes, CatalogueError, Digest, FileVersion, LogBatch, PathHandle};
 
 use super::command::run_command;
-use super::leave::empty;
+use super::outcome::{ActError, CheckedFile, Outcome};
+use super::removal::empty_trash;
 use super::{Runner, too_many_errors};
 use crate::condition::name_of;
 use crate::crash::CRASH_POINTS;
-use crate::plan::{Planned, holds};
+use crate::plan::{PlannedFile, holds};
 use crate::rules::Action;
 use crate::trash;
-
-/// A completed action.
-pub(super) struct Done {
-    pub(super) why: String,
-    /// The digest of the content, if the action computed it.
-    pub(super) digest: Option<Digest>,
-}
-
-impl Done {
-    pub(super) fn new(why: impl Into<String>) -> Done {
-        Done {
-            why: why.into(),
-            digest: None,
-        }
-    }
-}
-
-/// An action that was not completed, and why.
-pub(super) enum Not {
-    Skipped(String),
-    Failed(String),
-}
-
-impl From<CatalogueError> for Not {
-    fn from(error: CatalogueError) -> Not {
-        Not::Failed(error.to_string())
-    }
-}
-
-impl Not {
-    pub(super) fn failed(what: &str, error: impl std::fmt::Display) -> Not {
-        Not::Failed(format!("{what}: {error}"))
-    }
-}
-
-/// A file that has been checked and is still the one that was planned.
-pub(super) struct Ready<'a> {
-    pub(super) item: &'a Planned,
-    pub(super) place: Place,
-    pub(super) file: Attributes,
-    pub(super) act: u64,
-    pub(super) row: ActRow,
-}
 
 impl Runner<'_> {
     /// Acts on some files. Returns the outcome of each and, if the run ends here, the reason.
@@ -62,7 +20,7 @@ impl Runner<'_> {
     /// failures is checked before each file.
     pub(super) fn chunk(
         &mut self,
-        items: &[Planned],
+        items: &[PlannedFile],
         so_far: (u64, u64),
         stop: &AtomicBool,
     ) -> Result<(Vec<ActRow>, Option<String>), CatalogueError> {
@@ -77,20 +35,20 @@ impl Runner<'_> {
             let act = self.next_act;
             self.next_act += 1;
             let mut row = ActRow {
-                action: self.policy.action.name().to_owned(),
+                action: self.policy.action.kind(),
                 state: ActState::Begun,
                 at_ms: system::time_ms(),
                 path: item.path.clone(),
                 to: self.to(item, act),
-                seen: Seen::of(&item.file),
+                seen: FileVersion::of(&item.file),
                 access: (item.file.mode, item.file.uid, item.file.gid),
                 why: String::new(),
             };
             match self.check(item) {
                 Ok((place, file)) => {
                     row.access = (file.mode, file.uid, file.gid);
-                    row.seen = Seen::of(&file);
-                    ready.push(Ready {
+                    row.seen = FileVersion::of(&file);
+                    ready.push(CheckedFile {
                         item,
                         place,
                         file,
@@ -108,21 +66,21 @@ impl Runner<'_> {
         let begun = ready
             .iter()
             .map(|ready| (self.number, ready.act, ready.row.clone()));
-        self.catalogue.note(&Notes {
+        self.catalogue.write_log(&LogBatch {
             acts: begun.collect(),
-            ..Notes::default()
+            ..LogBatch::default()
         })?;
         system::failpoint::pass(&CRASH_POINTS, "policy.begun");
         let mut digests = Vec::new();
         for mut ready in ready {
             too_many = too_many.or_else(|| too_many_errors(self.policy, done, failed));
             let end = match (stop.load(Relaxed), &too_many) {
-                (true, _) => Err(Not::Skipped("stopped before it was done".to_owned())),
-                (_, Some(why)) => Err(Not::Skipped(format!("not tried: {why}"))),
+                (true, _) => Err(ActError::Skipped("stopped before it was done".to_owned())),
+                (_, Some(why)) => Err(ActError::Skipped(format!("not tried: {why}"))),
                 // The files before it in the chunk may have taken long.
                 _ => match self.check(ready.item) {
                     Ok((place, file)) => {
-                        ready.row.seen = Seen::of(&file);
+                        ready.row.seen = FileVersion::of(&file);
                         (ready.place, ready.file) = (place, file);
                         self.act(&mut ready, stop)
                     }
@@ -143,17 +101,17 @@ impl Runner<'_> {
         system::failpoint::pass(&CRASH_POINTS, "policy.acted");
         let mut acts = trash::emptied(self.catalogue, ended.iter().map(|(_, row)| row))?;
         acts.extend(ended.iter().map(|(act, row)| (self.number, *act, row.clone())));
-        self.catalogue.note(&Notes {
+        self.catalogue.write_log(&LogBatch {
             acts,
             digests,
-            ..Notes::default()
+            ..LogBatch::default()
         })?;
         Ok((ended.into_iter().map(|(_, row)| row).collect(), too_many))
     }
 
     /// Returns the destination of a file. It is known before the action starts, so that a killed
     /// run can be settled.
-    fn to(&self, item: &Planned, act: u64) -> Vec<u8> {
+    fn to(&self, item: &PlannedFile, act: u64) -> Vec<u8> {
         let below = item.path.get(item.below.len()..).unwrap_or_default();
         let below = below.strip_prefix(b"/").unwrap_or(below);
         match &self.policy.action {
@@ -168,61 +126,61 @@ impl Runner<'_> {
                 path
             }
             Action::Delete | Action::Release { .. } => {
-                trash::place_of(&item.tree, self.number, act, name_of(&item.path))
+                trash::trash_path(&item.tree, self.number, act, name_of(&item.path))
             }
             _ => Vec::new(),
         }
     }
 
     /// Checks that the file is the planned one and still meets the condition.
-    fn check(&self, item: &Planned) -> Result<(Place, Attributes), Not> {
-        let missing = || Not::Skipped("it is not there any more".to_owned());
-        let place = match Place::open(&item.path) {
+    fn check(&self, item: &PlannedFile) -> Result<(PathHandle, Attributes), ActError> {
+        let missing = || ActError::Skipped("it is not there any more".to_owned());
+        let place = match PathHandle::open(&item.path) {
             Ok(place) => place,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(missing()),
-            Err(error) => return Err(Not::failed("it cannot be reached", error)),
+            Err(error) => return Err(ActError::failed("it cannot be reached", error)),
         };
         let file = place
-            .look(self.catalogue)
-            .map_err(|error| Not::failed("it cannot be read", error))?;
+            .stat(self.catalogue)
+            .map_err(|error| ActError::failed("it cannot be read", error))?;
         let file = file.ok_or_else(missing)?;
         if file.id != item.file.id {
-            return Err(Not::Skipped("another file has its name".to_owned()));
+            return Err(ActError::Skipped("another file has its name".to_owned()));
         }
         if matches!(self.policy.action, Action::EmptyTrash { .. }) {
             return Ok((place, file));
         }
         if !holds(self.catalogue, self.policy, item, &file, system::time_ms())? {
-            return Err(Not::Skipped(
+            return Err(ActError::Skipped(
                 "it has changed: the condition holds no more".to_owned(),
             ));
         }
         Ok((place, file))
     }
 
-    fn act(&self, ready: &mut Ready<'_>, stop: &AtomicBool) -> Result<Done, Not> {
+    fn act(&self, ready: &mut CheckedFile<'_>, stop: &AtomicBool) -> Result<Outcome, ActError> {
         match &self.policy.action {
             Action::Verify => self.verify(ready, stop),
             Action::Copy { replicas, .. } => self.copy(ready, *replicas, stop),
             Action::Release { replicas } => self.release(ready, *replicas, stop),
-            Action::Move { .. } => self.shift(ready, 0o755),
-            Action::Delete => self.shift(ready, 0o700),
-            Action::EmptyTrash { .. } => empty(ready),
+            Action::Move { .. } => self.move_file(ready, 0o755),
+            Action::Delete => self.move_file(ready, 0o700),
+            Action::EmptyTrash { .. } => empty_trash(ready),
             Action::Command { words, limits } => run_command(words, *limits, ready, stop),
             // The plan lists them.
-            Action::Report | Action::Growth { .. } => Ok(Done::new("")),
+            Action::Report | Action::Growth { .. } => Ok(Outcome::new("")),
         }
     }
 }
 
 /// Records the outcome of an action in its row. Returns the digest of the content, if it was
 /// computed.
-fn set(row: &mut ActRow, end: Result<Done, Not>) -> Option<Digest> {
+fn set(row: &mut ActRow, end: Result<Outcome, ActError>) -> Option<Digest> {
     row.at_ms = system::time_ms();
     let (state, why, digest) = match end {
-        Ok(Done { why, digest }) => (ActState::Done, why, digest),
-        Err(Not::Skipped(why)) => (ActState::Skipped, why, None),
-        Err(Not::Failed(why)) => (ActState::Failed, why, None),
+        Ok(Outcome { why, digest }) => (ActState::Done, why, digest),
+        Err(ActError::Skipped(why)) => (ActState::Skipped, why, None),
+        Err(ActError::Failed(why)) => (ActState::Failed, why, None),
     };
     row.state = state;
     row.why = why;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
-use super::act::{Done, Not, Ready};
+use super::outcome::{ActError, CheckedFile, Outcome};
 use crate::condition::name_of;
 use crate::path::path_of;
 use crate::rules::CommandLimits;
@@ -31,13 +31,14 @@ const GRACE: Duration = Duration::from_secs(5);
 pub(super) fn run_command(
     words: &[String],
     limits: CommandLimits,
-    ready: &Ready<'_>,
+    ready: &CheckedFile<'_>,
     stop: &AtomicBool,
-) -> Result<Done, Not> {
+) -> Result<Outcome, ActError> {
     let path = path_of(&ready.item.path);
-    let mut arguments = words.iter().map(|argument| fill(argument, ready));
+    let mut arguments = words.iter().map(|argument| substitute(argument, ready));
     let program = arguments.next().unwrap_or_default();
-    let failed = |why: String| Not::Failed(format!("{} for {}: {why}", program.display(), path.display()));
+    let failed =
+        |why: String| ActError::Failed(format!("{} for {}: {why}", program.display(), path.display()));
     let child = Command::new(&program)
         .args(arguments)
         .stdin(Stdio::null())
@@ -45,28 +46,29 @@ pub(super) fn run_command(
         .stderr(Stdio::piped())
         .process_group(0)
         .spawn()
-        .map_err(|error| Not::failed(&format!("{} cannot be run", program.display()), error))?;
-    let mut running = Running::of(child);
+        .map_err(|error| ActError::failed(&format!("{} cannot be run", program.display()), error))?;
+    let mut running = RunningCommand::new(child);
     let ended = running.wait(limits, stop);
-    let said = running.last_line();
+    let last_line = running.last_line();
     match ended {
-        Ok(status) if status.success() => {
-            Ok(Done::new(format!("{} said that it was done", program.display())))
-        }
-        Ok(status) => Err(failed(format!("{status}: {said}"))),
-        Err(why) => Err(failed(format!("{why}; it said last: {said}"))),
+        Ok(status) if status.success() => Ok(Outcome::new(format!(
+            "{} said that it was done",
+            program.display()
+        ))),
+        Ok(status) => Err(failed(format!("{status}: {last_line}"))),
+        Err(why) => Err(failed(format!("{why}; it said last: {last_line}"))),
     }
 }
 
 /// A command that has been started.
-struct Running {
+struct RunningCommand {
     child: Child,
-    printed: Arc<Printed>,
+    output: Arc<CommandOutput>,
 }
 
 /// The output of a command.
 #[derive(Default)]
-struct Printed {
+struct CommandOutput {
     bytes: AtomicU64,
     /// Number of closed outputs, of two.
     closed: AtomicU64,
@@ -74,25 +76,25 @@ struct Printed {
     tail: parking_lot::Mutex<Vec<u8>>,
 }
 
-impl Running {
-    fn of(mut child: Child) -> Running {
-        let printed = Arc::new(Printed::default());
+impl RunningCommand {
+    fn new(mut child: Child) -> RunningCommand {
+        let output = Arc::new(CommandOutput::default());
         let outputs: [(Option<Box<dyn Read + Send>>, bool); 2] = [
-            (child.stdout.take().map(|output| Box::new(output) as _), false),
-            (child.stderr.take().map(|output| Box::new(output) as _), true),
+            (child.stdout.take().map(|pipe| Box::new(pipe) as _), false),
+            (child.stderr.take().map(|pipe| Box::new(pipe) as _), true),
         ];
-        for (output, is_kept) in outputs {
-            let printed = printed.clone();
+        for (pipe, is_kept) in outputs {
+            let output = output.clone();
             // The thread is not joined, because a program that left the group may hold the output
             // open forever.
             std::thread::spawn(move || {
-                if let Some(output) = output {
-                    printed.read(output, is_kept);
+                if let Some(pipe) = pipe {
+                    output.read(pipe, is_kept);
                 }
-                printed.closed.fetch_add(1, Relaxed);
+                output.closed.fetch_add(1, Relaxed);
             });
         }
-        Running { child, printed }
+        RunningCommand { child, output }
     }
 
     /// Waits until the command and the processes it started have ended. Kills them if they exceed a
@@ -101,10 +103,10 @@ impl Running {
         let began = system::now();
         let mut pause = Duration::from_millis(1);
         let why = loop {
-            if self.has_ended() && self.printed.closed.load(Relaxed) == 2 {
+            if self.has_ended() && self.output.closed.load(Relaxed) == 2 {
                 return self.child.wait().map_err(|error| error.to_string());
             }
-            if self.printed.bytes.load(Relaxed) > limits.output_bytes {
+            if self.output.bytes.load(Relaxed) > limits.output_bytes {
                 break format!(
                     "killed: it printed more than {} bytes (output_max)",
                     limits.output_bytes
@@ -140,7 +142,7 @@ impl Running {
         // An error means that no process is left.
         let _ = rustix::process::kill_process_group(group, Signal::TERM);
         let asked = system::now();
-        while system::since(asked) < GRACE && !(self.has_ended() && self.printed.closed.load(Relaxed) == 2) {
+        while system::since(asked) < GRACE && !(self.has_ended() && self.output.closed.load(Relaxed) == 2) {
             system::pause(LOOK_EVERY);
         }
         let _ = rustix::process::kill_process_group(group, Signal::KILL);
@@ -152,17 +154,17 @@ impl Running {
     }
 
     fn last_line(&self) -> String {
-        let tail = self.printed.tail.lock();
+        let tail = self.output.tail.lock();
         let text = String::from_utf8_lossy(&tail);
         let line = text.lines().next_back().unwrap_or("nothing");
         line.chars().take(300).collect()
     }
 }
 
-impl Printed {
-    fn read(&self, mut output: Box<dyn Read + Send>, is_kept: bool) {
+impl CommandOutput {
+    fn read(&self, mut pipe: Box<dyn Read + Send>, is_kept: bool) {
         let mut piece = [0; 8192];
-        while let Ok(read @ 1..) = output.read(&mut piece) {
+        while let Ok(read @ 1..) = pipe.read(&mut piece) {
             self.bytes.fetch_add(read as u64, Relaxed);
             if is_kept {
                 let mut tail = self.tail.lock();
@@ -175,7 +177,7 @@ impl Printed {
 }
 
 /// Replaces `{path}`, `{name}`, `{size}` and `{tree}` in an argument.
-fn fill(argument: &str, ready: &Ready<'_>) -> std::ffi::OsString {
+fn substitute(argument: &str, ready: &CheckedFile<'_>) -> std::ffi::OsString {
     let mut out = Vec::new();
     let mut rest = argument;
     while let Some(open) = rest.find('{') {

@@ -5,44 +5,44 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use catalogue::{Copy, Digest, Notes, Seen};
+use catalogue::{Copy, Digest, FileVersion, LogBatch};
 use sha2::{Digest as _, Sha256};
 
 use super::Runner;
-use super::act::{Done, Not, Ready};
+use super::outcome::{ActError, CheckedFile, Outcome};
 use crate::crash::CRASH_POINTS;
 
 impl Runner<'_> {
     /// Reads a whole file and returns its digest. Skips a file that changed meanwhile, because it
     /// was being written and its digest has no meaning.
-    pub(super) fn read(&self, ready: &Ready<'_>, stop: &AtomicBool) -> Result<[u8; 32], Not> {
+    pub(super) fn read(&self, ready: &CheckedFile<'_>, stop: &AtomicBool) -> Result<[u8; 32], ActError> {
         let file = ready
             .place
             .read()
-            .map_err(|error| Not::failed("it cannot be opened", error))?;
-        let sha256 = digest(file, stop).map_err(|error| Not::failed("it cannot be read", error))?;
-        let sha256 = sha256.ok_or_else(|| Not::Skipped("stopped before it was done".to_owned()))?;
-        self.same(ready)?;
+            .map_err(|error| ActError::failed("it cannot be opened", error))?;
+        let sha256 = digest(file, stop).map_err(|error| ActError::failed("it cannot be read", error))?;
+        let sha256 = sha256.ok_or_else(|| ActError::Skipped("stopped before it was done".to_owned()))?;
+        self.check_unchanged(ready)?;
         Ok(sha256)
     }
 
-    fn same(&self, ready: &Ready<'_>) -> Result<(), Not> {
+    fn check_unchanged(&self, ready: &CheckedFile<'_>) -> Result<(), ActError> {
         let after = ready
             .place
-            .look(self.catalogue)
-            .map_err(|error| Not::failed("it cannot be read", error))?;
-        if after.as_ref().map(Seen::of) == Some(Seen::of(&ready.file)) {
+            .stat(self.catalogue)
+            .map_err(|error| ActError::failed("it cannot be read", error))?;
+        if after.as_ref().map(FileVersion::of) == Some(FileVersion::of(&ready.file)) {
             Ok(())
         } else {
-            Err(Not::Skipped("it changed while it was being read".to_owned()))
+            Err(ActError::Skipped("it changed while it was being read".to_owned()))
         }
     }
 
-    pub(super) fn verify(&self, ready: &Ready<'_>, stop: &AtomicBool) -> Result<Done, Not> {
+    pub(super) fn verify(&self, ready: &CheckedFile<'_>, stop: &AtomicBool) -> Result<Outcome, ActError> {
         let known = self.catalogue.known(&ready.file)?;
         let sha256 = self.read(ready, stop)?;
         let mut digest = Digest {
-            seen: Seen::of(&ready.file),
+            seen: FileVersion::of(&ready.file),
             sha256,
             verified_ms: system::time_ms(),
             damaged_ms: None,
@@ -50,14 +50,14 @@ impl Runner<'_> {
         };
         let Some(known) = known else {
             let why = "read for the first time as it is";
-            return Ok(Done {
+            return Ok(Outcome {
                 why: why.to_owned(),
                 digest: Some(digest),
             });
         };
         if known.sha256 == sha256 {
             digest.copy = known.copy;
-            return Ok(Done {
+            return Ok(Outcome {
                 why: "its digest is what it was".to_owned(),
                 digest: Some(digest),
             });
@@ -67,33 +67,40 @@ impl Runner<'_> {
             damaged_ms: Some(system::time_ms()),
             ..known
         };
-        self.catalogue.note(&Notes {
+        self.catalogue.write_log(&LogBatch {
             digests: vec![damaged],
-            ..Notes::default()
+            ..LogBatch::default()
         })?;
-        Err(Not::Failed(
+        Err(ActError::Failed(
             "DAMAGED: its digest is not what it was, though nothing says that it was written".to_owned(),
         ))
     }
 
-    pub(super) fn copy(&self, ready: &Ready<'_>, replicas: u32, stop: &AtomicBool) -> Result<Done, Not> {
+    pub(super) fn copy(
+        &self,
+        ready: &CheckedFile<'_>,
+        replicas: u32,
+        stop: &AtomicBool,
+    ) -> Result<Outcome, ActError> {
         let shelf = self
             .shelf
-            .ok_or_else(|| Not::Failed("there is no store".to_owned()))?;
+            .ok_or_else(|| ActError::Failed("there is no store".to_owned()))?;
         let address = String::from_utf8(ready.row.to.clone())
-            .map_err(|_| Not::Failed("its path is no text, and keys of objects are".to_owned()))?;
+            .map_err(|_| ActError::Failed("its path is no text, and keys of objects are".to_owned()))?;
         let known = self.catalogue.known(&ready.file)?;
         if known.as_ref().is_some_and(|digest| digest.damaged_ms.is_some()) {
-            return Err(Not::Failed("it is damaged: its copy is not replaced".to_owned()));
+            return Err(ActError::Failed(
+                "it is damaged: its copy is not replaced".to_owned(),
+            ));
         }
-        let failed = |error: String| Not::failed("the store", error);
+        let failed = |error: String| ActError::failed("the store", error);
         let sha256 = match shelf.find(&address).map_err(failed)? {
             Some(theirs) => {
                 let ours = self.read(ready, stop)?;
                 if ours != theirs {
                     let message =
                         format!("{address} is another object: it is left as it is; copy with another prefix");
-                    return Err(Not::Failed(message));
+                    return Err(ActError::Failed(message));
                 }
                 ours
             }
@@ -101,25 +108,25 @@ impl Runner<'_> {
                 let file = ready
                     .place
                     .read()
-                    .map_err(|error| Not::failed("it cannot be opened", error))?;
+                    .map_err(|error| ActError::failed("it cannot be opened", error))?;
                 let put = shelf.put(&address, file);
                 system::failpoint::pass(&CRASH_POINTS, "policy.put");
                 // If the file was changed in the meantime, that is not an error of the store.
-                self.same(ready)?;
+                self.check_unchanged(ready)?;
                 put.map_err(failed)?
             }
         };
         let found = shelf.verify(&address).map_err(failed)?;
-        let found = found.ok_or_else(|| Not::Failed(format!("{address} is gone again")))?;
+        let found = found.ok_or_else(|| ActError::Failed(format!("{address} is gone again")))?;
         system::failpoint::pass(&CRASH_POINTS, "policy.verified");
         if found.sha256 != sha256 {
-            return Err(Not::Failed(format!(
+            return Err(ActError::Failed(format!(
                 "{address} is another object than the one that was written"
             )));
         }
         let verified_ms = system::time_ms();
         let digest = Digest {
-            seen: Seen::of(&ready.file),
+            seen: FileVersion::of(&ready.file),
             sha256,
             verified_ms,
             damaged_ms: None,
@@ -131,14 +138,14 @@ impl Runner<'_> {
         };
         if found.replicas < replicas {
             // Record the intact replicas even though there are too few.
-            self.catalogue.note(&Notes {
+            self.catalogue.write_log(&LogBatch {
                 digests: vec![digest],
-                ..Notes::default()
+                ..LogBatch::default()
             })?;
             let message = format!("{address} has {} right replicas of {replicas}", found.replicas);
-            return Err(Not::Failed(message));
+            return Err(ActError::Failed(message));
         }
-        Ok(Done {
+        Ok(Outcome {
             why: format!("{} replicas were read and are right", found.replicas),
             digest: Some(digest),
         })

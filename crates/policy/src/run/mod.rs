@@ -10,7 +10,8 @@
 mod act;
 mod command;
 mod content;
-mod leave;
+mod outcome;
+mod removal;
 mod settle;
 mod undo;
 
@@ -18,10 +19,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use catalogue::{ActRow, ActState, Catalogue, CatalogueError, Notes, RunRow, Seen};
+use catalogue::{ActRow, ActState, ActionKind, Catalogue, CatalogueError, FileVersion, LogBatch, RunRow};
 use rustc_hash::FxHashSet;
 
-use crate::plan::{Plan, Planned};
+use crate::plan::{Plan, PlannedFile};
 use crate::rules::{Action, Policy};
 use crate::shelf::Shelf;
 use crate::trash;
@@ -51,7 +52,7 @@ pub enum RunError {
         /// The policy.
         policy: String,
         /// Its action.
-        action: &'static str,
+        action: ActionKind,
     },
     /// The run does not exist.
     #[error("there is no run {run}: `weft files policy log` lists them")]
@@ -76,9 +77,9 @@ const CHUNK: usize = 64;
 /// Maximum bytes of these actions, so that little has to be repeated after a kill.
 const CHUNK_BYTES: u64 = 256 << 20;
 
-fn chunk_length(items: &[Planned]) -> usize {
+fn chunk_length(items: &[PlannedFile]) -> usize {
     let mut bytes = 0u64;
-    let fits = |item: &&Planned| {
+    let fits = |item: &&PlannedFile| {
         bytes = bytes.saturating_add(item.file.size_bytes);
         bytes <= CHUNK_BYTES
     };
@@ -99,17 +100,17 @@ pub fn run(
     plan: Plan,
     settings: &mut RunSettings<'_>,
 ) -> Result<Ran, RunError> {
-    if policy.action.needs_store() && !plan.items.is_empty() && settings.shelf.is_none() {
+    if policy.action.kind().needs_store() && !plan.items.is_empty() && settings.shelf.is_none() {
         return Err(RunError::NoStore {
             policy: policy.name.clone(),
-            action: policy.action.name(),
+            action: policy.action.kind(),
         });
     }
     settle(catalogue)?;
     let (number, mut row, done, next_act) = begin(catalogue, policy, &plan)?;
-    catalogue.note(&Notes {
+    catalogue.write_log(&LogBatch {
         runs: vec![(number, row.clone())],
-        ..Notes::default()
+        ..LogBatch::default()
     })?;
     let mut runner = Runner {
         catalogue,
@@ -120,13 +121,13 @@ pub fn run(
     };
     let began = system::now();
     let mut sent_bytes = 0u64;
-    let items: Vec<Planned> = match policy.action {
+    let items: Vec<PlannedFile> = match policy.action {
         // The plan already lists them; there is nothing to do.
         Action::Report | Action::Growth { .. } => Vec::new(),
         _ => plan
             .items
             .into_iter()
-            .filter(|item| !done.contains(&(item.path.clone(), Seen::of(&item.file))))
+            .filter(|item| !done.contains(&(item.path.clone(), FileVersion::of(&item.file))))
             .collect(),
     };
     let mut is_stopped = false;
@@ -158,7 +159,7 @@ pub fn run(
             break;
         }
         if let Some(rate) = policy.limits.rate_bytes {
-            hold_to(rate, sent_bytes, began, settings.stop);
+            throttle(rate, sent_bytes, began, settings.stop);
         }
     }
     row.ended_ms = system::time_ms();
@@ -168,9 +169,9 @@ pub fn run(
         (false, 0) => ActState::Done,
         (false, _) => ActState::Failed,
     };
-    catalogue.note(&Notes {
+    catalogue.write_log(&LogBatch {
         runs: vec![(number, row.clone())],
-        ..Notes::default()
+        ..LogBatch::default()
     })?;
     if matches!(policy.action, Action::EmptyTrash { .. }) {
         trash::close_runs(catalogue)?;
@@ -179,7 +180,7 @@ pub fn run(
     Ok(Ran { number, row })
 }
 
-type Begun = (u64, RunRow, FxHashSet<(Vec<u8>, Seen)>, u64);
+type Begun = (u64, RunRow, FxHashSet<(Vec<u8>, FileVersion)>, u64);
 
 /// Returns the number of the run, its row, the files already done, and the number of its next
 /// action.
@@ -188,7 +189,7 @@ fn begin(catalogue: &Catalogue, policy: &Policy, plan: &Plan) -> Result<Begun, C
     let last = runs.iter().rev().find(|(_, run)| run.policy == policy.name);
     if let Some((number, row)) = last
         && row.state == ActState::Begun
-        && row.action == policy.action.name()
+        && row.action == policy.action.kind()
     {
         let (mut done, mut next) = (FxHashSet::default(), 0);
         let mut row = RunRow {
@@ -214,7 +215,7 @@ fn begin(catalogue: &Catalogue, policy: &Policy, plan: &Plan) -> Result<Begun, C
     let number = runs.last().map_or(1, |(number, _)| number + 1);
     let row = RunRow {
         policy: policy.name.clone(),
-        action: policy.action.name().to_owned(),
+        action: policy.action.kind(),
         cause: plan.cause.clone(),
         state: ActState::Begun,
         begun_ms: system::time_ms(),
@@ -256,7 +257,7 @@ fn too_many_errors(policy: &Policy, done: u64, failed: u64) -> Option<String> {
 }
 
 /// Waits until the rate allows this many bytes since the start of the run.
-fn hold_to(rate: u64, bytes: u64, began: std::time::Instant, stop: &AtomicBool) {
+fn throttle(rate: u64, bytes: u64, began: std::time::Instant, stop: &AtomicBool) {
     let due = Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64);
     while system::since(began) < due && !stop.load(Relaxed) {
         system::pause(Duration::from_millis(20).min(due));

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use catalogue::{ActRow, ActState, Catalogue, CatalogueError, Notes, Place, RunRow};
+use catalogue::{ActRow, ActState, ActionKind, Catalogue, CatalogueError, LogBatch, PathHandle, RunRow};
 
-use super::leave::remove_empty;
-use super::undo::{UNDOING, after_undo};
+use super::removal::remove_empty;
 use crate::path::is_there;
 use crate::trash;
+
+/// The end of a run's row while its actions are being undone.
+pub(super) const UNDOING: &str = "it was being taken back";
 
 /// Settles actions that a killed process had started, and returns their number.
 ///
@@ -16,7 +18,7 @@ use crate::trash;
 /// # Errors
 /// A row could not be read or written.
 pub fn settle(catalogue: &Arc<Catalogue>) -> Result<usize, CatalogueError> {
-    let mut notes = Notes::default();
+    let mut notes = LogBatch::default();
     let runs = catalogue.runs()?;
     for (run, row) in runs.iter().filter(|(_, run)| run.end == UNDOING) {
         settle_undo(catalogue, *run, row)?;
@@ -39,16 +41,16 @@ pub fn settle(catalogue: &Arc<Catalogue>) -> Result<usize, CatalogueError> {
     let emptied = trash::emptied(catalogue, notes.acts.iter().map(|(_, _, row)| row))?;
     notes.acts.extend(emptied);
     if !notes.acts.is_empty() {
-        catalogue.note(&notes)?;
+        catalogue.write_log(&notes)?;
     }
     Ok(settled)
 }
 
 /// Logs the actions that an undo had reversed when its process ended.
 fn settle_undo(catalogue: &Arc<Catalogue>, run: u64, row: &RunRow) -> Result<(), CatalogueError> {
-    let mut notes = Notes::default();
+    let mut notes = LogBatch::default();
     catalogue.each_act(Some(run), |run, act, mut row| {
-        if row.takes_away() && row.state == ActState::Done && is_back(catalogue, &row) {
+        if row.has_removed_file() && row.state == ActState::Done && is_back(catalogue, &row) {
             row.state = ActState::Undone;
             row.at_ms = system::time_ms();
             notes.acts.push((run, act, row));
@@ -56,21 +58,45 @@ fn settle_undo(catalogue: &Arc<Catalogue>, run: u64, row: &RunRow) -> Result<(),
         Ok::<(), CatalogueError>(())
     })?;
     if !notes.acts.is_empty() {
-        catalogue.note(&notes)?;
+        catalogue.write_log(&notes)?;
     }
     let row = after_undo(catalogue, run, row.clone())?;
-    catalogue.note(&Notes {
+    catalogue.write_log(&LogBatch {
         runs: vec![(run, row)],
-        ..Notes::default()
+        ..LogBatch::default()
     })
+}
+
+/// Returns the row of a run after an undo. If no action of the run is in effect any longer, the run
+/// is undone.
+pub(super) fn after_undo(catalogue: &Catalogue, run: u64, before: RunRow) -> Result<RunRow, CatalogueError> {
+    let (mut undone, mut left) = (0u64, 0u64);
+    catalogue.each_act(Some(run), |_, _, act| {
+        undone += u64::from(act.state == ActState::Undone);
+        left += u64::from(act.has_removed_file());
+        Ok::<(), CatalogueError>(())
+    })?;
+    let mut row = before;
+    if undone > 0 {
+        row.end = match left {
+            0 => String::new(),
+            left => format!("{undone} taken back, {left} not"),
+        };
+        if left == 0 {
+            row.state = ActState::Undone;
+        }
+    } else if row.end == UNDOING {
+        row.end.clear();
+    }
+    Ok(row)
 }
 
 /// Returns whether a file that an action took away is in its place again.
 fn is_back(catalogue: &Catalogue, row: &ActRow) -> bool {
-    match &*row.action {
+    match &row.action {
         // A file restored from a store is another file with the same content and times.
-        "release" => {
-            let found = Place::open(&row.path).and_then(|place| place.look(catalogue));
+        ActionKind::Release => {
+            let found = PathHandle::open(&row.path).and_then(|place| place.stat(catalogue));
             matches!(found, Ok(Some(file))
                 if (file.size_bytes, file.modified_ns) == (row.seen.size_bytes, row.seen.modified_ns))
         }
@@ -82,9 +108,9 @@ fn outcome(catalogue: &Catalogue, row: &mut ActRow) -> (ActState, String) {
     let is_here = is_there(catalogue, &row.path, &row.seen);
     let is_moved = !row.to.is_empty() && is_there(catalogue, &row.to, &row.seen);
     let ended = "the process ended";
-    match (&*row.action, is_here, is_moved) {
-        ("delete" | "move", _, true) => (ActState::Done, format!("{ended} after it")),
-        ("release", _, true) => match put_back(row) {
+    match (&row.action, is_here, is_moved) {
+        (ActionKind::Delete | ActionKind::Move, _, true) => (ActState::Done, format!("{ended} after it")),
+        (ActionKind::Release, _, true) => match put_back(row) {
             Ok(()) => (
                 ActState::Skipped,
                 format!("{ended} before it; the file is where it was"),
@@ -95,15 +121,15 @@ fn outcome(catalogue: &Catalogue, row: &mut ActRow) -> (ActState, String) {
             ),
         },
         // It was in the trash for a moment, after its replicas were found intact.
-        ("release", false, false) => {
+        (ActionKind::Release, false, false) => {
             let digest = catalogue.digest(row.seen.id).ok().flatten();
             if let Some(copy) = digest.and_then(|digest| digest.copy) {
                 row.to = copy.address.into_bytes();
             }
             (ActState::Done, format!("{ended} after it"))
         }
-        ("empty-trash", false, _) => (ActState::Done, format!("{ended} after it")),
-        ("command", ..) => (
+        (ActionKind::EmptyTrash, false, _) => (ActState::Done, format!("{ended} after it")),
+        (ActionKind::Command, ..) => (
             ActState::Failed,
             format!("{ended} while the command ran, or before: what it did is not known"),
         ),
@@ -116,5 +142,5 @@ fn outcome(catalogue: &Catalogue, row: &mut ActRow) -> (ActState, String) {
 }
 
 fn put_back(row: &ActRow) -> std::io::Result<()> {
-    Place::open(&row.to)?.rename(&Place::open(&row.path)?)
+    PathHandle::open(&row.to)?.rename(&PathHandle::open(&row.path)?)
 }

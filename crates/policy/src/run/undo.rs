@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
-use catalogue::{ActRow, ActState, Catalogue, CatalogueError, Digest, Notes, Place, RunRow, Seen};
+use catalogue::{
+    ActRow, ActState, ActionKind, Catalogue, CatalogueError, Digest, FileVersion, LogBatch, PathHandle,
+    RunRow,
+};
 use rustix::fs::{Gid, Mode, Timespec, Timestamps, Uid};
 
+use super::RunError;
 use super::content::digest;
-use super::leave::remove_empty;
-use super::{RunError, settle};
+use super::removal::remove_empty;
+use super::settle::{UNDOING, after_undo, settle};
 use crate::crash::UNDO_CRASH_POINTS;
 use crate::path::{is_there, path_of};
 use crate::shelf::Shelf;
@@ -63,15 +67,19 @@ pub fn undo(
     let is_any = !acts.is_empty();
     let mut undone = Vec::new();
     for (act, mut row) in acts.into_iter().rev() {
-        let result = match &*row.action {
+        let result = match &row.action {
             _ if row.state == ActState::Emptied => {
                 Err("it is gone: it was in the trash, which was emptied".to_owned())
             }
-            "delete" | "move" => rename_back(catalogue, &row).map(|()| None),
-            "release" => fetch_back(catalogue, (run, act), &row, shelf).map(Some),
-            // These actions left the file in place; other actions cannot be undone.
-            "verify" | "copy" => continue,
-            other => Err(format!("{other} cannot be undone")),
+            ActionKind::Delete | ActionKind::Move => rename_back(catalogue, &row).map(|()| None),
+            ActionKind::Release => fetch_back(catalogue, (run, act), &row, shelf).map(Some),
+            // These actions left the file in place.
+            ActionKind::Verify | ActionKind::Copy => continue,
+            other @ (ActionKind::EmptyTrash
+            | ActionKind::Command
+            | ActionKind::Report
+            | ActionKind::Growth
+            | ActionKind::Other(_)) => Err(format!("{other} cannot be undone")),
         };
         let path = row.path.clone();
         let error = match result {
@@ -79,10 +87,10 @@ pub fn undo(
                 system::failpoint::pass(&UNDO_CRASH_POINTS, "policy.taken_back");
                 row.state = ActState::Undone;
                 row.at_ms = system::time_ms();
-                catalogue.note(&Notes {
+                catalogue.write_log(&LogBatch {
                     acts: vec![(run, act, row)],
                     digests: digest.into_iter().collect(),
-                    ..Notes::default()
+                    ..LogBatch::default()
                 })?;
                 None
             }
@@ -96,38 +104,11 @@ pub fn undo(
     Ok(undone)
 }
 
-/// The end of a run's row while its actions are being undone.
-pub(super) const UNDOING: &str = "it was being taken back";
-
 fn note_run(catalogue: &Arc<Catalogue>, run: u64, row: RunRow) -> Result<(), CatalogueError> {
-    catalogue.note(&Notes {
+    catalogue.write_log(&LogBatch {
         runs: vec![(run, row)],
-        ..Notes::default()
+        ..LogBatch::default()
     })
-}
-
-/// Returns the row of a run after an undo. If no action of the run is in effect any longer, the run
-/// is undone.
-pub(super) fn after_undo(catalogue: &Catalogue, run: u64, before: RunRow) -> Result<RunRow, CatalogueError> {
-    let (mut undone, mut left) = (0u64, 0u64);
-    catalogue.each_act(Some(run), |_, _, act| {
-        undone += u64::from(act.state == ActState::Undone);
-        left += u64::from(act.takes_away());
-        Ok::<(), CatalogueError>(())
-    })?;
-    let mut row = before;
-    if undone > 0 {
-        row.end = match left {
-            0 => String::new(),
-            left => format!("{undone} taken back, {left} not"),
-        };
-        if left == 0 {
-            row.state = ActState::Undone;
-        }
-    } else if row.end == UNDOING {
-        row.end.clear();
-    }
-    Ok(row)
 }
 
 fn rename_back(catalogue: &Catalogue, row: &ActRow) -> Result<(), String> {
@@ -144,9 +125,9 @@ fn rename_back(catalogue: &Catalogue, row: &ActRow) -> Result<(), String> {
         };
     }
     let put_back = || {
-        let from = Place::open(&row.to)?;
+        let from = PathHandle::open(&row.to)?;
         // The directories that contained it may have been removed.
-        from.rename(&Place::make(&row.path, 0o755)?)
+        from.rename(&PathHandle::create_parents(&row.path, 0o755)?)
     };
     put_back().map_err(|error: std::io::Error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => "another file now has its name: rename it first".to_owned(),
@@ -173,9 +154,9 @@ fn fetch_back(
         .copy
         .clone()
         .ok_or("the address of its copy is no longer in the catalogue")?;
-    let said = |error: std::io::Error| error.to_string();
-    let place = Place::make(&row.path, 0o755).map_err(said)?;
-    if place.look(catalogue).map_err(said)?.is_some() {
+    let text_of = |error: std::io::Error| error.to_string();
+    let place = PathHandle::create_parents(&row.path, 0o755).map_err(text_of)?;
+    if place.stat(catalogue).map_err(text_of)?.is_some() {
         return Err("another file now has its name: rename it first".to_owned());
     }
     let mut part = row.path.clone();
@@ -185,14 +166,14 @@ fn fetch_back(
         .map_or(0, |slash| slash + 1);
     part.truncate(begin);
     part.extend_from_slice(format!(".weft-undo-{run}-{act}").as_bytes());
-    let part = Place::open(&part).map_err(said)?;
+    let part = PathHandle::open(&part).map_err(text_of)?;
     // Left by a process that was killed in between. Usually there is no such file, and creating it
     // reports any other error.
     let _ = part.remove();
-    let file = part.create().map_err(said)?;
+    let file = part.create().map_err(text_of)?;
     let whole = || -> Result<(), String> {
-        shelf.get(&copy.address, file.try_clone().map_err(said)?)?;
-        let sha256 = digest(part.read().map_err(said)?, &false.into()).map_err(said)?;
+        shelf.get(&copy.address, file.try_clone().map_err(text_of)?)?;
+        let sha256 = digest(part.read().map_err(text_of)?, &false.into()).map_err(text_of)?;
         if sha256 != Some(known.sha256) {
             return Err(format!("{} differs from the released file", copy.address));
         }
@@ -209,18 +190,18 @@ fn fetch_back(
             last_modification: modified,
         };
         rustix::fs::futimens(&file, &times).map_err(|error| error.to_string())?;
-        file.sync_all().map_err(said)?;
-        part.rename(&place).map_err(said)
+        file.sync_all().map_err(text_of)?;
+        part.rename(&place).map_err(text_of)
     };
     if let Err(error) = whole() {
         // The incomplete file is useless.
         let _ = part.remove();
         return Err(error);
     }
-    let came = place.look(catalogue).map_err(said)?;
+    let came = place.stat(catalogue).map_err(text_of)?;
     let came = came.ok_or("it disappeared after it was restored")?;
     Ok(Digest {
-        seen: Seen::of(&came),
+        seen: FileVersion::of(&came),
         verified_ms: system::time_ms(),
         damaged_ms: None,
         ..known

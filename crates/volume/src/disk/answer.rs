@@ -40,7 +40,7 @@ pub(super) fn answer(inner: &Arc<Inner>, ask: VolumeAsk) -> Result<VolumeAnswer,
             evidence,
         } => inner.remove(&key, version, cause, &evidence)?.into(),
         VolumeAsk::SettleStray { path } => inner.settle_stray(&path)?.into(),
-        VolumeAsk::Rebuilt => inner.rebuilt()?.into(),
+        VolumeAsk::Rebuilt => inner.finish_rebuilding()?.into(),
         VolumeAsk::Fixity { key, limit } => inner.fixity(key.as_ref(), limit)?.into(),
         VolumeAsk::Status => inner.status()?.into(),
     })
@@ -89,7 +89,7 @@ impl Inner {
     }
 
     fn status(&self) -> Result<VolumeStatus, VolumeError> {
-        self.look_after_identity();
+        self.check_identity();
         let (state, index) = {
             let life = self.life.read();
             (life.state.clone(), life.index.clone())

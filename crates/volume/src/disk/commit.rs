@@ -153,7 +153,7 @@ impl Inner {
                 return Err(error);
             }
             // The directory may have been wiped.
-            self.look_after_directories()?;
+            self.check_directories()?;
             self.forget_dir(partition);
             self.require_dir(partition)
                 .map_err(|error| io::Error::other(error.to_string()))?;
@@ -175,7 +175,7 @@ impl Inner {
                 return Err(error);
             }
             // The parent directory may have been wiped.
-            self.look_after_directories()?;
+            self.check_directories()?;
             make_directory(self.disk.as_ref(), &dir)
         });
         made.map_err(|error| self.failed(format!("create {}", dir.display()), &error))?;

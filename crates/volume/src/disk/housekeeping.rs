@@ -68,7 +68,7 @@ fn look(volume: &Weak<Inner>, synced: &mut Instant) {
 
 /// The work of each interval.
 pub(super) fn look_after(inner: &Arc<Inner>) {
-    inner.look_after_identity();
+    inner.check_identity();
     inner.expire_uploads(system::now());
     inner.return_to_service();
 }
@@ -81,7 +81,7 @@ pub(super) fn make_durable(inner: &Inner) -> bool {
     if let Err(error) = index.sync() {
         inner.index_failed(&error);
     }
-    if let Err(error) = inner.furnish() {
+    if let Err(error) = inner.write_node_files() {
         tracing::warn!(volume = %inner.id, %error, "cannot write the node's own files on the volume");
     }
     true

@@ -44,7 +44,7 @@ pub(super) struct Inner {
     pub(super) device: u64,
     pub(super) life: RwLock<Life>,
     /// Held during a state change of the volume.
-    pub(super) turning: Mutex<()>,
+    pub(super) state_change: Mutex<()>,
     pub(super) uploads: Uploads,
     pub(super) tables: Tables,
     key_locks: Box<[Mutex<()>]>,
@@ -98,7 +98,7 @@ impl Inner {
             furnish: settings.furnish,
             device,
             life: RwLock::new(life),
-            turning: Mutex::new(()),
+            state_change: Mutex::new(()),
             uploads: Uploads::default(),
             tables: Tables::default(),
             key_locks: (0..KEY_LOCKS).map(|_| Mutex::new(())).collect(),
@@ -110,7 +110,7 @@ impl Inner {
     }
 
     /// Writes the files that the node keeps in the directory of each of its volumes.
-    pub(super) fn furnish(&self) -> io::Result<()> {
+    pub(super) fn write_node_files(&self) -> io::Result<()> {
         self.furnish
             .as_ref()
             .map_or(Ok(()), |furnish| furnish(&self.root))
@@ -192,7 +192,7 @@ impl Inner {
         let detail = format!("{what}: {error}");
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => VolumeError::Full { volume, detail },
-            io::ErrorKind::ReadOnlyFilesystem => self.go_out(detail),
+            io::ErrorKind::ReadOnlyFilesystem => self.take_out_of_service(detail),
             _ => VolumeError::Failed { volume, detail },
         }
     }
@@ -200,13 +200,13 @@ impl Inner {
     /// Puts the volume out of service after a failed sync: earlier writes cannot be trusted.
     ///
     /// If the path is gone, no sync took place: the directory is being emptied, or its disk was
-    /// unmounted. [`Inner::look_after_identity`] later determines which. Only this operation fails.
+    /// unmounted. [`Inner::check_identity`] later determines which. Only this operation fails.
     pub(super) fn sync_failed(&self, path: &Path, error: &io::Error) -> VolumeError {
         let what = format!("sync {}", path.display());
         if is_gone(error) {
             self.failed(what, error)
         } else {
-            self.go_out(format!("{what}: {error}"))
+            self.take_out_of_service(format!("{what}: {error}"))
         }
     }
 
@@ -216,13 +216,13 @@ impl Inner {
         if error.full {
             self.life.write().index_full = true;
         }
-        self.go_out(error.to_string())
+        self.take_out_of_service(error.to_string())
     }
 
     /// Puts the volume out of service after a violated invariant, because its writes cannot be
     /// trusted. Other replicas stay available.
     pub(super) fn broken(&self, broken: &Broken) -> VolumeError {
-        self.go_out(broken.to_string())
+        self.take_out_of_service(broken.to_string())
     }
 
     /// Returns the error for a version that is not on this volume.

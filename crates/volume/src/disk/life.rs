@@ -38,7 +38,7 @@ pub(super) enum LockError {
 
 /// How long to wait for a lock held by another process. A process forked while a volume was closed
 /// holds a copy of its lock for some milliseconds, until exec.
-const LOCK_PATIENCE: Duration = Duration::from_millis(500);
+const LOCK_WAIT_MAX: Duration = Duration::from_millis(500);
 
 /// Locks the directory of a volume for this process.
 #[expect(
@@ -51,7 +51,7 @@ pub(super) fn lock(root: &Path) -> Result<File, LockError> {
         .truncate(false)
         .write(true)
         .open(root.join(LOCK))?;
-    let end = system::now() + LOCK_PATIENCE;
+    let end = system::now() + LOCK_WAIT_MAX;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),

@@ -41,9 +41,9 @@ mod reconcile;
 mod room;
 mod settings;
 mod staging;
+mod state_change;
 mod survey;
 mod tables;
-mod turning;
 mod uploads;
 mod verify;
 
@@ -96,7 +96,7 @@ impl DiskVolume {
     /// # Errors
     /// Fails if the mark cannot be made durable; the volume is then out of service.
     pub fn distrust(&self, why: &str) -> Result<(), VolumeError> {
-        self.inner.distrust(why)
+        self.inner.start_rebuilding(why)
     }
 
     /// Opens a volume with an index rebuilt from its files, and returns the differences found.

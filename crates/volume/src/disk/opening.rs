@@ -13,7 +13,7 @@ use super::life::{Life, LockError, lock};
 use super::names::{DIRECTORIES, IDENTITY, INDEX, LOCK, NODE_DIR};
 use super::reconcile::Reconciled;
 use super::settings::DiskSettings;
-use super::turning::make_directories;
+use super::state_change::make_directories;
 use crate::fixity;
 use crate::fixity::FIXITY;
 use crate::io::{Disk, Stat, is_gone, make_directory};
@@ -182,7 +182,7 @@ impl Opening {
         if !written {
             tracing::info!(volume = %identity.id, path = %root.display(), found_empty, "creating a new volume");
             // The node's files precede `volume.json`, so every directory with an identity has them
-            // (see `turning`).
+            // (see `state_change`).
             if let Some(furnish) = &self.settings.furnish {
                 furnish(root).map_err(|error| self.io_error("write the node's own files in", root, error))?;
             }

@@ -17,7 +17,7 @@ impl Inner {
             Ok(space) => space,
             Err(error) => {
                 // The directory may have been removed.
-                self.look_after_identity();
+                self.check_identity();
                 self.index()?;
                 return Err(self.failed("read the free space", &error));
             }

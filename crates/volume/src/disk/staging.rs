@@ -30,7 +30,7 @@ impl Inner {
                 return Err(error);
             }
             // The directory may have been wiped, or the disk unmounted.
-            self.look_after_directories()?;
+            self.check_directories()?;
             self.disk.create(&path)
         });
         created.map_err(|error| {

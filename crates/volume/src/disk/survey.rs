@@ -34,7 +34,7 @@ impl Inner {
         partitions: &[Partition],
         most: usize,
     ) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
-        self.look_after_identity();
+        self.check_identity();
         let index = self.index()?;
         let empty = self.empty_among(&index, partitions)?;
         let (mut answer, mut entries) = (Vec::new(), 0);

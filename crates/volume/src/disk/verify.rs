@@ -51,7 +51,7 @@ impl Inner {
 
     /// Marks a version as missing if its file is still not found under the lock of the key.
     pub(super) fn note_missing(&self, key: &Key, version: Version, cause: Cause) {
-        self.look_after_identity();
+        self.check_identity();
         let hash = hash_of(key);
         let _lock = self.key_lock(&hash);
         let there = self.disk.stat(&replica_path(&self.root, &hash, version));

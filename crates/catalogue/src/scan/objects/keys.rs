@@ -6,7 +6,7 @@ use pipeline::StageReport;
 
 use crate::error::ScanError;
 use crate::objects::{Address, Objects, ObjectsPage};
-use crate::scan::path_buf;
+use crate::path::path_buf;
 
 /// Sorts after every continuation of a prefix that does not start with this character. Keys are
 /// text.

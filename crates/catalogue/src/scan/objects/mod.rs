@@ -15,14 +15,15 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use pipeline::{Flow, StageReport, Stopped};
 
-use super::items::LookedAt;
-use super::{Progress, Scan, ScanSettings, Scanned, Target, Until, path_buf, rest_below};
-use crate::ask::{Changed, Go};
+use super::items::ExaminedPiece;
+use super::{Progress, Scan, ScanSettings, Scanned, Target, Until};
 use crate::attributes::{Attributes, FileId, Kind};
 use crate::catalogue::Catalogue;
 use crate::change::Change;
 use crate::error::{CatalogueError, ScanError};
 use crate::objects::{Address, Objects, directory, dirs_of};
+use crate::path::{path_buf, rest_below};
+use crate::query::{Changed, Go};
 use crate::rows::{OrphanRow, ScanCounts};
 use keys::Keys;
 use reading::Reading;
@@ -116,7 +117,7 @@ impl Scan {
         if settings.until == Until::Apply && self.listener.is_none() {
             self.note_root_as(target, directory(volume, root.below()))?;
         }
-        let flow = Flow::<LookedAt, LookedAt>::new();
+        let flow = Flow::<ExaminedPiece, ExaminedPiece>::new();
         let (feeder, pipeline) = self.stages_behind(flow, settings).map_err(ScanError::Flow)?;
         let monitor = pipeline.monitor();
         let mut reading = Reading {
@@ -134,7 +135,7 @@ impl Scan {
         // Closes the input of the pipeline. Items in it are still committed, also after an error.
         drop(reading);
         pipeline.join().map_err(ScanError::Flow)?;
-        self.place_rest()?;
+        self.attach_rest()?;
         if self.shared.stop.load(Relaxed) {
             return Err(ScanError::Stopped);
         }
@@ -151,7 +152,7 @@ impl Scan {
             let id = root.attributes.id;
             let is_below = path != target.root && rest_below(&path, &target.root).is_some();
             if is_below && !self.catalogue.is_part(&root)? {
-                change.lost(id, id, &path, &OrphanRow::lost(path.clone()))?;
+                change.mark_missing(id, id, &path, &OrphanRow::lost(path.clone()))?;
                 change.count_file(&root.attributes, -1);
                 change.root(&path, None);
                 is_changed = true;

@@ -10,7 +10,7 @@ use crate::attributes::{Attributes, Entry};
 use crate::error::{CatalogueError, ScanError};
 use crate::objects::{Address, Object, ObjectsPage, dir_name, directory, entry, split};
 use crate::rows::Stamp;
-use crate::scan::items::{LookedAt, LookedFound};
+use crate::scan::items::{Examined, ExaminedPiece};
 use crate::scan::{Scan, Target};
 use crate::walk::Dir;
 
@@ -30,7 +30,7 @@ pub(super) struct Open {
 pub(super) struct Reading<'a> {
     pub(super) scan: &'a Scan,
     /// `None` if all stages are disabled.
-    pub(super) feeder: Option<Feeder<LookedAt>>,
+    pub(super) feeder: Option<Feeder<ExaminedPiece>>,
     pub(super) volume: u32,
     /// The directories of the last key, starting with the scanned one. Not empty while objects are
     /// processed.
@@ -52,7 +52,7 @@ impl Reading<'_> {
                 name: dir_name(name),
                 attributes: inner.clone(),
             };
-            self.send(&dir, 0, LookedFound::Some(vec![entry]))?;
+            self.send(&dir, 0, Examined::Some(vec![entry]))?;
             dir = self.dir(Some(&dir), name, inner);
         }
         self.open.push(Open {
@@ -144,7 +144,7 @@ impl Reading<'_> {
         let parent = self.open.last().map(|open| open.dir.clone());
         let dir = self.dir(parent.as_ref(), name, attributes);
         if is_read {
-            return self.send(&dir, 0, LookedFound::Known);
+            return self.send(&dir, 0, Examined::Known);
         }
         self.open.push(Open {
             dir,
@@ -190,17 +190,17 @@ impl Reading<'_> {
         })
     }
 
-    fn send(&self, dir: &Arc<Dir>, number: u32, found: LookedFound) -> Result<(), Stopped> {
+    fn send(&self, dir: &Arc<Dir>, number: u32, found: Examined) -> Result<(), Stopped> {
         let Some(feeder) = &self.feeder else {
             return Ok(());
         };
         let dir = dir.clone();
-        feeder.send(LookedAt { dir, number, found })
+        feeder.send(ExaminedPiece { dir, number, found })
     }
 }
 
-fn entries_found(entries: Vec<Entry>, is_last: bool) -> LookedFound {
-    LookedFound::Entries {
+fn entries_found(entries: Vec<Entry>, is_last: bool) -> Examined {
+    Examined::Entries {
         entries,
         faults: Vec::new(),
         is_last,

@@ -377,7 +377,9 @@ fn a_volume_without_room_for_its_index_comes_back_when_there_is_some() {
         let volume = open(dir.path());
         put_some(&volume, "k").await.unwrap();
         volume.inner.life.write().index_full = true;
-        volume.inner.go_out("no room for the index".to_owned());
+        volume
+            .inner
+            .take_out_of_service("no room for the index".to_owned());
         assert!(matches!(
             volume.head(&key("k")).await,
             Err(VolumeError::Out { .. })
@@ -387,7 +389,7 @@ fn a_volume_without_room_for_its_index_comes_back_when_there_is_some() {
         assert!(volume.head(&key("k")).await.unwrap().found.is_some());
         put_some(&volume, "l").await.unwrap();
         // After any other reason an operator must act.
-        volume.inner.go_out("a failed sync".to_owned());
+        volume.inner.take_out_of_service("a failed sync".to_owned());
         volume.inner.return_to_service();
         assert!(matches!(state(&volume).await, VolumeState::Out(_)));
     });

@@ -32,7 +32,7 @@ impl<'a> Job<'a> {
         store: &dyn Fn() -> Result<ConnectSettings, WrongUse>,
     ) -> anyhow::Result<Job<'a>> {
         let plan = policy::plan(catalogue, policy, kept, system::time_ms())?;
-        let needs_store = policy.action.needs_store() && !plan.items.is_empty();
+        let needs_store = policy.action.kind().needs_store() && !plan.items.is_empty();
         let store = needs_store.then(store).transpose();
         let store = store.context(format!("policy {}", policy.name))?;
         Ok(Job {

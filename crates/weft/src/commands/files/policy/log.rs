@@ -96,7 +96,7 @@ fn print(run: u64, act: u64, row: &ActRow, context: &mut Context) -> anyhow::Res
         context.out,
         "{run}.{act}  {}  {} {state}  {}{to}  {}",
         shown_ms(row.at_ms),
-        clean(&row.action),
+        clean(row.action.name()),
         shown(&row.path),
         context.out.style.dim(&clean(&row.why)),
     )?;
@@ -141,7 +141,7 @@ fn runs(catalogue: &::catalogue::Catalogue, context: &mut Context) -> anyhow::Re
             number.to_string(),
             shown_ms(row.begun_ms),
             clean(&row.policy),
-            clean(&row.action),
+            clean(row.action.name()),
             state.to_owned(),
             sum(row.done),
             count(row.skipped),

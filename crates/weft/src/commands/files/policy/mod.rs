@@ -191,7 +191,7 @@ fn check(args: CheckArgs, context: &mut Context) -> anyhow::Result<Outcome> {
     let count = counted(rules.policies.len() as u64, "policy", "policies");
     writeln!(context.out, "{}: {count}, no errors", path.display())?;
     for policy in &rules.policies {
-        writeln!(context.out, "  {}: {}", policy.name, policy.action.name())?;
+        writeln!(context.out, "  {}: {}", policy.name, policy.action.kind())?;
     }
     Ok(Outcome::Done)
 }
@@ -345,7 +345,7 @@ pub(super) fn undo(args: &UndoArgs, context: &mut Context) -> anyhow::Result<Out
     let runs = catalogue.runs()?;
     let run = runs.iter().find(|(number, _)| *number == args.run);
     let (_, row) = run.ok_or_else(|| NotFound(RunError::NoRun { run: args.run }.to_string()))?;
-    let undone = if row.action == "release" {
+    let undone = if row.action.undo_needs_store() {
         with_store(place(&args.store)?, Begin::Refused, async |session: &Session| {
             let shelf = shelf::StoreShelf::new(session);
             // Blocking must happen on another thread: this one drives the runtime.

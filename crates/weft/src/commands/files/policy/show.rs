@@ -17,7 +17,7 @@ pub(super) fn plan(policy: &Policy, plan: &Plan, limit: usize, context: &mut Con
         for item in &plan.items {
             context.out.json(&serde_json::json!({
                 "policy": policy.name,
-                "action": policy.action.name(),
+                "action": policy.action.kind(),
                 "path": JsonPath::new(&item.path),
                 "size_bytes": item.file.size_bytes,
             }))?;
@@ -25,7 +25,7 @@ pub(super) fn plan(policy: &Policy, plan: &Plan, limit: usize, context: &mut Con
         for grown in &plan.grown {
             context.out.json(&serde_json::json!({
                 "policy": policy.name,
-                "action": policy.action.name(),
+                "action": policy.action.kind(),
                 "path": JsonPath::new(&grown.path),
                 "size_bytes": grown.size_bytes,
                 "before_size_bytes": grown.before.0,
@@ -66,7 +66,7 @@ pub(super) fn plan(policy: &Policy, plan: &Plan, limit: usize, context: &mut Con
     writeln!(
         out,
         "{name}: {} {planned}{rest} ({})",
-        policy.action.name(),
+        policy.action.kind(),
         plan.cause
     )?;
     for item in plan.items.iter().take(limit) {

@@ -12,21 +12,21 @@ pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
 /// A call that runs at most once at a time. While an earlier call is pending no new one starts, so
 /// that at most one thread is blocked.
-pub(crate) struct Asked<T> {
+pub(crate) struct TimedCall<T> {
     open: Option<Receiver<T>>,
 }
 
-impl<T> Default for Asked<T> {
-    fn default() -> Asked<T> {
-        Asked { open: None }
+impl<T> Default for TimedCall<T> {
+    fn default() -> TimedCall<T> {
+        TimedCall { open: None }
     }
 }
 
-impl<T: Send + 'static> Asked<T> {
+impl<T: Send + 'static> TimedCall<T> {
     /// Runs `question` on a separate thread and waits for at most `limit`. Returns `None` on
     /// timeout. The next call then polls the pending answer without waiting and does not run its
     /// own question.
-    pub(crate) fn ask(
+    pub(crate) fn call(
         &mut self,
         limit: Duration,
         question: impl FnOnce() -> T + Send + 'static,
@@ -35,12 +35,12 @@ impl<T: Send + 'static> Asked<T> {
             Some(answer) => (answer, Duration::ZERO),
             None => {
                 let (sender, answer) = channel();
-                let ask = move || {
+                let run = move || {
                     // The receiver may have given up.
                     let _ = sender.send(question());
                 };
                 let thread = std::thread::Builder::new().name("answer".into());
-                if let Err(error) = thread.spawn(ask) {
+                if let Err(error) = thread.spawn(run) {
                     tracing::warn!(%error, "cannot start a thread to query a file system");
                     return None;
                 }
@@ -48,7 +48,7 @@ impl<T: Send + 'static> Asked<T> {
             }
         };
         match answer.recv_timeout(limit) {
-            Ok(said) => Some(said),
+            Ok(result) => Some(result),
             Err(_) => {
                 self.open = Some(answer);
                 None
@@ -58,11 +58,11 @@ impl<T: Send + 'static> Asked<T> {
 }
 
 /// Runs `question` once; returns `None` if it does not return within `limit`.
-pub(crate) fn within<T: Send + 'static>(
+pub(crate) fn call_within<T: Send + 'static>(
     limit: Duration,
     question: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
-    Asked::default().ask(limit, question)
+    TimedCall::default().call(limit, question)
 }
 
 #[cfg(test)]
@@ -71,25 +71,25 @@ mod tests {
 
     #[test]
     fn a_question_without_an_answer_is_not_asked_again() {
-        let mut asked = Asked::default();
+        let mut timed = TimedCall::default();
         let long = Duration::from_secs(60);
-        assert_eq!(asked.ask(long, || 1), Some(1));
+        assert_eq!(timed.call(long, || 1), Some(1));
         let (sender, answer) = channel::<i32>();
         assert_eq!(
-            asked.ask(Duration::from_millis(10), move || answer.recv().unwrap()),
+            timed.call(Duration::from_millis(10), move || answer.recv().unwrap()),
             None
         );
         // This neither waits nor starts a second thread.
-        assert_eq!(asked.ask(long, || panic!("it was asked")), None);
+        assert_eq!(timed.call(long, || panic!("it was asked")), None);
         sender.send(2).unwrap();
         let end = std::time::Instant::now() + long;
         let late = loop {
-            match asked.ask(long, || panic!("it was asked")) {
+            match timed.call(long, || panic!("it was asked")) {
                 None => assert!(std::time::Instant::now() < end),
                 Some(late) => break late,
             }
         };
         assert_eq!(late, 2);
-        assert_eq!(asked.ask(long, || 3), Some(3));
+        assert_eq!(timed.call(long, || 3), Some(3));
     }
 }

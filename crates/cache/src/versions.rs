@@ -58,83 +58,83 @@ impl Version {
 
 /// A version, and the time of the request for which it was current.
 #[derive(Debug, Clone)]
-pub(crate) struct Known {
+pub(crate) struct KnownVersion {
     pub(crate) version: Arc<Version>,
-    pub(crate) asked: Instant,
+    pub(crate) requested_at: Instant,
 }
 
 /// A shared answer.
-pub(crate) type Asked = Shared<BoxFuture<'static, Result<Known, OriginError>>>;
+pub(crate) type PendingVersion = Shared<BoxFuture<'static, Result<KnownVersion, OriginError>>>;
 
 /// Known versions by address.
-pub(crate) struct AllKnown {
-    known: Bounded<String, Known>,
-    asking: Mutex<Asking>,
+pub(crate) struct KnownVersions {
+    known: Bounded<String, KnownVersion>,
+    pending: Mutex<Pending>,
 }
 
 #[derive(Default)]
-struct Asking {
-    under_way: FxHashMap<String, (u64, Asked)>,
+struct Pending {
+    requests: FxHashMap<String, (u64, PendingVersion)>,
     next: u64,
 }
 
-impl AllKnown {
-    pub(crate) fn new() -> AllKnown {
-        AllKnown {
+impl KnownVersions {
+    pub(crate) fn new() -> KnownVersions {
+        KnownVersions {
             known: Bounded::new(OBJECTS_MAX),
-            asking: Mutex::default(),
+            pending: Mutex::default(),
         }
     }
 
     /// Returns the known version, however old.
-    pub(crate) fn get(&self, address: &str) -> Option<Known> {
+    pub(crate) fn get(&self, address: &str) -> Option<KnownVersion> {
         self.known.get(address)
     }
 
     /// Returns the known version if it is still valid.
-    pub(crate) fn fresh(&self, address: &str, bound: Duration) -> Option<Known> {
+    pub(crate) fn fresh(&self, address: &str, bound: Duration) -> Option<KnownVersion> {
         let known = self.known.get(address)?;
-        let holds = known.version.treatment.is_immutable || system::since(known.asked) < bound;
+        let holds = known.version.treatment.is_immutable || system::since(known.requested_at) < bound;
         holds.then_some(known)
     }
 
-    /// Returns the pending request and false, or a new request and true. `ask` creates the request
-    /// and receives its number for [`AllKnown::answered`].
-    pub(crate) fn ask(
+    /// Returns the pending request and false, or a new request and true. `start` creates the request
+    /// and receives its number for [`KnownVersions::finish_request`].
+    pub(crate) fn request(
         &self,
         address: &str,
-        ask: impl FnOnce(u64) -> BoxFuture<'static, Result<Known, OriginError>>,
-    ) -> (Asked, bool) {
-        let mut asking = self.asking.lock();
-        if let Some((_, asked)) = asking.under_way.get(address) {
-            return (asked.clone(), false);
+        start: impl FnOnce(u64) -> BoxFuture<'static, Result<KnownVersion, OriginError>>,
+    ) -> (PendingVersion, bool) {
+        let mut pending = self.pending.lock();
+        if let Some((_, request)) = pending.requests.get(address) {
+            return (request.clone(), false);
         }
-        let number = asking.next;
-        asking.next += 1;
-        let asked = ask(number).shared();
-        asking
-            .under_way
-            .insert(address.to_owned(), (number, asked.clone()));
-        (asked, true)
+        let number = pending.next;
+        pending.next += 1;
+        let request = start(number).shared();
+        pending
+            .requests
+            .insert(address.to_owned(), (number, request.clone()));
+        (request, true)
     }
 
     /// Handles the answer to a request. Returns the previously known version if the answer is used
     /// and names another version.
-    pub(crate) fn answered(
+    pub(crate) fn finish_request(
         &self,
         address: &str,
         number: u64,
-        answer: &Result<Known, OriginError>,
-    ) -> Option<Known> {
-        let mut asking = self.asking.lock();
-        if asking
-            .under_way
+        answer: &Result<KnownVersion, OriginError>,
+    ) -> Option<KnownVersion> {
+        let mut pending = self.pending.lock();
+        if pending
+            .requests
             .get(address)
             .is_none_or(|(of_now, _)| *of_now != number)
         {
             return None;
         }
-        asking.under_way.remove(address);
+        pending.requests.remove(address);
         let before = self.known.get(address);
         match answer {
             Ok(known) => self.known.insert(address.to_owned(), known.clone()),
@@ -148,14 +148,14 @@ impl AllKnown {
 
     /// Forgets an object and ignores the answers to pending requests about it.
     pub(crate) fn forget(&self, address: &str) {
-        let mut asking = self.asking.lock();
-        asking.under_way.remove(address);
+        let mut pending = self.pending.lock();
+        pending.requests.remove(address);
         self.known.remove(address);
     }
 
     pub(crate) fn forget_below(&self, prefix: &str) {
-        let mut asking = self.asking.lock();
-        asking.under_way.retain(|address, _| !address.starts_with(prefix));
+        let mut pending = self.pending.lock();
+        pending.requests.retain(|address, _| !address.starts_with(prefix));
         self.known.retain(|address, _| !address.starts_with(prefix));
     }
 }

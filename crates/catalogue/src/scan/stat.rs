@@ -6,22 +6,22 @@ use pipeline::{Out, StageResult};
 use rustix::io::Errno;
 
 use super::Scan;
-use super::items::{LookedAt, LookedFound, Work};
+use super::items::{Examined, ExaminedPiece, Work};
 use crate::attributes::{Attributes, Entry, FileId, Kind};
-use crate::walk::{Dir, Found, Handle, Listed, Piece, look_at, target_of};
+use crate::walk::{Dir, Handle, Listed, Piece, PieceContent, stat_at, target_of};
 
 impl Scan {
-    pub(super) fn look(&self, Work(piece): Work, out: &mut Out<'_, LookedAt>) -> StageResult {
+    pub(super) fn stat_piece(&self, Work(piece): Work, out: &mut Out<'_, ExaminedPiece>) -> StageResult {
         let Piece { dir, number, found } = piece;
         let found = match found {
-            Found::Fault(errno) => LookedFound::Fault(errno),
-            Found::Known => LookedFound::Known,
-            Found::Some { handle, names } => {
+            PieceContent::Fault(errno) => Examined::Fault(errno),
+            PieceContent::Known => Examined::Known,
+            PieceContent::Some { handle, names } => {
                 // A missing directory is reported through its parent.
                 let looked = names.iter().map(|listed| self.entry(&dir, &handle, &listed));
-                LookedFound::Some(looked.filter_map(Result::ok).collect())
+                Examined::Some(looked.filter_map(Result::ok).collect())
             }
-            Found::Names {
+            PieceContent::Names {
                 handle,
                 names,
                 is_last,
@@ -38,14 +38,14 @@ impl Scan {
                     }
                 }
                 self.shared.entries.fetch_add(names.len() as u64, Relaxed);
-                LookedFound::Entries {
+                Examined::Entries {
                     entries,
                     faults,
                     is_last,
                 }
             }
         };
-        out.send(LookedAt { dir, number, found })
+        out.send(ExaminedPiece { dir, number, found })
     }
 
     fn entry(&self, dir: &Dir, handle: &Handle, listed: &Listed<'_>) -> Result<Entry, Errno> {
@@ -65,7 +65,7 @@ impl Scan {
             };
             return Ok(Entry { name, attributes });
         }
-        let looked = look_at(handle, &name)?;
+        let looked = stat_at(handle, &name)?;
         let volume = if looked.device == dir.device {
             dir.id.volume
         } else {

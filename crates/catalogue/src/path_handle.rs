@@ -12,10 +12,10 @@ use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, openat, renameat_with, unli
 use crate::attributes::Attributes;
 use crate::catalogue::Catalogue;
 use crate::scan::volume_name;
-use crate::walk::{Handle, Handles, look_at, target_of};
+use crate::walk::{Handle, Handles, stat_at, target_of};
 
 /// A name in an open directory.
-pub struct Place {
+pub struct PathHandle {
     dir: Handle,
     name: Box<[u8]>,
     path: Vec<u8>,
@@ -29,7 +29,7 @@ fn not_a_path(path: &[u8]) -> io::Error {
     )
 }
 
-impl Place {
+impl PathHandle {
     /// Opens the parent directory of an absolute path, one component at a time, so that paths
     /// beyond the system's length limit work and no link is followed. The name itself need not
     /// exist.
@@ -37,19 +37,19 @@ impl Place {
     /// # Errors
     /// Errors of the system for the directories; `InvalidInput` if the path is not absolute or
     /// names no file.
-    pub fn open(path: &[u8]) -> io::Result<Place> {
-        Place::at(path, None)
+    pub fn open(path: &[u8]) -> io::Result<PathHandle> {
+        PathHandle::open_parent(path, None)
     }
 
-    /// As [`Place::open`], but creates missing directories with these permission bits.
+    /// As [`PathHandle::open`], but creates missing directories with these permission bits.
     ///
     /// # Errors
-    /// As [`Place::open`].
-    pub fn make(path: &[u8], mode: u16) -> io::Result<Place> {
-        Place::at(path, Some(mode))
+    /// As [`PathHandle::open`].
+    pub fn create_parents(path: &[u8], mode: u16) -> io::Result<PathHandle> {
+        PathHandle::open_parent(path, Some(mode))
     }
 
-    fn at(path: &[u8], make: Option<u16>) -> io::Result<Place> {
+    fn open_parent(path: &[u8], make: Option<u16>) -> io::Result<PathHandle> {
         let rest = path.strip_prefix(b"/").ok_or_else(|| not_a_path(path))?;
         let mut names: Vec<&[u8]> = rest
             .split(|&byte| byte == b'/')
@@ -74,7 +74,7 @@ impl Place {
             }
             dir = handles.open(&dir, name)?;
         }
-        Ok(Place {
+        Ok(PathHandle {
             dir,
             name: name.into(),
             path: path.to_vec(),
@@ -91,8 +91,8 @@ impl Place {
     ///
     /// # Errors
     /// Errors of the system.
-    pub fn look(&self, catalogue: &Catalogue) -> io::Result<Option<Attributes>> {
-        let looked = match look_at(&self.dir, &self.name) {
+    pub fn stat(&self, catalogue: &Catalogue) -> io::Result<Option<Attributes>> {
+        let looked = match stat_at(&self.dir, &self.name) {
             Ok(looked) => looked,
             Err(rustix::io::Errno::NOENT) => return Ok(None),
             Err(error) => return Err(error.into()),
@@ -143,7 +143,7 @@ impl Place {
     ///
     /// # Errors
     /// `AlreadyExists`, `CrossesDevices`, and other errors of the system.
-    pub fn rename(&self, to: &Place) -> io::Result<()> {
+    pub fn rename(&self, to: &PathHandle) -> io::Result<()> {
         renameat_with(&self.dir, &*self.name, &to.dir, &*to.name, RenameFlags::NOREPLACE)?;
         // The new name is synced first: after a crash a file with both names is better than one
         // with neither.
@@ -167,7 +167,7 @@ impl Place {
     ///
     /// # Errors
     /// Errors of the system.
-    pub fn room(&self) -> io::Result<(u64, u64)> {
+    pub fn space(&self) -> io::Result<(u64, u64)> {
         let found = rustix::fs::fstatvfs(&self.dir)?;
         let block = found.f_frsize;
         // Blocks reserved for the superuser count as neither free nor used, as in `df`.

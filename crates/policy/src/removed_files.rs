@@ -1,4 +1,4 @@
-//! Files that policies have taken away, from their place or from the trash, and that the catalogue
+//! Files that policies have removed away, from their place or from the trash, and that the catalogue
 //! may still list. They are not planned again.
 //!
 //! Only actions that are newer than the catalogue's knowledge of their tree count. That is the time
@@ -6,15 +6,15 @@
 //! the effect of earlier actions, so a file that it lists has come back.
 
 use crate::path::is_below;
-use catalogue::{ActRow, ActState, Catalogue, CatalogueError, Root, Seen};
+use catalogue::{ActRow, ActState, Catalogue, CatalogueError, FileVersion, Root};
 use rustc_hash::FxHashMap;
 
 /// Actions by the path of their file and its state at that time.
-pub(crate) type Taken = FxHashMap<(Vec<u8>, Seen), ActRow>;
+pub(crate) type RemovedFiles = FxHashMap<(Vec<u8>, FileVersion), ActRow>;
 
 /// Returns the actions that are newer than the catalogue's knowledge of these trees. Reads only the
 /// runs that may have such actions.
-pub(crate) fn taken(catalogue: &Catalogue, trees: &[&Root]) -> Result<Taken, CatalogueError> {
+pub(crate) fn removed_files(catalogue: &Catalogue, trees: &[&Root]) -> Result<RemovedFiles, CatalogueError> {
     let known: Vec<(&[u8], i64)> = trees
         .iter()
         .map(|tree| Ok((&*tree.path, catalogue.known_until_ms(&tree.path)?)))
@@ -23,9 +23,9 @@ pub(crate) fn taken(catalogue: &Catalogue, trees: &[&Root]) -> Result<Taken, Cat
         let of = known.iter().filter(|(tree, _)| is_below(path, tree));
         of.max_by_key(|(tree, _)| tree.len()).map(|(_, ms)| *ms)
     };
-    let mut taken = Taken::default();
+    let mut removed = RemovedFiles::default();
     let Some(first_ms) = known.iter().map(|(_, ms)| *ms).min() else {
-        return Ok(taken);
+        return Ok(removed);
     };
     for (run, row) in catalogue.runs()? {
         // A run that was killed may have logged more actions than its row says.
@@ -33,14 +33,14 @@ pub(crate) fn taken(catalogue: &Catalogue, trees: &[&Root]) -> Result<Taken, Cat
             continue;
         }
         catalogue.each_act(Some(run), |_, _, act| {
-            let is_emptied = act.action == "empty-trash" && act.state == ActState::Done;
-            if (act.takes_away() || is_emptied)
+            let is_emptied = act.action.empties_trash() && act.state == ActState::Done;
+            if (act.has_removed_file() || is_emptied)
                 && known_ms(&act.path).is_some_and(|known_ms| act.at_ms >= known_ms)
             {
-                taken.insert((act.path.clone(), act.seen), act);
+                removed.insert((act.path.clone(), act.seen), act);
             }
             Ok::<(), CatalogueError>(())
         })?;
     }
-    Ok(taken)
+    Ok(removed)
 }

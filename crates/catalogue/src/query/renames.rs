@@ -21,15 +21,15 @@ const TOGETHER_MS: u64 = 10_000;
 /// Joins the two changes of each renamed file or directory into one [`What::Renamed`] at the
 /// position of the new name. `changes` must be in the order they were found.
 pub fn with_renames(changes: Vec<Changed>) -> Vec<Changed> {
-    let mut open = Open {
+    let mut open = PendingMoves {
         came_from: vec![None; changes.len()],
         is_moved: vec![false; changes.len()],
-        ..Open::default()
+        ..PendingMoves::default()
     };
     for at in 0..changes.len() {
         open.take(&changes, at);
     }
-    let Open {
+    let PendingMoves {
         came_from, is_moved, ..
     } = open;
     let mut joined = Vec::with_capacity(changes.len());
@@ -37,7 +37,7 @@ pub fn with_renames(changes: Vec<Changed>) -> Vec<Changed> {
         let is_left_over = is_moved[at] && changed.what == What::Removed;
         if !is_left_over {
             let from = came_from[at].map(|from: usize| &changes[from]);
-            joined.push(seen(changed, from, is_moved[at]));
+            joined.push(reported(changed, from, is_moved[at]));
         }
     }
     joined
@@ -45,25 +45,25 @@ pub fn with_renames(changes: Vec<Changed>) -> Vec<Changed> {
 
 /// Returns the reported form of a change. `from` is the change in which the file left its old name;
 /// `is_moved` is whether the file that left this name is reported under its new name.
-fn seen(changed: &Changed, from: Option<&Changed>, is_moved: bool) -> Changed {
-    let mut seen = changed.clone();
+fn reported(changed: &Changed, from: Option<&Changed>, is_moved: bool) -> Changed {
+    let mut reported = changed.clone();
     let had_another = changed.what == What::Changed;
     if let Some(from) = from {
-        seen.what = What::Renamed;
-        seen.from = Some(from.path.clone());
-        seen.size_bytes.0 = from.size_bytes.0;
-        seen.replaced_size_bytes = (had_another && !is_moved).then_some(changed.size_bytes.0);
+        reported.what = What::Renamed;
+        reported.from = Some(from.path.clone());
+        reported.size_bytes.0 = from.size_bytes.0;
+        reported.replaced_size_bytes = (had_another && !is_moved).then_some(changed.size_bytes.0);
     } else if is_moved {
         // The old file was renamed, so the file here is new.
-        seen.what = What::Added;
-        seen.size_bytes.0 = 0;
+        reported.what = What::Added;
+        reported.size_bytes.0 = 0;
     }
-    seen
+    reported
 }
 
 /// Changes not joined yet, by file.
 #[derive(Default)]
-struct Open {
+struct PendingMoves {
     came: FxHashMap<FileId, Vec<usize>>,
     left: FxHashMap<FileId, Vec<usize>>,
     /// For each change, the change in which its file left its old name.
@@ -72,7 +72,7 @@ struct Open {
     is_moved: Vec<bool>,
 }
 
-impl Open {
+impl PendingMoves {
     fn take(&mut self, changes: &[Changed], at: usize) {
         let changed = &changes[at];
         let Some(file) = changed.file else { return };

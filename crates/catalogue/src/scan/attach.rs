@@ -18,43 +18,47 @@ use crate::rows::OrphanRow;
 use crate::walk::Dir;
 
 /// Number of directories attached per commit.
-const PLACES: usize = 4096;
+const DIRS_PER_COMMIT: usize = 4096;
 
 impl Scan {
     /// Attaches directories. Those whose entry is not committed yet are retried after the commit of
     /// their parent.
-    pub(super) fn place(&self, change: &mut Change, mut dirs: Vec<Arc<Dir>>) -> Result<(), CatalogueError> {
-        let place = |dir: &Dir| dir.parent.as_ref().map(|parent| parent.id);
-        dirs.sort_by(|a, b| (place(a), &a.name).cmp(&(place(b), &b.name)));
+    pub(super) fn attach_dirs(
+        &self,
+        change: &mut Change,
+        mut dirs: Vec<Arc<Dir>>,
+    ) -> Result<(), CatalogueError> {
+        let parent_of = |dir: &Dir| dir.parent.as_ref().map(|parent| parent.id);
+        dirs.sort_by(|a, b| (parent_of(a), &a.name).cmp(&(parent_of(b), &b.name)));
         let mut last = DirsOfPack::default();
         for dir in dirs {
-            let Some(parent) = place(&dir) else { continue };
+            let Some(parent) = parent_of(&dir) else { continue };
             if change.directory_at(parent, &dir.name, &mut last)? == Some(dir.id) {
                 change.attach(dir.id, parent, &dir.name)?;
             } else {
-                self.without_place(change, &dir)?;
-                self.unplaced.lock().entry(parent).or_default().push(dir);
+                self.mark_unattached(change, &dir)?;
+                self.unattached.lock().entry(parent).or_default().push(dir);
             }
         }
         Ok(())
     }
 
     /// Makes a directory an orphan, unless it is attached.
-    pub(super) fn without_place(&self, change: &mut Change, dir: &Dir) -> Result<(), CatalogueError> {
-        change.without_place(dir.id, || OrphanRow::lost(self.path_of(dir)))
+    pub(super) fn mark_unattached(&self, change: &mut Change, dir: &Dir) -> Result<(), CatalogueError> {
+        change.mark_unattached(dir.id, || OrphanRow::lost(self.path_of(dir)))
     }
 
     /// Retries all directories that are not attached, now that everything is committed. The rest
     /// are gone or are found elsewhere.
-    pub(super) fn place_rest(&self) -> Result<(), CatalogueError> {
-        let unplaced = std::mem::take(&mut *self.unplaced.lock());
-        let rest: Vec<Arc<Dir>> = unplaced.into_values().flatten().collect();
-        for dirs in rest.chunks(PLACES) {
+    pub(super) fn attach_rest(&self) -> Result<(), CatalogueError> {
+        let unattached = std::mem::take(&mut *self.unattached.lock());
+        let rest: Vec<Arc<Dir>> = unattached.into_values().flatten().collect();
+        for dirs in rest.chunks(DIRS_PER_COMMIT) {
             let mut change = Change::new(&self.catalogue)?;
-            self.place(&mut change, dirs.to_vec())?;
+            self.attach_dirs(&mut change, dirs.to_vec())?;
             change.commit()?;
         }
-        self.unplaced.lock().clear();
+        self.unattached.lock().clear();
         Ok(())
     }
 }

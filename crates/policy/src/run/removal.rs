@@ -3,10 +3,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use catalogue::{Place, Seen};
+use catalogue::{FileVersion, PathHandle};
 
 use super::Runner;
-use super::act::{Done, Not, Ready};
+use super::outcome::{ActError, CheckedFile, Outcome};
 use crate::crash::CRASH_POINTS;
 use crate::path::{is_below, path_of};
 use crate::trash::TRASH;
@@ -17,63 +17,66 @@ impl Runner<'_> {
     /// times.
     pub(super) fn release(
         &self,
-        ready: &mut Ready<'_>,
+        ready: &mut CheckedFile<'_>,
         replicas: u32,
         stop: &AtomicBool,
-    ) -> Result<Done, Not> {
+    ) -> Result<Outcome, ActError> {
         let shelf = self
             .shelf
-            .ok_or_else(|| Not::Failed("there is no store".to_owned()))?;
+            .ok_or_else(|| ActError::Failed("there is no store".to_owned()))?;
         let digest = self.catalogue.known(&ready.file)?;
-        let digest = digest
-            .ok_or_else(|| Not::Skipped("it has changed since it was copied, or never was".to_owned()))?;
+        let digest = digest.ok_or_else(|| {
+            ActError::Skipped("it has changed since it was copied, or never was".to_owned())
+        })?;
         if digest.damaged_ms.is_some() {
-            return Err(Not::Failed("it is damaged, and is left where it is".to_owned()));
+            return Err(ActError::Failed(
+                "it is damaged, and is left where it is".to_owned(),
+            ));
         }
         let copy = digest
             .copy
-            .ok_or_else(|| Not::Skipped("it was never copied".to_owned()))?;
+            .ok_or_else(|| ActError::Skipped("it was never copied".to_owned()))?;
         let found = shelf
             .verify(&copy.address)
-            .map_err(|error| Not::failed("the store", error))?
-            .ok_or_else(|| Not::Failed(format!("{} is gone", copy.address)))?;
+            .map_err(|error| ActError::failed("the store", error))?
+            .ok_or_else(|| ActError::Failed(format!("{} is gone", copy.address)))?;
         if found.sha256 != digest.sha256 || found.replicas < replicas {
             let message = format!(
                 "{} has {} right replicas of {replicas}",
                 copy.address, found.replicas
             );
-            return Err(Not::Failed(message));
+            return Err(ActError::Failed(message));
         }
         if self.read(ready, stop)? != digest.sha256 {
-            return Err(Not::Failed(format!(
+            return Err(ActError::Failed(format!(
                 "it is not what {} has, though nothing says that it was written: it is left where it is (verify it)",
                 copy.address
             )));
         }
         system::failpoint::pass(&CRASH_POINTS, "policy.verified");
-        let staged = self.stage(ready, 0o700)?;
+        let staged = self.move_checked(ready, 0o700)?;
         system::failpoint::pass(&CRASH_POINTS, "policy.staged");
         staged
             .remove()
-            .map_err(|error| Not::failed("it lies in the trash and cannot be removed", error))?;
+            .map_err(|error| ActError::failed("it lies in the trash and cannot be removed", error))?;
         system::failpoint::pass(&CRASH_POINTS, "policy.unlinked");
         remove_empty(&ready.row.to, &ready.item.tree);
         ready.row.to = copy.address.clone().into_bytes();
-        Ok(Done::new(format!(
+        Ok(Outcome::new(format!(
             "{} has {} replicas that were read and are right",
             copy.address, found.replicas
         )))
     }
 
-    pub(super) fn shift(&self, ready: &Ready<'_>, mode: u16) -> Result<Done, Not> {
-        self.stage(ready, mode)?;
+    pub(super) fn move_file(&self, ready: &CheckedFile<'_>, mode: u16) -> Result<Outcome, ActError> {
+        self.move_checked(ready, mode)?;
         system::failpoint::pass(&CRASH_POINTS, "policy.staged");
-        Ok(Done::new("the condition held"))
+        Ok(Outcome::new("the condition held"))
     }
 
     /// Renames a file to its destination and checks the file there. If it is another one, renames
     /// it back.
-    fn stage(&self, ready: &Ready<'_>, mode: u16) -> Result<Place, Not> {
+    fn move_checked(&self, ready: &CheckedFile<'_>, mode: u16) -> Result<PathHandle, ActError> {
         let staged = self.rename(ready, mode);
         if staged.is_err() {
             remove_empty(&ready.row.to, &ready.item.tree);
@@ -81,33 +84,33 @@ impl Runner<'_> {
         staged
     }
 
-    fn rename(&self, ready: &Ready<'_>, mode: u16) -> Result<Place, Not> {
-        let to = Place::make(&ready.row.to, mode).map_err(|error| {
-            Not::failed(
+    fn rename(&self, ready: &CheckedFile<'_>, mode: u16) -> Result<PathHandle, ActError> {
+        let to = PathHandle::create_parents(&ready.row.to, mode).map_err(|error| {
+            ActError::failed(
                 &format!("{} cannot be made", path_of(&ready.row.to).display()),
                 error,
             )
         })?;
         ready.place.rename(&to).map_err(|error| match error.kind() {
-            std::io::ErrorKind::CrossesDevices => Not::Failed(format!(
+            std::io::ErrorKind::CrossesDevices => ActError::Failed(format!(
                 "{} is on another file system: a file is only moved within one (copy it into a store, and release it)",
                 path_of(to.path()).display()
             )),
             std::io::ErrorKind::AlreadyExists => {
-                Not::Failed(format!("{} is there already", path_of(to.path()).display()))
+                ActError::Failed(format!("{} is there already", path_of(to.path()).display()))
             }
-            std::io::ErrorKind::NotFound => Not::Skipped("it is not there any more".to_owned()),
-            _ => Not::failed("it cannot be renamed", error),
+            std::io::ErrorKind::NotFound => ActError::Skipped("it is not there any more".to_owned()),
+            _ => ActError::failed("it cannot be renamed", error),
         })?;
-        let came = to.look(self.catalogue);
-        if matches!(&came, Ok(Some(came)) if Seen::of(came) == Seen::of(&ready.file)) {
+        let moved = to.stat(self.catalogue);
+        if matches!(&moved, Ok(Some(moved)) if FileVersion::of(moved) == FileVersion::of(&ready.file)) {
             return Ok(to);
         }
         match to.rename(&ready.place) {
-            Ok(()) => Err(Not::Skipped(
+            Ok(()) => Err(ActError::Skipped(
                 "it changed at the last moment, and is where it was".to_owned(),
             )),
-            Err(error) => Err(Not::failed(
+            Err(error) => Err(ActError::failed(
                 &format!(
                     "it changed at the last moment, and is now {}",
                     path_of(to.path()).display()
@@ -119,13 +122,13 @@ impl Runner<'_> {
 }
 
 /// Permanently removes a file from the trash.
-pub(super) fn empty(ready: &Ready<'_>) -> Result<Done, Not> {
+pub(super) fn empty_trash(ready: &CheckedFile<'_>) -> Result<Outcome, ActError> {
     ready
         .place
         .remove()
-        .map_err(|error| Not::failed("it cannot be removed", error))?;
+        .map_err(|error| ActError::failed("it cannot be removed", error))?;
     remove_empty(&ready.item.path, &ready.item.tree);
-    Ok(Done::new("it has been in the trash for long enough"))
+    Ok(Outcome::new("it has been in the trash for long enough"))
 }
 
 /// Removes the directories that were created in the trash for one file, unless they hold other

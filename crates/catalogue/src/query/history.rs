@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::attributes::Kind;
 use crate::catalogue::{Catalogue, join, number_of_key};
-use crate::changes::{ChangesRow, What, WhichFile};
+use crate::changes::{ChangesRow, FileIdentity, What};
 use crate::error::CatalogueError;
 use crate::rows::{Group, ScanRow};
 use crate::tables::Table;
@@ -30,7 +30,7 @@ pub struct Changed {
     /// Size of the file that a rename replaced, if it is gone.
     pub replaced_size_bytes: Option<u64>,
     /// Identity of the file; `None` in rows of the old format.
-    pub(crate) file: Option<WhichFile>,
+    pub(crate) file: Option<FileIdentity>,
     /// The scan that found the change, or 0.
     pub(crate) scan: u64,
 }

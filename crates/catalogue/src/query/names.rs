@@ -9,8 +9,8 @@ use crate::attributes::{FileId, Kind};
 use crate::catalogue::{Catalogue, join};
 use crate::error::CatalogueError;
 use crate::objects::{dir_name, dirs_of, is_address, path_parts, shown_name, split};
+use crate::path::rest_below;
 use crate::rows::RootRow;
-use crate::scan::rest_below;
 
 /// A condition on the path of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub fn name_of(path: &[u8]) -> &[u8] {
 }
 
 /// The part of the catalogue that can satisfy some conditions.
-enum Reach<'a> {
+enum SearchScope<'a> {
     /// Paths with this prefix.
     Below(&'a [u8]),
     /// All names in a directory.
@@ -73,16 +73,16 @@ enum Reach<'a> {
     One(&'a [u8]),
 }
 
-impl Reach<'_> {
+impl SearchScope<'_> {
     /// Returns the smallest part that follows from one of the conditions.
-    fn of(conditions: &[NameCondition]) -> Reach<'_> {
-        let mut least = Reach::Below(b"");
+    fn of(conditions: &[NameCondition]) -> SearchScope<'_> {
+        let mut least = SearchScope::Below(b"");
         for condition in conditions {
             least = match (condition, least) {
-                (NameCondition::Is(path), _) => Reach::One(path),
-                (NameCondition::In(dir), Reach::Below(_)) => Reach::In(dir),
-                (NameCondition::Begins(begin), Reach::Below(other)) if begin.len() > other.len() => {
-                    Reach::Below(begin)
+                (NameCondition::Is(path), _) => SearchScope::One(path),
+                (NameCondition::In(dir), SearchScope::Below(_)) => SearchScope::In(dir),
+                (NameCondition::Begins(begin), SearchScope::Below(other)) if begin.len() > other.len() => {
+                    SearchScope::Below(begin)
                 }
                 (_, least) => least,
             };
@@ -92,16 +92,16 @@ impl Reach<'_> {
 
     /// Returns whether it includes the whole tree.
     fn has_tree(&self, path: &[u8]) -> bool {
-        matches!(self, Reach::Below(begin) if path.starts_with(begin))
+        matches!(self, SearchScope::Below(begin) if path.starts_with(begin))
     }
 
     /// Returns the directory with such names, if it is a single one, and the first name to read
     /// there.
     fn first(&self) -> Option<(&[u8], &[u8])> {
         match self {
-            Reach::In(dir) => Some((dir, b"")),
-            Reach::One(path) => Some((directory_of(path)?, name_of(path))),
-            Reach::Below(begin) => {
+            SearchScope::In(dir) => Some((dir, b"")),
+            SearchScope::One(path) => Some((directory_of(path)?, name_of(path))),
+            SearchScope::Below(begin) => {
                 let slash = begin.iter().rposition(|&byte| byte == b'/')?;
                 Some((&begin[..slash.max(1)], &begin[slash + 1..]))
             }
@@ -112,9 +112,9 @@ impl Reach<'_> {
     /// reading began.
     fn is_past(&self, first: &[u8], name: &[u8]) -> bool {
         match self {
-            Reach::In(_) => false,
-            Reach::One(_) => name > first,
-            Reach::Below(_) => !name.starts_with(first),
+            SearchScope::In(_) => false,
+            SearchScope::One(_) => name > first,
+            SearchScope::Below(_) => !name.starts_with(first),
         }
     }
 }
@@ -129,7 +129,7 @@ impl Catalogue {
         conditions: &[NameCondition],
         mut each: impl FnMut(Name<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let reach = Reach::of(conditions);
+        let scope = SearchScope::of(conditions);
         let mut give = |found: &Found, dir: Option<FileId>| {
             let is_meant = conditions.iter().all(|condition| condition.is_met(&found.path));
             if is_meant {
@@ -139,19 +139,19 @@ impl Catalogue {
             }
         };
         for (path, root) in self.roots()? {
-            if reach.has_tree(&path) {
+            if scope.has_tree(&path) {
                 let top = self.found(path, root.attributes, 0)?;
-                self.give_all(top, None, &mut give)?;
+                self.emit_all(top, None, &mut give)?;
                 continue;
             }
             if is_address(&path) {
-                self.give_objects(&path, &root, &reach, &mut give)?;
+                self.emit_objects(&path, &root, &scope, &mut give)?;
                 continue;
             }
-            if let Some((dir, first)) = reach.first()
+            if let Some((dir, first)) = scope.first()
                 && let Some(id) = self.directory_in(&path, &root, dir)?
             {
-                self.give_in(dir, id, (&reach, first), &mut give)?;
+                self.emit_in(dir, id, (&scope, first), &mut give)?;
             }
             give(&self.found(path, root.attributes, 0)?, None)?;
         }
@@ -160,20 +160,20 @@ impl Catalogue {
 
     /// Passes on the candidate names in a tree of objects. It starts at the last directory common
     /// to all their keys, because a slash in a key does not always end a directory name.
-    fn give_objects<E: From<CatalogueError>>(
+    fn emit_objects<E: From<CatalogueError>>(
         &self,
         tree: &[u8],
         root: &RootRow,
-        reach: &Reach<'_>,
+        scope: &SearchScope<'_>,
         give: &mut impl FnMut(&Found, Option<FileId>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (Reach::Below(wanted) | Reach::In(wanted) | Reach::One(wanted)) = reach;
-        let dirs = rest_below(wanted, tree).and_then(|rest| match reach {
-            Reach::In(_) => dirs_of(rest),
+        let (SearchScope::Below(wanted) | SearchScope::In(wanted) | SearchScope::One(wanted)) = scope;
+        let dirs = rest_below(wanted, tree).and_then(|rest| match scope {
+            SearchScope::In(_) => dirs_of(rest),
             _ => Some(split(rest).0),
         });
         let is_top = dirs.as_ref().is_none_or(Vec::is_empty);
-        let is_in = matches!(reach, Reach::In(_));
+        let is_in = matches!(scope, SearchScope::In(_));
         if is_top && (is_in || dirs.is_none()) {
             give(&self.found(tree.to_vec(), root.attributes.clone(), 0)?, None)?;
         }
@@ -187,7 +187,7 @@ impl Catalogue {
         dirs.iter().for_each(|dir| join(&mut path, dir));
         let id = attributes.id;
         if !is_in {
-            return self.give_all(self.found(path, attributes, 0)?, None, give);
+            return self.emit_all(self.found(path, attributes, 0)?, None, give);
         }
         self.each_entry_from(id, b"", |entry| {
             let mut path = path.clone();
@@ -218,11 +218,11 @@ impl Catalogue {
     }
 
     /// Passes on the candidate names in a directory, and everything below them if it can match.
-    fn give_in<E: From<CatalogueError>>(
+    fn emit_in<E: From<CatalogueError>>(
         &self,
         dir: &[u8],
         id: FileId,
-        (reach, first): (&Reach<'_>, &[u8]),
+        (scope, first): (&SearchScope<'_>, &[u8]),
         give: &mut impl FnMut(&Found, Option<FileId>) -> Result<(), E>,
     ) -> Result<(), E> {
         // A directory without a row has not been read.
@@ -230,14 +230,14 @@ impl Catalogue {
             return Ok(());
         }
         self.each_entry_from(id, first, |entry| {
-            if reach.is_past(first, &entry.name) {
+            if scope.is_past(first, &entry.name) {
                 return Ok(false);
             }
             let mut path = dir.to_vec();
             join(&mut path, &entry.name);
             let found = self.found(path, entry.attributes, 0)?;
-            match reach {
-                Reach::Below(..) => self.give_all(found, Some(id), give)?,
+            match scope {
+                SearchScope::Below(..) => self.emit_all(found, Some(id), give)?,
                 _ => give(&found, Some(id))?,
             }
             Ok(true)
@@ -245,7 +245,7 @@ impl Catalogue {
     }
 
     /// Passes on an entry of a directory and everything below it.
-    fn give_all<E: From<CatalogueError>>(
+    fn emit_all<E: From<CatalogueError>>(
         &self,
         top: Found,
         dir: Option<FileId>,

@@ -10,21 +10,21 @@ mod renames;
 use std::path::Path;
 
 pub use children::{Child, Children, Weight};
-pub use duplicates::{Duplicates, DuplicatesFound};
-pub use heaviest::{FirstBy, Heaviest};
+pub use duplicates::{DuplicateReport, Duplicates};
+pub use heaviest::{DirectoryUsage, FirstBy};
 pub use history::Changed;
 pub use names::{Name, NameCondition, directory_of, name_of};
 pub use renames::with_renames;
 
-use crate::answer::{self, ANSWER_WITHIN};
 use crate::attributes::{Attributes, Entry, Kind};
 use crate::catalogue::{Catalogue, join};
 use crate::error::CatalogueError;
 use crate::objects::{dir_name, dirs_of, is_address, split};
 use crate::pack;
+use crate::path::{names_of, rest_below};
 use crate::rows::{FaultRow, RootRow, dir_of_key};
-use crate::scan::{names_of, rest_below};
 use crate::tables::Table;
+use crate::timed_call::{ANSWER_WITHIN, call_within};
 use crate::usage::Usage;
 
 /// An entry and its path.
@@ -76,7 +76,7 @@ pub enum Go {
 }
 
 /// Removes `.` and `..` from an absolute path without accessing the disk.
-fn plain(absolute: &Path) -> Vec<u8> {
+fn normalize(absolute: &Path) -> Vec<u8> {
     use std::os::unix::ffi::OsStrExt;
     use std::path::Component;
     let mut bytes = b"/".to_vec();
@@ -136,7 +136,7 @@ impl Catalogue {
     pub(crate) fn absolute(&self, path: &Path) -> Result<Vec<u8>, CatalogueError> {
         use std::path::Component;
         let absolute = std::path::absolute(path).map_err(|error| CatalogueError::io("find", path, error))?;
-        let given = plain(&absolute);
+        let given = normalize(&absolute);
         if absolute
             .components()
             .all(|component| component != Component::ParentDir)
@@ -147,10 +147,10 @@ impl Catalogue {
             }
         }
         // An existing path may contain links; a removed path is taken as given.
-        let asked = absolute.clone();
-        let canonical = answer::within(ANSWER_WITHIN, move || asked.canonicalize())
+        let given_path = absolute.clone();
+        let canonical = call_within(ANSWER_WITHIN, move || given_path.canonicalize())
             .ok_or_else(|| CatalogueError::no_answer(path, ANSWER_WITHIN))?;
-        Ok(canonical.map_or(given, |path| plain(&path)))
+        Ok(canonical.map_or(given, |path| normalize(&path)))
     }
 
     /// Returns the entry of a path or an address, if it is catalogued.

@@ -30,7 +30,7 @@ impl Duplicates {
 
 /// The result of a search for files with equal content.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct DuplicatesFound {
+pub struct DuplicateReport {
     /// The contents whose deduplication would free the most bytes, in descending order.
     pub first: Vec<Duplicates>,
     /// Number of contents found in more than one file.
@@ -52,11 +52,11 @@ impl Catalogue {
     ///
     /// # Errors
     /// Fails if a row cannot be read.
-    pub fn duplicates(&self, limit: usize) -> Result<DuplicatesFound, CatalogueError> {
-        let mut result = DuplicatesFound::default();
+    pub fn duplicates(&self, limit: usize) -> Result<DuplicateReport, CatalogueError> {
+        let mut result = DuplicateReport::default();
         // Keyed by the first bytes of the digest; the value is whether it occurs more than once.
         let mut times: FxHashMap<u64, bool> = FxHashMap::default();
-        self.each_known(|_, digest| {
+        self.each_with_digest(|_, digest| {
             result.files += 1;
             if let Some(digest) = digest {
                 result.known_files += 1;
@@ -68,7 +68,7 @@ impl Catalogue {
         })?;
         times.retain(|_, is_twice| *is_twice);
         let mut contents: FxHashMap<[u8; 32], Duplicates> = FxHashMap::default();
-        self.each_known(|found, digest| {
+        self.each_with_digest(|found, digest| {
             let Some(digest) = digest.filter(|digest| times.contains_key(&short(&digest.sha256))) else {
                 return;
             };
@@ -93,7 +93,7 @@ impl Catalogue {
     }
 
     /// Calls `each` once for every file that is not empty, with its digest if known.
-    fn each_known(&self, mut each: impl FnMut(&Found, Option<Digest>)) -> Result<(), CatalogueError> {
+    fn each_with_digest(&self, mut each: impl FnMut(&Found, Option<Digest>)) -> Result<(), CatalogueError> {
         let mut linked = FxHashSet::default();
         for tree in self.trees()? {
             let Some(top) = self.locate(path_of(&tree.path))? else {

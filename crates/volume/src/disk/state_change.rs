@@ -32,15 +32,15 @@ use crate::io::{Disk, is_gone, make_directory};
 
 /// Maximum number of tries to initialize a volume: its directory may still be being emptied, so
 /// that new files are removed again.
-const BEGINNINGS_MAX: u32 = 10;
+const REINITIALIZE_TRIES_MAX: u32 = 10;
 
 /// Delay between two tries.
-const BEGINNING_PAUSE: Duration = Duration::from_millis(50);
+const REINITIALIZE_PAUSE: Duration = Duration::from_millis(50);
 
 impl Inner {
     /// Puts the volume out of service and logs it. Returns the error for the operation that found
     /// the reason.
-    pub(super) fn go_out(&self, reason: String) -> VolumeError {
+    pub(super) fn take_out_of_service(&self, reason: String) -> VolumeError {
         let out = VolumeError::Out {
             volume: self.id.clone(),
             detail: reason.clone(),
@@ -60,20 +60,20 @@ impl Inner {
     }
 
     /// Checks that the directory is still this volume. This is cheap: one `stat` of one name.
-    pub(super) fn look_after_identity(&self) {
+    pub(super) fn check_identity(&self) {
         match self.disk.stat(&self.root.join(IDENTITY)) {
             Ok(_) => {}
-            Err(error) if is_gone(&error) => self.begin_anew(),
+            Err(error) if is_gone(&error) => self.reinitialize(),
             Err(error) => {
-                self.go_out(format!("look at {IDENTITY}: {error}"));
+                self.take_out_of_service(format!("look at {IDENTITY}: {error}"));
             }
         }
     }
 
     /// Checks, after a name was not found, that the directory is still this volume, and creates
     /// missing directories. A slow wipe can remove directories that the volume has just created.
-    pub(super) fn look_after_directories(&self) -> io::Result<()> {
-        self.look_after_identity();
+    pub(super) fn check_directories(&self) -> io::Result<()> {
+        self.check_identity();
         if matches!(self.life.read().state, VolumeState::Out(_)) {
             return Err(io::ErrorKind::NotFound.into());
         }
@@ -86,7 +86,7 @@ impl Inner {
         if !self.life.read().index_full || self.require_room().is_err() {
             return;
         }
-        let _turning = self.turning.lock();
+        let _guard = self.state_change.lock();
         let identity = self.life.read().identity.clone();
         let made = Index::create(&self.root.join(INDEX), &identity.incarnation)
             .map_err(|error| error.to_string())
@@ -114,8 +114,8 @@ impl Inner {
     }
 
     /// Starts `Rebuilding`; the volume keeps its replicas.
-    pub(super) fn distrust(&self, why: &str) -> Result<(), VolumeError> {
-        let _turning = self.turning.lock();
+    pub(super) fn start_rebuilding(&self, why: &str) -> Result<(), VolumeError> {
+        let _guard = self.state_change.lock();
         self.index()?;
         let identity = Identity {
             rebuilding: true,
@@ -135,14 +135,14 @@ impl Inner {
     }
 
     /// Ends `Rebuilding`: from now on "not found" is reliable.
-    pub(super) fn rebuilt(&self) -> Result<(), VolumeError> {
-        let _turning = self.turning.lock();
+    pub(super) fn finish_rebuilding(&self) -> Result<(), VolumeError> {
+        let _guard = self.state_change.lock();
         self.index()?;
         let mut identity = self.life.read().identity.clone();
         if !identity.rebuilding {
             return Ok(());
         }
-        self.furnish()
+        self.write_node_files()
             .map_err(|error| self.failed("write the node's own files to finish rebuilding", &error))?;
         identity.rebuilding = false;
         identity
@@ -160,42 +160,42 @@ impl Inner {
         Ok(())
     }
 
-    fn begin_anew(&self) {
-        let _turning = self.turning.lock();
+    fn reinitialize(&self) {
+        let _guard = self.state_change.lock();
         let is_out = matches!(self.life.read().state, VolumeState::Out(_));
         // Another thread may have initialized it meanwhile.
         if is_out || self.disk.stat(&self.root.join(IDENTITY)).is_ok() {
             return;
         }
-        for left in (0..BEGINNINGS_MAX).rev() {
+        for left in (0..REINITIALIZE_TRIES_MAX).rev() {
             let same_place = self
                 .disk
                 .stat(&self.root)
                 .is_ok_and(|found| found.is_dir && found.device == self.device);
             if !same_place {
-                self.go_out(format!(
+                self.take_out_of_service(format!(
                     "{} is gone, or on another file system than when it was opened",
                     self.root.display()
                 ));
                 return;
             }
-            match self.try_begin_anew() {
+            match self.try_reinitialize() {
                 Ok(()) => return,
                 Err(reason) if left == 0 => {
-                    self.go_out(format!("begin anew after {IDENTITY} was gone: {reason}"));
+                    self.take_out_of_service(format!("begin anew after {IDENTITY} was gone: {reason}"));
                 }
                 Err(reason) => {
                     tracing::warn!(volume = %self.id, reason, "the volume could not begin anew: it tries again");
-                    system::pause(BEGINNING_PAUSE);
+                    system::pause(REINITIALIZE_PAUSE);
                 }
             }
         }
     }
 
-    fn try_begin_anew(&self) -> Result<(), String> {
-        let lock = self.lock_anew()?;
+    fn try_reinitialize(&self) -> Result<(), String> {
+        let lock = self.relock()?;
         make_directories(self.disk.as_ref(), &self.root).map_err(|error| error.to_string())?;
-        self.furnish()
+        self.write_node_files()
             .map_err(|error| format!("write the node's own files: {error}"))?;
         self.disk
             .step("begin_anew.before_identity")
@@ -229,7 +229,7 @@ impl Inner {
     }
 
     /// Locks the directory again, unless the held lock is still the one in it.
-    fn lock_anew(&self) -> Result<Option<File>, String> {
+    fn relock(&self) -> Result<Option<File>, String> {
         let file = |found: std::fs::Metadata| (found.dev(), found.ino());
         let there = std::fs::metadata(self.root.join(LOCK)).ok().map(file);
         let held = {

@@ -11,7 +11,7 @@ use crate::usage::Usage;
 
 /// A directory, with sums over everything below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heaviest {
+pub struct DirectoryUsage {
     /// Its path, as bytes.
     pub path: Vec<u8>,
     /// Its sums.
@@ -59,7 +59,7 @@ impl Catalogue {
 
     /// Returns the directories with the most bytes on disk, including everything below them, in
     /// descending order. A directory comes before those in it.
-    pub fn heaviest(&self, count: usize) -> Result<Vec<Heaviest>, CatalogueError> {
+    pub fn heaviest(&self, count: usize) -> Result<Vec<DirectoryUsage>, CatalogueError> {
         let mut heap = BinaryHeap::new();
         for (id, path) in self.tops()? {
             heap.push((self.tree_head(id)?.0.blocks, Reverse(path), id));
@@ -81,7 +81,7 @@ impl Catalogue {
                 join(&mut path, &name);
                 heap.push((self.tree_head(id)?.0.blocks, Reverse(path), id));
             }
-            first.push(Heaviest {
+            first.push(DirectoryUsage {
                 path,
                 usage: self.tree(id)?,
             });
